@@ -1,0 +1,25 @@
+"""Convex sets, by the cost of projecting on them: see `kind.py`."""
+
+from lowregret.domain.ball import L1Ball, L2Ball, LqBall, Point, Reals
+from lowregret.domain.box import Box, Orthant
+from lowregret.domain.compound import CvxSet, Intersection, Spectrahedron
+from lowregret.domain.kind import Domain, Radial, Separable, Whole
+from lowregret.domain.simplex import Simplex
+
+__all__ = [
+    "Box",
+    "CvxSet",
+    "Domain",
+    "Intersection",
+    "L1Ball",
+    "L2Ball",
+    "LqBall",
+    "Orthant",
+    "Point",
+    "Radial",
+    "Reals",
+    "Separable",
+    "Simplex",
+    "Spectrahedron",
+    "Whole",
+]

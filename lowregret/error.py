@@ -1,0 +1,23 @@
+"""What can go wrong, said once: every error of the library is a `LowRegretError` that names cause and remedy."""
+
+from __future__ import annotations
+
+
+class LowRegretError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class PartError(LowRegretError, ValueError):
+    """A part was given a parameter, or a partner, that makes no sense."""
+
+
+class DataError(LowRegretError, ValueError):
+    """The data cannot be learnt from: says which row, feature and value."""
+
+
+class DivergedError(LowRegretError, ArithmeticError):
+    """The iterate overflowed although the data are finite."""
+
+
+class StoreError(LowRegretError, OSError):
+    """A model file cannot be read or written."""

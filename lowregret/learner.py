@@ -1,0 +1,218 @@
+"""Linear learners: a loss of the score ⟨w, x⟩, and a rule that moves w."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lowregret.domain import Radial
+from lowregret.error import PartError
+from lowregret.kernel import kernel
+from lowregret.loss import Loss
+from lowregret.output import Last, Output
+from lowregret.part import Part
+from lowregret.rows import Rows
+from lowregret.rule import Eager, Rule
+from lowregret.state import (
+    AVERAGED,
+    DIMENSION,
+    DIVISOR,
+    MISTAKES,
+    ROUNDS,
+    TOTAL,
+    WEIGHTED,
+    Index,
+    State,
+    Vector,
+)
+
+
+class Linear(Part):
+    """Predict p_t = ⟨w_t, x_t⟩, suffer ℓ(p_t, y_t) + (ridge/2)‖w_t‖², and feed z_t = ∂ℓ·x_t (+ ridge·w_t) to the rule.
+
+    `bias` > 0 appends a feature of that constant value (its weight is the last coordinate).
+    """
+
+    loss: Loss
+    rule: Rule
+    output: Output = Last()
+    ridge: float = 0.0
+    bias: float = 0.0
+
+    def check(self) -> None:
+        for name, kind, example in (
+            ("loss", Loss, "Hinge()"),
+            ("rule", Rule, "Eager(Reals(), Constant(0.1))"),
+            ("output", Output, "Average()"),
+        ):
+            value = getattr(self, name)
+            self.require(isinstance(value, kind), f"{name} must be a {kind.__name__} such as {example}, got {value!r}")
+        self.require(0 <= self.ridge < math.inf, f"ridge must be ≥ 0, got {self.ridge}")
+        self.require(0 <= self.bias < math.inf, f"bias must be ≥ 0, got {self.bias}")
+        if self.ridge > 0:
+            self.require(
+                isinstance(self.rule, Eager),
+                f"ridge needs a rule that can shrink w: use Eager instead of {type(self.rule).__name__}, or ridge=0",
+            )
+            self.require(
+                isinstance(self.rule.domain, Radial),
+                f"ridge shrinks all coordinates at once, which only R^d and the L2 ball allow in O(nnz): "
+                f"use L2Ball instead of {type(self.rule.domain).__name__}, or ridge=0",
+            )
+
+    def start(self, features: int) -> State:
+        """The state before round 1 for rows of this many features."""
+        d = features + (self.bias > 0)
+        if d < 1:
+            raise PartError("a learner needs at least one feature")
+        self.rule.fits(d)
+        s = State.zeros(d, self.rule.width(), self.output.averages())
+        self.rule.begin(s)
+        return s
+
+    # ---- compiled ----------------------------------------------------------------------------------------------------
+
+    def dot(self, s: State, x: Rows, i: int) -> float:
+        """⟨w, x_i⟩ up to the rule's scale. Four sums: fast, in an order of addition that never changes."""
+        rule = self.rule
+        k, end = x.begin(i), x.end(i)
+        one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+        p0 = p1 = p2 = p3 = 0.0
+        while k + four <= end:
+            p0 += x.value(i, k) * rule.raw(s, x.column(i, k))
+            p1 += x.value(i, k + one) * rule.raw(s, x.column(i, k + one))
+            p2 += x.value(i, k + two) * rule.raw(s, x.column(i, k + two))
+            p3 += x.value(i, k + three) * rule.raw(s, x.column(i, k + three))
+            k += four
+        if k < end:
+            p0 += x.value(i, k) * rule.raw(s, x.column(i, k))
+        if k + one < end:
+            p1 += x.value(i, k + one) * rule.raw(s, x.column(i, k + one))
+        if k + two < end:
+            p2 += x.value(i, k + two) * rule.raw(s, x.column(i, k + two))
+        if self.bias != 0.0:
+            p0 += self.bias * rule.raw(s, np.uint64(s.counts[DIMENSION] - 1))
+        return (p0 + p1) + (p2 + p3)
+
+    def square(self, x: Rows, i: int) -> float:
+        """‖x_i‖², likewise."""
+        k, end = x.begin(i), x.end(i)
+        one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+        q0 = q1 = q2 = q3 = 0.0
+        while k + four <= end:
+            q0 += x.value(i, k) ** 2
+            q1 += x.value(i, k + one) ** 2
+            q2 += x.value(i, k + two) ** 2
+            q3 += x.value(i, k + three) ** 2
+            k += four
+        if k < end:
+            q0 += x.value(i, k) ** 2
+        if k + one < end:
+            q1 += x.value(i, k + one) ** 2
+        if k + two < end:
+            q2 += x.value(i, k + two) ** 2
+        return (q0 + q1) + (q2 + q3) + self.bias * self.bias
+
+    def learn(self, s: State, x: Rows, i: int, y: float, weight: float) -> float:
+        """One round: returns the score made before the row was learnt; NaN means that nothing was learnt.
+
+        A weight of 0 changes nothing either.
+        """
+        scale = self.rule.scale(s)
+        p = self.dot(s, x, i) * scale
+        if weight == 0.0:
+            return p
+        value, slope = self.loss.at(p, y)
+        value, slope = weight * value, weight * slope
+        if not math.isfinite(p + value + slope):  # one of them is not
+            return math.nan
+        self.tally(s, p, y, value, scale)
+        if slope == 0.0 and self.ridge == 0.0:
+            self.rule.idle(s)
+            return p
+        inner = slope * p
+        square = slope * slope * self.square(x, i) if self.rule.looks_ahead() else 0.0
+        round_sums = self.rule.open(s, inner, square, self.ridge)
+        entries = 0
+        if slope != 0.0:
+            for k in range(x.begin(i), x.end(i)):
+                round_sums = self.push(s, x.column(i, k), slope * x.value(i, k), round_sums)
+            entries = int(x.end(i) - x.begin(i))
+            if self.bias != 0.0:
+                round_sums = self.push(s, np.uint64(s.counts[DIMENSION] - 1), slope * self.bias, round_sums)
+                entries += 1
+        self.rule.settle(s, inner, entries, round_sums)
+        return p
+
+    def tally(self, s: State, p: float, y: float, value: float, scale: float) -> None:
+        """Book the round's loss, and its iterate if an average is wanted."""
+        s.sums[TOTAL] += value
+        if self.rule.schedule().weighted():
+            s.sums[WEIGHTED] += self.rule.schedule().importance(s) * value
+        s.counts[MISTAKES] += self.loss.wrong(p, y)
+        if self.output.averages():
+            weight = self.output.weight(s.counts[ROUNDS] + 1)
+            s.sums[AVERAGED] += weight * scale
+            s.sums[DIVISOR] += weight
+
+    def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any:
+        """Give coordinate j of z_t to the rule, keeping the average right."""
+        if not self.output.averages():
+            return self.rule.push(s, j, g, round_sums)
+        old = self.rule.raw(s, j)
+        round_sums = self.rule.push(s, j, g, round_sums)
+        s.lag[j] += s.sums[AVERAGED] * (self.rule.raw(s, j) - old)
+        return round_sums
+
+    def model(self, s: State, w: Vector) -> None:
+        """Write the iterate that `output` asks for into w, bias last: O(d)."""
+        if not self.output.averages() or s.sums[DIVISOR] == 0.0:
+            self.rule.point(s, w)
+        else:
+            for j in range(w.size):
+                w[j] = (s.sums[AVERAGED] * self.rule.raw(s, j) - s.lag[j]) / s.sums[DIVISOR]
+
+
+@kernel
+def learn_rows(
+    learner: Linear, s: State, x: Rows, y: Vector, weights: Vector, scores: Vector, i: int, until: int
+) -> int:
+    """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
+
+    Stops early at a row that cannot be learnt (its label, weight or score is not acceptable), leaving the state as it
+    was before that row. An empty `weights` means 1 everywhere; a row of weight 0 is scored but changes nothing.
+    """
+    while i < y.size and s.counts[ROUNDS] < until:
+        weight = weights[i] if weights.size > 0 else 1.0
+        if weight != 0.0 and not (0.0 < weight < math.inf and learner.loss.accepts(y[i])):
+            break
+        p = learner.learn(s, x, i, y[i], weight)
+        if not math.isfinite(p):
+            break
+        scores[i] = p
+        i += 1
+    return i
+
+
+@kernel
+def score_rows(learner: Linear, w: Vector, x: Rows, scores: Vector) -> None:
+    """scores[i] = ⟨w, x_i⟩ for a fixed model w: O(nnz)."""
+    for i in range(scores.size):
+        p = learner.bias * w[w.size - 1] if learner.bias != 0.0 else 0.0
+        for k in range(x.begin(i), x.end(i)):
+            p += x.value(i, k) * w[x.column(i, k)]
+        scores[i] = p
+
+
+@kernel
+def write_model(learner: Linear, s: State, w: Vector) -> None:
+    """`learner.model`, compiled."""
+    learner.model(s, w)
+
+
+@kernel
+def write_point(learner: Linear, s: State, w: Vector) -> None:
+    """`learner.rule.point`, compiled."""
+    learner.rule.point(s, w)

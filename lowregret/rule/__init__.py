@@ -1,0 +1,7 @@
+"""Update rules: how a sub-gradient moves the iterate. `Lazy` keeps gradient sums, `Eager` keeps the iterate."""
+
+from lowregret.rule.eager import Eager, Forgotten, Gradients, Summed
+from lowregret.rule.lazy import Lazy
+from lowregret.rule.rule import Rule
+
+__all__ = ["Eager", "Forgotten", "Gradients", "Lazy", "Rule", "Summed"]

@@ -1,0 +1,181 @@
+"""Projected gradient descent: keep the iterate itself, as a scalar times a vector."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+
+from lowregret.domain import Domain
+from lowregret.part import Part
+from lowregret.rule.rule import Rule
+from lowregret.state import (
+    DIMENSION,
+    ENERGY,
+    FACTOR,
+    FIRST_RATE,
+    LARGEST,
+    LAST_RATE,
+    LINEAR,
+    LONGEST,
+    MASS,
+    PEAK,
+    PUSHES,
+    RIDGE,
+    ROUNDS,
+    STEPPED,
+    Index,
+    State,
+    cell,
+    worn,
+)
+from lowregret.step import Step
+
+SMALL = 1e-90  # below this the scalar a is multiplied into v
+
+
+Sums = tuple[float, float, float, float, float]
+
+
+class Gradients(Part):
+    """Whether the sum of sub-gradients, which the linearised regret needs, is kept beside the iterate."""
+
+    @abstractmethod
+    def kept(self) -> bool: ...
+
+
+class Summed(Gradients):
+    """Keep Σz_t."""
+
+    def kept(self) -> bool:
+        return True
+
+
+class Forgotten(Gradients):
+    """Do without: about a fifth faster, and no certificate but the theorem's bound."""
+
+    def kept(self) -> bool:
+        return False
+
+
+class Eager(Rule):
+    """w_{t+1} = Π_S(w_t − η_t z_t), w_1 = Π_S(0) (ALG-OGD-EAGER).
+
+    w = a·v with a scalar a, so that projecting on a ball and shrinking by L2 regularisation cost O(1) and a round
+    O(nnz); boxes are clipped where touched. Other sets cost O(d) per round.
+    """
+
+    on: Domain
+    step: Step
+    gradients: Gradients = Summed()
+
+    def check(self) -> None:
+        self.require(isinstance(self.step, Step), f"step must be a Step such as Constant(0.1), got {self.step!r}")
+        self.require(isinstance(self.on, Domain), f"on must be a Domain such as L2Ball(1.0), got {self.on!r}")
+
+    @property
+    def domain(self) -> Domain:
+        return self.on
+
+    def fits(self, d: int) -> None:
+        self.on.fits(d)
+
+    def width(self) -> int:
+        return 2 if self.gradients.kept() else 1
+
+    def at(self, j: Index) -> Index:
+        """Where coordinate j of v is in the table: after θ, if that is kept."""
+        return cell(j, self.width()) + np.uint64(self.width() - 1)
+
+    def schedule(self) -> Step:
+        return self.step
+
+    def whole(self) -> bool:
+        return self.on.whole()
+
+    def begin(self, s: State) -> None:
+        s.sums[FACTOR] = 1.0
+        for j in range(s.counts[DIMENSION]):
+            s.table[self.at(j)] = self.on.clip(j, 0.0)
+        if self.on.whole():
+            self.on.project(s.table[self.width() - 1 :: self.width()])
+        self.measure(s)
+
+    def scale(self, s: State) -> float:
+        return s.sums[FACTOR]
+
+    def raw(self, s: State, j: Index) -> float:
+        return s.table[self.at(j)]
+
+    def looks_ahead(self) -> bool:
+        return self.step.adaptive()
+
+    def open(self, s: State, inner: float, square: float, ridge: float) -> Sums:
+        """Take the step −η_t λ w_t. Returns (change of ‖v‖², ‖g_t + λw_t‖² − ‖g_t‖², η_t, η_t/a, c_t)."""
+        length = s.sums[FACTOR] ** 2 * s.sums[MASS]  # ‖w_t‖²
+        s.sums[LONGEST] = max(s.sums[LONGEST], length)
+        tilt = ridge * (2.0 * inner + ridge * length)
+        eta = self.step.rate(s, max(square + tilt, 0.0))
+        importance = self.step.importance(s)
+        if ridge != 0.0:
+            s.sums[RIDGE] += importance * length
+            s.sums[FACTOR] *= 1.0 - eta * ridge
+            if abs(s.sums[FACTOR]) < SMALL:
+                self.rescale(s)
+        return 0.0, tilt, eta, eta / s.sums[FACTOR], importance
+
+    def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
+        change, energy, eta, stride, importance = round_sums
+        if self.gradients.kept():
+            s.table[cell(j, 2)] -= importance * g
+        at = self.at(j)
+        old = s.table[at]
+        new = self.on.clip(j, old - stride * g)
+        s.table[at] = new
+        return change + (new - old) * (new + old), energy + g * g, eta, stride, importance
+
+    def idle(self, s: State) -> None:
+        s.counts[ROUNDS] += 1
+
+    def settle(self, s: State, inner: float, entries: int, round_sums: Sums) -> None:
+        change, energy, eta, _, importance = round_sums
+        energy = max(energy, 0.0)
+        if s.sums[FIRST_RATE] == 0.0:
+            s.sums[FIRST_RATE] = eta
+        s.sums[LAST_RATE] = eta
+        s.sums[LINEAR] += importance * inner
+        s.sums[ENERGY] += energy
+        s.sums[STEPPED] += eta * energy
+        s.sums[LARGEST] = max(s.sums[LARGEST], energy)
+        s.counts[ROUNDS] += 1
+        s.counts[PUSHES] += entries
+        s.sums[MASS] = max(s.sums[MASS] + change, 0.0)
+        if self.on.whole():
+            self.release(s)
+            self.on.project(s.table[self.width() - 1 :: self.width()])
+            self.hold(s)
+            self.measure(s)
+        elif entries > 0 and worn(s):
+            self.measure(s)
+        s.sums[FACTOR] *= self.on.shrink(abs(s.sums[FACTOR]) * math.sqrt(s.sums[MASS]))
+        if abs(s.sums[FACTOR]) < SMALL:
+            self.rescale(s)
+
+    def rescale(self, s: State) -> None:
+        """v ← a·v, a ← 1: when a is (nearly) 0, as in the first round of η_t = 1/(λt)."""
+        self.release(s)
+        for j in range(s.counts[DIMENSION]):
+            s.table[self.at(j)] *= s.sums[FACTOR]
+        s.sums[FACTOR] = 1.0
+        self.hold(s)
+        self.measure(s)
+
+    def measure(self, s: State) -> None:
+        """‖v‖² afresh: O(d)."""
+        mass = 0.0
+        for j in range(s.counts[DIMENSION]):
+            v = s.table[self.at(j)]
+            mass += v * v
+        s.sums[MASS] = s.sums[PEAK] = mass
+        s.counts[PUSHES] = 0

@@ -1,0 +1,93 @@
+"""The contract of update rules: O(1) per touched coordinate, O(1) per round besides (amortised).
+
+scale(s)                 common factor of all coordinates of w_t
+raw(s, j)                coordinate j of w_t, up to scale
+open(s, …)               a sub-gradient z_t arrives
+push(s, j, g, sums)      absorb its coordinate j
+settle(s, …, sums)       close the round: aggregates, and the ledger that the certificates read
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from lowregret.domain import Domain
+from lowregret.part import Part
+from lowregret.state import AVERAGED, Index, State, Vector
+from lowregret.step import Step
+
+
+class Rule(Part):
+    """How w_{t+1} follows from w_t and z_t."""
+
+    @property
+    @abstractmethod
+    def domain(self) -> Domain:
+        """The set in which the iterates lie."""
+
+    @abstractmethod
+    def fits(self, d: int) -> None:
+        """Refuse a dimension in which the rule cannot run."""
+
+    @abstractmethod
+    def width(self) -> int:
+        """Columns of the table."""
+
+    @abstractmethod
+    def whole(self) -> bool:
+        """Whether a round costs O(d) whatever the row."""
+
+    @abstractmethod
+    def schedule(self) -> Step:
+        """The step schedule."""
+
+    def looks_ahead(self) -> bool:
+        """Whether the rate depends on the present sub-gradient."""
+        return False
+
+    @abstractmethod
+    def begin(self, s: State) -> None:
+        """Set a zero state to w_1."""
+
+    @abstractmethod
+    def idle(self, s: State) -> None:
+        """A round without sub-gradient."""
+
+    @abstractmethod
+    def scale(self, s: State) -> float: ...
+
+    @abstractmethod
+    def raw(self, s: State, j: Index) -> float: ...
+
+    @abstractmethod
+    def open(self, s: State, inner: float, square: float, ridge: float) -> Any:
+        """`inner` is ⟨w_t, g_t⟩ for the row's sub-gradient g_t; `ridge` λ adds (λ/2)‖w‖² to the loss.
+
+        `square` is ‖g_t‖₂² if the rule `looks_ahead`, else 0.
+        """
+
+    @abstractmethod
+    def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any: ...
+
+    @abstractmethod
+    def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
+        """`entries` is the number of coordinates pushed."""
+
+    def point(self, s: State, w: Vector) -> None:
+        """Write w_t into w: O(d)."""
+        scale = self.scale(s)
+        for j in range(w.size):
+            w[j] = scale * self.raw(s, j)
+
+    # ---- averages of iterates: Σ c_i w_i = AVERAGED · raw − lag, so whoever changes raw must move lag ---------------
+
+    def release(self, s: State) -> None:
+        """Before all raw weights change at once."""
+        for j in range(s.lag.size):
+            s.lag[j] -= s.sums[AVERAGED] * self.raw(s, j)
+
+    def hold(self, s: State) -> None:
+        """After they changed."""
+        for j in range(s.lag.size):
+            s.lag[j] += s.sums[AVERAGED] * self.raw(s, j)
