@@ -1,0 +1,65 @@
+"""A certificate: what a theorem says about a run, with the premises it rests on checked against the data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Premise:
+    """One condition of a theorem, and what was observed."""
+
+    name: str
+    holds: bool
+    observed: Any = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """regret ≤ linear_regret ≤ bound, against every comparator in a set, if all premises hold.
+
+    `linear_regret` is Σ c_t⟨w_t − u, z_t⟩ at the worst comparator u (None if the sum of sub-gradients was not kept);
+    `bound` is the theorem's right-hand side on observed quantities. `measure` says what is bounded where it is not the
+    regret (mistakes, weighted regret). `slack` is the exact distance between the two where the theorem gives it.
+    """
+
+    id: str
+    statement: str
+    comparator: dict[str, Any]
+    linear_regret: float | None
+    bound: float
+    premises: tuple[Premise, ...] = ()
+    measure: str = "regret"
+    regret: float | None = None
+    slack: float | None = None
+    details: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def premises_hold(self) -> bool:
+        return all(premise.holds for premise in self.premises)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the premises hold and the measured numbers obey regret ≤ linear regret ≤ bound."""
+        chain = [x for x in (self.regret, self.linear_regret, self.bound) if x is not None]
+        ordered = all(a <= b + TOLERANCE * (1 + abs(b)) for a, b in zip(chain, chain[1:], strict=False))
+        return self.premises_hold and ordered and not math.isnan(self.bound)
+
+    def to_json(self) -> dict[str, Any]:
+        """The public form: see the command line's `--json`."""
+        return {
+            "id": self.id,
+            "statement": self.statement,
+            "comparator": self.comparator,
+            "measure": self.measure,
+            "linear_regret": self.linear_regret,
+            "bound": self.bound if math.isfinite(self.bound) else None,
+            "holds": self.holds,
+            "premises": [{"name": p.name, "holds": p.holds, "observed": p.observed} for p in self.premises],
+            "regret": self.regret,
+            "slack": self.slack,
+        }
