@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +29,15 @@ def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], 
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = {"kind": kind, "format": str(FORMAT), "description": text, "sha256": _checksum(kind, text, arrays)}
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(temporary, "wb") as file:
                 file.write(save(arrays, header))
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            temporary.unlink(missing_ok=True)
             raise
         _sync_folder(path.parent)
     except OSError as error:
