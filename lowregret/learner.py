@@ -14,7 +14,7 @@ from lowregret.loss import Loss
 from lowregret.output import Last, Output
 from lowregret.part import Part
 from lowregret.rows import Rows
-from lowregret.rule import Eager, Rule
+from lowregret.rule import SEEN, Eager, Rule
 from lowregret.state import (
     AVERAGED,
     DIMENSION,
@@ -26,7 +26,10 @@ from lowregret.state import (
     Index,
     State,
     Vector,
+    cell,
 )
+
+FAR = 1e4  # how far the scale of an iterate may fall below the average scale before sums of both lose digits
 
 
 class Linear(Part):
@@ -68,7 +71,9 @@ class Linear(Part):
         if d < 1:
             raise PartError("a learner needs at least one feature")
         self.rule.fits(d)
-        s = State.zeros(d, self.rule.width(), self.output.averages())
+        s = State.zeros(d, self.rule.width(), averaging=False)
+        if self.output.averages():
+            s = s._replace(lag=np.zeros(2 * d))
         self.rule.begin(s)
         return s
 
@@ -102,17 +107,17 @@ class Linear(Part):
         one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
         q0 = q1 = q2 = q3 = 0.0
         while k + four <= end:
-            q0 += x.value(i, k) ** 2
-            q1 += x.value(i, k + one) ** 2
-            q2 += x.value(i, k + two) ** 2
-            q3 += x.value(i, k + three) ** 2
+            q0 += x.value(i, k) * x.value(i, k)
+            q1 += x.value(i, k + one) * x.value(i, k + one)
+            q2 += x.value(i, k + two) * x.value(i, k + two)
+            q3 += x.value(i, k + three) * x.value(i, k + three)
             k += four
         if k < end:
-            q0 += x.value(i, k) ** 2
+            q0 += x.value(i, k) * x.value(i, k)
         if k + one < end:
-            q1 += x.value(i, k + one) ** 2
+            q1 += x.value(i, k + one) * x.value(i, k + one)
         if k + two < end:
-            q2 += x.value(i, k + two) ** 2
+            q2 += x.value(i, k + two) * x.value(i, k + two)
         return (q0 + q1) + (q2 + q3) + self.bias * self.bias
 
     def learn(self, s: State, x: Rows, i: int, y: float, weight: float) -> float:
@@ -153,18 +158,24 @@ class Linear(Part):
             s.sums[WEIGHTED] += self.rule.schedule().importance(s) * value
         s.counts[MISTAKES] += self.loss.wrong(p, y)
         if self.output.averages():
+            if abs(s.sums[AVERAGED]) > FAR * s.sums[DIVISOR] * abs(scale):
+                self.rule.rebase(s)
             weight = self.output.weight(s.counts[ROUNDS] + 1)
             s.sums[AVERAGED] += weight * scale
             s.sums[DIVISOR] += weight
 
     def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any:
         """Give coordinate j of z_t to the rule, keeping the average right."""
-        if not self.output.averages():
-            return self.rule.push(s, j, g, round_sums)
-        old = self.rule.raw(s, j)
-        round_sums = self.rule.push(s, j, g, round_sums)
-        s.lag[j] += s.sums[AVERAGED] * (self.rule.raw(s, j) - old)
-        return round_sums
+        if self.output.averages():
+            self.rule.book(s, j)
+        return self.rule.push(s, j, g, round_sums)
+
+    def score(self, w: Vector, x: Rows, i: int) -> float:
+        """⟨w, x_i⟩ for a fixed model, the bias last."""
+        p = self.bias * w[w.size - 1] if self.bias != 0.0 else 0.0
+        for k in range(x.begin(i), x.end(i)):
+            p += x.value(i, k) * w[x.column(i, k)]
+        return p
 
     def model(self, s: State, w: Vector) -> None:
         """Write the iterate that `output` asks for into w, bias last: O(d)."""
@@ -172,7 +183,8 @@ class Linear(Part):
             self.rule.point(s, w)
         else:
             for j in range(w.size):
-                w[j] = (s.sums[AVERAGED] * self.rule.raw(s, j) - s.lag[j]) / s.sums[DIVISOR]
+                since = s.sums[AVERAGED] - s.lag[cell(j, 2) + SEEN]
+                w[j] = (s.lag[cell(j, 2)] + since * self.rule.raw(s, j)) / s.sums[DIVISOR]
 
 
 @kernel
@@ -200,10 +212,17 @@ def learn_rows(
 def score_rows(learner: Linear, w: Vector, x: Rows, scores: Vector) -> None:
     """scores[i] = ⟨w, x_i⟩ for a fixed model w: O(nnz)."""
     for i in range(scores.size):
-        p = learner.bias * w[w.size - 1] if learner.bias != 0.0 else 0.0
-        for k in range(x.begin(i), x.end(i)):
-            p += x.value(i, k) * w[x.column(i, k)]
-        scores[i] = p
+        scores[i] = learner.score(w, x, i)
+
+
+@kernel
+def loss_of(learner: Linear, w: Vector, x: Rows, y: Vector, weights: Vector) -> float:
+    """Σ ℓ(⟨w, x_i⟩, y_i) for one fixed w, without the ridge: O(nnz)."""
+    total = 0.0
+    for i in range(y.size):
+        value, _ = learner.loss.at(learner.score(w, x, i), y[i])
+        total += value * weights[i] if weights.size > 0 else value
+    return total
 
 
 @kernel

@@ -114,3 +114,12 @@ def _from_sparse(features: Any) -> Sparse:
         data = data.astype(np.float64)
     unsigned = np.uint32 if matrix.indices.dtype.itemsize == 4 else np.uint64
     return Sparse(matrix.indptr, matrix.indices.view(unsigned), data, int(matrix.shape[1]))
+
+
+def describe_entry(x: Rows, i: int) -> str | None:
+    """The first entry of row i that is not a finite number, in words; None if all are."""
+    for k in range(int(x.begin(i)), int(x.end(i))):
+        value = x.value(i, np.uint64(k))
+        if not np.isfinite(value):
+            return f"feature {int(x.column(i, np.uint64(k)))} is {value}"
+    return None

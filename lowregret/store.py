@@ -41,28 +41,41 @@ def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], 
             raise
         _sync_folder(path.parent)
     except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}; what was there before is unharmed") from error
+        reason = error.strerror or error
+        raise StoreError(f"cannot write {path}: {reason}; what was there before is unharmed") from error
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Arrays]:
     """The description and arrays of a file written by `write` for the same `kind`."""
+    header, arrays = _open(path)
+    if header["kind"] != kind:
+        raise StoreError(f"{path} holds a {header['kind']}, not a {kind}")
+    if header["sha256"] != _checksum(kind, header["description"], arrays):
+        raise StoreError(f"{path} is damaged: its checksum does not fit; restore it from a backup or train again")
+    return json.loads(header["description"]), arrays
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What a file holds."""
+    return _open(path, with_arrays=False)[0]["kind"]
+
+
+def _open(path: str | os.PathLike[str], with_arrays: bool = True) -> tuple[dict[str, str], Arrays]:
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
-            arrays: Arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            arrays: Arrays = {name: file.get_tensor(name) for name in file.keys() if with_arrays}  # noqa: SIM118
     except FileNotFoundError:
         raise StoreError(f"there is no file {path}") from None
     except (OSError, SafetensorError) as error:
         raise StoreError(f"{path} is not a lowregret file, or it is damaged: {error}") from error
-    if header.get("kind") != kind:
-        raise StoreError(f"{path} holds {header.get('kind') or 'something else'}, not a {kind}")
+    if not {"kind", "format", "description", "sha256"} <= header.keys():
+        raise StoreError(f"{path} was not written by lowregret")
     if int(header["format"]) > FORMAT:
         raise StoreError(f"{path} was written by a newer lowregret (format {header['format']}): upgrade to read it")
-    if header["sha256"] != _checksum(kind, header["description"], arrays):
-        raise StoreError(f"{path} is damaged: its checksum does not fit; restore it from a backup or train again")
-    return json.loads(header["description"]), arrays
+    return header, arrays
 
 
 def _checksum(kind: str, text: str, arrays: Arrays) -> str:

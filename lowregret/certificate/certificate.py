@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 TOLERANCE = 1e-9
@@ -46,7 +47,7 @@ class Certificate:
     def holds(self) -> bool:
         """Whether the premises hold and the measured numbers obey regret ≤ linear regret ≤ bound."""
         chain = [x for x in (self.regret, self.linear_regret, self.bound) if x is not None]
-        ordered = all(a <= b + TOLERANCE * (1 + abs(b)) for a, b in zip(chain, chain[1:], strict=False))
+        ordered = all(a <= b + TOLERANCE * (1 + abs(b)) for a, b in pairwise(chain))
         return self.premises_hold and ordered and not math.isnan(self.bound)
 
     def to_json(self) -> dict[str, Any]:

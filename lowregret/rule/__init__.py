@@ -2,6 +2,6 @@
 
 from lowregret.rule.eager import Eager, Forgotten, Gradients, Summed
 from lowregret.rule.lazy import Lazy
-from lowregret.rule.rule import Rule
+from lowregret.rule.rule import SEEN, Rule
 
-__all__ = ["Eager", "Forgotten", "Gradients", "Lazy", "Rule", "Summed"]
+__all__ = ["SEEN", "Eager", "Forgotten", "Gradients", "Lazy", "Rule", "Summed"]

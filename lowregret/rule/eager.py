@@ -91,7 +91,7 @@ class Eager(Rule):
     def schedule(self) -> Step:
         return self.step
 
-    def whole(self) -> bool:
+    def costs_dimension(self) -> bool:
         return self.on.whole()
 
     def begin(self, s: State) -> None:
@@ -113,7 +113,7 @@ class Eager(Rule):
 
     def open(self, s: State, inner: float, square: float, ridge: float) -> Sums:
         """Take the step −η_t λ w_t. Returns (change of ‖v‖², ‖g_t + λw_t‖² − ‖g_t‖², η_t, η_t/a, c_t)."""
-        length = s.sums[FACTOR] ** 2 * s.sums[MASS]  # ‖w_t‖²
+        length = s.sums[FACTOR] * s.sums[FACTOR] * s.sums[MASS]  # ‖w_t‖²
         s.sums[LONGEST] = max(s.sums[LONGEST], length)
         tilt = ridge * (2.0 * inner + ridge * length)
         eta = self.step.rate(s, max(square + tilt, 0.0))
@@ -141,9 +141,10 @@ class Eager(Rule):
     def settle(self, s: State, inner: float, entries: int, round_sums: Sums) -> None:
         change, energy, eta, _, importance = round_sums
         energy = max(energy, 0.0)
-        if s.sums[FIRST_RATE] == 0.0:
-            s.sums[FIRST_RATE] = eta
-        s.sums[LAST_RATE] = eta
+        if energy > 0.0:
+            if s.sums[FIRST_RATE] == 0.0:
+                s.sums[FIRST_RATE] = eta
+            s.sums[LAST_RATE] = eta
         s.sums[LINEAR] += importance * inner
         s.sums[ENERGY] += energy
         s.sums[STEPPED] += eta * energy
@@ -152,9 +153,8 @@ class Eager(Rule):
         s.counts[PUSHES] += entries
         s.sums[MASS] = max(s.sums[MASS] + change, 0.0)
         if self.on.whole():
-            self.release(s)
+            self.book_all(s)
             self.on.project(s.table[self.width() - 1 :: self.width()])
-            self.hold(s)
             self.measure(s)
         elif entries > 0 and worn(s):
             self.measure(s)
@@ -164,11 +164,10 @@ class Eager(Rule):
 
     def rescale(self, s: State) -> None:
         """v ← a·v, a ← 1: when a is (nearly) 0, as in the first round of η_t = 1/(λt)."""
-        self.release(s)
+        self.book_all(s)
         for j in range(s.counts[DIMENSION]):
             s.table[self.at(j)] *= s.sums[FACTOR]
         s.sums[FACTOR] = 1.0
-        self.hold(s)
         self.measure(s)
 
     def measure(self, s: State) -> None:

@@ -59,8 +59,8 @@ class Lazy(Rule):
     def schedule(self) -> Step:
         return self.step
 
-    def whole(self) -> bool:
-        return self.mirror.whole()
+    def costs_dimension(self) -> bool:
+        return self.mirror.whole() or (self.mirror.stores_rate() and not self.step.constant)
 
     def begin(self, s: State) -> None:
         s.sums[RATE] = self.step.rate(s, 0.0)
@@ -85,7 +85,8 @@ class Lazy(Rule):
         if s.sums[ENERGY] == 0.0:  # while θ = 0 every rate gives w_1, so the bound may use the best non-increasing one
             eta = self.step.rate(s, energy)
             s.sums[FIRST_RATE] = eta
-        s.sums[LAST_RATE] = eta
+        if energy > 0.0:
+            s.sums[LAST_RATE] = eta
         s.sums[LINEAR] += inner
         s.sums[ENERGY] += energy
         s.sums[STEPPED] += eta * energy
@@ -103,13 +104,11 @@ class Lazy(Rule):
         moved = coming != s.sums[RATE]
         if (
             (pushed and (self.mirror.whole() or self.mirror.stale(s)))
-            or (moved and self.mirror.stores_rate())
+            or (moved and (self.mirror.whole() or self.mirror.stores_rate()))
             or (moved and self.mirror.rated() and s.lag.size > 0)
         ):
-            self.release(s)
+            self.book_all(s)
             self.mirror.refresh(s, coming)
-            s.sums[RATE] = coming
             s.sums[PEAK] = s.sums[MASS]
             s.counts[PUSHES] = 0
-            self.hold(s)
         s.sums[RATE] = coming

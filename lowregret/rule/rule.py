@@ -12,10 +12,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
+
 from lowregret.domain import Domain
 from lowregret.part import Part
-from lowregret.state import AVERAGED, Index, State, Vector
+from lowregret.state import AVERAGED, DIMENSION, Index, State, Vector, cell
 from lowregret.step import Step
+
+SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to date
 
 
 class Rule(Part):
@@ -35,7 +39,7 @@ class Rule(Part):
         """Columns of the table."""
 
     @abstractmethod
-    def whole(self) -> bool:
+    def costs_dimension(self) -> bool:
         """Whether a round costs O(d) whatever the row."""
 
     @abstractmethod
@@ -80,14 +84,24 @@ class Rule(Part):
         for j in range(w.size):
             w[j] = scale * self.raw(s, j)
 
-    # ---- averages of iterates: Σ c_i w_i = AVERAGED · raw − lag, so whoever changes raw must move lag ---------------
+    # ---- sums of iterates, see `output.py`: whoever changes a raw weight first books what it has contributed ---------
 
-    def release(self, s: State) -> None:
-        """Before all raw weights change at once."""
-        for j in range(s.lag.size):
-            s.lag[j] -= s.sums[AVERAGED] * self.raw(s, j)
+    def book(self, s: State, j: Index) -> None:
+        """Before raw weight j changes."""
+        at = cell(j, 2)
+        since = s.sums[AVERAGED] - s.lag[at + SEEN]
+        if since != 0.0:  # else the weight may already have changed, and even have overflowed
+            s.lag[at] += since * self.raw(s, j)
+            s.lag[at + SEEN] = s.sums[AVERAGED]
 
-    def hold(self, s: State) -> None:
-        """After they changed."""
-        for j in range(s.lag.size):
-            s.lag[j] += s.sums[AVERAGED] * self.raw(s, j)
+    def book_all(self, s: State) -> None:
+        """Before all raw weights change at once: O(d) if an average is kept, else nothing."""
+        for j in range(s.lag.size // 2):
+            self.book(s, j)
+
+    def rebase(self, s: State) -> None:
+        """Count AVERAGED from 0 again."""
+        self.book_all(s)
+        s.sums[AVERAGED] = 0.0
+        for j in range(s.counts[DIMENSION]):
+            s.lag[cell(j, 2) + SEEN] = 0.0

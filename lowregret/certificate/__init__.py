@@ -1,0 +1,40 @@
+"""Certificates: theorems evaluated on observed quantities, their premises checked on the data."""
+
+from __future__ import annotations
+
+from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.certificate.evidence import Evidence, evidence, natural_comparator, support
+from lowregret.certificate.theorems import THEOREMS, Theorem
+from lowregret.domain import Domain
+from lowregret.learner import Linear
+from lowregret.state import State
+
+__all__ = [
+    "THEOREMS",
+    "Certificate",
+    "Evidence",
+    "Premise",
+    "Theorem",
+    "certificates",
+    "evaluate",
+    "evidence",
+    "natural_comparator",
+    "support",
+    "tightest",
+]
+
+
+def certificates(learner: Linear, state: State, comparator: Domain | None = None) -> list[Certificate]:
+    """Every certificate that speaks of this learner, tightest first: those whose premises fail come last."""
+    return evaluate(evidence(learner, state, comparator or natural_comparator(learner, state.dimension)))
+
+
+def evaluate(e: Evidence) -> list[Certificate]:
+    """Every theorem on one piece of evidence, tightest first."""
+    found = [t.evaluate(e) for t in THEOREMS if t.applies(e.learner) and not (t.needs_theta and e.theta is None)]
+    return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
+
+
+def tightest(found: list[Certificate]) -> Certificate:
+    """The headline: the smallest bound among those whose premises hold, or the first failed one, which says why."""
+    return found[0]

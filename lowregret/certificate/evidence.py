@@ -1,0 +1,129 @@
+"""What the theorems look at: the learner's parts, the ledger of a run, and the set of comparators."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate.certificate import Premise
+from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
+from lowregret.learner import Linear
+from lowregret.mirror import Entropic, PNorm
+from lowregret.rule import Eager, Lazy
+from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, RIDGE, ROUNDS, State, Vector
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A run as a theorem sees it. `support` is max_u ⟨u,θ⟩ − (κ/2)‖u‖², κ = ridge·Σc_t; None if θ was not kept."""
+
+    learner: Linear
+    comparator: Domain
+    sums: Vector
+    counts: Any
+    support: float | None
+    theta: Vector | None = None
+
+    @property
+    def rounds(self) -> int:
+        return int(self.counts[ROUNDS])
+
+    @property
+    def dimension(self) -> int:
+        return int(self.counts[DIMENSION])
+
+    @property
+    def importance(self) -> float:
+        """Σ c_t"""
+        return self.learner.rule.schedule().total_importance(self.rounds)
+
+    @property
+    def linear_regret(self) -> float | None:
+        """max_u Σ c_t⟨w_t − u, z_t⟩, with an L2 regulariser taken exactly instead of linearised."""
+        if self.support is None:
+            return None
+        return float(self.sums[LINEAR] + self.learner.ridge / 2 * self.sums[RIDGE] + self.support)
+
+    @property
+    def rate(self) -> float:
+        """η of the latest round with a sub-gradient, or the schedule's first if there was none."""
+        return float(self.sums[LAST_RATE]) or self.learner.rule.schedule().rate(State.zeros(1, 1, False), 0.0)
+
+    @property
+    def first_rate(self) -> float:
+        return float(self.sums[FIRST_RATE]) or self.rate
+
+    @property
+    def start(self) -> Vector:
+        """w_1"""
+        return self.learner.rule.domain.projection(np.zeros(self.dimension))
+
+    @property
+    def reach(self) -> float:
+        """max ‖u‖₂"""
+        return self.comparator.reach(2, self.dimension)
+
+    @property
+    def spread(self) -> float:
+        """A number no ‖w_t − u‖ exceeds: the domain's diameter, or what was seen."""
+        seen = math.sqrt(self.sums[LONGEST]) + self.reach
+        return min(seen, self.learner.rule.domain.diameter(self.dimension))
+
+    @property
+    def from_start(self) -> float:
+        """max_u ‖w_1 − u‖₂"""
+        w = self.start
+        if not np.any(w):
+            return self.reach
+        match self.comparator:
+            case Point(u):
+                return float(np.linalg.norm(w - u))
+            case Simplex(total) if np.allclose(w, total / w.size):
+                return total * math.sqrt(1 - 1 / w.size)
+            case Box(low, high):
+                return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
+        return min(float(np.linalg.norm(w)) + self.reach, self.spread)
+
+    def inside(self) -> Premise:
+        """Comparators must be points that the learner could have played."""
+        domain = self.learner.rule.domain
+        return Premise(
+            f"comparators lie in the learner's {domain.name}",
+            domain.covers(self.comparator, self.dimension),
+            self.comparator.describe()["set"],
+        )
+
+
+def support(learner: Linear, theta: Vector, importance: float, comparator: Domain) -> float:
+    """max_{u∈U} ⟨u,θ⟩ − (κ/2)‖u‖² with κ = ridge·Σc_t: attained at Π_U(θ/κ), or the support function if κ = 0."""
+    kappa = learner.ridge * importance
+    if kappa == 0:
+        return comparator.support(theta)
+    u = comparator.projection(theta / kappa)
+    return float(u @ theta) - kappa / 2 * float(u @ u)
+
+
+def evidence(learner: Linear, state: State, comparator: Domain) -> Evidence:
+    """Evidence from a run's present state: O(d)."""
+    comparator.fits(state.dimension)
+    kept = not (isinstance(learner.rule, Eager) and not learner.rule.gradients.kept())
+    theta = np.ascontiguousarray(state.theta) if kept else None
+    importance = learner.rule.schedule().total_importance(state.rounds)
+    highest = None if theta is None else support(learner, theta, importance, comparator)
+    return Evidence(learner, comparator, state.sums, state.counts, highest, theta)
+
+
+def natural_comparator(learner: Linear, d: int, radius: float = 1.0) -> Domain:
+    """The learner's own domain if it is bounded, else the ball of this radius in its geometry."""
+    domain, rule = learner.rule.domain, learner.rule
+    if math.isfinite(domain.reach(2, d)):
+        return domain
+    if isinstance(rule, Lazy) and isinstance(rule.mirror, PNorm):
+        return LqBall(radius, rule.mirror.q)
+    if isinstance(rule, Lazy) and isinstance(rule.mirror, Entropic):
+        return Simplex(radius)
+    ball = L2Ball(radius)
+    return ball if domain.covers(ball, d) else Simplex(radius)

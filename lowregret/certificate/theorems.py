@@ -1,0 +1,236 @@
+"""The regret theorems, each evaluated on what a run observed.
+
+Written with R for the mirror map at rate 1 (so the regulariser is R/η), σ its strong convexity, w₁ its minimiser, U the
+comparators, and sums over the rounds played. IDs are those of the theory; marks: + sharpened form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.certificate.evidence import Evidence
+from lowregret.domain import L2Ball, Point, Reals
+from lowregret.learner import Linear
+from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
+from lowregret.rule import Eager, Lazy
+from lowregret.state import ENERGY, LARGEST, LINEAR, LOCAL, LOWEST, SPREAD, STEPPED
+from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A right-hand side, the learners it speaks of, and what must be checked on the data."""
+
+    id: str
+    formula: str
+    applies: Callable[[Linear], bool]
+    bound: Callable[[Evidence], float]
+    premises: Callable[[Evidence], Iterable[Premise]] = lambda e: ()
+    measure: str = "regret"
+    slack: Callable[[Evidence], float | None] = lambda e: None
+    needs_theta: bool = False
+    normalised: bool = False  # the statement divides by Σ c_t
+
+    def evaluate(self, e: Evidence) -> Certificate:
+        """The certificate of this theorem for one run."""
+        regret = e.linear_regret
+        if regret is not None and self.normalised:
+            regret /= max(e.importance, 1.0)
+        return Certificate(
+            id=self.id,
+            statement=f"{self.measure} against every u in the {e.comparator.name} ≤ {self.formula}",
+            comparator=e.comparator.describe(),
+            linear_regret=regret,
+            bound=self.bound(e),
+            premises=(e.inside(), *self.premises(e)),
+            measure=self.measure,
+            slack=self.slack(e),
+        )
+
+
+# ---- which learners ------------------------------------------------------------------------------------------------
+
+
+def lazy(*mirrors: type[Any], constant: bool = True) -> Callable[[Linear], bool]:
+    """Mirror descent with one of these maps, at a constant (or a changing) rate."""
+
+    def applies(learner: Linear) -> bool:
+        rule = learner.rule
+        return isinstance(rule, Lazy) and isinstance(rule.mirror, mirrors) and rule.step.constant == constant
+
+    return applies
+
+
+def eager(*steps: type[Any]) -> Callable[[Linear], bool]:
+    """Projected gradient descent with one of these schedules, all rounds counting alike."""
+
+    def applies(learner: Linear) -> bool:
+        rule = learner.rule
+        return isinstance(rule, Eager) and isinstance(rule.step, steps or object) and not rule.step.weighted()
+
+    return applies
+
+
+def _euclid_on(whole_space: bool) -> Callable[[Linear], bool]:
+    return lambda learner: lazy(Euclidean)(learner) and isinstance(learner.rule.domain, Reals) == whole_space
+
+
+def _sqrt_ball(learner: Linear) -> bool:
+    return eager(InverseSqrt)(learner) and isinstance(learner.rule.domain, L2Ball) and learner.ridge == 0
+
+
+# ---- mirror descent ------------------------------------------------------------------------------------------------
+
+
+def _mirror(e: Evidence) -> Mirror:
+    assert isinstance(e.learner.rule, Lazy)
+    return e.learner.rule.mirror
+
+
+def first_term(e: Evidence) -> float:
+    """(max_U R(u) − R(w₁))/η"""
+    mirror = _mirror(e)
+    lowest = mirror.value(mirror.link(np.zeros(e.dimension)))
+    return (mirror.highest(e.comparator, e.dimension) - lowest) / e.rate
+
+
+def _strongly_convex(e: Evidence) -> float:
+    return first_term(e) + e.rate / (2 * _mirror(e).strength()) * float(e.sums[ENERGY])
+
+
+def _exact(e: Evidence) -> float:
+    """R(u)/η + R*(ηθ)/η + Σ⟨w_t,z_t⟩: the divergences D_t telescope, and R*(0) = −R(w₁)."""
+    assert e.theta is not None
+    mirror = _mirror(e)
+    highest = mirror.highest(e.comparator, e.dimension)
+    return (highest + mirror.conjugate(e.rate * e.theta)) / e.rate + float(e.sums[LINEAR])
+
+
+def _fenchel_gap(e: Evidence) -> float | None:
+    """The exact distance to the linearised regret, for a single comparator: R(u)/η + R*(ηθ)/η − ⟨u,θ⟩."""
+    if not isinstance(e.comparator, Point) or e.theta is None:
+        return None
+    mirror, u = _mirror(e), e.comparator.u
+    return (mirror.value(u) + mirror.conjugate(e.rate * e.theta)) / e.rate - float(u @ e.theta)
+
+
+def _changing(e: Evidence) -> float:
+    return first_term(e) + float(e.sums[STEPPED]) / (2 * _mirror(e).strength())
+
+
+def _local(factor: float) -> Callable[[Evidence], float]:
+    return lambda e: first_term(e) + factor * e.rate * float(e.sums[LOCAL])
+
+
+def _range(e: Evidence) -> float:
+    mirror = _mirror(e)
+    assert isinstance(mirror, Entropy)
+    return first_term(e) + mirror.total * e.rate / 8 * float(e.sums[SPREAD])
+
+
+def _bounded_below(e: Evidence) -> tuple[Premise, ...]:
+    return (Premise("η·z_t[i] ≥ −1", bool(e.sums[LOWEST] >= -1), float(e.sums[LOWEST])),)
+
+
+def _non_negative(e: Evidence) -> tuple[Premise, ...]:
+    return (Premise("z_t[i] ≥ 0", bool(e.sums[LOWEST] >= 0), float(e.sums[LOWEST])),)
+
+
+# ---- projected gradient descent ------------------------------------------------------------------------------------
+
+
+def _constant_eager(e: Evidence) -> float:
+    return e.from_start**2 / (2 * e.rate) + e.rate / 2 * float(e.sums[ENERGY])
+
+
+def _decreasing(e: Evidence) -> float:
+    return e.spread**2 / (2 * e.rate) + float(e.sums[STEPPED]) / 2
+
+
+def _sqrt_observed(e: Evidence) -> float:
+    radius = e.learner.rule.domain.reach(2, e.dimension)
+    growth = 1 / e.rate - 1 / e.first_rate
+    return radius**2 / (2 * e.first_rate) + 2 * radius**2 * growth + float(e.sums[STEPPED]) / 2
+
+
+def _sqrt_scale(e: Evidence) -> tuple[float, float]:
+    """U, and the G for which η = √2·U/G."""
+    step = e.learner.rule.schedule()
+    assert isinstance(step, InverseSqrt)
+    radius = e.learner.rule.domain.reach(2, e.dimension)
+    return radius, math.sqrt(2) * radius / step.eta
+
+
+def _sqrt_tuned(e: Evidence) -> float:
+    radius, lipschitz = _sqrt_scale(e)
+    return radius * lipschitz * math.sqrt(8 * e.rounds)
+
+
+def _sqrt_premise(e: Evidence) -> tuple[Premise, ...]:
+    lipschitz, seen = _sqrt_scale(e)[1], math.sqrt(e.sums[LARGEST])
+    return (Premise(f"‖z_t‖ ≤ G = √2·U/η = {lipschitz:.6g}", seen <= lipschitz * (1 + 1e-12), seen),)
+
+
+def _curved(e: Evidence) -> tuple[Premise, ...]:
+    step = e.learner.rule.schedule()
+    needed = step.sigma if isinstance(step, InverseTime) else step.lam if isinstance(step, WeightedInverseTime) else 0.0
+    enough = e.learner.ridge >= needed * (1 - 1e-12)
+    return (Premise(f"losses are {needed:.6g}-strongly convex", enough, e.learner.ridge),)
+
+
+def _weighted(e: Evidence) -> float:
+    step = e.learner.rule.schedule()
+    assert isinstance(step, WeightedInverseTime)
+    return 2 * float(e.sums[ENERGY]) / (step.lam * max(e.rounds * (e.rounds + 3), 1))
+
+
+def _is_weighted(learner: Linear) -> bool:
+    return isinstance(learner.rule, Eager) and isinstance(learner.rule.step, WeightedInverseTime)
+
+
+_STRONG = lazy(Euclidean, PNorm, Entropy)
+_STRONG_CHANGING = lazy(Euclidean, PNorm, Entropy, constant=False)
+_FREE = lazy(UnnormalisedEntropy)
+_UNNORMALISED = "[dλ + Σu ln(u/(eλ))]/η + "
+
+THEOREMS = (
+    Theorem("EQ-2.15", "‖u‖²/(2η) + (η/2)Σ‖z_t‖²", _euclid_on(True), _strongly_convex),
+    Theorem("LAZY+", "(‖u‖² − ‖w₁‖²)/(2η) + (η/2)Σ‖z_t‖²", _euclid_on(False), _strongly_convex),
+    Theorem("COR-2.18", "‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", lazy(PNorm), _strongly_convex),
+    Theorem("COR-2.14", "(R(u) − R(w₁))/η + (ηB/2)Σ‖z_t‖_∞²", lazy(Entropy), _strongly_convex),
+    Theorem("THM-2.21", "(R(u) − R(w₁))/η + (η/2σ)Σ‖z_t‖_*²", _STRONG, _strongly_convex),
+    Theorem(
+        "LEM-2.20",
+        "R(u)/η − R(w₁)/η + ΣD_t",
+        lazy(Mirror),
+        _exact,
+        slack=_fenchel_gap,
+        needs_theta=True,
+    ),
+    Theorem("THM-2.22", "(R(u) − R(w₁))/η + ηΣ_tΣ_i w_t z_t²", lazy(Entropy), _local(1.0), _bounded_below),
+    Theorem("THM-2.22+", "(R(u) − R(w₁))/η + (η/2)Σ_tΣ_i w_t z_t²", lazy(Entropy), _local(0.5), _non_negative),
+    Theorem("EG-RANGE", "(R(u) − R(w₁))/η + (ηB/8)Σ(max z_t − min z_t)²", lazy(Entropy), _range),
+    Theorem("THM-2.23", _UNNORMALISED + "ηΣ_tΣ_i w_t z_t²", _FREE, _local(1.0), _bounded_below),
+    Theorem("THM-2.23+", _UNNORMALISED + "(η/2)Σ_tΣ_i w_t z_t²", _FREE, _local(0.5), _non_negative),
+    Theorem("LAZY-DEC", "(R(u) − R(w₁))/η_T + (1/2σ)Ση_t‖z_t‖_*²", _STRONG_CHANGING, _changing),
+    Theorem("THM-14.5", "‖w₁ − u‖²/(2η) + (η/2)Σ‖z_t‖²", eager(Constant), _constant_eager),
+    Theorem("EAGER-DEC", "D²/(2η_T) + ½Ση_t‖z_t‖²", eager(), _decreasing),
+    Theorem("EQ-8", "UG√(8T)", _sqrt_ball, _sqrt_tuned, _sqrt_premise),
+    Theorem("EQ-8+", "U²/(2η₁) + 2U²(1/η_T − 1/η₁) + ½Ση_t‖z_t‖²", _sqrt_ball, _sqrt_observed),
+    Theorem("THM-14.11", "Σ‖z_t‖²/(2σt)", eager(InverseTime), lambda e: float(e.sums[STEPPED]) / 2, _curved),
+    Theorem(
+        "THM-14.12",
+        "2Σ‖z_t‖²/(λT(T+3))",
+        _is_weighted,
+        _weighted,
+        _curved,
+        measure="weighted regret, round t counting 2(t+1)/(T(T+3)),",
+        normalised=True,
+    ),
+)

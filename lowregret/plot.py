@@ -1,0 +1,60 @@
+"""Pictures of runs. Needs the extra `plot` (matplotlib), which is imported only here."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowregret.error import LowRegretError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lowregret.run import Run
+
+REGRET, BOUND, LOSS = "#0072b2", "#d55e00", "#444444"  # distinguishable by colour-blind eyes and in print
+
+
+def new_figure(rows: int, title: str) -> tuple[Figure, Any]:
+    """An empty figure of this many panels above each other, sharing the rounds' axis."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise LowRegretError("plots need matplotlib: pip install 'lowregret[plot]'") from None
+    figure = Figure(figsize=(7, 3 * rows), layout="constrained")
+    figure.suptitle(title)
+    return figure, figure.subplots(rows, sharex=True, squeeze=False)[:, 0]
+
+
+def plot_run(run: Run, path: str | os.PathLike[str] | None) -> Figure:
+    """Mean progressive loss above; linearised regret under the theorem's bound below."""
+    t = run.trace
+    loss = type(run.learner.loss).__name__
+    figure, (above, below) = new_figure(2, f"{loss} loss, {run.rounds:,} rounds")
+    above.plot(t.rounds, t.loss / t.rounds, color=LOSS)
+    above.set_ylabel("mean loss so far")
+    nested_curves(below, t.rounds, t.linear_regret, t.bound, run.certificate.id)
+    return finish(figure, path)
+
+
+def nested_curves(axes: Axes, rounds: Any, linear_regret: Any, bound: Any, name: str) -> None:
+    """The linearised regret and the bound above it, on logarithmic axes where the numbers are positive."""
+    axes.plot(rounds, bound, color=BOUND, linestyle="--", label=f"bound ({name})")
+    axes.plot(rounds, linear_regret, color=REGRET, label="linearised regret")
+    axes.set_xlabel("round")
+    axes.set_ylabel("regret, at most")
+    axes.set_xscale("log")
+    shown = np.concatenate([np.asarray(linear_regret), np.asarray(bound)])
+    if np.all(shown[np.isfinite(shown)] > 0):
+        axes.set_yscale("log")
+    axes.legend()
+
+
+def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    """Write the figure if a path is given."""
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure

@@ -1,0 +1,106 @@
+"""The history of a run: its ledger at 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, … rounds, four marks to a doubling.
+
+The marks depend on the round alone, so a run that was split, resumed or fed in other batches has the same trace.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.certificate import Evidence, evaluate
+from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Simplex
+from lowregret.kernel import kernel
+from lowregret.learner import Linear
+from lowregret.mirror import PNorm
+from lowregret.rule import Lazy
+from lowregret.state import COUNTS, FACTOR, MASS, ROUNDS, SUMS, TOTAL, State, Vector
+
+MARKS_PER_DOUBLING = 4
+L2, L1, LINF, TOP = range(4)  # norms of θ, and its largest coordinate
+WIDTH = SUMS + COUNTS + 4
+
+
+def next_mark(rounds: int) -> int:
+    """The first mark after this many rounds."""
+    k = int(MARKS_PER_DOUBLING * math.log2(rounds)) if rounds > 0 else 0
+    while (mark := math.ceil(2 ** (k / MARKS_PER_DOUBLING) - 1e-9)) <= rounds:
+        k += 1
+    return mark
+
+
+def snapshot(state: State, kept: bool) -> Vector:
+    """One row of the history: sums, counts, norms of θ (NaN if it is not kept): O(d)."""
+    norms = np.full(4, math.nan)
+    if kept:
+        measure(state.table, state.table.size // state.dimension, norms)
+    return np.concatenate([state.sums, state.counts.astype(float), norms])
+
+
+@kernel
+def measure(table: Vector, width: int, norms: Vector) -> None:
+    """‖θ‖₂, ‖θ‖₁, ‖θ‖_∞ and max θ."""
+    square, total, largest, top = 0.0, 0.0, 0.0, -math.inf
+    for k in range(0, table.size, width):
+        theta = table[k]
+        square += theta * theta
+        total += abs(theta)
+        largest = max(largest, abs(theta))
+        top = max(top, theta)
+    norms[L2], norms[L1], norms[LINF], norms[TOP] = math.sqrt(square), total, largest, top
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Curves over the rounds; the linearised regret is NaN where the history does not determine it."""
+
+    rounds: NDArray[np.int64]
+    loss: Vector  # Σ ℓ_t(w_t)
+    linear_regret: Vector
+    bound: Vector
+
+
+def trace(learner: Linear, history: Vector, comparator: Domain) -> Trace:
+    """The curves of a history, against these comparators."""
+    rows = [_evidence(learner, row, comparator) for row in history]
+    found = [evaluate(e)[0] for e in rows]
+    return Trace(
+        np.array([e.rounds for e in rows], np.int64),
+        np.array([e.sums[TOTAL] for e in rows]),
+        np.array([math.nan if c.linear_regret is None else c.linear_regret for c in found]),
+        np.array([c.bound if c.premises_hold else math.nan for c in found]),
+    )
+
+
+def _evidence(learner: Linear, row: Vector, comparator: Domain) -> Evidence:
+    sums, counts, norms = np.split(row, [SUMS, SUMS + COUNTS])
+    counts = counts.astype(np.int64)
+    kappa = learner.ridge * learner.rule.schedule().total_importance(int(counts[ROUNDS]))
+    height = _support(learner, sums, norms, comparator, kappa)
+    return Evidence(learner, comparator, sums, counts, None if math.isnan(height) else height)
+
+
+def _support(learner: Linear, sums: Vector, norms: Vector, comparator: Domain, kappa: float) -> float:
+    """max_u ⟨u,θ⟩ − (κ/2)‖u‖² where a norm of θ tells it."""
+    if kappa > 0:
+        if not isinstance(comparator, L2Ball):
+            return math.nan
+        length = min(comparator.radius, norms[L2] / kappa)
+        return float(length * norms[L2] - kappa / 2 * length**2)
+    match comparator:
+        case L2Ball(radius):
+            return float(radius * norms[L2])
+        case L1Ball(radius):
+            return float(radius * norms[LINF])
+        case Simplex(total):
+            return float(total * norms[TOP])
+        case Box(low, high) if low.size == high.size == 1 and low[0] == -high[0]:
+            return float(high[0] * norms[L1])
+        case LqBall(radius) if isinstance(learner.rule, Lazy) and isinstance(learner.rule.mirror, PNorm):
+            mirror = learner.rule.mirror
+            if mirror.q == comparator.q:
+                return float(radius * sums[FACTOR] * sums[MASS] ** (1 / mirror.p))
+    return math.nan

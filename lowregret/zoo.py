@@ -1,0 +1,117 @@
+"""The textbook's algorithms, each a composition of parts. Names are those of the theory in lower case.
+
+    from lowregret import zoo, train
+    run = train(zoo.ogd_lazy(Hinge(), eta=0.1, radius=10), X, y)
+
+`ZOO` lists them with what each is for and the certificates that speak of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lowregret.domain import Domain, L2Ball, Reals
+from lowregret.learner import Linear
+from lowregret.loss import Affine, Hinge, Loss, OnMistakes
+from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
+from lowregret.output import Average, Last, Output, WeightedAverage
+from lowregret.part import Part
+from lowregret.rule import Eager, Lazy
+from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
+
+
+def ogd(loss: Loss, eta: float | None = None, output: Output = Last()) -> Linear:
+    """w ← w − ηz on R^d (ALG-OGD). Without η the step adapts: η_t = 1/√(Σ_{s≤t}‖z_s‖²)."""
+    if eta is None:
+        return Linear(loss, Eager(Reals(), Adaptive()), output)
+    return Linear(loss, Lazy(Euclidean(), Constant(eta)), output)
+
+
+def ogd_lazy(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last()) -> Linear:
+    """w = Π(ηθ) on the L2 ball, θ the negated sum of sub-gradients (ALG-OGD-LAZY)."""
+    return Linear(loss, Lazy(Euclidean(L2Ball(radius)), Constant(eta)), output)
+
+
+def ogd_eager(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last()) -> Linear:
+    """w ← Π(w − ηz) on the L2 ball (ALG-OGD-EAGER)."""
+    return Linear(loss, Eager(L2Ball(radius), Constant(eta)), output)
+
+
+def ogd_sqrt(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last()) -> Linear:
+    """w ← Π(w − (η/√t)z) on the L2 ball (ALG-OGD-SQRT); η = √2·U/G for sub-gradients up to G."""
+    return Linear(loss, Eager(L2Ball(radius), InverseSqrt(eta)), output)
+
+
+def ogd_sc(loss: Loss, lam: float, on: Domain = Reals(), output: Output = Average()) -> Linear:
+    """η_t = 1/(λt) on ℓ + (λ/2)‖w‖² (ALG-OGD-SC)."""
+    return Linear(loss, Eager(on, InverseTime(lam)), output, ridge=lam)
+
+
+def ogd_scw(loss: Loss, lam: float, on: Domain = Reals(), output: Output = WeightedAverage()) -> Linear:
+    """η_t = 2/(λ(t+1)) on ℓ + (λ/2)‖w‖², later rounds weighing more (ALG-OGD-SCW)."""
+    return Linear(loss, Eager(on, WeightedInverseTime(lam)), output, ridge=lam)
+
+
+def svm_online(radius: float = 1.0, output: Output = Average()) -> Linear:
+    """Hinge loss on [x, 1], eager with η_t = 1/√t, bias inside the ball (ALG-SVM-ONLINE)."""
+    return Linear(Hinge(), Eager(L2Ball(radius), InverseSqrt(1.0)), output, bias=1.0)
+
+
+def omd(loss: Loss, mirror: Mirror, eta: float, output: Output = Last()) -> Linear:
+    """w = ∇R*(ηθ) for any mirror map (ALG-OMD)."""
+    return Linear(loss, Lazy(mirror, Constant(eta)), output)
+
+
+def eg(loss: Loss, eta: float, total: float = 1.0, output: Output = Last()) -> Linear:
+    """w ∝ e^{ηθ} on {w ≥ 0, Σw = total} (ALG-EG)."""
+    return omd(loss, Entropy(total), eta, output)
+
+
+def ueg(loss: Loss, eta: float, dimension: int, output: Output = Last()) -> Linear:
+    """w = e^{ηθ}/d on {w ≥ 0} (ALG-UEG)."""
+    return omd(loss, UnnormalisedEntropy(1 / dimension), eta, output)
+
+
+def pnorm(loss: Loss, eta: float, p: float, output: Output = Last()) -> Linear:
+    """The p-norm algorithm: Euclidean at p = 2, like EG at p = 2 ln d (ALG-PNORM)."""
+    return omd(loss, PNorm(p), eta, output)
+
+
+def perceptron(output: Output = Last()) -> Linear:
+    """w ← w + yx on mistakes (ALG-PERCEPTRON)."""
+    return Linear(OnMistakes(Hinge()), Lazy(Euclidean(), Constant(1.0)), output)
+
+
+def winnow(dimension: int, eta: float = 0.25, output: Output = Last()) -> Linear:
+    """w[i] ← w[i]·e^{2ηyx[i]} on mistakes, predicting sign(2⟨w,x⟩ − 1) (ALG-WINNOW, with its sign corrected)."""
+    part = UnnormalisedEntropy(1 / dimension)
+    part.require(eta < 0.5, f"Winnow needs η < ½, got {eta}: its bound divides by 1 − 2η")
+    return Linear(OnMistakes(Affine(Hinge(), 2.0, -1.0)), Lazy(part, Constant(eta)), output)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One algorithm of the zoo."""
+
+    name: str
+    make: Callable[..., Part]
+    purpose: str
+    certificates: tuple[str, ...]
+
+
+ZOO = (
+    Entry("ogd", ogd, "any convex loss, no bound on the weights", ("EQ-2.15", "LEM-2.20", "EAGER-DEC")),
+    Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", ("LAZY+", "LEM-2.20")),
+    Entry("ogd-eager", ogd_eager, "weights in a ball; forgets faster when the ball binds", ("THM-14.5", "EAGER-DEC")),
+    Entry("ogd-sqrt", ogd_sqrt, "as ogd-eager, for streams of unknown length", ("EQ-8+", "EQ-8", "EAGER-DEC")),
+    Entry("ogd-sc", ogd_sc, "L2-regularised losses: regret grows like ln T", ("THM-14.11",)),
+    Entry("ogd-scw", ogd_scw, "L2-regularised losses: average error falls like 1/T", ("THM-14.12",)),
+    Entry("svm-online", svm_online, "support vector machine on a stream, with bias", ("EAGER-DEC", "EQ-8+")),
+    Entry("omd", omd, "any mirror map", ("THM-2.21", "LEM-2.20")),
+    Entry("eg", eg, "few relevant features among many; weights on the simplex", ("EG-RANGE", "THM-2.22+", "COR-2.14")),
+    Entry("ueg", ueg, "few relevant features, non-negative weights", ("THM-2.23", "THM-2.23+", "LEM-2.20")),
+    Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", ("COR-2.18", "LEM-2.20")),
+    Entry("perceptron", perceptron, "classification, no parameter at all", ("PERC-OBS", "PERC-ROOT", "PERC-MARGIN")),
+    Entry("winnow", winnow, "disjunctions of few among many 0/1 features", ("WIN-OBS", "THM-3.10")),
+)
