@@ -1,0 +1,36 @@
+"""Settings and fixtures shared by all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The first call of a compiled loop takes seconds, which says nothing about the example it ran on.
+settings.register_profile("lowregret", deadline=None)
+settings.load_profile("lowregret")
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real data sets beside the repository; the test is skipped where there is none."""
+    if not DATA.is_dir():
+        pytest.skip(f"no real data: {DATA} does not exist")
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def data_file(data_folder: Path) -> Callable[[str], Path]:
+    """The path of a real data set by file name; the test is skipped where it is missing."""
+
+    def find(name: str) -> Path:
+        path = data_folder / name
+        if not path.is_file():
+            pytest.skip(f"no such data set: {path}")
+        return path
+
+    return find
