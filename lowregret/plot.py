@@ -36,7 +36,7 @@ def plot_run(run: Run, path: str | os.PathLike[str] | None) -> Figure:
     figure, (above, below) = new_figure(2, f"{loss} loss, {run.rounds:,} rounds")
     above.plot(t.rounds, t.loss / t.rounds, color=LOSS)
     above.set_ylabel("mean loss so far")
-    nested_curves(below, t.rounds, t.linear_regret, t.bound, run.certificate.id)
+    nested_curves(below, t.rounds, t.linear_regret, t.bound, t.theorem)
     return finish(figure, path)
 
 

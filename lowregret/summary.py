@@ -23,16 +23,18 @@ def summary(run: Run) -> str:
 
 def describe(certificate: Certificate, rounds: int) -> list[str]:
     """The three nested numbers, and the premises that failed."""
-    name = _comparators(certificate)
+    name, measure = _comparators(certificate), certificate.measure
     lines = []
     if certificate.regret is not None:
-        lines.append(f"{certificate.measure:<10} {certificate.regret:.6g} against {name}")
+        lines.append(f"{measure:<10} {certificate.regret:.6g} against {name}")
     if certificate.linear_regret is not None:
-        share = f"{certificate.linear_regret / rounds:.4g} per round"
-        lines.append(f"regret     at most {certificate.linear_regret:.6g} ({share}) against {name}")
+        share = f" ({certificate.linear_regret / rounds:.4g} per round)" if measure == "regret" else ""
+        lines.append(f"{measure:<10} at most {certificate.linear_regret:.6g}{share} against {name}")
     lines.append(f"           theory promised at most {certificate.bound:.6g} ({certificate.id})")
     lines += [
-        f"           but the premise fails: {p.name} (observed {p.observed})" for p in certificate.premises if not p.holds
+        f"           but the premise fails: {p.name} (observed {p.observed})"
+        for p in certificate.premises
+        if not p.holds
     ]
     return lines
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.certificate import Evidence, evaluate
-from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Simplex
+from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.kernel import kernel
 from lowregret.learner import Linear
 from lowregret.mirror import PNorm
@@ -61,6 +61,7 @@ class Trace:
     loss: Vector  # Σ ℓ_t(w_t)
     linear_regret: Vector
     bound: Vector
+    theorem: str  # whose bound it is, at the end
 
 
 def trace(learner: Linear, history: Vector, comparator: Domain) -> Trace:
@@ -72,6 +73,7 @@ def trace(learner: Linear, history: Vector, comparator: Domain) -> Trace:
         np.array([e.sums[TOTAL] for e in rows]),
         np.array([math.nan if c.linear_regret is None else c.linear_regret for c in found]),
         np.array([c.bound if c.premises_hold else math.nan for c in found]),
+        found[-1].id,
     )
 
 
@@ -86,9 +88,9 @@ def _evidence(learner: Linear, row: Vector, comparator: Domain) -> Evidence:
 def _support(learner: Linear, sums: Vector, norms: Vector, comparator: Domain, kappa: float) -> float:
     """max_u ⟨u,θ⟩ − (κ/2)‖u‖² where a norm of θ tells it."""
     if kappa > 0:
-        if not isinstance(comparator, L2Ball):
+        if not isinstance(comparator, L2Ball | Reals):
             return math.nan
-        length = min(comparator.radius, norms[L2] / kappa)
+        length = min(comparator.reach(2, 1), norms[L2] / kappa)
         return float(length * norms[L2] - kappa / 2 * length**2)
     match comparator:
         case L2Ball(radius):

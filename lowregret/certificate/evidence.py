@@ -42,10 +42,14 @@ class Evidence:
 
     @property
     def linear_regret(self) -> float | None:
-        """max_u Σ c_t⟨w_t − u, z_t⟩, with an L2 regulariser taken exactly instead of linearised."""
+        """max_u Σ c_t⟨w_t − u, z_t⟩, with an L2 regulariser taken exactly instead of linearised.
+
+        Where the c_t are not 1, they are divided by their sum: a weighted mean of regrets.
+        """
         if self.support is None:
             return None
-        return float(self.sums[LINEAR] + self.learner.ridge / 2 * self.sums[RIDGE] + self.support)
+        total = float(self.sums[LINEAR] + self.learner.ridge / 2 * self.sums[RIDGE] + self.support)
+        return total / max(self.importance, 1.0) if self.learner.rule.schedule().weighted() else total
 
     @property
     def rate(self) -> float:
@@ -119,7 +123,7 @@ def evidence(learner: Linear, state: State, comparator: Domain) -> Evidence:
 def natural_comparator(learner: Linear, d: int, radius: float = 1.0) -> Domain:
     """The learner's own domain if it is bounded, else the ball of this radius in its geometry."""
     domain, rule = learner.rule.domain, learner.rule
-    if math.isfinite(domain.reach(2, d)):
+    if math.isfinite(domain.reach(2, d)) or learner.ridge > 0:  # a ridge keeps the regret finite on all of R^d
         return domain
     if isinstance(rule, Lazy) and isinstance(rule.mirror, PNorm):
         return LqBall(radius, rule.mirror.q)

@@ -35,18 +35,14 @@ class Theorem:
     measure: str = "regret"
     slack: Callable[[Evidence], float | None] = lambda e: None
     needs_theta: bool = False
-    normalised: bool = False  # the statement divides by Σ c_t
 
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
-        regret = e.linear_regret
-        if regret is not None and self.normalised:
-            regret /= max(e.importance, 1.0)
         return Certificate(
             id=self.id,
-            statement=f"{self.measure} against every u in the {e.comparator.name} ≤ {self.formula}",
+            statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
             comparator=e.comparator.describe(),
-            linear_regret=regret,
+            linear_regret=e.linear_regret,
             bound=self.bound(e),
             premises=(e.inside(), *self.premises(e)),
             measure=self.measure,
@@ -226,11 +222,10 @@ THEOREMS = (
     Theorem("THM-14.11", "Σ‖z_t‖²/(2σt)", eager(InverseTime), lambda e: float(e.sums[STEPPED]) / 2, _curved),
     Theorem(
         "THM-14.12",
-        "2Σ‖z_t‖²/(λT(T+3))",
+        "2Σ‖z_t‖²/(λT(T+3)), round t counting 2(t+1)/(T(T+3))",
         _is_weighted,
         _weighted,
         _curved,
-        measure="weighted regret, round t counting 2(t+1)/(T(T+3)),",
-        normalised=True,
+        measure="weighted regret",
     ),
 )
