@@ -81,6 +81,10 @@ class Mirror(Part):
         """Refuse a dimension in which the map does not exist."""
         self.domain.fits(d)
 
+    @abstractmethod
+    def begin(self, s: State) -> None:
+        """Set a zero state to θ = 0."""
+
     # ---- compiled, on coordinates -----------------------------------------------------------------------------
 
     def whole(self) -> bool:
@@ -167,6 +171,10 @@ class Euclidean(Mirror):
         """η = B/(L√T) gives BL√T (THM-2.21)."""
         return radius / (lipschitz * math.sqrt(rounds))
 
+    def begin(self, s: State) -> None:
+        if self.on.whole():
+            s.table[1::2] = self.on.projection(np.zeros(s.dimension))
+
     def whole(self) -> bool:
         return self.on.whole()
 
@@ -250,6 +258,9 @@ class PNorm(Mirror):
         """η = (B/L)√((q−1)/T) gives BL√((p−1)T) (COR-2.18 corrected)."""
         return radius / lipschitz * math.sqrt(self.strength() / rounds)
 
+    def begin(self, s: State) -> None:
+        s.sums[FACTOR] = 1.0
+
     def raw(self, s: State, j: Index, eta: float) -> float:
         return s.table[cell(j, 2) + WEIGHT]
 
@@ -321,6 +332,10 @@ class Entropic(Mirror):
 
     def stores_rate(self) -> bool:
         return True
+
+    def begin(self, s: State) -> None:
+        s.table[1::2] = 1.0
+        s.sums[MASS] = s.dimension
 
     def raw(self, s: State, j: Index, eta: float) -> float:
         return s.table[cell(j, 2) + WEIGHT]

@@ -95,12 +95,10 @@ class Eager(Rule):
         return self.on.whole()
 
     def begin(self, s: State) -> None:
+        w = self.on.projection(np.zeros(s.dimension))
+        s.table[self.width() - 1 :: self.width()] = w
         s.sums[FACTOR] = 1.0
-        for j in range(s.counts[DIMENSION]):
-            s.table[self.at(j)] = self.on.clip(j, 0.0)
-        if self.on.whole():
-            self.on.project(s.table[self.width() - 1 :: self.width()])
-        self.measure(s)
+        s.sums[MASS] = s.sums[PEAK] = w @ w
 
     def scale(self, s: State) -> float:
         return s.sums[FACTOR]

@@ -9,7 +9,6 @@ from lowregret.mirror import Mirror
 from lowregret.rule.rule import Rule
 from lowregret.state import (
     ENERGY,
-    FACTOR,
     FIRST_RATE,
     LARGEST,
     LAST_RATE,
@@ -64,8 +63,8 @@ class Lazy(Rule):
 
     def begin(self, s: State) -> None:
         s.sums[RATE] = self.step.rate(s, 0.0)
-        s.sums[FACTOR] = 1.0
-        self.mirror.refresh(s, s.sums[RATE])
+        self.mirror.begin(s)
+        s.sums[PEAK] = s.sums[MASS]
 
     def scale(self, s: State) -> float:
         return self.mirror.scale(s, s.sums[RATE])

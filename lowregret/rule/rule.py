@@ -52,7 +52,7 @@ class Rule(Part):
 
     @abstractmethod
     def begin(self, s: State) -> None:
-        """Set a zero state to w_1."""
+        """Set a zero state to w_1 (once per run, not compiled)."""
 
     @abstractmethod
     def idle(self, s: State) -> None:
