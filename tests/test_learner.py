@@ -1,0 +1,419 @@
+"""Laws that every composition of parts obeys, each run over all of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowregret.domain import Box, Simplex
+from lowregret.error import PartError
+from lowregret.learner import Linear, learn_rows, loss_of, score_rows, write_model, write_point
+from lowregret.loss import Hinge, LogWealth, Poisson, Square
+from lowregret.mirror import Entropic, Entropy, Euclidean
+from lowregret.output import Average, Last, WeightedAverage
+from lowregret.rows import Dense, Sparse, as_rows
+from lowregret.rule import Eager, Lazy
+from lowregret.state import (
+    ENERGY,
+    FIRST_RATE,
+    LARGEST,
+    LAST_RATE,
+    LINEAR,
+    LOCAL,
+    LONGEST,
+    LOWEST,
+    MISTAKES,
+    RIDGE,
+    SPREAD,
+    STEPPED,
+    TOTAL,
+    WEIGHTED,
+    State,
+)
+from lowregret.step import Constant, WeightedInverseTime
+from tests import naive
+from tests.compositions import COMPOSITIONS, Composition, Rows, rows_for, with_bias
+
+EVERY = pytest.mark.parametrize("composition", COMPOSITIONS, ids=lambda c: c.name)
+SEVERAL = pytest.mark.parametrize(
+    "composition",
+    [c for c in COMPOSITIONS if c.name in ("svm-online", "eg")],
+    ids=lambda c: c.name,
+)
+ALL = 1 << 60  # rounds
+
+
+class Learnt(NamedTuple):
+    state: State
+    scores: naive.Vector
+    stopped: int
+
+
+def learn(
+    learner: Linear, rows: Rows, *, x: Any = None, state: State | None = None, compiled: bool = True, until: int = ALL
+) -> Learnt:
+    """Learn all rows, by default compiled and from compressed sparse rows."""
+    features = as_rows(sp.csr_matrix(rows.X) if x is None else x)
+    state = learner.start(rows.X.shape[1]) if state is None else state
+    scores = np.full(len(rows.y), np.nan)
+    loop = learn_rows if compiled else learn_rows.py_func  # type: ignore[attr-defined]
+    stopped = loop(learner, state, features, rows.y, rows.weights, scores, 0, until)
+    return Learnt(state, scores, stopped)
+
+
+def point(learner: Linear, state: State) -> naive.Vector:
+    """w_{T+1}"""
+    w = np.empty(state.dimension)
+    learner.rule.point(state, w)
+    return w
+
+
+def model(learner: Linear, state: State) -> naive.Vector:
+    """The iterate handed out."""
+    w = np.empty(state.dimension)
+    learner.model(state, w)
+    return w
+
+
+def bits(state: State) -> list[bytes]:
+    return [array.tobytes() for array in state]
+
+
+def same(a: Learnt, b: Learnt) -> None:
+    """Equal to the last bit."""
+    assert bits(a.state) == bits(b.state)
+    assert a.scores.tobytes() == b.scores.tobytes()
+    assert a.stopped == b.stopped
+
+
+def part(rows: Rows, begin: int, end: int | None = None) -> Rows:
+    return Rows(*(a[begin:end] for a in rows))
+
+
+def explicit(X: naive.Matrix, dtype: Any = np.float64) -> sp.csr_matrix:
+    """Compressed sparse rows that store the zeros too."""
+    n, d = X.shape
+    return sp.csr_matrix((X.astype(dtype).ravel(), np.tile(np.arange(d), n), np.arange(0, n * d + 1, d)), (n, d))
+
+
+# ---- the textbook ----------------------------------------------------------------------------------------------------
+
+
+def naive_run(composition: Composition, rows: Rows) -> naive.Run:
+    return composition.naive(*rows.counted)
+
+
+@EVERY
+@pytest.mark.parametrize(("n", "d", "seed"), [(150, 7, 1), (60, 3, 2), (40, 1, 3), (1, 5, 4), (1, 1, 5), (90, 40, 6)])
+def test_agrees_with_the_textbook(composition: Composition, n: int, d: int, seed: int) -> None:
+    rows, learner = rows_for(composition.task, n, d, seed), composition.learner(d)
+    rows.weights[0] = 1.0
+    learnt, run = learn(learner, rows), naive_run(composition, rows)
+    counted = (rows.weights > 0).astype(int)
+    rounds_before = np.cumsum(counted) - counted
+    X = with_bias(rows.X, learner.bias) if learner.bias else rows.X
+    scores = np.sum(run.iterates[rounds_before] * X, axis=1)
+    outputs = {Last: run.iterates[-1], Average: naive.average(run), WeightedAverage: naive.weighted_average(run)}
+    np.testing.assert_allclose(learnt.scores, scores, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(point(learner, learnt.state), run.iterates[-1], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model(learner, learnt.state), outputs[type(learner.output)], rtol=1e-9, atol=1e-9)
+
+
+@EVERY
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_ledger_is_what_it_says(composition: Composition, seed: int) -> None:
+    rows, learner = rows_for(composition.task, 100, 6, seed), composition.learner(6)
+    state, run = learn(learner, rows).state, naive_run(composition, rows)
+    w, z = run.iterates[:-1], run.gradients
+    own = z - learner.ridge * w  # the part of the sub-gradient that comes from the row
+    t = np.arange(1, len(z) + 1)
+    weighted = isinstance(learner.rule.schedule(), WeightedInverseTime)
+    c = t + 1 if weighted else np.ones(t.size)
+    energy = np.linalg.norm(z, composition.norm, axis=1) ** 2
+    lengths = np.sum(w**2, axis=1)
+    losses = run.losses - learner.ridge / 2 * lengths
+    rates = run.rates.copy()
+    seen = np.flatnonzero(energy)
+    if isinstance(learner.rule, Lazy):  # at θ = 0 the rate does not matter, so the ledger may take the present one
+        rates[seen[0]] = learner.rule.step.rate(state_at(learner, int(seen[0])), energy[seen[0]])
+    expected = {
+        TOTAL: losses.sum(),
+        WEIGHTED: (c @ losses) if weighted else 0.0,
+        LINEAR: c @ np.sum(w * own, axis=1),
+        ENERGY: energy.sum(),
+        STEPPED: rates @ energy,
+        LARGEST: energy.max(),
+        FIRST_RATE: rates[seen[0]],
+        LAST_RATE: rates[seen[-1]],
+        RIDGE: c @ lengths if learner.ridge else 0.0,
+    }
+    if isinstance(learner.rule, Lazy) and isinstance(learner.rule.mirror, Entropic):
+        expected[LOCAL] = np.sum(w * z**2)
+        expected[SPREAD] = np.sum(np.ptp(z, axis=1) ** 2)
+        expected[LOWEST] = min(0.0, np.min(run.rates[:, None] * z))
+    assert {k: state.sums[k] for k in expected} == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    if isinstance(learner.rule, Eager):  # rounds without a sub-gradient do not enter the theorems, and need not count
+        assert lengths[seen].max() <= state.sums[LONGEST] + 1e-9
+        assert state.sums[LONGEST] <= lengths.max() + 1e-9
+    if composition.name != "eager-forgotten":
+        np.testing.assert_allclose(state.theta, -(c @ own), rtol=1e-9, atol=1e-9)
+
+
+def state_at(learner: Linear, rounds: int) -> State:
+    """A state after this many rounds without sub-gradients."""
+    state = learner.start(1)
+    state.counts[0] = rounds
+    return state
+
+
+@EVERY
+def test_counts_rounds_and_mistakes(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 80, 5, 9), composition.learner(5)
+    state, scores, _ = learn(learner, rows)
+    counted = rows.weights > 0
+    wrong = [learner.loss.wrong(p, y) for p, y in zip(scores[counted], rows.y[counted], strict=True)]
+    assert state.rounds == counted.sum()
+    assert state.counts[MISTAKES] == sum(wrong)
+
+
+# ---- one result, however it is computed ------------------------------------------------------------------------------
+
+
+@EVERY
+@pytest.mark.parametrize(("n", "d", "seed"), [(60, 7, 11), (30, 1, 12), (25, 20, 13)])
+def test_compiled_is_interpreted(composition: Composition, n: int, d: int, seed: int) -> None:
+    rows, learner = rows_for(composition.task, n, d, seed), composition.learner(d)
+    same(learn(learner, rows), learn(learner, rows, compiled=False))
+
+
+@EVERY
+def test_dense_is_sparse_with_stored_zeros(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 60, 7, 21), composition.learner(7)
+    same(learn(learner, rows, x=rows.X, compiled=False), learn(learner, rows, x=explicit(rows.X)))
+
+
+@EVERY
+def test_leaving_out_zeros_changes_only_rounding(composition: Composition) -> None:
+    """Four sums run side by side over the entries of a row; without its zeros they are shared out differently."""
+    rows, learner = rows_for(composition.task, 60, 7, 22), composition.learner(7)
+    sparse, dense = learn(learner, rows), learn(learner, rows, x=explicit(rows.X))
+    np.testing.assert_allclose(sparse.scores, dense.scores, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(sparse.state.sums, dense.state.sums, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(model(learner, sparse.state), model(learner, dense.state), rtol=1e-12, atol=1e-12)
+
+
+@SEVERAL
+def test_compiled_dense_rows_are_compiled_sparse_rows(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 60, 7, 23), composition.learner(7)
+    sparse = learn(learner, rows, x=explicit(rows.X))
+    assert isinstance(as_rows(rows.X), Dense)
+    same(learn(learner, rows, x=rows.X), sparse)
+    same(learn(learner, rows, x=np.asfortranarray(rows.X)), sparse)
+
+
+@EVERY
+def test_single_precision_rows_with_the_same_values(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 40, 7, 24), composition.learner(7)
+    narrow = learn(learner, rows, x=sp.csr_matrix(rows.X, dtype=np.float32), compiled=False)
+    same(narrow, learn(learner, rows))
+    same(learn(learner, rows, x=rows.X.astype(np.float32), compiled=False), learn(learner, rows, x=explicit(rows.X)))
+
+
+@SEVERAL
+def test_compiled_single_precision_rows(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 60, 7, 25), composition.learner(7)
+    same(learn(learner, rows, x=sp.csr_matrix(rows.X, dtype=np.float32)), learn(learner, rows))
+
+
+@SEVERAL
+def test_wide_indices(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 60, 7, 26), composition.learner(7)
+    x = sp.csr_matrix(rows.X)
+    x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+    wide = as_rows(x)
+    assert isinstance(wide, Sparse)
+    assert wide.indices.dtype == np.uint64
+    same(learn(learner, rows, x=wide), learn(learner, rows))
+
+
+@EVERY
+def test_no_weights_are_weights_of_one(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 40, 6, 27), composition.learner(6)
+    ones = rows._replace(weights=np.ones(40))
+    same(learn(learner, rows._replace(weights=np.empty(0))), learn(learner, ones))
+
+
+@EVERY
+def test_batch_is_one_row_at_a_time(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 50, 6, 31), composition.learner(6)
+    state, scores = learner.start(6), []
+    for i in range(50):
+        one = learn(learner, part(rows, i, i + 1), state=state)
+        assert one.stopped == 1
+        scores.append(one.scores)
+    same(Learnt(state, np.concatenate(scores), 50), learn(learner, rows))
+
+
+@EVERY
+@given(data=st.data())
+@settings(max_examples=8)
+def test_a_split_run_is_the_unbroken_run(composition: Composition, data: st.DataObject) -> None:
+    rows, learner = rows_for(composition.task, 40, 6, 32), composition.learner(6)
+    cut = data.draw(st.integers(0, 40))
+    first = learn(learner, part(rows, 0, cut))
+    second = learn(learner, part(rows, cut), state=first.state.copy())
+    assert second.state.table is not first.state.table
+    whole = learn(learner, rows)
+    same(Learnt(second.state, np.concatenate([first.scores, second.scores]), 40), whole)
+
+
+@EVERY
+@given(stops=st.lists(st.integers(0, 45), max_size=6))
+@settings(max_examples=8)
+def test_stopping_after_given_rounds_changes_nothing(composition: Composition, stops: list[int]) -> None:
+    rows, learner = rows_for(composition.task, 40, 6, 33), composition.learner(6)
+    x, state, scores, i = as_rows(sp.csr_matrix(rows.X)), learner.start(6), np.full(40, np.nan), 0
+    for until in [*sorted(stops), ALL]:
+        i = learn_rows(learner, state, x, rows.y, rows.weights, scores, i, until)
+        assert state.rounds == min(until, np.count_nonzero(rows.weights))
+    same(Learnt(state, scores, i), learn(learner, rows))
+
+
+# ---- rows that change nothing, and rows that cannot be learnt --------------------------------------------------------
+
+
+@EVERY
+def test_rows_of_weight_zero_change_nothing(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 40, 6, 41), composition.learner(6)
+    learnt = learn(learner, rows)
+    before = bits(learnt.state)
+    nothing = rows._replace(weights=np.zeros(40), y=np.full(40, np.nan))  # nobody looks at the label
+    again = learn(learner, nothing, state=learnt.state)
+    assert again.stopped == 40
+    assert bits(again.state) == before
+    counted = Rows(*rows.counted)
+    assert bits(learn(learner, counted).state) == before
+    X = with_bias(rows.X, learner.bias) if learner.bias else rows.X
+    np.testing.assert_allclose(again.scores, X @ point(learner, learnt.state), rtol=1e-9, atol=1e-12)
+
+
+BAD = {
+    "missing feature": lambda rows, i: rows.X.__setitem__((i, 2), np.nan),
+    "infinite feature": lambda rows, i: rows.X.__setitem__((i, 2), np.inf),
+    "missing label": lambda rows, i: rows.y.__setitem__(i, np.nan),
+    "infinite label": lambda rows, i: rows.y.__setitem__(i, -np.inf),
+    "negative weight": lambda rows, i: rows.weights.__setitem__(i, -1.0),
+    "missing weight": lambda rows, i: rows.weights.__setitem__(i, np.nan),
+    "infinite weight": lambda rows, i: rows.weights.__setitem__(i, np.inf),
+}
+
+
+@EVERY
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("i", [0, 17])
+def test_a_bad_row_stops_the_run_before_it(composition: Composition, bad: str, i: int) -> None:
+    rows, learner = rows_for(composition.task, 30, 5, 42), composition.learner(5)
+    rows.weights[i] = 1.0
+    BAD[bad](rows, i)
+    stopped = learn(learner, rows)
+    assert stopped.stopped == i
+    assert bits(stopped.state) == bits(learn(learner, part(rows, 0, i)).state)
+    assert np.isnan(stopped.scores[i:]).all()
+    assert np.isfinite(stopped.scores[:i]).all()
+
+
+@pytest.mark.parametrize(
+    "composition", [c for c in COMPOSITIONS if c.task in ("margin", "binary")], ids=lambda c: c.name
+)
+def test_a_label_of_the_wrong_kind_stops_the_run(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 30, 5, 43), composition.learner(5)
+    rows.y[12], rows.weights[12] = 0.0, 1.0
+    assert learn(learner, rows).stopped == 12
+
+
+def test_a_row_of_weight_zero_may_not_have_a_missing_feature() -> None:
+    """Its score would be missing too."""
+    rows, learner = rows_for("margin", 10, 5, 44), COMPOSITIONS[0].learner(5)
+    rows.X[4, 1], rows.weights[4] = np.nan, 0.0
+    assert learn(learner, rows).stopped == 4
+
+
+@pytest.mark.parametrize(
+    ("loss", "x", "y"), [(LogWealth(), -1.0, 1.0), (Poisson(), 800.0, 1.0), (Square(), 1e200, 0.0)], ids=repr
+)
+def test_a_loss_out_of_range_stops_the_run(loss: Any, x: float, y: float) -> None:
+    learner = Linear(loss, Lazy(Entropy(), Constant(0.1)))
+    state = learner.start(2)
+    before = bits(state)
+    rows = Rows(np.array([[x, x]]), np.array([y]), np.ones(1))
+    assert learn(learner, rows, state=state).stopped == 0
+    assert bits(state) == before
+
+
+# ---- handing out the model -------------------------------------------------------------------------------------------
+
+
+@SEVERAL
+def test_compiled_models_are_interpreted_models(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 50, 6, 51), composition.learner(6)
+    state = learn(learner, rows).state
+    for compiled, expected in ((write_model, model(learner, state)), (write_point, point(learner, state))):
+        w = np.empty(state.dimension)
+        compiled(learner, state, w)
+        assert w.tobytes() == expected.tobytes()
+
+
+@SEVERAL
+def test_fixed_models_are_scored_and_judged(composition: Composition) -> None:
+    rows, learner = rows_for(composition.task, 50, 6, 52), composition.learner(6)
+    x = as_rows(sp.csr_matrix(rows.X))
+    w = np.random.default_rng(0).normal(size=6 + (learner.bias > 0))
+    X = with_bias(rows.X, learner.bias) if learner.bias else rows.X
+    scores = np.empty(50)
+    score_rows(learner, w, x, scores)
+    np.testing.assert_allclose(scores, X @ w, rtol=1e-12, atol=1e-12)
+    losses = np.array([learner.loss.at(p, y)[0] for p, y in zip(X @ w, rows.y, strict=True)])
+    assert loss_of(learner, w, x, rows.y, rows.weights) == pytest.approx(rows.weights @ losses, rel=1e-12)
+    assert loss_of(learner, w, x, rows.y, np.empty(0)) == pytest.approx(losses.sum(), rel=1e-12)
+
+
+@EVERY
+def test_before_the_first_row_the_model_is_the_start(composition: Composition) -> None:
+    learner = composition.learner(4)
+    state = learner.start(4)
+    expected = composition.naive(np.zeros((0, 4)), np.zeros(0), np.zeros(0)).iterates[0]
+    np.testing.assert_allclose(model(learner, state), expected, rtol=1e-15)
+    np.testing.assert_allclose(point(learner, state), expected, rtol=1e-15)
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"loss": 1.0}, "loss must be a Loss such as"),
+        ({"rule": Hinge()}, "rule must be a Rule such as"),
+        ({"output": Hinge()}, "output must be a Output such as"),
+        ({"ridge": -1.0}, "ridge must be ≥ 0"),
+        ({"bias": np.inf}, "bias must be ≥ 0"),
+        ({"ridge": 0.1}, "use Eager instead of Lazy"),
+        ({"ridge": 0.1, "rule": Eager(Box(), Constant(0.1))}, "use L2Ball instead of Box"),
+        ({"ridge": 0.1, "rule": Eager(Simplex(), Constant(0.1))}, "use L2Ball instead of Simplex"),
+    ],
+)
+def test_refuses_what_makes_no_sense(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(PartError, match=message):
+        Linear(**({"loss": Hinge(), "rule": Lazy(Euclidean(), Constant(0.1))} | parameters))
+
+
+def test_refuses_no_features_at_all() -> None:
+    rule = Lazy(Euclidean(), Constant(0.1))
+    with pytest.raises(PartError, match="at least one feature"):
+        Linear(Hinge(), rule).start(0)
+    assert Linear(Hinge(), rule, bias=1.0).start(0).dimension == 1
