@@ -7,16 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.domain.kind import Domain, Radial, Whole
+from lowregret.domain.kind import ROUNDING, TOLERANCE, Domain, Radial, Whole, constant_vector, require_size
 from lowregret.domain.simplex import simplex_threshold
 from lowregret.error import PartError
 from lowregret.kernel import kernel
+from lowregret.real import norm
 from lowregret.state import Vector
-
-
-def require_size(domain: Domain, name: str, value: float) -> None:
-    """A radius must be a positive number."""
-    domain.require(0 < value < math.inf, f"{name} must be a positive number, got {value}")
 
 
 class Reals(Radial):
@@ -36,6 +32,9 @@ class Reals(Radial):
     def diameter(self, d: int) -> float:
         return math.inf
 
+    def surrounds(self, other: Domain, d: int) -> bool:
+        return True
+
 
 class L2Ball(Radial):
     """{‖w‖₂ ≤ radius}"""
@@ -50,16 +49,20 @@ class L2Ball(Radial):
         return 1.0 if norm <= self.radius else self.radius / norm
 
     def projection(self, v: Vector) -> Vector:
-        return np.asarray(v, float) * self.shrink(float(np.linalg.norm(v)))
+        v = np.asarray(v, float)
+        return v * self.shrink(norm(v))
 
     def support(self, theta: Vector) -> float:
-        return self.radius * float(np.linalg.norm(theta))
+        return self.radius * norm(theta)
 
     def reach(self, q: float, d: int) -> float:
         return self.radius * d ** max(0.0, 1 / q - 0.5)
 
     def diameter(self, d: int) -> float:
         return 2 * self.radius
+
+    def surrounds(self, other: Domain, d: int) -> bool:
+        return other.reach(2, d) <= self.radius * ROUNDING
 
 
 class L1Ball(Whole):
@@ -83,6 +86,9 @@ class L1Ball(Whole):
     def diameter(self, d: int) -> float:
         return 2 * self.radius
 
+    def surrounds(self, other: Domain, d: int) -> bool:
+        return other.reach(1, d) <= self.radius * ROUNDING
+
 
 class LqBall(Domain):
     """{‖w‖_q ≤ radius}, 1 ≤ q ≤ ∞: a comparator set; nothing is projected on it"""
@@ -96,22 +102,25 @@ class LqBall(Domain):
         self.require(self.q >= 1, f"q must be at least 1, got {self.q}")
 
     def projection(self, v: Vector) -> Vector:
-        if np.linalg.norm(v, self.q) <= self.radius:
+        if self.contains(v, 0.0):
             return np.array(v, float)
         raise PartError("LqBall is a comparator set, not a domain: use L2Ball, L1Ball or Box to restrict the learner")
 
-    def contains(self, w: Vector, tolerance: float = 1e-9) -> bool:
-        return bool(np.linalg.norm(w, self.q) <= self.radius * (1 + tolerance))
+    def contains(self, w: Vector, tolerance: float = TOLERANCE) -> bool:
+        return norm(w, self.q) <= self.radius * (1 + tolerance)
 
     def support(self, theta: Vector) -> float:
         dual = 1.0 if self.q == math.inf else math.inf if self.q == 1 else self.q / (self.q - 1)
-        return self.radius * float(np.linalg.norm(theta, dual))
+        return self.radius * norm(theta, dual)
 
     def reach(self, q: float, d: int) -> float:
         return self.radius * d ** max(0.0, 1 / q - 1 / self.q)
 
     def diameter(self, d: int) -> float:
         return 2 * self.reach(2, d)
+
+    def surrounds(self, other: Domain, d: int) -> bool:
+        return other.reach(self.q, d) <= self.radius * ROUNDING
 
 
 class Point(Domain):
@@ -121,9 +130,7 @@ class Point(Domain):
     u: Any
 
     def check(self) -> None:
-        u = np.ascontiguousarray(self.u, float)
-        self.require(u.ndim == 1 and bool(np.isfinite(u).all()), "u must be a vector of finite numbers")
-        object.__setattr__(self, "u", u)
+        object.__setattr__(self, "u", constant_vector(self, "u", self.u))
 
     def projection(self, v: Vector) -> Vector:
         return np.array(self.u)
@@ -132,16 +139,22 @@ class Point(Domain):
         return float(self.u @ theta)
 
     def reach(self, q: float, d: int) -> float:
-        return float(np.linalg.norm(self.u, q))
+        return norm(self.u, q)
 
     def diameter(self, d: int) -> float:
         return 0.0
+
+    def bounds(self, d: int) -> tuple[Vector, Vector]:
+        return self.u, self.u
+
+    def lies_in(self, other: Domain, d: int) -> bool:
+        return other.contains(self.u)
 
     def fits(self, d: int) -> None:
         self.require(self.u.size == d, f"u has {self.u.size} coordinates, the learner has {d}")
 
     def describe(self) -> dict[str, Any]:
-        return {"set": self.name, "radius": float(np.linalg.norm(self.u))}
+        return {"set": self.name, "radius": norm(self.u)}
 
 
 @kernel
@@ -152,6 +165,6 @@ def _project_l1(v: Vector, radius: float) -> None:
         total += abs(x)
     if total <= radius:
         return
-    tau = simplex_threshold(v, radius, True)
+    top, tau = simplex_threshold(v, radius, True)
     for j in range(v.size):
-        v[j] = math.copysign(max(abs(v[j]) - tau, 0.0), v[j])
+        v[j] = math.copysign(max(abs(v[j]) - top - tau, 0.0), v[j])

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.domain.kind import Separable
+from lowregret.domain.kind import ROUNDING, Domain, Separable, constant_vector
+from lowregret.real import norm
 from lowregret.state import Index, Vector
 
 
@@ -20,13 +21,11 @@ class Box(Separable):
 
     def check(self) -> None:
         for side in ("low", "high"):
-            object.__setattr__(self, side, np.atleast_1d(np.asarray(getattr(self, side), float)))
-        self.require(self.low.ndim == self.high.ndim == 1, "low and high must be numbers or vectors")
+            object.__setattr__(self, side, constant_vector(self, side, getattr(self, side)))
         self.require(
             self.low.size == self.high.size or 1 in (self.low.size, self.high.size),
             f"low has {self.low.size} entries, high {self.high.size}: give one number, or vectors of one length",
         )
-        self.require(bool(np.all(np.isfinite(self.low)) and np.all(np.isfinite(self.high))), "bounds must be finite")
         self.require(bool(np.all(self.low <= self.high)), "low must not exceed high")
 
     def clip(self, j: Index, v: float) -> float:
@@ -41,10 +40,18 @@ class Box(Separable):
         return float(np.sum(np.maximum(self.low * theta, self.high * theta)))
 
     def reach(self, q: float, d: int) -> float:
-        return float(np.linalg.norm(np.broadcast_to(np.maximum(abs(self.low), abs(self.high)), d), q))
+        return norm(np.broadcast_to(np.maximum(abs(self.low), abs(self.high)), d), q)
 
     def diameter(self, d: int) -> float:
-        return float(np.linalg.norm(np.broadcast_to(self.high - self.low, d)))
+        return norm(np.broadcast_to(self.high - self.low, d))
+
+    def bounds(self, d: int) -> tuple[Vector, Vector]:
+        return self.low, self.high
+
+    def surrounds(self, other: Domain, d: int) -> bool:
+        low, high = other.bounds(d)
+        slack = (ROUNDING - 1) * np.maximum(abs(self.low), abs(self.high))
+        return bool(np.all(self.low - slack <= low) and np.all(high <= self.high + slack))
 
     def fits(self, d: int) -> None:
         size = max(self.low.size, self.high.size)
@@ -75,3 +82,9 @@ class Orthant(Separable):
 
     def diameter(self, d: int) -> float:
         return math.inf
+
+    def bounds(self, d: int) -> tuple[float, float]:
+        return 0.0, math.inf
+
+    def surrounds(self, other: Domain, d: int) -> bool:
+        return bool(np.all(np.asarray(other.bounds(d)[0]) >= 0))

@@ -6,26 +6,32 @@ Three kinds, by what a Euclidean projection costs when only the touched coordina
 - `Separable`: each coordinate on its own                                       O(1) per coordinate
 - `Whole`: needs the whole vector                                               O(d) and more
 
-Every set answers, for certificates: `support(θ)` = max_{u∈S}⟨u,θ⟩, `reach(q, d)` = max‖u‖_q, `diameter(d)`.
+Every set answers, for certificates: `support(θ)` = max_{u∈S}⟨u,θ⟩, `reach(q, d)` = max‖u‖_q, `diameter(d)`, and
+`covers(U, d)`: whether all comparators in U could have been played. Where a set has no closed form, `support`, `reach`
+and `diameter` are upper bounds and `covers` says no, so that certificates stay true.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lowregret.part import Part
+from lowregret.real import norm
 from lowregret.state import Index, Vector
 
 TOLERANCE = 1e-9
+ROUNDING = 1 + 1e-12  # sizes that differ by rounding alone count as equal
 
 
 class Domain(Part):
     """A closed convex set in R^d."""
 
     name: ClassVar[str]
+    playable: ClassVar[bool] = False  # whether a rule can keep its iterates in it; else it is for comparators only
 
     @abstractmethod
     def projection(self, v: Vector) -> Vector:
@@ -46,7 +52,27 @@ class Domain(Part):
     def contains(self, w: Vector, tolerance: float = TOLERANCE) -> bool:
         """Whether w lies in S up to a distance of tolerance·(1 + ‖w‖)."""
         w = np.asarray(w, float)
-        return bool(np.linalg.norm(w - self.projection(w)) <= tolerance * (1 + np.linalg.norm(w)))
+        self.fits(w.size)
+        return norm(w - self.projection(w)) <= tolerance * (1 + norm(w))
+
+    def bounds(self, d: int) -> tuple[Any, Any]:
+        """(low, high), numbers or vectors, with low ≤ u ≤ high for all u ∈ S."""
+        r = self.reach(math.inf, d)
+        return -r, r
+
+    def covers(self, other: Domain, d: int) -> bool:
+        """Whether `other` surely lies in S, in dimension d. False where that is not known."""
+        self.fits(d)
+        other.fits(d)
+        return self == other or self.surrounds(other, d) or other.lies_in(self, d)
+
+    def surrounds(self, other: Domain, d: int) -> bool:
+        """What S can tell about `covers` from the size of `other`."""
+        return False
+
+    def lies_in(self, other: Domain, d: int) -> bool:
+        """What S can tell about `other.covers(S)` from its own points."""
+        return False
 
     def fits(self, d: int) -> None:
         """Refuse a dimension in which the set does not exist."""
@@ -88,12 +114,16 @@ class Domain(Part):
 class Radial(Domain):
     """Sets whose projection scales the vector."""
 
+    playable: ClassVar[bool] = True
+
     def lazy_scale(self, eta: float, norm: float) -> float:
         return eta * self.shrink(eta * norm)
 
 
 class Separable(Domain):
     """Sets whose projection acts on each coordinate alone."""
+
+    playable: ClassVar[bool] = True
 
     def rated(self) -> bool:
         return True
@@ -108,6 +138,8 @@ class Separable(Domain):
 class Whole(Domain):
     """Sets whose projection looks at all coordinates: O(d) or more per round."""
 
+    playable: ClassVar[bool] = True
+
     def whole(self) -> bool:
         return True
 
@@ -118,3 +150,22 @@ class Whole(Domain):
         w = np.array(v, float)
         self.project(w)
         return w
+
+
+def require_size(domain: Domain, name: str, value: float) -> None:
+    """A radius must be a positive number."""
+    domain.require(0 < value < math.inf, f"{name} must be a positive number, got {value}")
+
+
+def constant_vector(domain: Domain, name: str, value: Any) -> Vector:
+    """A private copy of a parameter that is a vector of finite numbers: parts are immutable."""
+    try:
+        vector = np.array(value, float, ndmin=1)
+    except (TypeError, ValueError):
+        vector = np.array([math.nan])
+    domain.require(
+        vector.ndim == 1 and vector.size > 0 and bool(np.isfinite(vector).all()),
+        f"{name} must be a finite number or a vector of them, got {value!r}",
+    )
+    vector.flags.writeable = False
+    return vector

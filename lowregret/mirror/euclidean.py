@@ -1,0 +1,104 @@
+"""Euclidean geometry, on R^d and on every set that can be projected on."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from lowregret.domain import Domain, Reals
+from lowregret.mirror.kind import Mirror
+from lowregret.state import DIMENSION, MASS, WEIGHT, Index, State, Vector, cell
+
+
+class Euclidean(Mirror):
+    """R(w) = ½‖w‖₂² on S, link Π_S(θ); MASS = ‖θ‖²"""
+
+    norm: ClassVar[str] = "2"
+    on: Domain = Reals()
+
+    def check(self) -> None:
+        self.require(
+            isinstance(self.on, Domain) and self.on.playable,
+            f"needs a domain that can be projected on, such as Reals() or L2Ball(1.0), got {self.on!r}",
+        )
+
+    @property
+    def domain(self) -> Domain:
+        return self.on
+
+    def value(self, w: Vector) -> float:
+        return 0.5 * float(w @ w) if self.on.contains(w) else math.inf
+
+    def conjugate(self, theta: Vector) -> float:
+        w = self.on.projection(theta)
+        return float(w @ theta) - 0.5 * float(w @ w)
+
+    def link(self, theta: Vector) -> Vector:
+        return self.on.projection(theta)
+
+    def divergence(self, w: Vector, u: Vector) -> float:
+        return 0.5 * float((w - u) @ (w - u))
+
+    def strength(self) -> float:
+        return 1.0
+
+    def highest(self, comparator: Domain, d: int) -> float:
+        r = comparator.reach(2, d)
+        return 0.5 * r * r
+
+    def tuned_rate(self, radius: float, lipschitz: float, rounds: int, d: int) -> float:
+        """η = B/(L√T) gives BL√T (THM-2.21)."""
+        return radius / (lipschitz * math.sqrt(rounds))
+
+    def begin(self, s: State) -> None:
+        if self.on.whole():
+            s.table[1::2] = self.on.projection(np.zeros(s.dimension))
+
+    def whole(self) -> bool:
+        return self.on.whole()
+
+    def width(self) -> int:
+        return 2 if self.on.whole() else 1
+
+    def rated(self) -> bool:
+        return self.on.rated()
+
+    def stores_rate(self) -> bool:
+        return self.on.whole()
+
+    def raw(self, s: State, j: Index, eta: float) -> float:
+        if self.on.whole():
+            return s.table[cell(j, self.width()) + WEIGHT]
+        return self.on.lazy_raw(j, s.table[cell(j, self.width())], eta)
+
+    def scale(self, s: State, eta: float) -> float:
+        return self.on.lazy_scale(eta, math.sqrt(s.sums[MASS]))
+
+    def open(self) -> tuple[float, float]:
+        return 0.0, 0.0
+
+    def push(self, s: State, j: Index, g: float, eta: float, round_sums: tuple[float, float]) -> tuple[float, float]:
+        change, square = round_sums
+        at = cell(j, self.width())
+        old = s.table[at]
+        new = old - g
+        s.table[at] = new
+        return change + (new - old) * (new + old), square + g * g
+
+    def close(self, s: State, eta: float, scale: float, entries: int, round_sums: tuple[float, float]) -> float:
+        s.sums[MASS] = max(s.sums[MASS] + round_sums[0], 0.0)
+        return round_sums[1]
+
+    def refresh(self, s: State, eta: float) -> None:
+        mass = 0.0
+        for j in range(s.counts[DIMENSION]):
+            theta = s.table[cell(j, self.width())]
+            mass += theta * theta
+        s.sums[MASS] = mass
+        if self.on.whole():
+            for j in range(s.counts[DIMENSION]):
+                at = cell(j, self.width())
+                s.table[at + WEIGHT] = eta * s.table[at]
+            self.on.project(s.table[1::2])
