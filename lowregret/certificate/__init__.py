@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.evidence import Evidence, evidence, natural_comparator, support
-from lowregret.certificate.theorems import THEOREMS, Theorem
+from lowregret.certificate.theorems import LINEARISED, THEOREMS, Theorem
 from lowregret.domain import Domain
 from lowregret.learner import Linear
 from lowregret.state import State
@@ -30,9 +30,9 @@ def certificates(learner: Linear, state: State, comparator: Domain | None = None
 
 
 def evaluate(e: Evidence) -> list[Certificate]:
-    """Every theorem on one piece of evidence, tightest first."""
+    """Every theorem on one piece of evidence, tightest first; LEM-2.5 alone where no other speaks of the learner."""
     found = [t.evaluate(e) for t in THEOREMS if t.applies(e.learner) and not (t.needs_theta and e.theta is None)]
-    return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
+    return sorted(found or [LINEARISED.evaluate(e)], key=lambda c: (not c.premises_hold, c.bound))
 
 
 def tightest(found: list[Certificate]) -> Certificate:

@@ -26,6 +26,8 @@ class Certificate:
     `linear_regret` is Σ c_t⟨w_t − u, z_t⟩ at the worst comparator u (None if the sum of sub-gradients was not kept);
     `bound` is the theorem's right-hand side on observed quantities. `measure` says what is bounded where it is not the
     regret (mistakes, weighted regret). `slack` is the exact distance between the two where the theorem gives it.
+    `hindsight` is the loss of the best comparator with the gap of its solver, `risk` a bound for data yet to come: where
+    they were asked for.
     """
 
     id: str
@@ -37,6 +39,8 @@ class Certificate:
     measure: str = "regret"
     regret: float | None = None
     slack: float | None = None
+    hindsight: dict[str, float] | None = None
+    risk: dict[str, Any] | None = None
     details: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -51,16 +55,23 @@ class Certificate:
         return self.premises_hold and ordered and not math.isnan(self.bound)
 
     def to_json(self) -> dict[str, Any]:
-        """The public form: see the command line's `--json`."""
+        """The public form: see the command line's `--json`. What is not a finite number is null."""
         return {
             "id": self.id,
             "statement": self.statement,
             "comparator": self.comparator,
             "measure": self.measure,
-            "linear_regret": self.linear_regret,
-            "bound": self.bound if math.isfinite(self.bound) else None,
+            "linear_regret": _plain(self.linear_regret),
+            "bound": _plain(self.bound),
             "holds": self.holds,
-            "premises": [{"name": p.name, "holds": p.holds, "observed": p.observed} for p in self.premises],
-            "regret": self.regret,
-            "slack": self.slack,
+            "premises": [{"name": p.name, "holds": p.holds, "observed": _plain(p.observed)} for p in self.premises],
+            "hindsight": self.hindsight,
+            "regret": _plain(self.regret),
+            "slack": _plain(self.slack),
+            "risk": self.risk,
         }
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say: no NaN, no infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -53,12 +53,22 @@ class Theorem:
 # ---- which learners ------------------------------------------------------------------------------------------------
 
 
-def lazy(*mirrors: type[Any], constant: bool = True) -> Callable[[Linear], bool]:
-    """Mirror descent with one of these maps, at a constant (or a changing) rate."""
+def lazy(*mirrors: type[Any]) -> Callable[[Linear], bool]:
+    """Mirror descent with one of these maps, at a constant rate."""
 
     def applies(learner: Linear) -> bool:
         rule = learner.rule
-        return isinstance(rule, Lazy) and isinstance(rule.mirror, mirrors) and rule.step.constant == constant
+        return isinstance(rule, Lazy) and isinstance(rule.mirror, mirrors) and rule.step.constant
+
+    return applies
+
+
+def _strong(constant: bool) -> Callable[[Linear], bool]:
+    """Mirror descent with a strongly convex map, a user's own among them."""
+
+    def applies(learner: Linear) -> bool:
+        rule = learner.rule
+        return isinstance(rule, Lazy) and rule.mirror.strength() > 0 and rule.step.constant == constant
 
     return applies
 
@@ -190,8 +200,6 @@ def _is_weighted(learner: Linear) -> bool:
     return isinstance(learner.rule, Eager) and isinstance(learner.rule.step, WeightedInverseTime)
 
 
-_STRONG = lazy(Euclidean, PNorm, Entropy)
-_STRONG_CHANGING = lazy(Euclidean, PNorm, Entropy, constant=False)
 _FREE = lazy(UnnormalisedEntropy)
 _UNNORMALISED = "[dλ + Σu ln(u/(eλ))]/η + "
 
@@ -200,7 +208,7 @@ THEOREMS = (
     Theorem("LAZY+", "(‖u‖² − ‖w₁‖²)/(2η) + (η/2)Σ‖z_t‖²", _euclid_on(False), _strongly_convex),
     Theorem("COR-2.18", "‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", lazy(PNorm), _strongly_convex),
     Theorem("COR-2.14", "(R(u) − R(w₁))/η + (ηB/2)Σ‖z_t‖_∞²", lazy(Entropy), _strongly_convex),
-    Theorem("THM-2.21", "(R(u) − R(w₁))/η + (η/2σ)Σ‖z_t‖_*²", _STRONG, _strongly_convex),
+    Theorem("THM-2.21", "(R(u) − R(w₁))/η + (η/2σ)Σ‖z_t‖_*²", _strong(constant=True), _strongly_convex),
     Theorem(
         "LEM-2.20",
         "R(u)/η − R(w₁)/η + ΣD_t",
@@ -214,7 +222,7 @@ THEOREMS = (
     Theorem("EG-RANGE", "(R(u) − R(w₁))/η + (ηB/8)Σ(max z_t − min z_t)²", lazy(Entropy), _range),
     Theorem("THM-2.23", _UNNORMALISED + "ηΣ_tΣ_i w_t z_t²", _FREE, _local(1.0), _bounded_below),
     Theorem("THM-2.23+", _UNNORMALISED + "(η/2)Σ_tΣ_i w_t z_t²", _FREE, _local(0.5), _non_negative),
-    Theorem("LAZY-DEC", "(R(u) − R(w₁))/η_T + (1/2σ)Ση_t‖z_t‖_*²", _STRONG_CHANGING, _changing),
+    Theorem("LAZY-DEC", "(R(u) − R(w₁))/η_T + (1/2σ)Ση_t‖z_t‖_*²", _strong(constant=False), _changing),
     Theorem("THM-14.5", "‖w₁ − u‖²/(2η) + (η/2)Σ‖z_t‖²", eager(Constant), _constant_eager),
     Theorem("EAGER-DEC", "D²/(2η_T) + ½Ση_t‖z_t‖²", eager(), _decreasing),
     Theorem("EQ-8", "UG√(8T)", _sqrt_ball, _sqrt_tuned, _sqrt_premise),
@@ -228,4 +236,11 @@ THEOREMS = (
         _curved,
         measure="weighted regret",
     ),
+)
+
+LINEARISED = Theorem(
+    "LEM-2.5",
+    "Σ⟨w_t,z_t⟩ + max_u ⟨u,−Σz_t⟩, no theorem bounding it in advance",
+    lambda learner: True,
+    lambda e: math.inf if e.linear_regret is None else e.linear_regret,
 )
