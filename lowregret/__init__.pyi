@@ -29,6 +29,13 @@ from .error import StoreError as StoreError
 from .files import load as load
 from .follow import FollowTheLeader as FollowTheLeader
 from .follow import FollowTheRegularisedLeader as FollowTheRegularisedLeader
+from .kernel_run import KernelRun as KernelRun
+from .kernelised import Coordinatewise as Coordinatewise
+from .kernelised import Gaussian as Gaussian
+from .kernelised import InnerProduct as InnerProduct
+from .kernelised import Kernel as Kernel
+from .kernelised import KernelPerceptron as KernelPerceptron
+from .kernelised import Polynomial as Polynomial
 from .learner import Linear as Linear
 from .loss import Absolute as Absolute
 from .loss import Affine as Affine

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 
-from lowregret import store
+from lowregret import kernel_run, play, run, store
+from lowregret.error import StoreError
+from lowregret.kernel_run import KernelRun
 from lowregret.play import Game
 from lowregret.run import Run
 
+_READERS = {run.KIND: Run.load, kernel_run.KIND: KernelRun.load, play.KIND: Game.load}
 
-def load(path: str | os.PathLike[str]) -> Run | Game:
+
+def load(path: str | os.PathLike[str]) -> Run | KernelRun | Game:
     """The run or game in a file, ready to go on where it stopped."""
-    return Game.load(path) if store.kind_of(path) == "game" else Run.load(path)
+    kind = store.kind_of(path)
+    if kind not in _READERS:
+        raise StoreError(f"{path} holds a {kind}, which this version of lowregret cannot read: upgrade to read it")
+    return _READERS[kind](path)

@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from lowregret import store
 from lowregret.certificate import Certificate, certificates, evidence, natural_comparator, tightest
-from lowregret.certificate.mistakes import mistake_certificates
+from lowregret.certificate.mistakes import mistake_certificates, mistake_rounds
+from lowregret.check import (
+    call,
+    compilable,
+    finite_numbers,
+    numbers,
+    require_finite,
+    require_label,
+    require_narrow,
+    require_rows,
+    require_scores,
+)
 from lowregret.domain import Domain
-from lowregret.error import DataError, DivergedError, PartError
+from lowregret.error import DataError, DivergedError, PartError, StoreError
+from lowregret.kernel_run import KernelRun
+from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, loss_of, score_rows, write_model, write_point
-from lowregret.part import Part
-from lowregret.rows import Features, Rows, Sparse, as_rows, describe_entry
+from lowregret.loss import OnMistakes
+from lowregret.rows import Features, Rows, as_rows
 from lowregret.rule import Eager
 from lowregret.spec import from_json, to_json
-from lowregret.state import MASS, MISTAKES, TOTAL, State, Vector
+from lowregret.state import MASS, MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
 from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KIND = "run"
-WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
 
 
+@overload
 def train(
     learner: Linear,
     features: Features,
@@ -36,7 +50,22 @@ def train(
     *,
     comparator: Domain | None = None,
     compiled: bool = True,
-) -> Run:
+) -> Run: ...
+
+
+@overload
+def train(learner: KernelPerceptron, features: Features, labels: Any, *, compiled: bool = True) -> KernelRun: ...
+
+
+def train(
+    learner: Linear | KernelPerceptron,
+    features: Features,
+    labels: Any,
+    weights: Any = None,
+    *,
+    comparator: Domain | None = None,
+    compiled: bool = True,
+) -> Run | KernelRun:
     """Learn the rows once, in order, and return the run.
 
     `features`: a NumPy matrix, nested lists or a SciPy sparse matrix; `labels`: one number per row; `weights`: how much
@@ -45,6 +74,12 @@ def train(
     Costs O(nnz) if the rule does.
     """
     rows = as_rows(features)
+    if isinstance(learner, KernelPerceptron):
+        if weights is not None or comparator is not None:
+            raise PartError("KernelPerceptron takes neither weights nor a comparator: leave them out")
+        return KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled).learn(rows, labels)
+    if not isinstance(learner, Linear):
+        raise PartError(f"the learner must be a Linear or KernelPerceptron such as zoo.perceptron(), got {learner!r}")
     run = Run(learner, learner.start(rows.shape[1]), comparator, compiled=compiled)
     return run.learn(rows, labels, weights)
 
@@ -69,7 +104,7 @@ class Run:
         self.state = state
         self.comparator = comparator or natural_comparator(learner, state.dimension)
         self.comparator.fits(state.dimension)
-        self.compiled = compiled and _compilable(learner)
+        self.compiled = compiled and compilable(learner)
         self.uniform = uniform  # all weights were 1
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
         self._history = [] if history is None else list(history)
@@ -78,17 +113,15 @@ class Run:
 
     def learn(self, features: Features, labels: Any, weights: Any = None) -> Run:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
-        x = as_rows(features)
-        y = _numbers(labels, "labels", x.shape[0])
-        w = np.empty(0) if weights is None else _numbers(weights, "weights", x.shape[0])
-        self._check(x)
+        x = self._rows(features)
+        y = numbers(labels, "labels", x.shape[0])
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
         self.uniform &= bool(np.all(w == 1))
         self.scores = np.full(y.size, np.nan)
-        loop = learn_rows if self.compiled else learn_rows.py_func  # type: ignore[attr-defined]
         i = 0
         while i < y.size:
             mark = next_mark(self.state.rounds)
-            i = loop(self.learner, self.state, x, y, w, self.scores, i, mark)
+            i = self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark)
             if self.state.rounds == mark:
                 self._history.append(snapshot(self.state, self._kept))
             elif i < y.size:
@@ -99,10 +132,10 @@ class Run:
 
     def predict(self, features: Features) -> Vector:
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
-        x = as_rows(features)
-        self._check(x)
+        x = self._rows(features)
         scores = np.empty(x.shape[0])
         self._call(score_rows, self.learner, self.weights, x, scores)
+        require_scores(x, scores)
         return scores
 
     @property
@@ -131,9 +164,14 @@ class Run:
         return float(self.state.sums[TOTAL])
 
     @property
+    def mistakes(self) -> int | None:
+        """Number of rows predicted wrongly before they were learnt; None for regression."""
+        return int(self.state.counts[MISTAKES]) if self.learner.loss.classifies else None
+
+    @property
     def error(self) -> float | None:
         """Share of rows predicted wrongly before they were learnt; None for regression."""
-        return self.state.counts[MISTAKES] / max(self.rounds, 1) if self.learner.loss.classifies else None
+        return None if self.mistakes is None else self.mistakes / max(self.rounds, 1)
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -153,24 +191,31 @@ class Run:
         return found
 
     def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
-        """The exact regret against one fixed u on the rows that were learnt: O(nnz)."""
-        x = as_rows(features)
-        y = _numbers(labels, "labels", x.shape[0])
-        w = np.empty(0) if weights is None else _numbers(weights, "weights", x.shape[0])
-        fixed = _numbers(u, "u", self.state.dimension)
-        self._check(x)
-        return self.loss - float(self._call(loss_of, self.learner, fixed, x, y, w))
+        """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed u, given the rows that were learnt: O(nnz).
+
+        It is what the certificate bounds: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
+        the weighted mean is taken.
+        """
+        x = self._rows(features)
+        y = numbers(labels, "labels", x.shape[0])
+        w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
+        fixed = finite_numbers(u, "u", self.state.dimension)
+        learner = self._weigh(y, w)
+        sums, step = self.state.sums, self.learner.rule.schedule()
+        importance = step.total_importance(self.rounds)
+        mine = sums[WEIGHTED] if step.weighted() else sums[TOTAL]
+        regret = float(mine) - float(self._call(loss_of, learner, fixed, x, y, w))
+        regret += self.learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(fixed @ fixed))
+        return regret / max(importance, 1.0) if step.weighted() else regret
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
         """Mistake bounds of the Perceptron and Winnow against u, on the rows of the latest `learn`."""
-        x = as_rows(features)
-        y = _numbers(labels, "labels", x.shape[0])
+        x = self._rows(features)
+        y = numbers(labels, "labels", x.shape[0])
         if not self.uniform:
             raise PartError("mistake bounds need importance weights of 1")
-        if y.size != self.rounds or self.scores.size != y.size:
-            raise DataError(f"give all {self.rounds} rows of the run, learnt in one call; got {y.size}")
-        fixed = _numbers(u, "u", self.state.dimension)
-        return mistake_certificates(self.learner, self.state, x, y, self.scores, fixed)
+        fixed = finite_numbers(u, "u", self.state.dimension)
+        return mistake_certificates(self.learner, self.state, x, y, self._own_scores(y, y.size), fixed)
 
     @property
     def trace(self) -> Trace:
@@ -211,8 +256,8 @@ class Run:
         description, arrays = store.read(path, KIND)
         history = arrays.pop("history")
         learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
-        assert isinstance(learner, Linear)
-        assert isinstance(comparator, Domain)
+        if not (isinstance(learner, Linear) and isinstance(comparator, Domain)):
+            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
         return cls(
             learner,
             State(**arrays),
@@ -230,47 +275,49 @@ class Run:
         return not isinstance(rule, Eager) or rule.gradients.kept()
 
     def _call(self, loop: Any, *args: Any) -> Any:
-        return (loop if self.compiled else loop.py_func)(*args)
+        return call(loop, self.compiled, *args)
 
-    def _check(self, x: Rows) -> None:
-        rows, features = x.shape
-        expected = self.state.dimension - (self.learner.bias > 0)
-        if rows == 0:
-            raise DataError("there are no rows")
-        if features != expected:
-            raise DataError(f"the rows have {features} features, the learner {expected}")
-        if self.learner.rule.costs_dimension() and isinstance(x, Sparse) and features > WHOLE_LIMIT:
-            raise PartError(
-                f"{self.learner.rule} costs O(d) per row, too slow for {features} sparse features: "
-                "use L2Ball, Box or Reals, or Entropy with a Constant step"
-            )
+    def _rows(self, features: Features) -> Rows:
+        x = as_rows(features)
+        require_rows(x, self.state.dimension - (self.learner.bias > 0))
+        if self.learner.rule.costs_dimension():
+            require_narrow(x, self.learner.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
+        return x
+
+    def _weigh(self, y: Vector, w: Vector) -> Linear:
+        """Multiply w by c_t, or by 0 where f_t is 0 for want of a mistake; returns the learner with the loss left."""
+        played, learner, step = w != 0, self.learner, self.learner.rule.schedule()
+        rounds = int(np.count_nonzero(played))
+        if rounds != self.rounds:
+            raise DataError(f"give the {self.rounds} rows that were learnt; got {rounds}")
+        for i in np.flatnonzero(played).tolist():
+            self._require_label(y, i)
+        if step.weighted():
+            w[played] *= np.diff([step.total_importance(t) for t in range(rounds + 1)])
+        if isinstance(learner.loss, OnMistakes):
+            scores = self._own_scores(y, rounds)
+            w[played] *= mistake_rounds(learner.loss, self.state, y[played], scores[played])
+            learner = replace(learner, loss=learner.loss.loss)
+        return learner
+
+    def _own_scores(self, y: Vector, rounds: int) -> Vector:
+        """The scores made while learning, if all rows were learnt in one call."""
+        if rounds != self.rounds or y.size != self.scores.size:
+            raise DataError(f"give all {self.rounds} rows of the run, learnt in one call; got {y.size}")
+        return self.scores
+
+    def _require_label(self, y: Vector, i: int) -> None:
+        loss = self.learner.loss
+        require_label(y[i], i, loss.accepts(y[i]), type(loss).__name__, loss.labels)
 
     def _refuse(self, x: Rows, y: Vector, w: Vector, i: int) -> None:
         """Say why row i could not be learnt; the state is as it was before that row."""
         if w.size and not 0 <= w[i] < np.inf:
-            raise DataError(f"row {i}: weight {w[i]} is not a number ≥ 0")
-        if not self.learner.loss.accepts(y[i]):
-            name = type(self.learner.loss).__name__
-            raise DataError(f"row {i}: label {y[i]:g} does not fit {name}, which takes {self.learner.loss.labels}")
-        entry = describe_entry(x, i)
-        if entry is not None:
-            raise DataError(f"row {i}: {entry}; remove or repair the row")
+            raise DataError(f"row {i}: weight {w[i]} is not a finite number ≥ 0")
+        if not (w.size and w[i] == 0):
+            self._require_label(y, i)
+        require_finite(x, i)
         raise DivergedError(
             f"row {i}: the score or loss left the range of numbers although the row is finite: the weights diverged "
             "(use a smaller step, a bounded domain or scaled features) or the loss is not defined there"
         )
-
-
-def _compilable(part: Part) -> bool:
-    return part.compilable and all(_compilable(v) for v in part.parameters.values() if isinstance(v, Part))
-
-
-def _numbers(values: Any, what: str, size: int) -> Vector:
-    """A float64 vector of the right length."""
-    try:
-        vector = np.ascontiguousarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what} must be numbers: {error}") from None
-    if vector.shape != (size,):
-        raise DataError(f"{what} must be a vector of {size} numbers, got shape {vector.shape}")
-    return vector

@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +29,10 @@ def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], 
     path = Path(path)
     text = json.dumps(description, allow_nan=True, sort_keys=True)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    header = {"kind": kind, "format": str(FORMAT), "description": text, "sha256": _checksum(kind, text, arrays)}
+    header = {"kind": kind, "format": str(FORMAT), "description": text, "sha256": ""}
+    header["sha256"] = _checksum(header, arrays)
     try:
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
         try:
             with open(temporary, "wb") as file:
                 file.write(save(arrays, header))
@@ -40,8 +43,8 @@ def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], 
             temporary.unlink(missing_ok=True)
             raise
         _sync_folder(path.parent)
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, ValueError) as error:  # a path with a zero byte or without a name is a ValueError
+        reason = getattr(error, "strerror", None) or error
         raise StoreError(f"cannot write {path}: {reason}; what was there before is unharmed") from error
 
 
@@ -50,7 +53,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
     header, arrays = _open(path)
     if header["kind"] != kind:
         raise StoreError(f"{path} holds a {header['kind']}, not a {kind}")
-    if header["sha256"] != _checksum(kind, header["description"], arrays):
+    if header["sha256"] != _checksum(header, arrays):
         raise StoreError(f"{path} is damaged: its checksum does not fit; restore it from a backup or train again")
     return json.loads(header["description"]), arrays
 
@@ -73,13 +76,15 @@ def _open(path: str | os.PathLike[str], with_arrays: bool = True) -> tuple[dict[
         raise StoreError(f"{path} is not a lowregret file, or it is damaged: {error}") from error
     if not {"kind", "format", "description", "sha256"} <= header.keys():
         raise StoreError(f"{path} was not written by lowregret")
+    if not header["format"].isdecimal():
+        raise StoreError(f"{path} is damaged: {header['format']!r} is not a format number")
     if int(header["format"]) > FORMAT:
         raise StoreError(f"{path} was written by a newer lowregret (format {header['format']}): upgrade to read it")
     return header, arrays
 
 
-def _checksum(kind: str, text: str, arrays: Arrays) -> str:
-    digest = hashlib.sha256(f"{kind}\0{text}".encode())
+def _checksum(header: dict[str, str], arrays: Arrays) -> str:
+    digest = hashlib.sha256("\0".join(header[key] for key in ("kind", "format", "description")).encode())
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
@@ -89,11 +94,9 @@ def _checksum(kind: str, text: str, arrays: Arrays) -> str:
 
 def _sync_folder(folder: Path) -> None:
     """Make the renaming itself durable, where the system allows it."""
-    try:
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lowregret.certificate import Certificate
+    from lowregret.kernel_run import KernelRun
     from lowregret.run import Run
 
 
@@ -19,6 +20,16 @@ def summary(run: Run) -> str:
     if run.error is not None:
         lines.append(f"error      {run.error:.2%} of the rows predicted wrongly")
     return "\n".join([*lines, *describe(certificate, rounds)])
+
+
+def kernel_summary(run: KernelRun) -> str:
+    """What was learnt, and how well."""
+    return "\n".join(
+        [
+            f"{run.rounds:,} rounds, {run.support.dimension:,} features, {run.mistakes:,} support rows",
+            f"error      {run.error:.2%} of the rows predicted wrongly, each judged before it was learnt",
+        ]
+    )
 
 
 def describe(certificate: Certificate, rounds: int) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lowregret.domain import Domain, L2Ball, Reals
+from lowregret.kernelised import Kernel, KernelPerceptron
 from lowregret.learner import Linear
 from lowregret.loss import Affine, Hinge, Loss, OnMistakes
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
@@ -90,6 +91,11 @@ def winnow(dimension: int, eta: float = 0.25, output: Output = Last()) -> Linear
     return Linear(OnMistakes(Affine(Hinge(), 2.0, -1.0)), Lazy(part, Constant(eta)), output)
 
 
+def kernel_perceptron(kernel: Kernel) -> KernelPerceptron:
+    """score Σ_{i∈M} y_i K(x_i, x), M the mistakes so far (ALG-PERCEPTRON in kernel form)."""
+    return KernelPerceptron(kernel)
+
+
 @dataclass(frozen=True)
 class Entry:
     """One algorithm of the zoo."""
@@ -100,18 +106,23 @@ class Entry:
     certificates: tuple[str, ...]
 
 
+_SQRT = ("EQ-8+", "EAGER-DEC", "EQ-8")
+_PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
+_EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21")
+
 ZOO = (
-    Entry("ogd", ogd, "any convex loss, no bound on the weights", ("EQ-2.15", "LEM-2.20", "EAGER-DEC")),
-    Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", ("LAZY+", "LEM-2.20")),
+    Entry("ogd", ogd, "any convex loss, no bound on the weights", ("EQ-2.15", "THM-2.21", "LEM-2.20", "EAGER-DEC")),
+    Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", ("LEM-2.20", "LAZY+", "THM-2.21")),
     Entry("ogd-eager", ogd_eager, "weights in a ball; forgets faster when the ball binds", ("THM-14.5", "EAGER-DEC")),
-    Entry("ogd-sqrt", ogd_sqrt, "as ogd-eager, for streams of unknown length", ("EQ-8+", "EQ-8", "EAGER-DEC")),
-    Entry("ogd-sc", ogd_sc, "L2-regularised losses: regret grows like ln T", ("THM-14.11",)),
+    Entry("ogd-sqrt", ogd_sqrt, "as ogd-eager, for streams of unknown length", _SQRT),
+    Entry("ogd-sc", ogd_sc, "L2-regularised losses: regret grows like ln T", ("THM-14.11", "EAGER-DEC")),
     Entry("ogd-scw", ogd_scw, "L2-regularised losses: average error falls like 1/T", ("THM-14.12",)),
-    Entry("svm-online", svm_online, "support vector machine on a stream, with bias", ("EAGER-DEC", "EQ-8+")),
-    Entry("omd", omd, "any mirror map", ("THM-2.21", "LEM-2.20")),
-    Entry("eg", eg, "few relevant features among many; weights on the simplex", ("EG-RANGE", "THM-2.22+", "COR-2.14")),
-    Entry("ueg", ueg, "few relevant features, non-negative weights", ("THM-2.23", "THM-2.23+", "LEM-2.20")),
-    Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", ("COR-2.18", "LEM-2.20")),
-    Entry("perceptron", perceptron, "classification, no parameter at all", ("PERC-OBS", "PERC-ROOT", "PERC-MARGIN")),
+    Entry("svm-online", svm_online, "support vector machine on a stream, with bias", _SQRT),
+    Entry("omd", omd, "any mirror map", ("LEM-2.20", "THM-2.21")),
+    Entry("eg", eg, "few relevant features among many; weights on the simplex", _EG),
+    Entry("ueg", ueg, "few relevant features, non-negative weights", ("LEM-2.20", "THM-2.23+", "THM-2.23")),
+    Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", ("LEM-2.20", "COR-2.18", "THM-2.21")),
+    Entry("perceptron", perceptron, "classification, no parameter at all", _PERCEPTRON),
+    Entry("kernel-perceptron", kernel_perceptron, "boundaries as curved as the kernel; costs O(mistakes)", _PERCEPTRON),
     Entry("winnow", winnow, "disjunctions of few among many 0/1 features", ("WIN-OBS", "THM-3.10")),
 )

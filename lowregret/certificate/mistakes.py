@@ -6,15 +6,17 @@ M are the rounds with a mistake, F(u) = Σ_{t∈M} ℓ(⟨u,x_t⟩, y_t) with �
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.domain import Point, Reals
-from lowregret.error import PartError
+from lowregret.error import DataError, PartError
 from lowregret.kernel import kernel
-from lowregret.learner import Linear, score_rows
-from lowregret.loss import Affine, Hinge, OnMistakes
+from lowregret.learner import Linear, loss_of, score_rows
+from lowregret.loss import Affine, Hinge, Loss, OnMistakes
 from lowregret.mirror import Euclidean, UnnormalisedEntropy
 from lowregret.rows import Rows, Sparse
 from lowregret.rule import Lazy
@@ -27,11 +29,19 @@ def mistake_certificates(
 ) -> list[Certificate]:
     """The mistake bounds that speak of this learner against u, tightest first; `scores` are the run's own."""
     match learner:
-        case Linear(OnMistakes(Hinge(1.0)), Lazy(Euclidean(Reals()), Constant())):
-            return _sorted(_perceptron(state, Point(u), *_losses(learner, x, y, scores, u)))
-        case Linear(OnMistakes(Affine(Hinge(1.0), 2.0, -1.0)), Lazy(UnnormalisedEntropy(), Constant(eta))):
-            f, _ = _losses(learner, x, y, scores, u)
-            return _sorted(_winnow(state, Point(u), f, eta, _within_unit(x)))
+        case Linear(OnMistakes(Hinge(1.0) as hinge), Lazy(Euclidean(Reals()), Constant())):
+            marks = mistake_rounds(learner.loss, state, y, scores)
+            f, margin = _losses(replace(learner, loss=hinge), x, y, marks, u)
+            made, energy, largest = (
+                int(state.counts[MISTAKES]),
+                float(state.sums[ENERGY]),
+                math.sqrt(state.sums[LARGEST]),
+            )
+            return perceptron_bounds(made, f, Point(u).reach(2, u.size), energy, largest, margin)
+        case Linear(OnMistakes(Affine(Hinge(1.0), 2.0, -1.0) as hinge), Lazy(UnnormalisedEntropy(), Constant(eta))):
+            marks = mistake_rounds(learner.loss, state, y, scores)
+            f, _ = _losses(replace(learner, loss=hinge), x, y, marks, u)
+            return _winnow(state, Point(u), f, eta, _within_unit(x))
     raise PartError(
         f"mistake bounds speak of the Perceptron and Winnow, not of {learner}: use `certificates` for others"
     )
@@ -41,22 +51,29 @@ def _sorted(found: list[Certificate]) -> list[Certificate]:
     return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
 
 
-def _losses(learner: Linear, x: Rows, y: Vector, scores: Vector, u: Vector) -> tuple[float, float]:
-    """F(u), and the smallest margin y⟨u,x⟩ over all rows."""
-    of_u = np.empty(y.size)
-    score_rows(learner, np.ascontiguousarray(u, float), x, of_u)
-    assert isinstance(learner.loss, OnMistakes)
-    return _sum_on_mistakes(learner.loss, of_u, y, scores), float(np.min(y * of_u, initial=math.inf))
+def mistake_rounds(loss: Loss, state: State, y: Vector, scores: Vector) -> Vector:
+    """1 in the rounds with a mistake, 0 in the others, from the run's own scores."""
+    marks = np.empty(y.size)
+    _mark(loss, y, scores, marks)
+    made = int(state.counts[MISTAKES])
+    if marks.sum() != made:
+        raise DataError(
+            f"these are not the labels that were learnt: with them {marks.sum():g} scores would be mistakes, not {made}"
+        )
+    return marks
 
 
 @kernel
-def _sum_on_mistakes(loss: OnMistakes, of_u: Vector, y: Vector, scores: Vector) -> float:
-    total = 0.0
+def _mark(loss: Loss, y: Vector, scores: Vector, marks: Vector) -> None:
     for i in range(y.size):
-        if loss.wrong(scores[i], y[i]):
-            value, _ = loss.loss.at(of_u[i], y[i])
-            total += value
-    return total
+        marks[i] = loss.wrong(scores[i], y[i])
+
+
+def _losses(learner: Linear, x: Rows, y: Vector, marks: Vector, u: Vector) -> tuple[float, float]:
+    """F(u), and the smallest margin y⟨u,x⟩ over all rows."""
+    fixed, of_u = np.ascontiguousarray(u, float), np.empty(y.size)
+    score_rows(learner, fixed, x, of_u)
+    return loss_of(learner, fixed, x, y, marks), float(np.min(y * of_u, initial=math.inf))
 
 
 def _within_unit(x: Rows) -> Premise:
@@ -65,20 +82,24 @@ def _within_unit(x: Rows) -> Premise:
     return Premise("x_t ∈ [0,1]^d", low >= 0 and high <= 1, (low, high))
 
 
-def _perceptron(state: State, u: Point, f: float, margin: float) -> list[Certificate]:
-    """PERC-OBS, PERC-ROOT, THM-3.9, PERC-2F and PERC-MARGIN; R = max_{t∈M}‖x_t‖, b = R‖u‖."""
-    norm, largest = u.reach(2, 0), math.sqrt(state.sums[LARGEST])
+def perceptron_bounds(
+    mistakes: int, f: float, norm: float, energy: float, largest: float, margin: float
+) -> list[Certificate]:
+    """PERC-OBS, PERC-ROOT, THM-3.9, PERC-2F and PERC-MARGIN, tightest first.
+
+    `norm` is ‖u‖, `energy` Σ_M‖x_t‖², `largest` R = max_{t∈M}‖x_t‖, `margin` the smallest y_t⟨u,x_t⟩ of all; b = R‖u‖.
+    """
     b = largest * norm
     separated = Premise("y_t⟨u,x_t⟩ ≥ γ > 0 for all t", margin > 0, margin)
-    rows = [
-        ("PERC-OBS", "F(u) + ‖u‖√(Σ_M‖x_t‖²)", f + norm * math.sqrt(state.sums[ENERGY]), ()),
+    rows: list[tuple[str, str, float, tuple[Premise, ...]]] = [
+        ("PERC-OBS", "F(u) + ‖u‖√(Σ_M‖x_t‖²)", f + norm * math.sqrt(energy), ()),
         ("PERC-ROOT", "F + b²/2 + b√(F + b²/4)", f + b * b / 2 + b * math.sqrt(f + b * b / 4), ()),
         ("THM-3.9", "F + b√F + b²", f + b * math.sqrt(f) + b * b, ()),
         ("PERC-2F", "2F + b²", 2 * f + b * b, ()),
-        ("PERC-MARGIN", "(R‖u‖/γ)²", (b / margin) ** 2 if margin > 0 else math.inf, (separated,)),
+        ("PERC-MARGIN", "(R‖u‖/γ)²", (b / margin) * (b / margin) if margin > 0 else math.inf, (separated,)),
     ]
-    made = float(state.counts[MISTAKES])
-    return [_certificate(name, formula, bound, premises, u, made, f) for name, formula, bound, premises in rows]
+    u = {"set": Point.name, "radius": norm}
+    return _sorted([_certificate(*row, u, float(mistakes), f) for row in rows])
 
 
 def _winnow(state: State, u: Point, f: float, eta: float, unit: Premise) -> list[Certificate]:
@@ -91,22 +112,20 @@ def _winnow(state: State, u: Point, f: float, eta: float, unit: Premise) -> list
     seen = u.u[u.u > 0]
     observed = f + (1 + float(np.sum(seen * np.log(d * seen / math.e)))) / eta + eta * float(state.sums[LOCAL])
     textbook = (f + k * math.log(d) / eta) / (1 - 2 * eta) if eta < 0.5 else math.inf
-    suffered = float(state.sums[TOTAL])
-    return [
-        _certificate(
-            "WIN-OBS", "F + [1 + Σu ln(du/e)]/η + 4ηΣ_MΣ_i w_t x_t²", observed, (positive, bounded), u, suffered, f
-        ),
-        _certificate("THM-3.10", "(F + k ln d/η)/(1 − 2η)", textbook, (binary, small, unit), u, suffered, f),
+    rows: list[tuple[str, str, float, tuple[Premise, ...]]] = [
+        ("WIN-OBS", "F + [1 + Σu ln(du/e)]/η + 4ηΣ_MΣ_i w_t x_t²", observed, (positive, bounded)),
+        ("THM-3.10", "(F + k ln d/η)/(1 − 2η)", textbook, (binary, small, unit)),
     ]
+    return _sorted([_certificate(*row, u.describe(), float(state.sums[TOTAL]), f) for row in rows])
 
 
 def _certificate(
-    name: str, formula: str, bound: float, premises: tuple[Premise, ...], u: Point, measured: float, f: float
+    name: str, formula: str, bound: float, premises: tuple[Premise, ...], u: dict[str, Any], measured: float, f: float
 ) -> Certificate:
     return Certificate(
         id=name,
         statement=f"mistakes ≤ {formula}",
-        comparator=u.describe(),
+        comparator=u,
         linear_regret=None,
         bound=bound,
         premises=premises,

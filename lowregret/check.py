@@ -1,0 +1,103 @@
+"""What every way of learning from rows asks of its input, and how it says no: row, feature and value by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba.core.errors import NumbaError
+
+from lowregret.error import DataError, DivergedError, PartError
+from lowregret.part import Part
+from lowregret.rows import Rows, Sparse, describe_entry
+from lowregret.state import Vector
+
+WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
+
+
+def compilable(part: Part) -> bool:
+    """Whether this part and all parts in it can be compiled."""
+    return part.compilable and all(compilable(v) for v in part.parameters.values() if isinstance(v, Part))
+
+
+def call(loop: Callable[..., Any], compiled: bool, *args: Any) -> Any:
+    """Run a loop compiled, or the same code interpreted, where an overflow is then as quiet as in compiled code."""
+    if not compiled:
+        with np.errstate(all="ignore"):
+            return getattr(loop, "py_func", loop)(*args)
+    try:
+        return loop(*args)
+    except NumbaError as error:  # pages long; the caller gets its heart
+        raise PartError(
+            f"{args[0]} does not compile: {_reason(str(error))}. Compiled code takes numbers, loops and indexing but "
+            "makes no arrays; with compiled=False it runs as it is, slowly"
+        ) from None
+
+
+def _reason(report: str) -> str:
+    """The innermost cause in Numba's report, and the line of the user's own code where it arose."""
+    lines = report.splitlines()
+    cause = next((line for line in lines if not line.startswith(("Failed in nopython", "- Resolution failure"))), "")
+    if "NRT required" in report or "Only accept returning of array" in report:
+        cause = "it makes an array"
+    places = re.findall(r" at (\S+\.py) \((\d+)\)", report)
+    package = str(Path(__file__).parent)
+    own = [f" ({path}, line {n})" for path, n in places if "site-packages" not in path and package not in path]
+    return cause + next(iter(own), "")
+
+
+def numbers(values: Any, what: str, size: int) -> Vector:
+    """A float64 vector of the right length."""
+    try:
+        vector = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} must be numbers: {error}") from None
+    if vector.shape != (size,):
+        raise DataError(f"{what} must be a vector of {size} numbers, got shape {vector.shape}")
+    return vector
+
+
+def finite_numbers(values: Any, what: str, size: int) -> Vector:
+    """Likewise, all of them finite."""
+    vector = numbers(values, what, size)
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if bad.size:
+        raise DataError(f"{what}[{bad[0]}] is {vector[bad[0]]}: all entries must be finite")
+    return vector
+
+
+def require_rows(x: Rows, features: int) -> None:
+    """Refuse no rows, and rows of another length."""
+    if x.shape[0] == 0:
+        raise DataError("there are no rows")
+    if x.shape[1] != features:
+        raise DataError(f"the rows have {x.shape[1]} features, the learner {features}")
+
+
+def require_narrow(x: Rows, part: Part, remedy: str) -> None:
+    """Refuse O(d) work per row where sparse rows have very many features."""
+    if isinstance(x, Sparse) and x.columns > WHOLE_LIMIT:
+        raise PartError(f"{part} costs O(d) per row, too slow for {x.columns} sparse features: {remedy}")
+
+
+def require_label(y: float, i: int, accepted: bool, who: str, labels: str) -> None:
+    """Refuse the label of row i, saying what `who` takes."""
+    if not accepted:
+        raise DataError(f"row {i}: label {y:g} does not fit {who}, which takes {labels}")
+
+
+def require_finite(x: Rows, i: int) -> None:
+    """Refuse row i if one of its entries is not a finite number."""
+    entry = describe_entry(x, i)
+    if entry is not None:
+        raise DataError(f"row {i}: {entry}; remove or repair the row")
+
+
+def require_scores(x: Rows, scores: Vector) -> None:
+    """Refuse the first row whose score is not a finite number, saying why."""
+    for i in np.flatnonzero(~np.isfinite(scores)).tolist():
+        require_finite(x, i)
+        raise DivergedError(f"row {i}: the score left the range of numbers although the row is finite")
