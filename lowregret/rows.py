@@ -92,28 +92,44 @@ def as_rows(features: Features) -> Rows:
     if hasattr(features, "tocsr"):
         return _from_sparse(features)
     try:
-        matrix = np.asarray(features)
-        if matrix.dtype not in (np.float32, np.float64):
-            matrix = matrix.astype(np.float64)
+        matrix = _real(np.asarray(features))
     except (TypeError, ValueError) as error:
         raise DataError(f"features must be numbers: {error}; encode text and categories first") from None
+    if np.ma.is_masked(features):
+        raise DataError("some features are masked: fill them in or leave the rows out")
     if matrix.ndim != 2:
-        raise DataError(
-            f"features must be a matrix, one row per example, not {matrix.ndim}-dimensional: for one row use X[None, :]"
-        )
+        raise DataError(f"{_NOT_A_MATRIX}, not {matrix.ndim}-dimensional: for one row use X[None, :]")
     return Dense(np.ascontiguousarray(matrix))
 
 
+_NOT_A_MATRIX = "features must be a matrix, one row per example"
+
+
+def _real(array: NDArray[Any]) -> NDArray[Any]:
+    """Float32 and float64 as they are, everything else as float64 (dates and complex numbers are refused)."""
+    if array.dtype in (np.float32, np.float64):
+        return array
+    if array.dtype.kind in "cmM":
+        raise TypeError(f"{array.dtype} is not a real number")
+    return array.astype(np.float64)
+
+
 def _from_sparse(features: Any) -> Sparse:
+    if len(features.shape) != 2:
+        raise DataError(f"{_NOT_A_MATRIX}, not {len(features.shape)}-dimensional: for one row use x.reshape(1, -1)")
     matrix = features.tocsr()
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    data = matrix.data
-    if data.dtype not in (np.float32, np.float64):
-        data = data.astype(np.float64)
-    unsigned = np.uint32 if matrix.indices.dtype.itemsize == 4 else np.uint64
-    return Sparse(matrix.indptr, matrix.indices.view(unsigned), data, int(matrix.shape[1]))
+    try:
+        data = _real(matrix.data)
+    except TypeError as error:
+        raise DataError(f"features must be numbers: {error}") from None
+    indices = matrix.indices.view(np.uint32 if matrix.indices.dtype.itemsize == 4 else np.uint64)
+    columns = int(matrix.shape[1])
+    if matrix.nnz > 0 and indices[: matrix.nnz].max() >= columns:  # compiled loops would write outside their arrays
+        raise DataError(f"the sparse features have {columns} columns, but an index is negative or beyond them")
+    return Sparse(matrix.indptr, indices, data, columns)
 
 
 def describe_entry(x: Rows, i: int) -> str | None:

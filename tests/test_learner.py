@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,6 +38,7 @@ from lowregret.state import (
 from lowregret.step import Constant, WeightedInverseTime
 from tests import naive
 from tests.compositions import COMPOSITIONS, Composition, Rows, rows_for, with_bias
+from tests.running import ALL, Learnt, bits, learn, model, point
 
 EVERY = pytest.mark.parametrize("composition", COMPOSITIONS, ids=lambda c: c.name)
 SEVERAL = pytest.mark.parametrize(
@@ -45,43 +46,6 @@ SEVERAL = pytest.mark.parametrize(
     [c for c in COMPOSITIONS if c.name in ("svm-online", "eg")],
     ids=lambda c: c.name,
 )
-ALL = 1 << 60  # rounds
-
-
-class Learnt(NamedTuple):
-    state: State
-    scores: naive.Vector
-    stopped: int
-
-
-def learn(
-    learner: Linear, rows: Rows, *, x: Any = None, state: State | None = None, compiled: bool = True, until: int = ALL
-) -> Learnt:
-    """Learn all rows, by default compiled and from compressed sparse rows."""
-    features = as_rows(sp.csr_matrix(rows.X) if x is None else x)
-    state = learner.start(rows.X.shape[1]) if state is None else state
-    scores = np.full(len(rows.y), np.nan)
-    loop = learn_rows if compiled else learn_rows.py_func  # type: ignore[attr-defined]
-    stopped = loop(learner, state, features, rows.y, rows.weights, scores, 0, until)
-    return Learnt(state, scores, stopped)
-
-
-def point(learner: Linear, state: State) -> naive.Vector:
-    """w_{T+1}"""
-    w = np.empty(state.dimension)
-    learner.rule.point(state, w)
-    return w
-
-
-def model(learner: Linear, state: State) -> naive.Vector:
-    """The iterate handed out."""
-    w = np.empty(state.dimension)
-    learner.model(state, w)
-    return w
-
-
-def bits(state: State) -> list[bytes]:
-    return [array.tobytes() for array in state]
 
 
 def same(a: Learnt, b: Learnt) -> None:

@@ -1,0 +1,73 @@
+"""Running a learner on rows, and looking at what came of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lowregret.learner import Linear, learn_rows
+from lowregret.rows import as_rows
+from lowregret.state import State
+from tests.compositions import Rows
+from tests.naive import Matrix, Vector
+
+ALL = 1 << 60  # rounds
+
+
+class Learnt(NamedTuple):
+    state: State
+    scores: Vector
+    stopped: int
+
+
+def learn(
+    learner: Linear, rows: Rows, *, x: Any = None, state: State | None = None, compiled: bool = True, until: int = ALL
+) -> Learnt:
+    """Learn all rows, by default compiled and from compressed sparse rows."""
+    features = as_rows(sp.csr_matrix(rows.X) if x is None else x)
+    state = learner.start(rows.X.shape[1]) if state is None else state
+    scores = np.full(len(rows.y), np.nan)
+    loop = learn_rows if compiled else learn_rows.py_func  # type: ignore[attr-defined]
+    stopped = loop(learner, state, features, rows.y, rows.weights, scores, 0, until)
+    return Learnt(state, scores, stopped)
+
+
+def point(learner: Linear, state: State) -> Vector:
+    """w_{T+1}"""
+    w = np.empty(state.dimension)
+    learner.rule.point(state, w)
+    return w
+
+
+def model(learner: Linear, state: State) -> Vector:
+    """The iterate handed out."""
+    w = np.empty(state.dimension)
+    learner.model(state, w)
+    return w
+
+
+def iterates(learner: Linear, rows: Rows) -> Matrix:
+    """w_1 … w_{T+1}"""
+    state = learner.start(rows.X.shape[1])
+    points = [point(learner, state)]
+    for i in range(len(rows.y)):
+        learn(learner, Rows(*(a[i : i + 1] for a in rows)), state=state)
+        points.append(point(learner, state))
+    return np.array(points)
+
+
+def bits(state: State) -> list[bytes]:
+    return [array.tobytes() for array in state]
+
+
+def costs(Z: Any) -> Rows:
+    """Rows z_t for the loss ⟨w, z_t⟩."""
+    Z = np.asarray(Z, float)
+    return Rows(Z, np.ones(len(Z)), np.empty(0))
+
+
+def labelled(X: Matrix, y: Vector) -> Rows:
+    """Rows that all count alike."""
+    return Rows(X, y, np.empty(0))
