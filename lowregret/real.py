@@ -11,7 +11,7 @@ import numpy as np
 from lowregret.kernel import kernel
 from lowregret.state import Vector
 
-_LOG_MAX = math.log(sys.float_info.max)
+_LOG_MAX = math.log(sys.float_info.max) - 1e-9
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -24,9 +24,9 @@ def exp(x: float) -> float:
 @kernel
 def power(x: float, exponent: float) -> float:
     """x^exponent for x ≥ 0, exponent > 0."""
-    if x <= 1.0:
+    if exponent * (x - 1.0) < _LOG_MAX or exponent * math.log(x) < _LOG_MAX:  # ln x ≤ x − 1 spares most logarithms
         return x**exponent
-    return x**exponent if exponent * math.log(x) < 709.0 else math.inf
+    return math.inf
 
 
 @kernel

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from lowregret.domain import Domain
-from lowregret.mirror.kind import Mirror
+from lowregret.mirror.kind import Mirror, faded
 from lowregret.real import norm, power
-from lowregret.state import DIMENSION, FACTOR, MASS, WEIGHT, Index, State, Vector, cell, worn
+from lowregret.state import DIMENSION, FACTOR, MASS, WEIGHT, Index, State, Vector, cell
 
 TINY = 1e-100  # where Σ|θ/c|^p is too small to keep its digits
 
@@ -102,7 +102,7 @@ class PNorm(Mirror):
         return length * length
 
     def stale(self, s: State) -> bool:
-        return worn(s) or s.sums[MASS] < TINY
+        return faded(s) or s.sums[MASS] < TINY
 
     def refresh(self, s: State, eta: float) -> None:
         unit = 0.0
