@@ -1,0 +1,125 @@
+"""Averages of iterates, kept in O(nnz), are the averages of the iterates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lowregret.domain import Box, L2Ball, Reals, Simplex
+from lowregret.learner import Linear
+from lowregret.loss import Cost, Hinge, Logistic
+from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
+from lowregret.output import Average, Last, Output, WeightedAverage
+from lowregret.rule import Eager, Lazy
+from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from tests.compositions import Rows, rows_for
+from tests.naive import Vector
+from tests.running import costs, labelled, learn, model, point
+
+
+def margins(n: int, d: int = 4, seed: int = 0) -> Rows:
+    rows = rows_for("margin", n, d, seed)
+    return labelled(rows.X, rows.y)
+
+
+def gains(n: int, size: float = 1.0) -> Rows:
+    """Costs ≤ 0: the weights under an entropy only grow."""
+    return costs(-size * np.abs(rows_for("costs", n, 4, 0, density=0.5).X))
+
+
+def both_ways(n: int, size: float) -> Rows:
+    return costs(size * rows_for("costs", n, 4, 0).X)
+
+
+def stored(learner: Linear, rows: Rows) -> tuple[Vector, Vector]:
+    """The learner's average, and the same from stored iterates (interpreted: the code is the same, compiled or not)."""
+    state = learner.start(rows.X.shape[1])
+    total, divisor = np.zeros(state.dimension), 0.0
+    for i in range(len(rows.y)):
+        weight = learner.output.weight(i + 1)
+        total += weight * point(learner, state)
+        divisor += weight
+        learn(learner, Rows(*(a[i : i + 1] for a in rows)), state=state, compiled=False)
+    return model(learner, state), total / divisor
+
+
+CASES = {
+    "a ball that always binds": (Linear(Hinge(), Eager(L2Ball(0.1), Constant(1.0)), Average()), margins(400)),
+    "a tiny ball": (Linear(Logistic(), Eager(L2Ball(1e-6), Constant(10.0)), Average()), margins(200)),
+    "decay": (Linear(Hinge(), Eager(Reals(), Constant(1.0)), Average(), ridge=0.5), margins(800)),
+    "decay with changing sign": (Linear(Hinge(), Eager(Reals(), Constant(1.0)), Average(), ridge=1.9), margins(400)),
+    "growth": (Linear(Hinge(), Eager(L2Ball(5.0), Constant(1.0)), Average(), ridge=4.0), margins(400)),
+    "1 − ηλ = 0": (Linear(Hinge(), Eager(Reals(), InverseTime(0.5)), Average(), ridge=0.5), margins(200)),
+    "1 − ηλ = 1e-16": (Linear(Hinge(), Eager(Reals(), InverseTime(49.0)), Average(), ridge=49.0), margins(200)),
+    "strongly convex, weighted": (
+        Linear(Hinge(), Eager(Reals(), WeightedInverseTime(0.3)), WeightedAverage(), ridge=0.3),
+        margins(400),
+    ),
+    "strongly convex, weighted, plain average": (
+        Linear(Hinge(), Eager(L2Ball(1.0), WeightedInverseTime(0.3)), Average(), ridge=0.3),
+        margins(400),
+    ),
+    "gains under an entropy": (Linear(Cost(), Lazy(Entropy(2.0), Constant(1.0)), Average()), gains(900)),
+    "costs under an entropy": (
+        Linear(Cost(), Lazy(Entropy(2.0), Constant(1.0)), WeightedAverage()),
+        gains(900, -1.0),
+    ),
+    "an exponential that overflows": (Linear(Cost(), Lazy(Entropy(), Constant(1.0)), Average()), gains(20, 2000.0)),
+    "one that also underflows": (Linear(Cost(), Lazy(Entropy(), Constant(1.0)), Average()), both_ways(60, 800.0)),
+    "a changing rate under an entropy": (
+        Linear(Cost(), Lazy(Entropy(), InverseSqrt(3.0)), Average()),
+        both_ways(100, 1.0),
+    ),
+    "unnormalised": (Linear(Cost(), Lazy(UnnormalisedEntropy(0.2), Constant(0.3)), Average()), both_ways(200, 1.0)),
+    "a high power": (Linear(Cost(), Lazy(PNorm(20.0), Constant(0.1)), Average()), gains(300)),
+    "a high power, both ways": (Linear(Cost(), Lazy(PNorm(20.0), Constant(0.1)), Average()), both_ways(300, 5.0)),
+    "a box and a changing rate": (
+        Linear(Hinge(), Lazy(Euclidean(Box(-0.3, 0.2)), InverseSqrt(1.0)), Average()),
+        margins(200),
+    ),
+    "a simplex and a changing rate": (
+        Linear(Hinge(), Lazy(Euclidean(Simplex(3.0)), InverseSqrt(1.0)), WeightedAverage()),
+        margins(200),
+    ),
+    "an adaptive rate that falls at once": (
+        Linear(Cost(), Lazy(Euclidean(L2Ball(1.0)), Adaptive()), Average()),
+        both_ways(100, 1e8),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_average_is_that_of_the_iterates(case: str) -> None:
+    learner, rows = CASES[case]
+    average, expected = stored(learner, rows)
+    np.testing.assert_allclose(average, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_a_long_average_keeps_its_digits() -> None:
+    """Compiled: 100,000 rounds under a ball that always binds, where the common factor falls by e^{-10,000}."""
+    rows = margins(100_000, 3)
+    learner = Linear(Hinge(), Eager(L2Ball(0.1), Constant(0.05)), Average())
+    average = model(learner, learn(learner, rows).state)
+    w, total = np.zeros(3), np.zeros(3)
+    for x, y in zip(rows.X, rows.y, strict=True):
+        total += w
+        if y * (w @ x) < 1:
+            w = w + 0.05 * y * x
+            w *= min(1.0, 0.1 / np.sqrt(w @ w))
+    np.testing.assert_allclose(average, total / len(rows.y), rtol=1e-9)
+
+
+def test_only_averages_cost_memory() -> None:
+    rule = Lazy(Euclidean(), Constant(0.1))
+    assert Linear(Hinge(), rule, Last()).start(5).lag.size == 0
+    assert Linear(Hinge(), rule, Average()).start(5).lag.size == 10
+
+
+@pytest.mark.parametrize(
+    ("output", "weights"), [(Average(), [1.0, 1.0, 1.0]), (WeightedAverage(), [2.0, 3.0, 4.0])], ids=repr
+)
+def test_weights(output: Output, weights: list[float]) -> None:
+    assert [output.weight(t) for t in (1, 2, 3)] == weights
+    assert output.averages()
+    assert not Last().averages()
+    assert sum(WeightedAverage().weight(t) for t in range(1, 11)) == 10 * 13 / 2
