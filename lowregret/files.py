@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from lowregret import kernel_run, play, run, store
+from lowregret import store
 from lowregret.error import StoreError
 from lowregret.kernel_run import KernelRun
 from lowregret.play import Game
 from lowregret.run import Run
 
-_READERS = {run.KIND: Run.load, kernel_run.KIND: KernelRun.load, play.KIND: Game.load}
+_READERS = {"run": Run.load, "kernel-run": KernelRun.load, "game": Game.load}
 
 
 def load(path: str | os.PathLike[str]) -> Run | KernelRun | Game:

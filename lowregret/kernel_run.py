@@ -158,7 +158,7 @@ class KernelRun:
         require_finite(x, i)
         row = np.zeros(self.support.dimension)
         spread_row(x, i, row)
-        square = self.learner.kernel.value(row, row)
+        square = call(self.learner.kernel.value, False, row, row)
         if square < 0:
             raise PartError(f"row {i}: {self.learner.kernel} is not positive semi-definite: K(x, x) = {square:.6g} < 0")
         raise DivergedError(
