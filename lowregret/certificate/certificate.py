@@ -26,7 +26,7 @@ class Certificate:
     `linear_regret` is Σ c_t⟨w_t − u, z_t⟩ at the worst comparator u (None if the sum of sub-gradients was not kept);
     `bound` is the theorem's right-hand side on observed quantities. `measure` says what is bounded where it is not the
     regret (mistakes, weighted regret). `slack` is the exact distance between the two where the theorem gives it.
-    `hindsight` is the loss of the best comparator with its solver's gap, `risk` a bound for data yet to come, if wanted.
+    `hindsight` is the best comparator's loss with its solver's gap, `risk` a bound for data yet to come, if wanted.
     """
 
     id: str

@@ -166,13 +166,13 @@ EAGER = [
     Case(
         "eager on a ball with bias, η/√t",
         lambda d, eta: Eager(L2Ball(1.0), InverseSqrt(eta)),
-        lambda d: [L2Ball(1.0)],
+        lambda d: [L2Ball(1.0), Point(pointing(d, 0.9))],
         bias=1.0,
     ),
     Case(
         "eager on a ball, sums forgotten",
         lambda d, eta: Eager(L2Ball(1.0), InverseSqrt(eta), Forgotten()),
-        lambda d: [L2Ball(1.0)],
+        lambda d: [L2Ball(1.0), Point(pointing(d, 0.9))],
     ),
 ]
 
@@ -186,7 +186,7 @@ RIDGED = [
     Case(
         "strongly convex on a ball",
         lambda d, eta: Eager(L2Ball(1.0), InverseTime(LAM)),
-        lambda d: [L2Ball(1.0), L2Ball(0.5)],
+        lambda d: [L2Ball(1.0), L2Ball(0.5), Point(pointing(d, 0.9))],
         ridge=LAM,
         bias=0.5,
     ),
@@ -199,7 +199,7 @@ RIDGED = [
     Case(
         "strongly convex on a ball, late rounds weigh more",
         lambda d, eta: Eager(L2Ball(1.0), WeightedInverseTime(LAM)),
-        lambda d: [L2Ball(1.0)],
+        lambda d: [L2Ball(1.0), Point(pointing(d, 0.9))],
         ridge=LAM,
     ),
     Case(

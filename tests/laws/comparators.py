@@ -199,12 +199,18 @@ def _by_cone_program(
     match comparators:
         case L2Ball(radius):
             inside.append(cp.norm2(u) <= radius)
+        case LqBall(radius, q):
+            inside.append(cp.pnorm(u, q) <= radius)
         case L1Ball(radius):
             inside.append(cp.norm1(u) <= radius)
         case Simplex(total):
             inside += [u >= 0, cp.sum(u) == total]
         case Box(low, high):
             inside += [u >= np.broadcast_to(low, x.shape[1]), u <= np.broadcast_to(high, x.shape[1])]
+        case Point(fixed):
+            inside.append(u == fixed)
+        case _:
+            assert isinstance(comparators, Reals)
     problem = cp.Problem(cp.Minimize(objective + kappa / 2 * cp.sum_squares(u)), epigraph + inside)
     problem.solve(solver=cp.CLARABEL)
     prices = [np.atleast_1d(constraint.dual_value) for constraint in epigraph]
@@ -216,6 +222,8 @@ def _feasible(u: Vector, comparators: Domain) -> Vector:
     match comparators:
         case L2Ball(radius):
             return u * min(1.0, radius / max(float(np.linalg.norm(u)), 1e-300))
+        case LqBall(radius, q):
+            return u * min(1.0, radius / max(float(np.linalg.norm(u, q)), 1e-300))
         case L1Ball(radius):
             return u * min(1.0, radius / max(float(np.sum(np.abs(u))), 1e-300))
         case Simplex(total):
@@ -223,4 +231,6 @@ def _feasible(u: Vector, comparators: Domain) -> Vector:
             return total * kept / kept.sum() if kept.sum() > 0 else np.full(u.size, total / u.size)
         case Box(low, high):
             return np.clip(u, low, high)
+        case Point(fixed):
+            return np.array(fixed)
     return u

@@ -24,7 +24,8 @@ class Books:
     rows: list[Vector] = field(default_factory=list)
     labels: list[float] = field(default_factory=list)
     counted: list[float] = field(default_factory=list)  # c_t·weight_t, 0 where f_t is 0 throughout
-    points: list[Vector] = field(default_factory=list)
+    points: list[Vector] = field(default_factory=list)  # w_1, w_2, …
+    gradients: list[Vector] = field(default_factory=list)  # z_t with the ridge's part, as the rule sees it
     own: float = 0.0  # Σ c_t f_t(w_t)
     linear: float = 0.0  # Σ c_t (⟨w_t,z_t⟩ + (λ/2)‖w_t‖²), z_t without the ridge's part
     total: Vector | float = 0.0  # Σ c_t z_t
@@ -46,12 +47,13 @@ class Books:
         p = np.array([w @ x])
         inert = isinstance(self.learner.loss, OnMistakes) and y * p[0] > 0
         scale = 0.0 if inert else c * weight
-        z = scale * slopes(self.inner, p, np.array([y]))[0] * x
+        z = scale * float(slopes(self.inner, p, np.array([y]))[0]) * x
         ridge = c * self.learner.ridge / 2 * float(w @ w)
         self.rows.append(x)
         self.labels.append(y)
         self.counted.append(scale)
         self.points.append(w)
+        self.gradients.append(z / c + self.learner.ridge * w)
         self.own += scale * float(values(self.inner, p, np.array([y]))[0]) + ridge
         self.linear += float(w @ z) + ridge
         self.total = self.total + z
