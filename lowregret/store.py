@@ -17,6 +17,7 @@ import numpy as np
 
 from lowregret.error import StoreError
 
+ENTRY = "lowregret"  # where the header is among the file's metadata
 FORMAT = 1  # raised when older readers could not make sense of the file
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]
@@ -29,13 +30,14 @@ def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], 
     path = Path(path)
     text = json.dumps(description, allow_nan=True, sort_keys=True)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    header = {"kind": kind, "format": str(FORMAT), "description": text, "sha256": ""}
+    header = {"kind": kind, "format": FORMAT, "description": text}
     header["sha256"] = _checksum(header, arrays)
+    metadata = {ENTRY: json.dumps(header)}  # one entry, because safetensors writes several in any order
     try:
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
         try:
             with open(temporary, "wb") as file:
-                file.write(save(arrays, header))
+                file.write(save(arrays, metadata))
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
@@ -63,28 +65,37 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     return _open(path, with_arrays=False)[0]["kind"]
 
 
-def _open(path: str | os.PathLike[str], with_arrays: bool = True) -> tuple[dict[str, str], Arrays]:
+def _open(path: str | os.PathLike[str], with_arrays: bool = True) -> tuple[dict[str, Any], Arrays]:
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy") as file:
-            header = file.metadata() or {}
+            header = _header((file.metadata() or {}).get(ENTRY, ""))
             arrays: Arrays = {name: file.get_tensor(name) for name in file.keys() if with_arrays}  # noqa: SIM118
     except FileNotFoundError:
         raise StoreError(f"there is no file {path}") from None
     except (OSError, SafetensorError) as error:
         raise StoreError(f"{path} is not a lowregret file, or it is damaged: {error}") from error
-    if not {"kind", "format", "description", "sha256"} <= header.keys():
-        raise StoreError(f"{path} was not written by lowregret")
-    if not header["format"].isdecimal():
-        raise StoreError(f"{path} is damaged: {header['format']!r} is not a format number")
-    if int(header["format"]) > FORMAT:
+    if header is None:
+        raise StoreError(f"{path} was not written by lowregret, or it is damaged")
+    if header["format"] > FORMAT:
         raise StoreError(f"{path} was written by a newer lowregret (format {header['format']}): upgrade to read it")
     return header, arrays
 
 
-def _checksum(header: dict[str, str], arrays: Arrays) -> str:
-    digest = hashlib.sha256("\0".join(header[key] for key in ("kind", "format", "description")).encode())
+def _header(text: str) -> dict[str, Any] | None:
+    """The header, if it is one."""
+    try:
+        header = json.loads(text)
+    except ValueError:
+        return None
+    types = {"kind": str, "format": int, "description": str, "sha256": str}
+    fits = isinstance(header, dict) and all(isinstance(header.get(key), kind) for key, kind in types.items())
+    return header if fits else None
+
+
+def _checksum(header: dict[str, Any], arrays: Arrays) -> str:
+    digest = hashlib.sha256("{kind}\0{format}\0{description}".format_map(header).encode())
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())

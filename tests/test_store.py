@@ -1,0 +1,277 @@
+"""Files that survive: what is written comes back, what is damaged is refused, what was there is never harmed."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors.numpy import save_file
+
+from lowregret import store
+from lowregret.error import LowRegretError, StoreError
+
+ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2**40], np.int64), "empty": np.empty((0, 4))}
+DESCRIPTION = {"name": "η = ½", "nested": {"list": [1, 2.5, None, True]}, "huge": 1e300}
+
+
+def contents(path: Path) -> tuple[dict[str, Any], dict[str, tuple[str, tuple[int, ...], bytes]]]:
+    description, arrays = store.read(path, "thing")
+    return description, {name: (a.dtype.str, a.shape, a.tobytes()) for name, a in arrays.items()}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    path = tmp_path / "file.lr"
+    store.write(path, "thing", DESCRIPTION, ARRAYS)
+    return path
+
+
+# ---- round trips ----------------------------------------------------------------------------------------------------
+
+
+def test_round_trip(written: Path) -> None:
+    description, arrays = store.read(written, "thing")
+    assert description == DESCRIPTION
+    assert store.kind_of(written) == "thing"
+    assert arrays.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == array.dtype
+        assert arrays[name].shape == array.shape
+        assert arrays[name].tobytes() == array.tobytes()
+
+
+@given(
+    hnp.arrays(st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_]), hnp.array_shapes(min_side=0))
+)
+def test_every_bit_of_an_array_survives(tmp_path_factory: pytest.TempPathFactory, array: Any) -> None:
+    path = tmp_path_factory.getbasetemp() / "array.lr"
+    store.write(path, "thing", {}, {"array": array})
+    found = store.read(path, "thing")[1]["array"]
+    assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, array.shape, array.tobytes())
+
+
+def test_numbers_that_json_lacks_survive(tmp_path: Path) -> None:
+    store.write(tmp_path / "f", "thing", {"inf": math.inf, "nan": math.nan, "tiny": 5e-324}, {})
+    found = store.read(tmp_path / "f", "thing")[0]
+    assert found["inf"] == math.inf
+    assert math.isnan(found["nan"])
+    assert found["tiny"] == 5e-324
+
+
+def test_arrays_in_any_memory_order(tmp_path: Path) -> None:
+    strided = np.arange(24.0).reshape(4, 6)[::2, ::3]
+    fortran = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    store.write(tmp_path / "f", "thing", {}, {"strided": strided, "fortran": fortran})
+    found = store.read(tmp_path / "f", "thing")[1]
+    assert np.array_equal(found["strided"], strided)
+    assert np.array_equal(found["fortran"], fortran)
+
+
+def test_arrays_read_can_be_written_to(written: Path) -> None:
+    arrays = store.read(written, "thing")[1]
+    arrays["a"][0, 0] = 7.0
+    assert arrays["a"][0, 0] == 7.0
+
+
+def test_the_same_thing_gives_the_same_file(written: Path, tmp_path: Path) -> None:
+    store.write(tmp_path / "again", "thing", dict(reversed(DESCRIPTION.items())), ARRAYS)
+    assert (tmp_path / "again").read_bytes() == written.read_bytes()
+
+
+def test_writing_replaces_and_leaves_nothing_else_behind(written: Path) -> None:
+    store.write(written, "thing", {"new": 1}, {})
+    assert store.read(written, "thing")[0] == {"new": 1}
+    assert os.listdir(written.parent) == [written.name]
+
+
+def test_the_users_own_permissions(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    store.write(tmp_path / "f", "thing", {}, {})
+    assert (tmp_path / "f").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_reading_runs_no_code(tmp_path: Path) -> None:
+    """No pickle: a file of the old dangerous kind is just not ours."""
+    trap = tmp_path / "trap"
+    trap.write_bytes(b"cos\nsystem\n(S'touch " + str(tmp_path / "sprung").encode() + b"'\ntR.")
+    with pytest.raises(StoreError):
+        store.read(trap, "thing")
+    assert not (tmp_path / "sprung").exists()
+
+
+# ---- what cannot be read --------------------------------------------------------------------------------------------
+
+
+def test_every_flipped_bit_is_noticed(written: Path) -> None:
+    """One bit of every byte, and all bits of the header's length: a `StoreError`, no other error, and no success."""
+    whole, before = written.read_bytes(), contents(written)
+    flips = [(at, bit) for at in range(8) for bit in range(8)] + [(at, at % 8) for at in range(8, len(whole))]
+    unnoticed = []
+    for at, bit in flips:
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << bit
+        written.write_bytes(damaged)
+        try:
+            unnoticed += [at] if contents(written) == before else [-at]
+        except StoreError:
+            continue
+    assert unnoticed == []
+
+
+def test_every_truncation_is_noticed(written: Path) -> None:
+    whole = written.read_bytes()
+    for size in range(len(whole)):
+        written.write_bytes(whole[:size])
+        with pytest.raises(StoreError, match="not a lowregret file, or it is damaged"):
+            store.read(written, "thing")
+
+
+def test_something_appended_is_noticed(written: Path) -> None:
+    written.write_bytes(written.read_bytes() + b"\0")
+    with pytest.raises(StoreError, match="damaged"):
+        store.read(written, "thing")
+
+
+def test_another_kind_is_named(written: Path) -> None:
+    with pytest.raises(StoreError, match=r"file\.lr holds a thing, not a run"):
+        store.read(written, "run")
+
+
+def test_a_newer_format_asks_for_an_upgrade(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "FORMAT", store.FORMAT + 1)
+    store.write(written, "thing", DESCRIPTION, ARRAYS)
+    monkeypatch.undo()
+    for open_it in (lambda: store.read(written, "thing"), lambda: store.kind_of(written)):
+        with pytest.raises(StoreError, match=rf"newer lowregret \(format {store.FORMAT + 1}\): upgrade"):
+            open_it()
+
+
+def test_an_older_format_is_read(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "FORMAT", store.FORMAT + 1)
+    assert contents(written)[0] == DESCRIPTION
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no file .*nothing"):
+        store.read(tmp_path / "nothing", "thing")
+    with pytest.raises(StoreError, match="there is no file"):
+        store.kind_of(tmp_path / "no" / "folder")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreError):
+        store.read(tmp_path, "thing")
+
+
+@pytest.mark.parametrize("bytes_", [b"", b"hello", b"\0" * 100, b"\xff" * 100, b'{"json": true}' * 20])
+def test_other_files_are_refused(tmp_path: Path, bytes_: bytes) -> None:
+    (tmp_path / "f").write_bytes(bytes_)
+    with pytest.raises(StoreError, match="not a lowregret file"):
+        store.read(tmp_path / "f", "thing")
+
+
+@pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"lowregret": "{}"}, {"lowregret": "[1]"}])
+def test_safetensors_of_others_are_refused(tmp_path: Path, metadata: dict[str, str] | None) -> None:
+    save_file({"a": np.ones(3)}, tmp_path / "f", metadata)
+    with pytest.raises(StoreError, match="was not written by lowregret"):
+        store.read(tmp_path / "f", "thing")
+
+
+def test_store_errors_are_ours_and_os_errors(tmp_path: Path) -> None:
+    for caught in (LowRegretError, OSError):
+        with pytest.raises(caught):
+            store.read(tmp_path / "nothing", "thing")
+
+
+# ---- what cannot be written -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """Every write beyond this many bytes of a file fails, as on a full disk (Python ignores the signal)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [0, 10, 1000])
+def test_a_full_disk_leaves_the_old_file(written: Path, size: int) -> None:
+    before = written.read_bytes()
+    with files_up_to(size), pytest.raises(StoreError, match=r"cannot write .*; what was there before is unharmed"):
+        store.write(written, "thing", {}, {"large": np.zeros(10_000)})
+    assert written.read_bytes() == before
+    assert os.listdir(written.parent) == [written.name]
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"cannot write .*No such file or directory"):
+        store.write(tmp_path / "no" / "file", "thing", {}, {})
+
+
+def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match="cannot write"):
+        store.write(tmp_path / "folder", "thing", {}, {})
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "x" * 300])
+def test_impossible_names_are_refused(tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match="cannot write"):
+        store.write(path, "thing", {}, {})
+
+
+def test_a_process_killed_while_writing_leaves_the_old_file(written: Path) -> None:
+    """kill -9 between the last byte and the renaming."""
+    before = written.read_bytes()
+    script = """
+import os, signal, sys
+import numpy as np
+from lowregret import store
+store.os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
+store.write(sys.argv[1], "thing", {}, {"new": np.zeros(1000)})
+"""
+    died = subprocess.run([sys.executable, "-c", script, str(written)], check=False, timeout=60)
+    assert died.returncode == -9
+    assert written.read_bytes() == before
+
+
+def test_threads_writing_one_file_leave_one_of_theirs(tmp_path: Path) -> None:
+    def write(n: int) -> None:
+        for _ in range(20):
+            store.write(tmp_path / "f", "thing", {"n": n}, {"n": np.full(5000, float(n))})
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if (tmp_path / "f").exists():
+            description, arrays = store.read(tmp_path / "f", "thing")
+            assert np.all(arrays["n"] == description["n"])
+    for thread in threads:
+        thread.join()
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_descriptions_must_be_json(written: Path) -> None:
+    before = written.read_bytes()
+    with pytest.raises(TypeError):
+        store.write(written, "thing", {"part": object()}, {})
+    assert written.read_bytes() == before
