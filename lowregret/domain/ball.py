@@ -49,8 +49,11 @@ class L2Ball(Radial):
         return 1.0 if norm <= self.radius else self.radius / norm
 
     def projection(self, v: Vector) -> Vector:
-        v = np.asarray(v, float)
-        return v * self.shrink(norm(v))
+        v = np.array(v, float)
+        if norm(v) <= self.radius:
+            return v
+        v /= np.max(np.abs(v))
+        return v * (self.radius / norm(v))
 
     def support(self, theta: Vector) -> float:
         return self.radius * norm(theta)

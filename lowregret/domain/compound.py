@@ -125,8 +125,9 @@ class Intersection(Whole):
         for _ in range(20):
             w, normals = self._split(w + step)
             split = sum(s.support(n) for s, n in zip(self.sets, normals, strict=True) if np.any(n))
-            best = min(best, size * ((split + self._loosest(step - np.sum(normals, axis=0))) / (1e3 * reach)))
-            if best - float(w @ theta) <= 1e-9 * size * reach:
+            bound = size * ((split + self._loosest(step - np.sum(normals, axis=0))) / (1e3 * reach))
+            progress, best = best - bound, min(best, bound)
+            if progress <= 1e-10 * size * reach:
                 break
         return best
 
