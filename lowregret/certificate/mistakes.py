@@ -38,10 +38,12 @@ def mistake_certificates(
                 math.sqrt(state.sums[LARGEST]),
             )
             return perceptron_bounds(made, f, Point(u).reach(2, u.size), energy, largest, margin)
-        case Linear(OnMistakes(Affine(Hinge(1.0), 2.0, -1.0) as hinge), Lazy(UnnormalisedEntropy(), Constant(eta))):
+        case Linear(
+            OnMistakes(Affine(Hinge(1.0), 2.0, -1.0) as hinge), Lazy(UnnormalisedEntropy(start), Constant(eta))
+        ):
             marks = mistake_rounds(learner.loss, state, y, scores)
             f, _ = _losses(replace(learner, loss=hinge), x, y, marks, u)
-            return _winnow(state, Point(u), f, eta, _within_unit(x))
+            return _winnow(state, Point(u), f, eta, start, _within_unit(x, learner.bias))
     raise PartError(
         f"mistake bounds speak of the Perceptron and Winnow, not of {learner}: use `certificates` for others"
     )
@@ -76,9 +78,9 @@ def _losses(learner: Linear, x: Rows, y: Vector, marks: Vector, u: Vector) -> tu
     return loss_of(learner, fixed, x, y, marks), float(np.min(y * of_u, initial=math.inf))
 
 
-def _within_unit(x: Rows) -> Premise:
+def _within_unit(x: Rows, bias: float) -> Premise:
     data = x.data if isinstance(x, Sparse) else x.parameters["data"]
-    low, high = float(data.min(initial=0.0)), float(data.max(initial=0.0))
+    low, high = float(data.min(initial=0.0)), float(data.max(initial=bias))
     return Premise("x_t ∈ [0,1]^d", low >= 0 and high <= 1, (low, high))
 
 
@@ -102,19 +104,21 @@ def perceptron_bounds(
     return _sorted([_certificate(*row, u, float(mistakes), f) for row in rows])
 
 
-def _winnow(state: State, u: Point, f: float, eta: float, unit: Premise) -> list[Certificate]:
-    """THM-3.10 and WIN-OBS, both on Σf_t(w_t) ≥ |M|."""
+def _winnow(state: State, u: Point, f: float, eta: float, start: float, unit: Premise) -> list[Certificate]:
+    """THM-3.10 and WIN-OBS, both on Σf_t(w_t) ≥ |M|; λ is the start value, 1/d in the textbook."""
     d, k = u.u.size, float(np.sum(u.u))
     binary = Premise("u ∈ {0,1}^d, u ≠ 0", bool(np.isin(u.u, (0.0, 1.0)).all()) and k >= 1, k)
     small = Premise("η < ½", eta < 0.5, eta)
+    even = Premise("w₁ = 1/d", math.isclose(start * d, 1.0), start)
     positive = Premise("u ≥ 0", bool(np.all(u.u >= 0)), float(np.min(u.u)))
     bounded = Premise("η·z_t[i] ≥ −1", bool(state.sums[LOWEST] >= -1), float(state.sums[LOWEST]))
     seen = u.u[u.u > 0]
-    observed = f + (1 + float(np.sum(seen * np.log(d * seen / math.e)))) / eta + eta * float(state.sums[LOCAL])
+    entropy = start * d + float(np.sum(seen * np.log(seen / (math.e * start))))
+    observed = f + entropy / eta + eta * float(state.sums[LOCAL])
     textbook = (f + k * math.log(d) / eta) / (1 - 2 * eta) if eta < 0.5 else math.inf
     rows: list[tuple[str, str, float, tuple[Premise, ...]]] = [
-        ("WIN-OBS", "F + [1 + Σu ln(du/e)]/η + 4ηΣ_MΣ_i w_t x_t²", observed, (positive, bounded)),
-        ("THM-3.10", "(F + k ln d/η)/(1 − 2η)", textbook, (binary, small, unit)),
+        ("WIN-OBS", "F + [dλ + Σu ln(u/(eλ))]/η + 4ηΣ_MΣ_i w_t x_t²", observed, (positive, bounded)),
+        ("THM-3.10", "(F + k ln d/η)/(1 − 2η)", textbook, (binary, small, even, unit)),
     ]
     return _sorted([_certificate(*row, u.describe(), float(state.sums[TOTAL]), f) for row in rows])
 
