@@ -10,8 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.kernel import kernel
-
 Vector: TypeAlias = NDArray[np.float64]
 Cells: TypeAlias = Any  # a vector read and written element by element in compiled loops
 Index: TypeAlias = Any  # an unsigned NumPy integer in compiled loops, any integer otherwise
@@ -87,13 +85,11 @@ class State(NamedTuple):
         return State(*(array.copy() for array in self))
 
 
-@kernel
 def cell(j: Index, width: int) -> Index:
     """Where coordinate j begins in the table; its width is a constant to the compiler, a matrix's would not be."""
     return np.uint64(j) * np.uint64(width)
 
 
-@kernel
 def worn(s: State) -> bool:
     """Whether rounding may have crept into MASS, or overflow is near: rarely, so refreshing costs amortised O(1)."""
     mass = s.sums[MASS]
