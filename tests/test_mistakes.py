@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ from scipy.optimize import LinearConstraint, minimize
 
 from lowregret import zoo
 from lowregret.certificate import Certificate
-from lowregret.domain import L2Ball
 from lowregret.error import PartError
 from lowregret.learner import Linear
 from lowregret.loss import Affine, Hinge, OnMistakes
@@ -22,7 +20,20 @@ from lowregret.rule import Lazy
 from lowregret.run import Run, train
 from lowregret.step import Constant
 from tests.laws import sequences
-from tests.laws.comparators import hindsight
+from tests.laws.classifiers import (
+    always_wrong,
+    best_points,
+    binary_points,
+    disjunction,
+    fractional,
+    mistakes_of_perceptron,
+    mistakes_of_winnow,
+    observed_bound,
+    orthonormal,
+    perceptron_bounds,
+    separable,
+    winnow_loss,
+)
 from tests.laws.sequences import Matrix, Stream, Vector
 
 PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
@@ -36,71 +47,7 @@ def named(found: list[Certificate]) -> dict[str, Certificate]:
     return {c.id: c for c in found}
 
 
-# ---- the textbook in a few lines -------------------------------------------------------------------------------------
-
-
-def mistakes_of_perceptron(x: Matrix, y: Vector) -> list[int]:
-    """The mistake rounds: y⟨w,x⟩ ≤ 0, then w ← w + yx."""
-    w, wrong = np.zeros(x.shape[1]), []
-    for t in range(len(y)):
-        if y[t] * (w @ x[t]) <= 0:
-            w += y[t] * x[t]
-            wrong.append(t)
-    return wrong
-
-
-def mistakes_of_winnow(x: Matrix, y: Vector, eta: float, sign: float = 1.0) -> tuple[list[int], float, float]:
-    """The mistake rounds, Σf_t(w_t) and Σ_MΣ_i w_t x_t²; the source text printed sign −1 (E23)."""
-    w, wrong, suffered, local = np.full(x.shape[1], 1 / x.shape[1]), [], 0.0, 0.0
-    for t in range(len(y)):
-        score = y[t] * (2 * float(w @ x[t]) - 1)
-        if score <= 0:
-            wrong.append(t)
-            suffered += 1 - score
-            local += float(w @ x[t] ** 2)
-            w *= np.exp(sign * 2 * eta * y[t] * x[t])
-    return wrong, suffered, local
-
-
-def perceptron_bounds(x: Matrix, y: Vector, wrong: list[int], u: Vector) -> dict[str, float]:
-    """Every right-hand side of theory.md §8."""
-    f = float(np.sum(np.maximum(1 - y[wrong] * (x[wrong] @ u), 0)))
-    lengths = np.linalg.norm(x[wrong], axis=1)
-    norm, b = float(np.linalg.norm(u)), float(np.linalg.norm(u) * np.max(lengths))
-    gamma = float(np.min(y * (x @ u)))
-    return {
-        "PERC-OBS": f + norm * math.sqrt(np.sum(lengths**2)),
-        "PERC-ROOT": f + b**2 / 2 + b * math.sqrt(f + b**2 / 4),
-        "THM-3.9": f + b * math.sqrt(f) + b**2,
-        "PERC-2F": 2 * f + b**2,
-        "PERC-MARGIN": (b / gamma) ** 2 if gamma > 0 else math.inf,
-    }
-
-
 # ---- the Perceptron --------------------------------------------------------------------------------------------------
-
-
-def always_wrong(rounds: int, d: int, seed: int) -> Stream:
-    """Labels against the learner: every round is a mistake."""
-    rng = np.random.default_rng(seed)
-    x, y, w = rng.normal(size=(rounds, d)), np.empty(rounds), np.zeros(d)
-    for t in range(rounds):
-        y[t] = -1.0 if w @ x[t] > 0 else 1.0
-        w += y[t] * x[t]
-    return Stream("labels against the learner", x, y)
-
-
-def separable(rounds: int, d: int, seed: int) -> Stream:
-    """Rows with a margin."""
-    rng = np.random.default_rng(seed)
-    x, u = rng.normal(size=(rounds, d)), rng.normal(size=d)
-    x = x[np.abs(x @ u) > 0.5]
-    return Stream("separable", x, np.sign(x @ u))
-
-
-def orthonormal(rounds: int, d: int) -> Stream:
-    """x = e_1, …, e_d, y = 1: as many mistakes as rows."""
-    return Stream("orthonormal", np.eye(d)[np.arange(rounds) % d], np.ones(rounds))
 
 
 STREAMS = [
@@ -111,12 +58,6 @@ STREAMS = [
     orthonormal(5, 5),
     orthonormal(30, 5),
 ]
-
-
-def best_points(x: Matrix, y: Vector) -> list[Vector]:
-    """Every bound grows with F(u) and ‖u‖, so its best u is the one of least F(u) among those not longer."""
-    sizes = 2.0 ** np.arange(-4, 4, 0.5)
-    return [hindsight(Hinge(), x, y, np.ones(len(y)), L2Ball(size)).u for size in sizes]
 
 
 def check_perceptron(run: Run, x: Matrix, y: Vector, us: list[Vector]) -> dict[str, float]:
@@ -218,20 +159,6 @@ def test_perceptron_with_a_bias() -> None:
 # ---- Winnow ----------------------------------------------------------------------------------------------------------
 
 
-def disjunction(rounds: int, d: int, k: int, seed: int, noise: float = 0.0, share: float = 0.3) -> Stream:
-    """0/1 rows, y = 1 iff one of the first k features is on; some labels are flipped."""
-    rng = np.random.default_rng(seed)
-    x = (rng.random((rounds, d)) < share).astype(float)
-    y = np.where(x[:, :k].any(axis=1), 1.0, -1.0) * np.where(rng.random(rounds) < noise, -1.0, 1.0)
-    return Stream(f"{k} of {d} features, {noise:.0%} noise", x, y)
-
-
-def fractional(rounds: int, d: int, seed: int) -> Stream:
-    """Rows in [0,1]^d with coin labels."""
-    rng = np.random.default_rng(seed)
-    return Stream("coins", rng.random((rounds, d)), rng.choice([-1.0, 1.0], rounds))
-
-
 WINNOW = [  # an odd number of features: with an even one ⟨w,x⟩ = ½ can be met exactly, and rounding decides
     disjunction(60, 7, 1, 0),
     disjunction(60, 7, 2, 1),
@@ -240,23 +167,6 @@ WINNOW = [  # an odd number of features: with an even one ⟨w,x⟩ = ½ can be 
     fractional(60, 5, 4),
     Stream("one feature for ever", np.tile(np.eye(7)[0], (12, 1)), np.ones(12)),
 ]
-
-
-def winnow_loss(x: Matrix, y: Vector, u: Vector) -> float:
-    """Σ[1 − y(2⟨u,x⟩ − 1)]₊"""
-    return float(np.sum(np.maximum(1 - y * (2 * (x @ u) - 1), 0)))
-
-
-def observed_bound(x: Matrix, y: Vector, local: float, u: Vector, eta: float) -> float:
-    """WIN-OBS, x and y on the mistakes."""
-    logs = float(np.sum(u * np.log(np.maximum(u, 1e-300) * u.size / math.e)))
-    return winnow_loss(x, y, u) + (1 + logs) / eta + 4 * eta * local
-
-
-def binary_points(d: int, most: int = 3) -> list[Vector]:
-    """All u ∈ {0,1}^d with up to so many ones."""
-    chosen = (c for k in range(1, most + 1) for c in itertools.combinations(range(d), k))
-    return [np.isin(np.arange(d), c).astype(float) for c in chosen]
 
 
 @pytest.mark.parametrize("eta", [0.1, 0.25, 0.45])
