@@ -56,6 +56,8 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def _compile_for_args(self, *args: Any, **kwargs: Any) -> Any:
         """Called when there is no machine code for these types of arguments yet."""
+        for arg in args:
+            getattr(arg, "_numba_type_", None)  # a part that cannot be compiled says why; Numba would not pass it on
         collecting = gc.isenabled()
         gc.disable()  # compiling makes no garbage worth a tenth of its time
         try:

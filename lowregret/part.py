@@ -96,13 +96,15 @@ class Part(metaclass=ABCMeta):
     def _numba_type_(self) -> PartType:
         fields = {}
         for name, value in self.parameters.items():
-            try:
-                fields[name] = typeof(value)
-            except ValueError:
+            if isinstance(value, str):
+                continue  # a label, which compiled code does not see
+            kind = _kind(value)
+            if kind is None:
                 raise PartError(
                     f"{type(self).__name__}.{name} = {value!r} cannot be used in compiled code; "
-                    "use numbers, NumPy arrays or parts, or run with compiled=False"
-                ) from None
+                    "use numbers, NumPy arrays, parts or tuples of them, or run with compiled=False"
+                )
+            fields[name] = kind
         cls = type(self)
         return PartType(cls.__module__, cls.__qualname__, digest(cls), fields)
 
@@ -139,6 +141,25 @@ class PartType(types.Type):  # type: ignore[misc]
     def method(self, name: str) -> FunctionType | None:
         method = inspect.getattr_static(_classes[self.reference], name, None)
         return method if isinstance(method, FunctionType) and not name.startswith("__") else None
+
+
+def _kind(value: Any) -> Any:
+    """The type of a field in compiled code, or None if it has no place there (what is counted would never be freed)."""
+    try:
+        kind = typeof(value)
+    except ValueError as error:
+        if isinstance(error, PartError):
+            raise
+        return None
+    return kind if _is_plain(kind) else None
+
+
+def _is_plain(kind: Any) -> bool:
+    if isinstance(kind, types.BaseTuple):
+        return all(map(_is_plain, kind.types))
+    if isinstance(kind, types.Array):
+        return _is_plain(kind.dtype)
+    return isinstance(kind, (types.Number, types.Boolean, types.NoneType, PartType))
 
 
 @typeof_impl.register(Part)
