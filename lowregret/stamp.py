@@ -10,6 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -104,11 +105,13 @@ def _function(function: FunctionType, seen: set[Any]) -> Iterator[str]:
 
 
 def _members(thing: type | ModuleType, mentioned: Iterable[str], seen: set[Any]) -> Iterator[str]:
-    """A class with all it has and inherits; of a module, only what was mentioned."""
+    """Of a module, what was mentioned; of a class, all it has and inherits (but no defaults of fields)."""
     if isinstance(thing, ModuleType):
         yield from _values({name: vars(thing)[name] for name in mentioned if name in vars(thing)}, mentioned, seen)
     else:
         own = {name: value for name, value in sorted(vars(thing).items()) if not name.startswith(("__", "_abc_"))}
+        if is_dataclass(thing):
+            own = {name: value for name, value in own.items() if isinstance(value, FunctionType)}
         yield from _values(own, (), seen)
         yield from _texts(thing.__bases__, (), seen)
 
