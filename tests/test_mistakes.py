@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import LinearConstraint, minimize
+from scipy.optimize import minimize
 
 from lowregret import zoo
 from lowregret.certificate import Certificate
@@ -32,6 +32,7 @@ from tests.laws.classifiers import (
     orthonormal,
     perceptron_bounds,
     separable,
+    widest,
     winnow_loss,
 )
 from tests.laws.sequences import Matrix, Stream, Vector
@@ -102,17 +103,6 @@ def test_the_margin_bound_holds_where_there_is_a_margin() -> None:
         x, y = separable(80, 4, seed)[1:]
         smallest = check_perceptron(train(zoo.perceptron(), x, y, compiled=False), x, y, [widest(x, y)])
         assert smallest["PERC-MARGIN"] < math.inf
-
-
-def widest(x: Matrix, y: Vector) -> Vector:
-    """The shortest u with y⟨u,x⟩ ≥ 1: its direction has the largest margin."""
-    signed = y[:, None] * x
-
-    def half_square(u: Vector) -> float:
-        return 0.5 * float(u @ u)
-
-    start = np.linalg.lstsq(signed, np.ones(len(y)), rcond=None)[0]
-    return minimize(half_square, start, constraints=LinearConstraint(signed, 1.0)).x * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("c", [0.1, 0.5, 1.0])

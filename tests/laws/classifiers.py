@@ -6,6 +6,7 @@ import itertools
 import math
 
 import numpy as np
+from scipy.optimize import LinearConstraint, minimize
 
 from lowregret.domain import L2Ball
 from lowregret.loss import Hinge
@@ -57,6 +58,17 @@ def best_points(x: Matrix, y: Vector) -> list[Vector]:
     """Every bound grows with F(u) and ‖u‖, so its best u is the one of least F(u) among those not longer."""
     sizes = 2.0 ** np.arange(-4, 4, 0.5)
     return [hindsight(Hinge(), x, y, np.ones(len(y)), L2Ball(size)).u for size in sizes]
+
+
+def widest(x: Matrix, y: Vector) -> Vector:
+    """The shortest u with y⟨u,x⟩ ≥ 1: its direction has the largest margin."""
+    signed = y[:, None] * x
+
+    def half_square(u: Vector) -> float:
+        return 0.5 * float(u @ u)
+
+    start = np.linalg.lstsq(signed, np.ones(len(y)), rcond=None)[0]
+    return minimize(half_square, start, constraints=LinearConstraint(signed, 1.0)).x * (1 + 1e-6)
 
 
 def winnow_loss(x: Matrix, y: Vector, u: Vector) -> float:

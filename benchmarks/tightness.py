@@ -1,0 +1,227 @@
+"""How tight the certificates are: python -m benchmarks.tightness
+
+Plays random and adversarial sequences, measures regret (or mistakes) ÷ bound wherever the regret is positive, and writes
+the largest ratio of each certificate to docs/tightness.md. The regret is exact, computed outside the package. A ratio
+above 1 would refute a theorem or its code: the program then ends with an error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from lowregret import zoo
+from lowregret.certificate import THEOREMS, Certificate, certificates
+from lowregret.domain import Domain, Point
+from lowregret.learner import Linear
+from lowregret.loss import Cost
+from lowregret.run import Run, train
+from tests.laws import classifiers, sequences
+from tests.laws.cases import CASES, Case
+from tests.laws.comparators import least
+from tests.laws.sequences import ADVERSARIES, Stream, Vector
+from tests.laws.walk import walk
+
+COMMAND = "python -m benchmarks.tightness"
+OUT = Path(__file__).resolve().parents[1] / "docs" / "tightness.md"
+ROUNDS, MARKS = 64, (1, 2, 3, 5, 8, 16, 32, 64)
+RATES = (0.05, 0.3, 2**0.5)
+WORTH_MEASURING = 1e-3  # smaller regrets are all rounding
+
+
+class Measurement(NamedTuple):
+    """regret ÷ bound of one certificate on one run."""
+
+    id: str
+    ratio: float
+    place: str
+
+
+# ---- regret ----------------------------------------------------------------------------------------------------------
+
+
+def streams(learner: Linear, d: int, seed: int) -> list[Stream]:
+    """Cost vectors of d coordinates, some aimed at this learner."""
+    return [
+        *sequences.random_costs(ROUNDS, d, seed),
+        *sequences.random_experts(ROUNDS, d, seed),
+        *sequences.hard_costs(ROUNDS, d),
+        *(sequences.adapted(learner, adversary, ROUNDS, d) for adversary in ADVERSARIES.values()),
+    ]
+
+
+def exact_regrets(learner: Linear, stream: Stream, sets: list[Domain]) -> Iterator[tuple[Run, Domain, float]]:
+    """At every mark: the run so far, a set of comparators (w_{T+1} is one more), and the regret against the set."""
+    if learner.ridge > 0:
+        for run, books in walk(learner, stream):
+            if run.rounds in MARKS:
+                yield from ((run, u, books.linear_regret(u)) for u in [*sets, Point(run.point)])
+        return
+    run, own = Run(learner, learner.start(stream.x.shape[1]), compiled=False), 0.0
+    rows = np.hstack([stream.x, np.full((len(stream.x), 1), learner.bias)]) if learner.bias else stream.x
+    for begin, end in zip((0, *MARKS), MARKS, strict=False):
+        run.learn(stream.x[begin:end], stream.y[begin:end])
+        own += float(np.sum(run.scores))
+        yield from ((run, u, own - least(rows[:end].sum(axis=0), u)) for u in [*sets, Point(run.point)])
+
+
+def measure_regret(case: Case) -> Iterator[Measurement]:
+    """Every regret theorem that speaks of this rule."""
+    for d in (2, 5):
+        features = d - (case.bias > 0)
+        for eta in RATES:
+            learner = case.learner(Cost(), features, eta)
+            for stream in streams(learner, features, seed=d):
+                place = f"{stream.name}: {case.name}, η = {eta:.3g}, d = {d}"
+                for run, comparators, regret in exact_regrets(learner, stream, case.comparators(d)):
+                    if regret > WORTH_MEASURING:
+                        found = certificates(learner, run.state, comparators)
+                        against = "w_{T+1}" if comparators not in case.comparators(d) else comparators.name
+                        yield from _ratios(found, regret, f"{place}, T = {run.rounds}, against {against}")
+
+
+def _ratios(found: list[Certificate], measured: float, place: str) -> Iterator[Measurement]:
+    return (Measurement(c.id, measured / c.bound, place) for c in found if c.premises_hold)
+
+
+# ---- mistakes --------------------------------------------------------------------------------------------------------
+
+
+def measure_perceptron() -> Iterator[Measurement]:
+    """Mistakes of the Perceptron, against the u that minimises F(u) within each of several balls."""
+    found = [
+        stream
+        for seed in range(3)
+        for d in (2, 5)
+        for stream in (
+            *sequences.labelled(ROUNDS, d, seed),
+            classifiers.always_wrong(ROUNDS, d, seed),
+            classifiers.separable(ROUNDS, d, seed),
+            classifiers.orthonormal(d, d),
+        )
+    ]
+    for stream in found:
+        wrong = classifiers.mistakes_of_perceptron(stream.x, stream.y)
+        run = train(zoo.perceptron(), stream.x, stream.y, compiled=False)
+        for u in classifiers.best_points(stream.x[wrong], stream.y[wrong])[::2]:
+            yield from _mistakes(run, stream, u, len(wrong))
+        if stream.name == "separable":
+            yield from _mistakes(run, stream, classifiers.widest(stream.x, stream.y), len(wrong))
+
+
+def _mistakes(run: Run, stream: Stream, u: Vector, measured: float) -> Iterator[Measurement]:
+    place = f"{stream.name}: d = {u.size}, T = {len(stream.y)}, ‖u‖ = {np.linalg.norm(u):.3g}"
+    return _ratios(run.mistake_certificates(u, stream.x, stream.y), measured, place)
+
+
+def measure_winnow() -> Iterator[Measurement]:
+    """Σf_t(w_t), which is at least the number of mistakes, against all short disjunctions."""
+    for eta in (0.05, 0.25, 0.45):
+        for stream in (
+            *(
+                classifiers.disjunction(200, d, k, d + k, noise)
+                for d in (7, 15)
+                for k in (1, 2)
+                for noise in (0.0, 0.2)
+            ),
+            classifiers.fractional(200, 5, 0),
+            Stream("one feature for ever", np.tile(np.eye(7)[0], (100, 1)), np.ones(100)),
+        ):
+            d = stream.x.shape[1]
+            run = train(zoo.winnow(d, eta), stream.x, stream.y, compiled=False)
+            _, suffered, _ = classifiers.mistakes_of_winnow(stream.x, stream.y, eta)
+            for u in classifiers.binary_points(d, 2):
+                yield from (m._replace(place=f"{m.place}, η = {eta:.3g}") for m in _mistakes(run, stream, u, suffered))
+
+
+# ---- the table -------------------------------------------------------------------------------------------------------
+
+PREMISES = {
+    "EQ-2.15": "gradient descent on R^d, constant η",
+    "LAZY+": "lazy projection on a convex set, constant η",
+    "COR-2.18": "p-norm, constant η",
+    "COR-2.14": "EG, constant η",
+    "THM-2.21": "mirror descent, R σ-strongly convex, constant η",
+    "LEM-2.20": "mirror descent, constant η",
+    "THM-2.22": "EG, constant η, ηz ≥ −1",
+    "THM-2.22+": "EG, constant η, z ≥ 0",
+    "EG-RANGE": "EG, constant η",
+    "THM-2.23": "unnormalised EG, constant η, ηz ≥ −1, u ≥ 0",
+    "THM-2.23+": "unnormalised EG, constant η, z ≥ 0, u ≥ 0",
+    "LAZY-DEC": "mirror descent, R σ-strongly convex, η_t non-increasing",
+    "THM-14.5": "eager projection, constant η",
+    "EAGER-DEC": "eager projection, η_t non-increasing, D ≥ all ‖w_t − u‖",
+    "EQ-8": "eager projection on the ball of radius U, η_t = √2·U/(G√t), ‖z_t‖ ≤ G",
+    "EQ-8+": "eager projection on the ball of radius U, η_t = η/√t",
+    "THM-14.11": "eager, σ-strongly convex losses, η_t = 1/(σt)",
+    "THM-14.12": "eager, λ-strongly convex losses, η_t = 2/(λ(t+1))",
+    "PERC-OBS": "Perceptron, any data",
+    "PERC-ROOT": "Perceptron, any data, b = ‖u‖ max_M ‖x_t‖",
+    "THM-3.9": "Perceptron, any data",
+    "PERC-2F": "Perceptron, any data",
+    "PERC-MARGIN": "Perceptron, y_t⟨u,x_t⟩ ≥ γ > 0",
+    "WIN-OBS": "Winnow, u ≥ 0, ηz ≥ −1",
+    "THM-3.10": "Winnow, η < ½, x ∈ [0,1]^d, u ∈ {0,1}^d",
+}
+
+FORMULAS = {t.id: t.formula for t in THEOREMS} | {
+    "PERC-OBS": "F(u) + ‖u‖√(Σ_M‖x_t‖²)",
+    "PERC-ROOT": "F + b²/2 + b√(F + b²/4)",
+    "THM-3.9": "F + b√F + b²",
+    "PERC-2F": "2F + b²",
+    "PERC-MARGIN": "(b/γ)²",
+    "WIN-OBS": "F + [dλ + Σu ln(u/(eλ))]/η + 4ηΣ_MΣ_i w_t x_t²",
+    "THM-3.10": "(F + k ln d/η)/(1 − 2η)",
+}
+
+HEAD = f"""# How tight the certificates are
+
+The largest measured regret (or number of mistakes) ÷ bound, over random and adversarial sequences. 1 means that no smaller
+bound could hold in general; nothing may exceed it. The regret is exact: closed forms for linear costs, and the mistakes of
+a few lines of plain NumPy. Written by `{COMMAND}`, which fails if a ratio exceeds 1.
+
+| certificate | premises | bound | worst ratio | on which sequence |
+|---|---|---|---|---|
+"""
+
+
+def measure() -> Iterator[Measurement]:
+    """Everything."""
+    for case in CASES:
+        yield from measure_regret(case)
+    yield from measure_perceptron()
+    yield from measure_winnow()
+
+
+def worst() -> dict[str, Measurement]:
+    """The largest ratio of each certificate; the first of equals, rounding aside."""
+    found: dict[str, Measurement] = {}
+    for m in measure():
+        if m.id not in found or m.ratio > found[m.id].ratio + 1e-9:
+            found[m.id] = m
+    return found
+
+
+def table(found: dict[str, Measurement]) -> str:
+    """The page."""
+    rows = [(name, PREMISES[name], FORMULAS[name], f"{found[name].ratio:.3f}", found[name].place) for name in PREMISES]
+    return HEAD + "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+
+
+def main() -> int:
+    found = worst()
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(table(found), encoding="utf-8")
+    print(f"{len(found)} certificates measured, see {OUT}")
+    refuted = [m for m in found.values() if not m.ratio <= 1 + 1e-9]
+    for m in refuted:
+        print(f"error: {m.id} is exceeded, ratio {m.ratio}: {m.place}", file=sys.stderr)
+    return 1 if refuted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
