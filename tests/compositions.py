@@ -215,8 +215,10 @@ OTHERS = [
     ),
     Composition(
         "eg-adaptive",
-        lambda d: Linear(Hinge(), Lazy(Entropy(TOTAL), Adaptive()), Average()),
-        lazy(naive.hinge, naive.entropic(TOTAL), naive.adaptive(1.0, math.inf)),
+        lambda d: Linear(Hinge(), Lazy(Entropy(TOTAL), Adaptive()), Average(), bias=0.5),
+        lambda X, y, c: lazy(naive.hinge, naive.entropic(TOTAL), naive.adaptive(1.0, math.inf))(
+            with_bias(X, 0.5), y, c
+        ),
         norm=math.inf,
     ),
     Composition(

@@ -29,7 +29,7 @@ def learn(
     features = as_rows(sp.csr_matrix(rows.X) if x is None else x)
     state = learner.start(rows.X.shape[1]) if state is None else state
     scores = np.full(len(rows.y), np.nan)
-    loop = learn_rows if compiled else learn_rows.py_func  # type: ignore[attr-defined]
+    loop = learn_rows if compiled else getattr(learn_rows, "py_func", learn_rows)  # absent under NUMBA_DISABLE_JIT
     stopped = loop(learner, state, features, rows.y, rows.weights, scores, 0, until)
     return Learnt(state, scores, stopped)
 

@@ -89,9 +89,9 @@ def test_agrees_with_the_textbook(composition: Composition, n: int, d: int, seed
 
 
 @EVERY
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_ledger_is_what_it_says(composition: Composition, seed: int) -> None:
-    rows, learner = rows_for(composition.task, 100, 6, seed), composition.learner(6)
+@pytest.mark.parametrize(("d", "density", "seed"), [(6, 0.6, 1), (6, 1.0, 2), (1, 1.0, 3)])
+def test_the_ledger_is_what_it_says(composition: Composition, d: int, density: float, seed: int) -> None:
+    rows, learner = rows_for(composition.task, 100, d, seed, density), composition.learner(d)
     state, run = learn(learner, rows).state, naive_run(composition, rows)
     w, z = run.iterates[:-1], run.gradients
     own = z - learner.ridge * w  # the part of the sub-gradient that comes from the row

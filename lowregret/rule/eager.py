@@ -8,6 +8,7 @@ from abc import abstractmethod
 import numpy as np
 
 from lowregret.domain import Domain
+from lowregret.mirror.kind import faded
 from lowregret.part import Part
 from lowregret.rule.rule import Rule
 from lowregret.state import (
@@ -28,7 +29,6 @@ from lowregret.state import (
     Index,
     State,
     cell,
-    worn,
 )
 from lowregret.step import Step
 
@@ -154,7 +154,7 @@ class Eager(Rule):
             self.book_all(s)
             self.on.project(s.table[self.width() - 1 :: self.width()])
             self.measure(s)
-        elif entries > 0 and worn(s):
+        elif entries > 0 and faded(s):
             self.measure(s)
         s.sums[FACTOR] *= self.on.shrink(abs(s.sums[FACTOR]) * math.sqrt(s.sums[MASS]))
         if abs(s.sums[FACTOR]) < SMALL:

@@ -103,7 +103,7 @@ class Lazy(Rule):
         moved = coming != s.sums[RATE]
         if (
             (pushed and (self.mirror.whole() or self.mirror.stale(s)))
-            or (moved and (self.mirror.whole() or self.mirror.stores_rate()))
+            or (moved and self.mirror.stores_rate())
             or (moved and self.mirror.rated() and s.lag.size > 0)
         ):
             self.book_all(s)
