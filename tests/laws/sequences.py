@@ -19,7 +19,7 @@ from lowregret.run import Run
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
-Adversary: TypeAlias = Callable[[int, Vector], Vector]  # (t, w_t) → the cost vector of round t
+Adversary: TypeAlias = Callable[[float, Vector], Vector]  # (share of the rounds done, w_t) → the cost vector
 
 
 class Stream(NamedTuple):
@@ -143,31 +143,42 @@ def hard_costs(rounds: int, d: int) -> list[Stream]:
     return [make(rounds, d) for make in makers]
 
 
-def uphill(t: int, w: Vector) -> Vector:
+def uphill(done: float, w: Vector) -> Vector:
     """The unit vector along w_t: the loss grows at once."""
     norm = float(np.linalg.norm(w))
     return w / norm if norm > 0 else np.eye(w.size)[0]
 
 
-def across(t: int, w: Vector) -> Vector:
+def across(done: float, w: Vector) -> Vector:
     """A unit vector orthogonal to w_t: gradient sums grow as fast as √T while the learner gains nothing."""
-    v = np.eye(w.size)[t % w.size]
+    v = np.eye(w.size)[int(np.argmin(np.abs(w)))]
     rest = v - (w @ v) / max(float(w @ w), 1e-300) * w
     norm = float(np.linalg.norm(rest))
-    return rest / norm if norm > 1e-6 else uphill(t, w)
+    return rest / norm if norm > 1e-6 else uphill(done, w)
 
 
-def flip(t: int, w: Vector) -> Vector:
+def flip(done: float, w: Vector) -> Vector:
     """The signs of w_t."""
     return np.where(w >= 0, 1.0, -1.0)
 
 
-def heaviest(t: int, w: Vector) -> Vector:
+def heaviest(done: float, w: Vector) -> Vector:
     """Only the largest weight pays."""
     return np.eye(w.size)[int(np.argmax(w))]
 
 
-ADVERSARIES: dict[str, Adversary] = {"uphill": uphill, "across": across, "sign flips": flip, "heaviest pays": heaviest}
+def last_stand(done: float, w: Vector) -> Vector:
+    """The sign of w_t's first coordinate, and at last always +: the learner has just been driven to the wrong side."""
+    return np.eye(w.size)[0] * (1.0 if done > 0.93 or w[0] >= 0 else -1.0)
+
+
+ADVERSARIES: dict[str, Adversary] = {
+    "uphill": uphill,
+    "across": across,
+    "sign flips": flip,
+    "heaviest pays": heaviest,
+    "last stand": last_stand,
+}
 
 
 def adapted(learner: Linear, adversary: Adversary, rounds: int, d: int) -> Stream:
@@ -176,7 +187,7 @@ def adapted(learner: Linear, adversary: Adversary, rounds: int, d: int) -> Strea
     run = Run(learner, learner.start(d), compiled=False)
     rows = []
     for t in range(rounds):
-        rows.append(adversary(t, run.point[:d]))
+        rows.append(adversary(t / rounds, run.point[:d]))
         run.learn(rows[-1][None, :], [1.0])
     name = next((name for name, known in ADVERSARIES.items() if known is adversary), adversary.__name__)
     return of_costs(name, np.array(rows))
