@@ -189,8 +189,8 @@ HEAD = f"""# How tight the certificates are
 
 The largest measured regret (or number of mistakes) ÷ bound, over random and adversarial sequences: 1 means that the
 bound was met, and nothing may exceed it. The last but one column is the largest ratio after {ROUNDS} rounds against a
-whole set of comparators, which is what a run is usually asked. The regret is exact, computed outside the package by closed
-forms; mistakes are counted by a few lines of plain NumPy.
+whole set of comparators, which is what a run is usually asked. The regret is exact, computed outside the package by
+closed forms; mistakes are counted by a few lines of plain NumPy.
 
 Written by `{COMMAND}`, which fails if a ratio exceeds 1.
 

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from lowregret import zoo
-from lowregret.certificate import THEOREMS, Certificate, Premise, certificates, tightest
+from lowregret.certificate import THEOREMS, Certificate, Premise, certificates, natural_comparator, tightest
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Orthant, Point, Reals, Simplex
 from lowregret.learner import Linear
 from lowregret.loss import Absolute, Cost, Hinge, Logistic, Loss, OnMistakes, Square
@@ -216,6 +217,20 @@ def test_bounds_equal_the_textbook_written_down_again(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_sparse_rows_have_the_certificates_of_dense_ones(case: Case) -> None:
+    features = D - (case.bias > 0)
+    stream = sequences.random_costs(20, features, 4)[3]
+    learner = case.learner(Cost(), features)
+    dense, sparse = (train(learner, x, stream.y, compiled=False) for x in (stream.x, csr_array(stream.x)))
+    for comparators in case.comparators(D):
+        pairs = zip(*(certificates(learner, run.state, comparators) for run in (dense, sparse)), strict=True)
+        for a, b in pairs:
+            assert (a.id, a.premises_hold) == (b.id, b.premises_hold)
+            assert a.bound == pytest.approx(b.bound, rel=1e-12)
+            assert a.linear_regret == (None if b.linear_regret is None else pytest.approx(b.linear_regret, rel=1e-9))
+
+
+@pytest.mark.parametrize("case", CASES, ids=by_name)
 def test_a_set_is_as_hard_as_its_hardest_point(case: Case) -> None:
     features = D - (case.bias > 0)
     run = train(
@@ -296,6 +311,14 @@ def test_worked_examples_of_gradient_descent() -> None:
 
     run = play(Eager(L2Ball(1.0), InverseSqrt(math.sqrt(2.0))), [[1.0]] * 100)
     assert f"{named(run, L2Ball(1.0))['EQ-8'].bound:.1f}" == "28.3"
+
+
+def test_worked_example_of_the_online_svm() -> None:
+    """λ = 1, ‖x⁺‖ = √2, η_t = 1/√t, T = 100: 20 + 19 = 39, the 19 being 2√T − 1 ≥ Σ1/√t."""
+    run = train(zoo.svm_online(1.0), [[1.0]] * 100, [1.0, -1.0] * 50, compiled=False)
+    found = named(run, L2Ball(1.0))["EAGER-DEC"]
+    assert found.bound == pytest.approx(20 + sum(1 / math.sqrt(t) for t in range(1, 101)), rel=1e-12)
+    assert 38.5 < found.bound < 39
 
 
 def test_worked_examples_of_strong_convexity() -> None:
@@ -414,6 +437,26 @@ def test_comparators_must_be_playable(rule: Lazy | Eager, inside: Domain, outsid
     assert tightest(certificates(run.learner, run.state, inside)).holds
     for found in certificates(run.learner, run.state, outside):
         assert f"comparators lie in the learner's {rule.domain.name}" in failed(found)
+
+
+@pytest.mark.parametrize(
+    ("learner", "comparators"),
+    [
+        (zoo.ogd(Hinge(), 0.1), L2Ball(1.0)),
+        (zoo.ogd_lazy(Hinge(), 0.1, 3.0), L2Ball(3.0)),
+        (zoo.ogd_sc(Hinge(), 0.1), Reals()),
+        (zoo.pnorm(Hinge(), 0.1, 3.0), LqBall(1.0, 1.5)),
+        (zoo.eg(Hinge(), 0.1, 2.0), Simplex(2.0)),
+        (zoo.ueg(Hinge(), 0.1, 3), Simplex(1.0)),
+        (Linear(Hinge(), Eager(Orthant(), Constant(0.1))), Simplex(1.0)),
+        (Linear(Hinge(), Eager(Box(0.0, 2.0), Constant(0.1))), Box(0.0, 2.0)),
+    ],
+    ids=repr,
+)
+def test_comparators_by_default(learner: Linear, comparators: Domain) -> None:
+    """The learner's own domain, or the unit ball of its geometry: always playable."""
+    assert natural_comparator(learner, 3) == comparators
+    assert learner.rule.domain.covers(comparators, 3)
 
 
 def test_certificates_whose_premises_hold_come_first() -> None:
