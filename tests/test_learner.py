@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,6 +89,28 @@ def test_agrees_with_the_textbook(composition: Composition, n: int, d: int, seed
     np.testing.assert_allclose(learnt.scores, scores, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(point(learner, learnt.state), run.iterates[-1], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(model(learner, learnt.state), outputs[type(learner.output)], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("composition", [c for c in COMPOSITIONS if c.task == "margin"], ids=lambda c: c.name)
+def test_agrees_with_the_textbook_on_real_rows(composition: Composition, census: Rows) -> None:
+    learner = composition.learner(census.X.shape[1])
+    run = composition.naive(census.X, census.y, np.ones(len(census.y)))
+    X = with_bias(census.X, learner.bias) if learner.bias else census.X
+    np.testing.assert_allclose(
+        learn(learner, census).scores, np.sum(run.iterates[:-1] * X, axis=1), rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.fixture(scope="module")
+def census(data_file: Callable[[str], Path]) -> Rows:
+    """400 rows of a9a: 123 binary features, 14 to a row."""
+    with gzip.open(data_file("a9a.svm.gz"), "rt") as file:
+        lines = [next(file).split() for _ in range(400)]
+    X = np.zeros((400, 123))
+    for x, (_, *pairs) in zip(X, lines, strict=True):
+        for index, value in (pair.split(":") for pair in pairs):
+            x[int(index) - 1] = float(value)
+    return Rows(X, np.array([float(label) for label, *_ in lines]), np.empty(0))
 
 
 @EVERY

@@ -79,6 +79,12 @@ def test_divergence_is_noticed() -> None:
     assert np.isfinite(learnt.scores[: learnt.stopped]).all()
 
 
+def test_a_step_that_overflows_is_noticed() -> None:
+    """‖w − ηz‖² is not a number, so nobody knows the projection: 0 would be wrong."""
+    learnt = learn(zoo.ogd_eager(Cost(), 1e200, 1.0), costs([[1.0, 2.0], [1.0, 0.0]]))
+    assert learnt.stopped == 1
+
+
 @pytest.mark.parametrize(("radius", "eta"), [(1e-3, 1.0), (1e-8, 1.0), (0.5, 1e6), (1e-30, 1e30), (1e3, 1e-3)])
 def test_a_ball_that_binds_in_every_round(radius: float, eta: float) -> None:
     """The scalar falls by radius/η in each round, and underflows every few rounds unless it is multiplied in."""

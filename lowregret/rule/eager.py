@@ -163,8 +163,11 @@ class Eager(Rule):
     def rescale(self, s: State) -> None:
         """v ← a·v, a ← 1: when a is (nearly) 0, as in the first round of η_t = 1/(λt)."""
         self.book_all(s)
+        factor = (
+            s.sums[FACTOR] if s.sums[MASS] < math.inf else math.nan
+        )  # a step overflowed: let the next score show it
         for j in range(s.counts[DIMENSION]):
-            s.table[self.at(j)] *= s.sums[FACTOR]
+            s.table[self.at(j)] *= factor
         s.sums[FACTOR] = 1.0
         self.measure(s)
 
