@@ -12,7 +12,7 @@ from lowregret.mirror.kind import Mirror, faded
 from lowregret.real import norm, power
 from lowregret.state import DIMENSION, FACTOR, MASS, WEIGHT, Index, State, Vector, cell
 
-TINY = 1e-100  # where Σ|θ/c|^p is too small to keep its digits
+RANGE = 1e30  # outside of 1/RANGE … RANGE, Σ|θ/c|^p calls for another unit c
 
 
 class PNorm(Mirror):
@@ -102,7 +102,7 @@ class PNorm(Mirror):
         return length * length
 
     def stale(self, s: State) -> bool:
-        return faded(s) or s.sums[MASS] < TINY
+        return faded(s) or not 1 / RANGE <= s.sums[MASS] <= RANGE
 
     def refresh(self, s: State, eta: float) -> None:
         unit = 0.0
