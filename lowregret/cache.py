@@ -75,7 +75,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
 
     def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
         function = self._function
-        identity = function.__module__, function.__qualname__, function.__code__.co_firstlineno, digest(function)
+        identity = function.__module__, function.__qualname__, digest(function)
         return identity, signature, codegen.magic_tuple(), config.OPT, config.BOUNDSCHECK
 
     def _path(self, key: tuple[Any, ...]) -> Path:

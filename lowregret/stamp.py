@@ -47,10 +47,15 @@ def digest(code: type | FunctionType) -> str:
 
     Computed anew each time for code outside the package: a notebook may redefine what a method calls.
     """
-    if is_ours(code.__module__):
+    if _is_stamped(code):
         return package_stamp()
     text = "\n".join(_texts(code, (), set()))
     return hashlib.sha256(f"{package_stamp()}\n{text}".encode()).hexdigest()[:16]
+
+
+def _is_stamped(thing: FunctionType | type) -> bool:
+    """Whether the package's sources alone determine `thing`, which is not so for what it makes in a function."""
+    return is_ours(thing.__module__ or "") and "<locals>" not in thing.__qualname__
 
 
 def names(code: CodeType) -> list[str]:
@@ -75,6 +80,7 @@ def _texts(thing: Any, mentioned: Iterable[str], seen: set[tuple[int, Iterable[s
     elif isinstance(thing, np.ndarray):
         yield f"{thing.dtype}{thing.shape}{hashlib.sha256(thing.tobytes()).hexdigest()}"
     elif isinstance(thing, (tuple, list)):
+        yield f"{type(thing).__name__} of {len(thing)}"
         for item in thing:
             yield from _texts(item, mentioned, seen)
     elif isinstance(thing, (set, frozenset)):
@@ -87,8 +93,11 @@ def _texts(thing: Any, mentioned: Iterable[str], seen: set[tuple[int, Iterable[s
 
 def _is_fixed(thing: FunctionType | type | ModuleType) -> bool:
     """Whether `thing` can only change with a version that is stamped already."""
-    name = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
-    if is_ours(name) or name.partition(".")[0] in FIXED_PACKAGES or name in sys.builtin_module_names:
+    if isinstance(thing, ModuleType):
+        name, stamped = thing.__name__, is_ours(thing.__name__)
+    else:
+        name, stamped = thing.__module__ or "", _is_stamped(thing)
+    if stamped or name.partition(".")[0] in FIXED_PACKAGES or name in sys.builtin_module_names:
         return True
     file = getattr(sys.modules.get(name), "__file__", None) or ""
     return file.startswith(_STANDARD_LIBRARY) and "site-packages" not in file

@@ -91,6 +91,7 @@ CHANGES = [
     ("np.float32(0.5)", "np.float32(0.25)"),
     ("[1.0, 2.0]", "[1.0, 3.0]"),
     ("(1.0, (2, 3))", "(1.0, (2, 4))"),
+    ("(1.0, (2, 3))", "(1.0, (2,), 3)"),
     ("power=2", "power=3"),
     ("k=1.0", "k=2.0"),
     ("fastmath=False", "fastmath=True"),
@@ -182,6 +183,17 @@ def test_what_a_function_encloses_matters() -> None:
     digests = [digest(make(k)) for k in (1.0, 2.0, "1", np.ones(2), np.zeros(2), np.ones(3), make(1), make(2))]
     assert len(set(digests)) == len(digests)
     assert digest(make(1.0)) == digests[0]
+
+
+def test_what_our_own_functions_make_is_told_apart() -> None:
+    def make(k: float) -> FunctionType:
+        def made(x: float) -> float:
+            return k * x
+
+        made.__module__ = "lowregret.loss"
+        return cast(FunctionType, made)
+
+    assert digest(make(1.0)) == digest(make(1.0)) != digest(make(2.0))
 
 
 def test_our_own_code_is_stamped_as_a_whole() -> None:
