@@ -21,7 +21,7 @@ from abc import ABCMeta
 from functools import cache, cached_property
 from numbers import Real
 from types import FunctionType
-from typing import Any, ClassVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, cast, dataclass_transform
 
 import numpy as np
 from numba import typeof, types
@@ -53,7 +53,7 @@ class Part(metaclass=ABCMeta):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        dataclasses.dataclass(frozen=True, eq=False)(cls)
+        dataclasses.dataclass(eq=False, repr=False)(cls)  # `frozen` would cost a third of the time to import us
         Part.registry[spec_name(cls)] = cls
 
     def __post_init__(self) -> None:
@@ -80,6 +80,20 @@ class Part(metaclass=ABCMeta):
         """Field names and values, in order."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}({', '.join(f'{name}={v!r}' for name, v in self.parameters.items())})"
+
+    if not TYPE_CHECKING:  # type checkers know that parts are frozen
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Each field is set once, by `__init__`."""
+            if name in self.__dict__ or name not in self.__dataclass_fields__:
+                raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r}: use dataclasses.replace")
+            super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            raise dataclasses.FrozenInstanceError(f"cannot delete {name!r}")
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._identity == other._identity
 
@@ -88,9 +102,7 @@ class Part(metaclass=ABCMeta):
 
     @cached_property
     def _identity(self) -> tuple[Any, ...]:
-        return tuple(
-            (v.dtype.str, v.shape, v.tobytes()) if isinstance(v, np.ndarray) else v for v in self.parameters.values()
-        )
+        return _comparable(tuple(self.parameters.values()))
 
     @cached_property
     def _numba_type_(self) -> PartType:
@@ -110,6 +122,12 @@ class Part(metaclass=ABCMeta):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.parameters  # not the cached properties: a Numba type does not travel
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    return tuple(map(_comparable, value)) if isinstance(value, tuple) else value
 
 
 def spec_name(cls: type[Part]) -> str:

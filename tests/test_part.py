@@ -147,6 +147,8 @@ def test_a_part_is_frozen() -> None:
         part.depth = 3.0  # type: ignore[attr-defined]
     with pytest.raises(dataclasses.FrozenInstanceError):
         del part.height
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        part.__init__(3.0)  # type: ignore[misc]
     assert part.height == 2.0
 
 
@@ -174,6 +176,7 @@ def test_equality_looks_into_arrays() -> None:
     assert Table(np.zeros(1, np.int64)) != Table(np.zeros(1))
     assert Pair(Curve(), one) == Pair(Curve(), same)
     assert hash(Pair(Curve(), one)) == hash(Pair(Curve(), same))
+    assert Named(extra=(1.0, np.ones(2))) == Named(extra=(1.0, np.ones(2))) != Named(extra=(1.0, np.zeros(2)))
 
 
 @pytest.mark.parametrize("number", [2, True, np.float32(2.5), np.int8(3), math.inf])
