@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from lowregret import store
 from lowregret.error import StoreError
@@ -10,7 +11,11 @@ from lowregret.kernel_run import KernelRun
 from lowregret.play import Game
 from lowregret.run import Run
 
-_READERS = {"run": Run.load, "kernel-run": KernelRun.load, "game": Game.load}
+_READERS: dict[str, Callable[[str | os.PathLike[str]], Run | KernelRun | Game]] = {
+    "run": Run.load,
+    "kernel-run": KernelRun.load,
+    "game": Game.load,
+}
 
 
 def load(path: str | os.PathLike[str]) -> Run | KernelRun | Game:

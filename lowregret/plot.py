@@ -13,9 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from lowregret.play import Game
     from lowregret.run import Run
 
-REGRET, BOUND, LOSS = "#0072b2", "#d55e00", "#444444"  # distinguishable by colour-blind eyes and in print
+EXACT, REGRET, BOUND, LOSS = (
+    "#009e73",
+    "#0072b2",
+    "#d55e00",
+    "#444444",
+)  # distinguishable by colour-blind eyes and in print
 
 
 def new_figure(rows: int, title: str) -> tuple[Figure, Any]:
@@ -34,9 +40,18 @@ def plot_run(run: Run, path: str | os.PathLike[str] | None) -> Figure:
     t = run.trace
     loss = type(run.learner.loss).__name__
     figure, (above, below) = new_figure(2, f"{loss} loss, {run.rounds:,} rounds")
-    above.plot(t.rounds, t.loss / t.rounds, color=LOSS)
+    above.plot(t.rounds, t.loss / np.maximum(t.rounds, 1), color=LOSS)
     above.set_ylabel("mean loss so far")
     nested_curves(below, t.rounds, t.linear_regret, t.bound, t.theorem)
+    return finish(figure, path)
+
+
+def plot_game(game: Game, path: str | os.PathLike[str] | None) -> Figure:
+    """Regret under linearised regret under the bound."""
+    t = game.trace
+    figure, (axes,) = new_figure(1, f"{type(game.player).__name__}, {game.rounds:,} rounds")
+    axes.plot(t.rounds, t.regret, color=EXACT, label="regret")
+    nested_curves(axes, t.rounds, t.linear_regret, t.bound, t.theorem)
     return finish(figure, path)
 
 
@@ -46,7 +61,8 @@ def nested_curves(axes: Axes, rounds: Any, linear_regret: Any, bound: Any, name:
     axes.plot(rounds, linear_regret, color=REGRET, label="linearised regret")
     axes.set_xlabel("round")
     axes.set_ylabel("regret, at most")
-    axes.set_xscale("log")
+    if np.any(np.asarray(rounds) > 0):
+        axes.set_xscale("log")
     shown = np.concatenate([np.asarray(linear_regret), np.asarray(bound)])
     if np.all(shown[np.isfinite(shown)] > 0):
         axes.set_yscale("log")

@@ -26,6 +26,7 @@ class Evidence:
     counts: Any
     support: float | None
     theta: Vector | None = None
+    curvature: float = 0.0  # σ such that every f_t is known to be σ-strongly convex, beside the ridge
 
     @property
     def rounds(self) -> int:

@@ -186,8 +186,8 @@ def _sqrt_premise(e: Evidence) -> tuple[Premise, ...]:
 def _curved(e: Evidence) -> tuple[Premise, ...]:
     step = e.learner.rule.schedule()
     needed = step.sigma if isinstance(step, InverseTime) else step.lam if isinstance(step, WeightedInverseTime) else 0.0
-    enough = e.learner.ridge >= needed * (1 - 1e-12)
-    return (Premise(f"losses are {needed:.6g}-strongly convex", enough, e.learner.ridge),)
+    given = e.learner.ridge + e.curvature
+    return (Premise(f"losses are {needed:.6g}-strongly convex", given >= needed * (1 - 1e-12), given),)
 
 
 def _weighted(e: Evidence) -> float:

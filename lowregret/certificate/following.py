@@ -1,0 +1,126 @@
+"""Certificates of players that follow the leader, regularised or not, from the record of a game.
+
+F_t = R + Σ_{i<t} f_i is what w_t minimises (up to a certified gap), R the penalty: R/η for FTRL, 0 for FTL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.convex import Convex, QuadraticFunction
+from lowregret.domain import Domain, Reals
+from lowregret.follow import Follower, FollowTheLeader, FollowTheRegularisedLeader
+from lowregret.state import Vector
+
+EXACT = 1e-9  # a gap this small, relative to 1 + |loss|, counts as an exact minimum
+
+
+@dataclass(frozen=True)
+class Following:
+    """A follower's game: functions, points w_1 … w_T, sub-gradients, losses, and what following cost."""
+
+    player: Follower
+    functions: Sequence[Convex]
+    points: Vector
+    gradients: Vector
+    losses: Vector
+    drops: Vector  # f_t(w_t) − f_t(w_{t+1})
+    steps: Vector  # F_{t+1}(w_t) − F_{t+1}(w_{t+1})
+    gap: float  # of w_{T+1}
+    largest_gap: float  # of w_1 … w_{T+1}
+    comparator: Domain
+    regret: float
+
+    @property
+    def penalty_range(self) -> float:
+        """max_U R(u) − R(w_1)"""
+        d = self.points.shape[1]
+        return self.player.highest(self.comparator, d) - self.player.penalty(self.player.first(d))
+
+
+def following_certificates(g: Following) -> list[Certificate]:
+    """Every certificate that speaks of a follower's game, tightest first."""
+    found = [ftrl_identity(g), be_the_leader(g)]
+    if isinstance(g.player, FollowTheRegularisedLeader) and g.player.strength > 0:
+        found.append(strongly_convex(g))
+    if isinstance(g.player, FollowTheLeader):
+        found += quadratic_game(g)
+    return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
+
+
+def ftrl_identity(g: Following) -> Certificate:
+    """FTRL-ID: regret(u) = R(u) − R(w_1) + Σ[F_{t+1}(w_t) − F_{t+1}(w_{t+1})] + [F_{T+1}(w_{T+1}) − F_{T+1}(u)].
+
+    True for any points; the last bracket is at most the gap of w_{T+1}, so inexact minimisation stays certified.
+    """
+    bound = g.penalty_range + float(np.sum(g.steps)) + g.gap
+    return _certificate(g, "FTRL-ID", "R(u) − R(w₁) + Σ[F_{t+1}(w_t) − F_{t+1}(w_{t+1})] + gap", bound)
+
+
+def be_the_leader(g: Following) -> Certificate:
+    """LEM-2.3 (LEM-2.1 for R = 0): regret(u) ≤ R(u) − R(w_1) + Σ(f_t(w_t) − f_t(w_{t+1})), exact minima."""
+    name = "LEM-2.1" if isinstance(g.player, FollowTheLeader) else "LEM-2.3"
+    bound = g.penalty_range + float(np.sum(g.drops))
+    return _certificate(g, name, "R(u) − R(w₁) + Σ(f_t(w_t) − f_t(w_{t+1}))", bound, _exact(g))
+
+
+def strongly_convex(g: Following) -> Certificate:
+    """THM-2.11+: regret(u) ≤ R(u) − R(w_1) + Σ‖z_t‖_*²/(2σ), R σ-strongly convex, exact minima."""
+    assert isinstance(g.player, FollowTheRegularisedLeader)
+    energy = sum(g.player.dual_norm(z) ** 2 for z in g.gradients)
+    bound = g.penalty_range + energy / (2 * g.player.strength)
+    return _certificate(g, "THM-2.11+", "R(u) − R(w₁) + Σ‖z_t‖_*²/(2σ)", bound, _exact(g))
+
+
+def quadratic_game(g: Following) -> list[Certificate]:
+    """FTL-QUAD-ID: regret = (σ/2)Σ‖w_t − z_t‖²/t, and COR-2.2, seed and sharp form, L = max‖z_t‖."""
+    quadratics = [f for f in g.functions if isinstance(f, QuadraticFunction)]
+    if not quadratics:
+        return []
+    sigma, rounds = quadratics[0].sigma, len(g.functions)
+    alike = len(quadratics) == rounds and all(f.sigma == sigma for f in quadratics)
+    premises = (
+        Premise("all functions are (σ/2)‖w − z_t‖² with one σ", alike, sigma),
+        Premise("played on all of R^d", isinstance(g.player.domain, Reals), g.player.domain.name),
+    )
+    if not alike:
+        return [_certificate(g, "FTL-QUAD-ID", "(σ/2)Σ‖w_t − z_t‖²/t", math.inf, premises)]
+    z, t = np.array([f.z for f in quadratics]), np.arange(1, rounds + 1)
+    exact = sigma / 2 * float(np.sum(np.sum((g.points - z) ** 2, axis=1) / t))
+    largest = float(np.max(np.linalg.norm(z, axis=1)))
+    harmonic = float(np.sum(1 / t))
+    return [
+        _certificate(g, "FTL-QUAD-ID", "(σ/2)Σ‖w_t − z_t‖²/t", exact, premises),
+        _certificate(g, "COR-2.2+", "σ(L²/2 + 2L²(H_T − 1))", sigma * largest**2 * (2 * harmonic - 1.5), premises),
+        _certificate(g, "COR-2.2", "4σL²(1 + ln T)", 4 * sigma * largest**2 * (1 + math.log(rounds)), premises),
+    ]
+
+
+def _exact(g: Following) -> tuple[Premise, ...]:
+    scale = 1 + abs(float(np.sum(g.losses)))
+    return (Premise("every w_t is an exact minimiser", g.largest_gap <= EXACT * scale, g.largest_gap),)
+
+
+def _certificate(
+    g: Following, name: str, formula: str, bound: float, premises: tuple[Premise, ...] = ()
+) -> Certificate:
+    d = g.points.shape[1]
+    inside = Premise(
+        f"comparators lie in the player's {g.player.domain.name}",
+        g.player.domain.covers(g.comparator, d),
+        g.comparator.describe()["set"],
+    )
+    return Certificate(
+        id=name,
+        statement=f"regret against every u in {g.comparator.name} ≤ {formula}",
+        comparator=g.comparator.describe(),
+        linear_regret=None,
+        bound=bound,
+        premises=(inside, *premises),
+        regret=g.regret,
+    )
