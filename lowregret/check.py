@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from lowregret.error import DataError, DivergedError, PartError
 from lowregret.part import Part
@@ -25,28 +22,10 @@ def compilable(part: Part) -> bool:
 
 def call(loop: Callable[..., Any], compiled: bool, *args: Any) -> Any:
     """Run a loop compiled, or the same code interpreted, where an overflow is then as quiet as in compiled code."""
-    if not compiled:
-        with np.errstate(all="ignore"):
-            return getattr(loop, "py_func", loop)(*args)
-    try:
+    if compiled:
         return loop(*args)
-    except NumbaError as error:  # pages long; the caller gets its heart
-        raise PartError(
-            f"{args[0]} does not compile: {_reason(str(error))}. Compiled code takes numbers, loops and indexing but "
-            "makes no arrays; with compiled=False it runs as it is, slowly"
-        ) from None
-
-
-def _reason(report: str) -> str:
-    """The innermost cause in Numba's report, and the line of the user's own code where it arose."""
-    lines = report.splitlines()
-    cause = next((line for line in lines if not line.startswith(("Failed in nopython", "- Resolution failure"))), "")
-    if "NRT required" in report or "Only accept returning of array" in report:
-        cause = "it makes an array"
-    places = re.findall(r" at (\S+\.py) \((\d+)\)", report)
-    package = str(Path(__file__).parent)
-    own = [f" ({path}, line {n})" for path, n in places if "site-packages" not in path and package not in path]
-    return cause + next(iter(own), "")
+    with np.errstate(all="ignore"):
+        return getattr(loop, "py_func", loop)(*args)
 
 
 def numbers(values: Any, what: str, size: int) -> Vector:
