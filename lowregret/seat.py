@@ -57,9 +57,7 @@ class RuleSeat(Seat):
         row = Dense(np.ascontiguousarray(z[None, :]))
         call(learn_rows, self.compiled, self.learner, self.state, row, np.ones(1), np.empty(0), np.empty(1), 0, 1 << 62)
         if self.state.rounds == before:
-            raise DivergedError(
-                f"round {before + 1}: the iterate left the range of numbers: use a smaller step or a bounded domain"
-            )
+            raise DivergedError(f"round {before + 1}: the loss overflowed: use smaller costs or a bounded domain")
 
     def arrays(self) -> dict[str, Any]:
         return self.state._asdict()
@@ -119,6 +117,8 @@ def checked_value(f: Convex, w: Vector, t: int) -> tuple[float, Vector]:
     """f(w) and a sub-gradient, both finite and of the right shape, or an error that names the round."""
     if f.dimension is not None and f.dimension != w.size:
         raise DataError(f"round {t}: the function takes {f.dimension} coordinates, the player has {w.size}")
+    if not np.all(np.isfinite(w)):
+        raise DivergedError(f"round {t}: the iterate is not finite: use a smaller step or a bounded domain")
     value = f.value(w)
     if not math.isfinite(value):
         raise DataError(
