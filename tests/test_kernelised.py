@@ -374,8 +374,8 @@ def test_a_function_that_is_no_kernel_is_refused() -> None:
         train(KernelPerceptron(Negative()), [[0.0], [2.0]], [1, 1])
 
 
-def test_a_kernel_that_makes_arrays_is_refused_with_its_line() -> None:
-    with pytest.raises(PartError, match=r"does not compile: it makes an array \(.*test_kernelised\.py, line \d+\)"):
+def test_a_kernel_that_makes_arrays_is_refused() -> None:
+    with pytest.raises(PartError, match=r"Distance\.value does not compile: it makes an array"):
         train(KernelPerceptron(Distance()), [[1.0]], [1])
 
 
