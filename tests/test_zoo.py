@@ -1,0 +1,149 @@
+"""The zoo: every entry builds, learns, and is certified by exactly the theorems listed beside it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret import zoo
+from lowregret.domain import L2Ball, Reals
+from lowregret.kernel_run import KernelRun
+from lowregret.kernelised import Gaussian, KernelPerceptron
+from lowregret.learner import Linear
+from lowregret.loss import Affine, Hinge, OnMistakes, Square
+from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
+from lowregret.output import Average, Last, WeightedAverage
+from lowregret.part import Part
+from lowregret.rule import Eager, Lazy
+from lowregret.run import Run, train
+from lowregret.spec import from_json, to_json
+from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from lowregret.zoo import ZOO, Entry
+from tests.compositions import TEXTBOOK
+from tests.naive import Matrix, Vector
+
+D = 4
+
+# What each entry is, written out, and beside it the call that gives it.
+COMPOSED: dict[str, list[tuple[Callable[[], Part], Part]]] = {
+    "ogd": [
+        (lambda: zoo.ogd(Hinge(), 0.1), Linear(Hinge(), Lazy(Euclidean(Reals()), Constant(0.1)), Last())),
+        (lambda: zoo.ogd(Hinge()), Linear(Hinge(), Eager(Reals(), Adaptive()), Last())),
+    ],
+    "ogd-lazy": [
+        (lambda: zoo.ogd_lazy(Hinge(), 0.1, 2.0), Linear(Hinge(), Lazy(Euclidean(L2Ball(2.0)), Constant(0.1))))
+    ],
+    "ogd-eager": [(lambda: zoo.ogd_eager(Hinge(), 0.1, 2.0), Linear(Hinge(), Eager(L2Ball(2.0), Constant(0.1))))],
+    "ogd-sqrt": [(lambda: zoo.ogd_sqrt(Hinge(), 0.1, 2.0), Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.1))))],
+    "ogd-sc": [
+        (lambda: zoo.ogd_sc(Hinge(), 0.1), Linear(Hinge(), Eager(Reals(), InverseTime(0.1)), Average(), ridge=0.1))
+    ],
+    "ogd-scw": [
+        (
+            lambda: zoo.ogd_scw(Hinge(), 0.1, L2Ball(9.0)),
+            Linear(Hinge(), Eager(L2Ball(9.0), WeightedInverseTime(0.1)), WeightedAverage(), ridge=0.1),
+        )
+    ],
+    "svm-online": [
+        (lambda: zoo.svm_online(3.0), Linear(Hinge(), Eager(L2Ball(3.0), InverseSqrt(1.0)), Average(), bias=1.0))
+    ],
+    "omd": [
+        (lambda: zoo.omd(Hinge(), Euclidean(L2Ball()), 0.1), Linear(Hinge(), Lazy(Euclidean(L2Ball()), Constant(0.1)))),
+        (lambda: zoo.omd(Hinge(), PNorm(3.0), 0.1), Linear(Hinge(), Lazy(PNorm(3.0), Constant(0.1)))),
+    ],
+    "eg": [(lambda: zoo.eg(Hinge(), 0.1, 2.0), Linear(Hinge(), Lazy(Entropy(2.0), Constant(0.1))))],
+    "ueg": [(lambda: zoo.ueg(Square(), 0.1, D), Linear(Square(), Lazy(UnnormalisedEntropy(0.25), Constant(0.1))))],
+    "pnorm": [(lambda: zoo.pnorm(Hinge(), 0.1, 3.0), Linear(Hinge(), Lazy(PNorm(3.0), Constant(0.1))))],
+    "perceptron": [(lambda: zoo.perceptron(), Linear(OnMistakes(Hinge()), Lazy(Euclidean(Reals()), Constant(1.0))))],
+    "kernel-perceptron": [(lambda: zoo.kernel_perceptron(Gaussian(2.0)), KernelPerceptron(Gaussian(2.0)))],
+    "winnow": [
+        (
+            lambda: zoo.winnow(D, 0.2),
+            Linear(OnMistakes(Affine(Hinge(), 2.0, -1.0)), Lazy(UnnormalisedEntropy(1 / D), Constant(0.2))),
+        )
+    ],
+}
+
+every_entry = pytest.mark.parametrize("entry", ZOO, ids=lambda entry: entry.name)
+
+
+def stream() -> tuple[Matrix, Vector]:
+    """0/1 rows and the disjunction of their first two features: every algorithm of the zoo can take them."""
+    X = np.random.default_rng(0).integers(0, 2, (40, D)).astype(float)
+    return X, np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
+
+
+def learn(entry: Entry) -> list[Run | KernelRun]:
+    return [_learn(make()) for make, _ in COMPOSED[entry.name]]
+
+
+def _learn(learner: Any) -> Run | KernelRun:
+    return train(learner, *stream(), compiled=False)
+
+
+def certified(run: Run | KernelRun) -> set[str]:
+    """Mistake bounds where there are any, else regret bounds."""
+    X, y = stream()
+    if isinstance(run, KernelRun):
+        return {c.id for c in run.mistake_certificates(0.1 * y, X, y)}
+    if isinstance(run.learner.loss, OnMistakes):
+        return {c.id for c in run.mistake_certificates([1.0, 1.0, 0.0, 0.0], X, y)}
+    return {c.id for c in run.certificates}
+
+
+def test_names_are_those_of_the_functions() -> None:
+    assert [entry.name for entry in ZOO] == [entry.make.__name__.replace("_", "-") for entry in ZOO]
+    assert len({entry.name for entry in ZOO}) == len(ZOO)
+    functions = {name for name, f in vars(zoo).items() if inspect.isfunction(f) and f.__module__ == zoo.__name__}
+    assert {entry.make.__name__ for entry in ZOO} == functions
+
+
+def test_every_entry_is_tested_here_and_beside_its_transcription() -> None:
+    names = {entry.name for entry in ZOO}
+    assert COMPOSED.keys() == names
+    # mirror descent with any map is beside its transcription once per map, the kernel form in test_kernelised.py
+    assert {c.name for c in TEXTBOOK} == names - {"omd", "kernel-perceptron"}
+
+
+@every_entry
+def test_it_is_the_composition_it_claims_to_be(entry: Entry) -> None:
+    for make, composed in COMPOSED[entry.name]:
+        assert make() == composed
+        assert from_json(to_json(composed)) == composed
+
+
+@every_entry
+def test_it_says_what_it_is_and_what_it_is_for(entry: Entry) -> None:
+    doc = inspect.getdoc(entry.make)
+    assert doc is not None
+    assert f"ALG-{entry.name.removeprefix('kernel-').upper()}" in doc
+    assert entry.purpose
+    assert len(f"{entry.name} {entry.purpose}") < 90  # one line of a listing
+    assert all(p.annotation is not inspect.Parameter.empty for p in inspect.signature(entry.make).parameters.values())
+
+
+@every_entry
+def test_it_learns(entry: Entry) -> None:
+    X, _ = stream()
+    for run in learn(entry):
+        assert run.rounds == 40
+        assert np.isfinite(run.scores).all()
+        assert np.isfinite(run.predict(X)).all()
+        assert run.loss > 0
+        assert str(run).startswith("40 rounds")
+
+
+@every_entry
+def test_the_certificates_listed_are_those_found(entry: Entry) -> None:
+    runs = learn(entry)
+    found = [certified(run) for run in runs]
+    assert len(set(entry.certificates)) == len(entry.certificates)
+    if entry.name == "omd":  # each mirror map has more of its own
+        assert all(set(entry.certificates) < ids for ids in found)
+    else:
+        assert set(entry.certificates) == set.union(*found)
+    assert all(run.certificate.holds for run in runs if isinstance(run, Run))
