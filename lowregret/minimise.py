@@ -22,6 +22,7 @@ import numpy as np
 from lowregret.convex import Sum
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Orthant, Point, Reals, Simplex
 from lowregret.error import PartError
+from lowregret.real import norm
 from lowregret.state import Vector
 
 TOLERANCE = 1e-9  # gap, relative to 1 + |F|, at which the bundle is done
@@ -83,7 +84,7 @@ def vertex(domain: Domain, b: Vector) -> Vector:
         case Point(u):
             return np.array(u)
         case L2Ball(radius):
-            return -radius / float(np.linalg.norm(b)) * b
+            return -radius * (b / norm(b))
         case L1Ball(radius) | LqBall(radius, 1.0):
             i = int(np.argmax(np.abs(b)))
             return -math.copysign(radius, b[i]) * _unit(i, b.size)
@@ -183,8 +184,9 @@ class _Model:
                 return
             step = self._direction(grown)
             if not (grown @ step > 0 and np.all(self.weights[step < 0] > 0)):
-                step = -self.weights  # towards the vertex that promises most
-                step[int(np.argmax(grown))] += 1.0
+                step = np.zeros_like(step)  # from the least promising cut in use to the most promising one
+                step[int(np.argmin(np.where(self.weights > 0, grown, math.inf)))] = -1.0
+                step[int(np.argmax(grown))] = 1.0
             self.weights = self._climb(step)
 
     def _growth(self, weights: Vector) -> Vector:
@@ -229,9 +231,13 @@ class _Model:
             else:
                 middle = low + (high - low) * slope_low / (slope_low - slope_high)
                 share = min(max(middle, low + 0.1 * (high - low)), high - 0.1 * (high - low))
-        weights = np.maximum(self.weights + share * step, 0.0)
-        weights[weights < 1e-14] = 0.0
-        return weights / weights.sum()
+        return _normalised(self.weights + share * step)
+
+
+def _normalised(weights: Vector) -> Vector:
+    """On the simplex, without crumbs."""
+    weights = np.where(weights > 1e-14, weights, 0.0)
+    return weights / weights.sum()
 
 
 def _bundle(p: Penalty, total: Sum, start: Vector) -> Solution:
@@ -248,7 +254,9 @@ def _bundle(p: Penalty, total: Sum, start: Vector) -> Solution:
             promised = max(best.value - model.value(w), 0.0)
             if best.value - lower <= allowed or (math.isinf(lower) and promised <= allowed):
                 break  # done; or nothing to gain nearby, and no bound to be had on an unbounded set without curvature
-            if promised < 0.1 * (best.value - lower):  # the pull, not the cuts, is what keeps the bound low
+            if math.isfinite(lower) and promised < 0.1 * (
+                best.value - lower
+            ):  # the pull, not the cuts, is what keeps the bound low
                 model.hold(best.w)
             for tried in _search(p, total, best, w, promised):
                 model.cut(tried)
