@@ -296,7 +296,7 @@ class Run:
             w[played] *= np.diff([step.total_importance(t) for t in range(rounds + 1)])
         if isinstance(learner.loss, OnMistakes):
             scores = self._own_scores(y, rounds)
-            w[played] *= mistake_rounds(learner.loss, self.state, y[played], scores[played])
+            w[played] *= mistake_rounds(learner.loss, self.state, y[played], scores[played], self.compiled)
             learner = replace(learner, loss=learner.loss.loss)
         return learner
 

@@ -12,10 +12,10 @@ import pytest
 import scipy.sparse as sp
 
 from lowregret import zoo
-from lowregret.domain import Box, L1Ball, L2Ball, Point, Simplex
+from lowregret.domain import Box, L1Ball, L2Ball, Point, Reals, Simplex
 from lowregret.error import DataError, LowRegretError, PartError, StoreError
 from lowregret.learner import Linear
-from lowregret.loss import Absolute, Hinge, Logistic, Loss, OnMistakes, Square
+from lowregret.loss import Absolute, Hinge, Logistic, Loss, Margin, OnMistakes, Square
 from lowregret.mirror import UnnormalisedEntropy
 from lowregret.output import Average
 from lowregret.rule import Eager, Forgotten, Lazy
@@ -274,6 +274,21 @@ def test_regret_of_mistakes_needs_one_call() -> None:
     for ask in (lambda: run.regret(np.ones(4), X, y), lambda: run.mistake_certificates(np.ones(4), X, y)):
         with pytest.raises(DataError, match="give all 60 rows of the run, learnt in one call"):
             ask()
+
+
+class Slow(Margin):
+    """A user's own loss of the margin that only runs interpreted"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        values = np.array([1.0 - y * p, 0.0])
+        return float(values.max()), -y * float(values[0] > 0)
+
+
+def test_regret_of_mistakes_runs_interpreted_too() -> None:
+    X, y = labelled()
+    learner = Linear(OnMistakes(Slow()), Eager(Reals(), Constant(1.0)))
+    run, twin = train(learner, X, y, compiled=False), train(zoo.perceptron(), X, y)
+    assert run.regret(np.ones(4), X, y) == pytest.approx(twin.regret(np.ones(4), X, y))
 
 
 def test_mistake_certificates_of_a_run() -> None:

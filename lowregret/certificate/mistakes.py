@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.check import call
 from lowregret.domain import Point, Reals
 from lowregret.error import DataError, PartError
 from lowregret.kernel import kernel
@@ -32,12 +33,9 @@ def mistake_certificates(
         case Linear(OnMistakes(Hinge(1.0) as hinge), Lazy(Euclidean(Reals()), Constant())):
             marks = mistake_rounds(learner.loss, state, y, scores)
             f, margin = _losses(replace(learner, loss=hinge), x, y, marks, u)
-            made, energy, largest = (
-                int(state.counts[MISTAKES]),
-                float(state.sums[ENERGY]),
-                math.sqrt(state.sums[LARGEST]),
-            )
-            return perceptron_bounds(made, f, Point(u).reach(2, u.size), energy, largest, margin)
+            norm, made = Point(u).reach(2, u.size), int(state.counts[MISTAKES])
+            energy, largest = float(state.sums[ENERGY]), math.sqrt(state.sums[LARGEST])
+            return perceptron_bounds(made, f, norm, energy, largest, margin)
         case Linear(
             OnMistakes(Affine(Hinge(1.0), 2.0, -1.0) as hinge), Lazy(UnnormalisedEntropy(start), Constant(eta))
         ):
@@ -53,10 +51,10 @@ def _sorted(found: list[Certificate]) -> list[Certificate]:
     return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
 
 
-def mistake_rounds(loss: Loss, state: State, y: Vector, scores: Vector) -> Vector:
+def mistake_rounds(loss: Loss, state: State, y: Vector, scores: Vector, compiled: bool = True) -> Vector:
     """1 in the rounds with a mistake, 0 in the others, from the run's own scores."""
     marks = np.empty(y.size)
-    _mark(loss, y, scores, marks)
+    call(_mark, compiled, loss, y, scores, marks)
     made = int(state.counts[MISTAKES])
     if marks.sum() != made:
         raise DataError(
