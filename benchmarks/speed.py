@@ -33,7 +33,7 @@ def stream(rows: int, nonzeros: int, features: int, seed: int = 0) -> tuple[sp.c
     pointers = np.arange(0, rows * nonzeros + 1, nonzeros, dtype=np.int32)
     x = sp.csr_matrix((rng.random(rows * nonzeros, dtype=np.float32), columns, pointers), (rows, features))
     x.sum_duplicates()
-    return x, np.where(x @ rng.normal(size=features) > 0, 1.0, -1.0)
+    return x, np.where(np.asarray(x @ rng.normal(size=features)) > 0, 1.0, -1.0)
 
 
 def best_times(contenders: dict[str, Callable[[], object]], repetitions: int) -> dict[str, float]:

@@ -119,9 +119,8 @@ def play_a_game(rounds: int = 1000) -> None:
     print(f"A game of {rounds} rounds made to mislead whoever follows the leader:")
     for name, player in (("follow the leader", FollowTheLeader(square)), ("mirror descent", descent)):
         game = play(player, costs(), dimension=1, comparator=square)
-        print(
-            f"  {name:<18} regret {game.linear_regret():8.1f}   bound {game.certificate.bound:8.1f} ({game.certificate.id})"
-        )
+        bound = game.certificate
+        print(f"  {name:<18} regret {game.regret():8.1f}   bound {bound.bound:8.1f} ({bound.id})")
     print(f"  (√T = {np.sqrt(rounds):.1f})")
 
 

@@ -201,7 +201,7 @@ class _Model:
         here, n = self.inner(b)[0], len(slopes)
         moved = np.empty_like(slopes)
         for k, g in enumerate(slopes):
-            h = 1e-6 * max(float(np.linalg.norm(b) / max(np.linalg.norm(g), 1e-300)), 1e-9)
+            h = 1e-6 * max(norm(b) / max(norm(g), 1e-300), 1e-9)
             moved[k] = (self.inner(b + h * g)[0] - here) / h
         hessian = -slopes @ moved.T
         system = np.ones((n + 1, n + 1))

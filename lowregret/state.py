@@ -45,7 +45,7 @@ DIMENSION = 3
 COUNTS = 4
 
 REFRESH = 1 << 22  # coordinates updated before MASS is computed afresh
-COLLAPSE = 1e-6  # or when it falls to this share of its peak, where cancellation would show
+COLLAPSE = 1e-3  # or when it falls to this share of its peak, whose rounding would show in the ninth digit
 HUGE = 1e200  # or when it nears overflow
 
 # ---- table[cell + …]: what is known about one coordinate, side by side in memory; see `cell` -------------------------

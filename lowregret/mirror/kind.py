@@ -14,12 +14,9 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from lowregret.domain import Domain, Reals
-from lowregret.kernel import kernel
 from lowregret.part import Part
-from lowregret.state import MASS, PEAK, Index, State, Vector, worn
+from lowregret.state import Index, State, Vector, worn
 from lowregret.step import Constant
-
-FALL = 1e-3
 
 
 class Mirror(Part):
@@ -134,10 +131,4 @@ class Mirror(Part):
 
     def stale(self, s: State) -> bool:
         """Whether MASS should be computed afresh: rarely true, so that refreshing costs amortised O(1)."""
-        return faded(s)
-
-
-@kernel
-def faded(s: State) -> bool:
-    """Whether MASS may be wrong in the ninth digit: it is worn, or has fallen so far that its peak's rounding shows."""
-    return worn(s) or s.sums[MASS] < FALL * s.sums[PEAK]
+        return worn(s)

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from lowregret.domain import Domain
-from lowregret.mirror.kind import Mirror, faded
+from lowregret.mirror.kind import Mirror
 from lowregret.real import norm, power
-from lowregret.state import DIMENSION, FACTOR, MASS, WEIGHT, Index, State, Vector, cell
+from lowregret.state import DIMENSION, FACTOR, MASS, WEIGHT, Index, State, Vector, cell, worn
 
 RANGE = 1e30  # outside of 1/RANGE … RANGE, Σ|θ/c|^p calls for another unit c
 
@@ -102,7 +102,7 @@ class PNorm(Mirror):
         return length * length
 
     def stale(self, s: State) -> bool:
-        return faded(s) or not 1 / RANGE <= s.sums[MASS] <= RANGE
+        return worn(s) or not 1 / RANGE <= s.sums[MASS] <= RANGE
 
     def refresh(self, s: State, eta: float) -> None:
         unit = 0.0

@@ -8,7 +8,6 @@ from abc import abstractmethod
 import numpy as np
 
 from lowregret.domain import Domain
-from lowregret.mirror.kind import faded
 from lowregret.part import Part
 from lowregret.rule.rule import Rule
 from lowregret.state import (
@@ -29,6 +28,7 @@ from lowregret.state import (
     Index,
     State,
     cell,
+    worn,
 )
 from lowregret.step import Step
 
@@ -73,6 +73,7 @@ class Eager(Rule):
     def check(self) -> None:
         self.require(isinstance(self.step, Step), f"step must be a Step such as Constant(0.1), got {self.step!r}")
         self.require(isinstance(self.on, Domain), f"on must be a Domain such as L2Ball(1.0), got {self.on!r}")
+        self.require(self.on.playable, f"{self.on} is a set of comparators, not one to play in: use L2Ball or Box")
 
     @property
     def domain(self) -> Domain:
@@ -154,7 +155,7 @@ class Eager(Rule):
             self.book_all(s)
             self.on.project(s.table[self.width() - 1 :: self.width()])
             self.measure(s)
-        elif entries > 0 and faded(s):
+        elif entries > 0 and worn(s):
             self.measure(s)
         s.sums[FACTOR] *= self.on.shrink(abs(s.sums[FACTOR]) * math.sqrt(s.sums[MASS]))
         if abs(s.sums[FACTOR]) < SMALL:
