@@ -68,8 +68,10 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
             if collecting:
                 gc.enable()
 
-    def __reduce__(self) -> str:
-        return self.__qualname__
+    def __reduce__(self) -> Any:
+        """By name; to another machine, by value what it could not import."""
+        unnamed = self.__module__ == "__main__" or "<locals>" in self.__qualname__
+        return (kernel, (self.py_func,)) if unnamed else self.__qualname__
 
 
 class Inlined(CPUDispatcher):  # type: ignore[misc]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import njit
+from numba import cloudpickle, njit
 
 from lowregret.error import PartError
 from lowregret.kernel import _inlined, kernel
@@ -155,8 +155,14 @@ def test_a_kernel_is_a_dispatcher() -> None:
     assert sums.__doc__ == interpreted(sums).__doc__
 
 
-def test_a_kernel_travels_by_name() -> None:
+def test_a_kernel_travels_by_name_or_else_by_value() -> None:
+    @kernel
+    def local(x: float) -> float:
+        return tripled(x) + 1.0
+
     assert pickle.loads(pickle.dumps(sums)) is sums
+    assert cloudpickle.loads(cloudpickle.dumps(sums)) is sums
+    assert cloudpickle.loads(cloudpickle.dumps(local))(4.0) == local(4.0) == 7.0
 
 
 def test_calling_costs_what_numba_costs() -> None:
