@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import cloudpickle, njit
+from numba.core.caching import NullCache
 
 from lowregret.error import PartError
 from lowregret.kernel import _inlined, kernel
@@ -96,6 +97,7 @@ def test_plain_functions_are_compiled_once_for_all_literals_and_widths() -> None
     def several(a: Any, b: Any) -> Any:
         return widths(a, 2) + widths(b, 3) + widths(np.uint8(1), a)
 
+    several._cache = NullCache()  # type: ignore[attr-defined]
     expected = interpreted(several)(np.uint32(5), np.uint64(7))
     assert several(np.uint32(5), np.uint64(7)) == expected == 10 + 21 + 5
     helper = _inlined(widths, digest(widths))  # type: ignore[arg-type]
