@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,3 +35,9 @@ def data_file(data_folder: Path) -> Callable[[str], Path]:
         return path
 
     return find
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Names of tests must not contain addresses, which differ between the processes that run them."""
+    text = repr(val)
+    return re.sub(r" at 0x[0-9a-f]+", "", text) if " at 0x" in text else None
