@@ -70,10 +70,10 @@ def check(run: Run, books: Books, comparators: Domain, regret: float | None = No
 def cost_streams(learner: Linear, features: int) -> list[Stream]:
     """Random, fixed hard and adaptive sequences."""
     return [
-        *sequences.random_costs(30, features, seed=1),
-        *sequences.random_experts(30, features, seed=2),
-        *sequences.hard_costs(30, features),
-        *(adapted(learner, adversary, 30, features) for adversary in ADVERSARIES.values()),
+        *sequences.random_costs(16, features, seed=1),
+        *sequences.random_experts(16, features, seed=2),
+        *sequences.hard_costs(16, features),
+        *(adapted(learner, adversary, 16, features) for adversary in ADVERSARIES.values()),
     ]
 
 
