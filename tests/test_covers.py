@@ -72,7 +72,7 @@ def samples() -> dict[Domain, Any]:
     return {domain: far_points(domain) for domain in VARIED}
 
 
-@pytest.mark.parametrize("outer", VARIED, ids=repr)
+@pytest.mark.parametrize("outer", VARIED)
 def test_covers_is_never_wrongly_true(outer: Domain, samples: dict[Domain, Any]) -> None:
     for inner in VARIED:
         if outer.covers(inner, D):
@@ -111,7 +111,6 @@ def test_covers_is_never_wrongly_true(outer: Domain, samples: dict[Domain, Any])
         (Intersection((Orthant(), L2Ball(1.0))), Point(np.full(D, 0.5))),
         (Spectrahedron(), Point([0.5, 0.0, 0.0, 0.5])),
     ],
-    ids=repr,
 )
 def test_known_to_be_covered(outer: Domain, inner: Domain) -> None:
     assert outer.covers(inner, D)
@@ -135,7 +134,6 @@ def test_known_to_be_covered(outer: Domain, inner: Domain) -> None:
         (Simplex(), Point(np.full(D, 0.3))),
         (Intersection((Orthant(), L1Ball(1.0))), Simplex(2.0)),
     ],
-    ids=repr,
 )
 def test_known_not_to_be_covered(outer: Domain, inner: Domain) -> None:
     assert not outer.covers(inner, D)
@@ -221,7 +219,6 @@ def test_senseless_sets_are_refused(make: Any, words: str) -> None:
         (Spectrahedron(), 3),
         (Intersection((L2Ball(), Box([0.0, 0.0], 1.0))), 3),
     ],
-    ids=repr,
 )
 def test_wrong_dimensions_are_refused(domain: Domain, d: int) -> None:
     with pytest.raises(PartError, match="coordinates"):
@@ -265,7 +262,6 @@ def test_sets_keep_private_copies() -> None:
         ),
         (CvxSet(lambda w: [], reach2=2.0), {"set": "cvx", "radius": 2.0}),
     ],
-    ids=repr,
 )
 def test_descriptions(domain: Domain, expected: dict[str, Any]) -> None:
     assert domain.describe() == expected

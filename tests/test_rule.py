@@ -51,7 +51,7 @@ def naive_eager(rows: Rows, project: naive.Projection, rate: naive.Rate, lam: fl
 
 
 @pytest.mark.parametrize("lam", [0.5, 49.0, 0.1, 3.0, 1e-6, 1e6])
-@pytest.mark.parametrize("on", [Reals(), L2Ball(0.7)], ids=repr)
+@pytest.mark.parametrize("on", [Reals(), L2Ball(0.7)])
 def test_the_first_round_of_a_strongly_convex_schedule_forgets_the_start(lam: float, on: Domain) -> None:
     """1 − η₁λ is 0, or what rounding leaves of it (λ = 49: 1.1e-16)."""
     rows = margins(80)
@@ -117,7 +117,6 @@ def test_a_long_decay() -> None:
         (Euclidean(L1Ball(0.5)), naive.euclid(naive.onto_l1_ball(0.5))),
         (PNorm(3.0), naive.p_norm(3.0)),
     ],
-    ids=repr,
 )
 def test_lazy_steps_of_any_size(mirror: Mirror, link: naive.Link, eta: float) -> None:
     rows = margins(60)
@@ -172,7 +171,6 @@ def test_costs_of_any_size_on_a_ball(size: float) -> None:
         (Entropy(2.0), naive.entropic(2.0)),
         (UnnormalisedEntropy(0.2), naive.unnormalised(0.2)),
     ],
-    ids=repr,
 )
 @pytest.mark.parametrize("averaging", [False, True])
 def test_a_changing_rate_is_followed_through_idle_rounds(mirror: Mirror, link: naive.Link, averaging: bool) -> None:
@@ -198,7 +196,6 @@ def test_a_changing_rate_is_followed_through_idle_rounds(mirror: Mirror, link: n
         (Lazy(Euclidean(), InverseSqrt(1.0)), 1 / math.sqrt(3), 0.5),
         (Lazy(Entropy(), InverseSqrt(1.0)), 1 / math.sqrt(3), 0.5),
     ],
-    ids=repr,
 )
 def test_rates_are_those_of_rounds_with_a_sub_gradient(rule: Rule, first: float, last: float) -> None:
     """A row of zeros has none, whatever its slope: an adaptive rate before it is not the largest one used."""
@@ -298,13 +295,12 @@ def test_refuses_dimensions_that_do_not_fit() -> None:
         (Lazy(Entropy(), Adaptive()), True),
         (Lazy(PNorm(3.0), Adaptive()), False),
     ],
-    ids=repr,
 )
 def test_says_what_costs_o_of_d(rule: Rule, costly: bool) -> None:
     assert rule.costs_dimension() == costly
 
 
-@pytest.mark.parametrize("step", [Constant(0.3), InverseSqrt(0.3), Adaptive(), InverseTime(0.3)], ids=repr)
+@pytest.mark.parametrize("step", [Constant(0.3), InverseSqrt(0.3), Adaptive(), InverseTime(0.3)])
 def test_forgetting_the_gradients_changes_no_iterate(step: Step) -> None:
     rows = margins(60)
     summed = Linear(Hinge(), Eager(L2Ball(0.5), step))
