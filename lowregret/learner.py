@@ -200,6 +200,8 @@ def learn_rows(
         weight = weights[i] if weights.size > 0 else 1.0
         if weight != 0.0 and not (0.0 < weight < math.inf and learner.loss.accepts(y[i])):
             break
+        if not x.inside(i):  # learning it would write outside the table
+            break
         p = learner.learn(s, x, i, y[i], weight)
         if not math.isfinite(p):
             break

@@ -33,6 +33,10 @@ class Rows(Part):
     @abstractmethod
     def value(self, i: int, k: Index) -> float: ...
 
+    def inside(self, i: int) -> bool:
+        """Whether all columns of row i exist."""
+        return True
+
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]: ...
@@ -80,17 +84,27 @@ class Sparse(Rows):
     def value(self, i: int, k: Index) -> float:
         return float(self.data[k])
 
+    def inside(self, i: int) -> bool:
+        """Rows are sorted, so their ends say it; a negative index is a huge unsigned one."""
+        begin, end = self.begin(i), self.end(i)
+        if begin == end:
+            return True
+        return bool(self.indices[begin] < self.columns and self.indices[end - np.uint64(1)] < self.columns)
+
     @property
     def shape(self) -> tuple[int, int]:
         return self.indptr.size - 1, self.columns
 
 
-def as_rows(features: Features) -> Rows:
-    """Wrap a NumPy matrix, nested lists or a SciPy sparse matrix; copies only what has the wrong type or order."""
+def as_rows(features: Features, checked: bool = True) -> Rows:
+    """Wrap a NumPy matrix, nested lists or a SciPy sparse matrix; copies only what has the wrong type or order.
+
+    `checked` makes sure that all columns exist, in a pass of its own; a loop that asks `inside` does not need it.
+    """
     if isinstance(features, Rows):
         return features
     if hasattr(features, "tocsr"):
-        return _from_sparse(features)
+        return _from_sparse(features, checked)
     try:
         matrix = _real(np.asarray(features))
     except (TypeError, ValueError) as error:
@@ -103,6 +117,7 @@ def as_rows(features: Features) -> Rows:
 
 
 _NOT_A_MATRIX = "features must be a matrix, one row per example"
+OUTSIDE = "the sparse features have {} columns, but an index is negative or beyond them"
 
 
 def _real(array: NDArray[Any]) -> NDArray[Any]:
@@ -114,7 +129,7 @@ def _real(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(np.float64)
 
 
-def _from_sparse(features: Any) -> Sparse:
+def _from_sparse(features: Any, checked: bool) -> Sparse:
     if len(features.shape) != 2:
         raise DataError(f"{_NOT_A_MATRIX}, not {len(features.shape)}-dimensional: for one row use x.reshape(1, -1)")
     matrix = features.tocsr()
@@ -127,8 +142,8 @@ def _from_sparse(features: Any) -> Sparse:
         raise DataError(f"features must be numbers: {error}") from None
     indices = matrix.indices.view(np.uint32 if matrix.indices.dtype.itemsize == 4 else np.uint64)
     columns = int(matrix.shape[1])
-    if matrix.nnz > 0 and indices[: matrix.nnz].max() >= columns:  # compiled loops would write outside their arrays
-        raise DataError(f"the sparse features have {columns} columns, but an index is negative or beyond them")
+    if checked and matrix.nnz > 0 and indices[: matrix.nnz].max() >= columns:
+        raise DataError(OUTSIDE.format(columns))
     return Sparse(matrix.indptr, indices, data, columns)
 
 

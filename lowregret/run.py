@@ -29,7 +29,7 @@ from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, loss_of, score_rows, write_model, write_point
 from lowregret.loss import OnMistakes
-from lowregret.rows import Features, Rows, as_rows
+from lowregret.rows import OUTSIDE, Features, Rows, as_rows
 from lowregret.rule import Eager
 from lowregret.spec import from_json, to_json
 from lowregret.state import MASS, MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KIND = "run"
+EARLY = 64  # the history begins when a look at all coordinates costs no more than this many per round so far
 
 
 @overload
@@ -73,13 +74,14 @@ def train(
     domain or the unit ball. `compiled=False` runs the same code interpreted, for reading and debugging.
     Costs O(nnz) if the rule does.
     """
-    rows = as_rows(features)
     if isinstance(learner, KernelPerceptron):
         if weights is not None or comparator is not None:
             raise PartError("KernelPerceptron takes neither weights nor a comparator: leave them out")
-        return KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled).learn(rows, labels)
+        checked = as_rows(features)
+        return KernelRun(learner, learner.start(checked.shape[1]), compiled=compiled).learn(checked, labels)
     if not isinstance(learner, Linear):
         raise PartError(f"the learner must be a Linear or KernelPerceptron such as zoo.perceptron(), got {learner!r}")
+    rows = as_rows(features, checked=False)
     run = Run(learner, learner.start(rows.shape[1]), comparator, compiled=compiled)
     return run.learn(rows, labels, weights)
 
@@ -113,7 +115,7 @@ class Run:
 
     def learn(self, features: Features, labels: Any, weights: Any = None) -> Run:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
-        x = self._rows(features)
+        x = self._rows(as_rows(features, checked=False))
         y = numbers(labels, "labels", x.shape[0])
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
         self.uniform &= bool(np.all(w == 1))
@@ -122,9 +124,9 @@ class Run:
         while i < y.size:
             mark = next_mark(self.state.rounds)
             i = self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark)
-            if self.state.rounds == mark:
+            if self.state.rounds == mark and EARLY * mark >= self.state.dimension:
                 self._history.append(snapshot(self.state, self._kept))
-            elif i < y.size:
+            elif i < y.size and self.state.rounds < mark:
                 self._refuse(x, y, w, i)
         if not np.isfinite(self.state.sums[MASS]):
             raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
@@ -316,6 +318,8 @@ class Run:
             raise DataError(f"row {i}: weight {w[i]} is not a finite number ≥ 0")
         if not (w.size and w[i] == 0):
             self._require_label(y, i)
+        if not x.inside(i):
+            raise DataError(f"row {i}: {OUTSIDE.format(x.shape[1])}")
         require_finite(x, i)
         raise DivergedError(
             f"row {i}: the score or loss left the range of numbers although the row is finite: the weights diverged "

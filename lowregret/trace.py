@@ -42,22 +42,22 @@ def snapshot(state: State, kept: bool) -> Vector:
 
 @kernel
 def measure(table: Vector, width: int, norms: Vector) -> None:
-    """‖θ‖₂, ‖θ‖₁, ‖θ‖_∞ and max θ. Two of each, because one waits for its own last addition."""
-    square, total, low, high = 0.0, 0.0, math.inf, -math.inf
-    square2, total2, low2, high2 = 0.0, 0.0, math.inf, -math.inf
+    """‖θ‖₂, ‖θ‖₁, ‖θ‖_∞ and max θ. Three sums of each kind, because one waits for its own last addition."""
+    s0 = s1 = s2 = a0 = a1 = a2 = 0.0
+    l0 = l1 = l2 = h0 = h1 = h2 = table[0]
     count = table.size // width
-    for j in range(0, count - 1, 2):
-        a, b = table[j * width], table[(j + 1) * width]
-        square, square2 = square + a * a, square2 + b * b
-        total, total2 = total + abs(a), total2 + abs(b)
-        low, low2 = min(low, a), min(low2, b)
-        high, high2 = max(high, a), max(high2, b)
-    if count % 2 == 1:
-        a = table[(count - 1) * width]
-        square, total, low, high = square + a * a, total + abs(a), min(low, a), max(high, a)
-    high = max(high, high2)
-    norms[L2], norms[L1] = math.sqrt(square + square2), total + total2
-    norms[LINF], norms[TOP] = max(high, -min(low, low2)), high
+    for k in range(count // 3):
+        x, y, z = table[3 * k * width], table[(3 * k + 1) * width], table[(3 * k + 2) * width]
+        s0, s1, s2 = s0 + x * x, s1 + y * y, s2 + z * z
+        a0, a1, a2 = a0 + abs(x), a1 + abs(y), a2 + abs(z)
+        l0, l1, l2 = x if x < l0 else l0, y if y < l1 else l1, z if z < l2 else l2
+        h0, h1, h2 = x if x > h0 else h0, y if y > h1 else h1, z if z > h2 else h2
+    for k in range(count - count % 3, count):
+        x = table[k * width]
+        s0, a0, l0, h0 = s0 + x * x, a0 + abs(x), min(l0, x), max(h0, x)
+    norms[L2], norms[L1] = math.sqrt(s0 + s1 + s2), a0 + a1 + a2
+    norms[TOP] = max(h0, h1, h2)
+    norms[LINF] = max(norms[TOP], -min(l0, l1, l2))
 
 
 @dataclass(frozen=True)
