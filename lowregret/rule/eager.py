@@ -99,7 +99,7 @@ class Eager(Rule):
         w = self.on.projection(np.zeros(s.dimension))
         s.table[self.width() - 1 :: self.width()] = w
         s.sums[FACTOR] = 1.0
-        s.sums[MASS] = s.sums[PEAK] = w @ w
+        s.sums[MASS] = s.sums[PEAK] = np.sum(w * w)  # not BLAS, whose threads would go on spinning
 
     def scale(self, s: State) -> float:
         return s.sums[FACTOR]
