@@ -71,9 +71,7 @@ class Linear(Part):
         if d < 1:
             raise PartError("a learner needs at least one feature")
         self.rule.fits(d)
-        s = State.zeros(d, self.rule.width(), averaging=False)
-        if self.output.averages():
-            s = s._replace(lag=np.zeros(2 * d))
+        s = State.zeros(d, self.rule.width(), self.output.averages())
         self.rule.begin(s)
         return s
 
@@ -126,7 +124,8 @@ class Linear(Part):
         A weight of 0 changes nothing either.
         """
         scale = self.rule.scale(s)
-        p = self.dot(s, x, i) * scale
+        raw = self.dot(s, x, i)
+        p = raw * scale
         if weight == 0.0:
             return p
         value, slope = self.loss.at(p, y)
@@ -138,8 +137,8 @@ class Linear(Part):
             self.rule.idle(s)
             return p
         inner = slope * p
-        square = slope * slope * self.square(x, i) if self.rule.looks_ahead() else 0.0
-        round_sums = self.rule.open(s, inner, square, self.ridge)
+        square = slope * slope * self.square(x, i) if self.rule.needs_square() else 0.0
+        round_sums = self.rule.open(s, inner, slope * raw, square, self.ridge)
         entries = 0
         if slope != 0.0:
             for k in range(x.begin(i), x.end(i)):

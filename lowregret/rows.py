@@ -57,7 +57,7 @@ class Dense(Rows):
         return k
 
     def value(self, i: int, k: Index) -> float:
-        return float(self.data[np.uint64(i), k])
+        return np.float64(self.data[np.uint64(i), k])  # `float` would leave single precision as it is, if compiled
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,7 +82,7 @@ class Sparse(Rows):
         return self.indices[k]
 
     def value(self, i: int, k: Index) -> float:
-        return float(self.data[k])
+        return np.float64(self.data[k])
 
     def inside(self, i: int) -> bool:
         """Rows are sorted, so their ends say it; a negative index is a huge unsigned one."""

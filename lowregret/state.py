@@ -57,7 +57,7 @@ class State(NamedTuple):
     """The carried arrays."""
 
     table: Cells  # (dimension × width,) in memory, coordinate by coordinate
-    lag: Cells  # correction for averaged iterates: (dimension,), or empty
+    lag: Cells  # for averaged iterates, see `output.py`: (2 × dimension,), or empty
     sums: Cells
     counts: Cells
 
@@ -66,7 +66,7 @@ class State(NamedTuple):
         """A state before the first round."""
         counts = np.zeros(COUNTS, np.int64)
         counts[DIMENSION] = dimension
-        return cls(np.zeros(dimension * width), np.zeros(dimension if averaging else 0), np.zeros(SUMS), counts)
+        return cls(np.zeros(dimension * width), np.zeros(2 * dimension if averaging else 0), np.zeros(SUMS), counts)
 
     @property
     def dimension(self) -> int:

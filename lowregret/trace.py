@@ -1,4 +1,4 @@
-"""The history of a run: its ledger at 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, … rounds, four marks to a doubling.
+"""The history of a run: its ledger at 1, 2, 3, 4, 6, 8, 12, 16, 23, 32, … rounds, two marks to a doubling.
 
 The marks depend on the round alone, so a run that was split, resumed or fed in other batches has the same trace.
 """
@@ -19,7 +19,7 @@ from lowregret.mirror import PNorm
 from lowregret.rule import Lazy
 from lowregret.state import COUNTS, FACTOR, MASS, ROUNDS, SUMS, TOTAL, State, Vector
 
-MARKS_PER_DOUBLING = 4
+MARKS_PER_DOUBLING = 2
 L2, L1, LINF, TOP = range(4)  # norms of θ, and its largest coordinate
 WIDTH = SUMS + COUNTS + 4
 

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lowregret import zoo
 from lowregret.domain import Box, Simplex
 from lowregret.error import PartError
 from lowregret.learner import Linear, learn_rows, loss_of, score_rows, write_model, write_point
@@ -21,6 +22,7 @@ from lowregret.mirror import Entropic, Entropy, Euclidean
 from lowregret.output import Average, Last, WeightedAverage
 from lowregret.rows import Dense, Sparse, as_rows
 from lowregret.rule import Eager, Lazy
+from lowregret.run import train
 from lowregret.state import (
     ENERGY,
     FIRST_RATE,
@@ -217,6 +219,14 @@ def test_single_precision_rows_with_the_same_values(composition: Composition) ->
 def test_compiled_single_precision_rows(composition: Composition) -> None:
     rows, learner = rows_for(composition.task, 60, 7, 25), composition.learner(7)
     same(learn(learner, rows, x=sp.csr_matrix(rows.X, dtype=np.float32)), learn(learner, rows))
+
+
+def test_squares_of_single_precision_rows_are_taken_in_double_precision() -> None:
+    X = np.random.default_rng(3).normal(size=(50, 6)).astype(np.float32)
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    single, double = (train(zoo.ogd(Hinge()), x, y) for x in (X, X.astype(float)))
+    same_state = [a.tobytes() == b.tobytes() for a, b in zip(single.state, double.state, strict=True)]
+    assert all(same_state)
 
 
 @SEVERAL

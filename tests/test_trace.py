@@ -28,22 +28,22 @@ from tests.laws.cases import CASES, Case
 D, ROUNDS = 4, 45
 
 
-def test_marks_are_four_to_a_doubling() -> None:
+def test_marks_are_two_to_a_doubling() -> None:
     marks = [1]
     while marks[-1] < 200:
         marks.append(next_mark(marks[-1]))
-    assert marks[:20] == [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 23, 27, 32, 39, 46, 54, 64]
+    assert marks[:13] == [1, 2, 3, 4, 6, 8, 12, 16, 23, 32, 46, 64, 91]
     assert next_mark(0) == 1
-    assert next_mark(2**40) == math.ceil(2**40.25)
+    assert next_mark(2**40) == math.ceil(2**40.5)
 
 
 @given(st.integers(0, 2**50))
 def test_the_next_mark_depends_on_the_round_alone(rounds: int) -> None:
-    """From any round the walk meets the same marks: the smallest ⌈2^{k/4}⌉ beyond it."""
+    """From any round the walk meets the same marks: the smallest ⌈2^{k/2}⌉ beyond it."""
     mark = next_mark(rounds)
     assert mark > rounds
     assert next_mark(mark - 1) == mark
-    assert mark <= max(rounds + 1, math.ceil(rounds * 2**0.25) + 1)
+    assert mark <= max(rounds + 1, math.ceil(rounds * 2**0.5) + 1)
 
 
 def supported(case: Case, comparators: Domain) -> bool:
@@ -129,9 +129,9 @@ def test_looking_at_a_trace_changes_nothing() -> None:
     stream = sequences.labelled(ROUNDS, D, 6)[0]
     run = train(zoo.ogd_lazy(Hinge(), 0.1), stream.x, stream.y, compiled=False)
     assert same(run.trace, run.trace)
-    assert list(run.trace.rounds[-2:]) == [39, 45]
+    assert list(run.trace.rounds[-2:]) == [32, 45]
     run.learn(stream.x[:1], stream.y[:1])
-    assert list(run.trace.rounds[-2:]) == [39, 46]
+    assert list(run.trace.rounds[-2:]) == [32, 46]
 
 
 def test_an_empty_run_has_a_trace_of_one_point() -> None:

@@ -87,6 +87,10 @@ class Domain(Part):
         """Whether projecting needs all coordinates."""
         return False
 
+    def radial(self) -> bool:
+        """Whether only the length of a vector is bounded, so that single coordinates move freely."""
+        return False
+
     def shrink(self, norm: float) -> float:
         """The factor by which projecting scales a vector of this norm."""
         return 1.0
@@ -115,6 +119,9 @@ class Radial(Domain):
     """Sets whose projection scales the vector."""
 
     playable: ClassVar[bool] = True
+
+    def radial(self) -> bool:
+        return True
 
     def lazy_scale(self, eta: float, norm: float) -> float:
         return eta * self.shrink(eta * norm)

@@ -32,7 +32,7 @@ class Entropic(Mirror):
     def raw(self, s: State, j: Index, eta: float) -> float:
         return s.table[cell(j, 2) + WEIGHT]
 
-    def open(self) -> tuple[float, float, float, float]:
+    def open(self, product: float, square: float) -> tuple[float, float, float, float]:
         """(change of MASS, Σ raw·z², min z, max z)"""
         return 0.0, 0.0, math.inf, -math.inf
 

@@ -76,16 +76,21 @@ class Euclidean(Mirror):
     def scale(self, s: State, eta: float) -> float:
         return self.on.lazy_scale(eta, math.sqrt(s.sums[MASS]))
 
-    def open(self) -> tuple[float, float]:
-        return 0.0, 0.0
+    def needs_square(self) -> bool:
+        return True
+
+    def open(self, product: float, square: float) -> tuple[float, float]:
+        """(change of ‖θ‖², ‖z‖²): where raw weights are θ itself, ‖θ − z‖² = ‖θ‖² − 2⟨θ,z⟩ + ‖z‖² is known now."""
+        return square - 2.0 * product if self.on.radial() else 0.0, square
 
     def push(self, s: State, j: Index, g: float, eta: float, round_sums: tuple[float, float]) -> tuple[float, float]:
-        change, square = round_sums
         at = cell(j, self.width())
         old = s.table[at]
         new = old - g
         s.table[at] = new
-        return change + (new - old) * (new + old), square + g * g
+        if self.on.radial():
+            return round_sums
+        return round_sums[0] + (new - old) * (new + old), round_sums[1]
 
     def close(self, s: State, eta: float, scale: float, entries: int, round_sums: tuple[float, float]) -> float:
         s.sums[MASS] = max(s.sums[MASS] + round_sums[0], 0.0)

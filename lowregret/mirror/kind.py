@@ -110,9 +110,13 @@ class Mirror(Part):
     def scale(self, s: State, eta: float) -> float:
         """The common factor of all coordinates."""
 
+    def needs_square(self) -> bool:
+        """Whether ‖z_t‖₂² should be known before its first coordinate is pushed."""
+        return False
+
     @abstractmethod
-    def open(self) -> Any:
-        """Running sums of one round, before its first coordinate."""
+    def open(self, product: float, square: float) -> Any:
+        """Running sums of one round, before its first coordinate. `product` is ⟨raw weights, z_t⟩."""
 
     @abstractmethod
     def push(self, s: State, j: Index, g: float, eta: float, round_sums: Any) -> Any:

@@ -66,7 +66,7 @@ class PNorm(Mirror):
         mass = s.sums[MASS]
         return eta * s.sums[FACTOR] * mass ** (2.0 / self.p - 1.0) if mass > 0.0 else 0.0
 
-    def open(self) -> tuple[float, float, float]:
+    def open(self, product: float, square: float) -> tuple[float, float, float]:
         """(change of MASS, Σ|g/largest|^p, largest |g|)"""
         return 0.0, 0.0, 0.0
 

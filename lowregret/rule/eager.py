@@ -107,22 +107,29 @@ class Eager(Rule):
     def raw(self, s: State, j: Index) -> float:
         return s.table[self.at(j)]
 
-    def looks_ahead(self) -> bool:
-        return self.step.adaptive()
+    def needs_square(self) -> bool:
+        return True
 
-    def open(self, s: State, inner: float, square: float, ridge: float) -> Sums:
-        """Take the step −η_t λ w_t. Returns (change of ‖v‖², ‖g_t + λw_t‖² − ‖g_t‖², η_t, η_t/a, c_t)."""
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
+        """Take the step −η_t λ w_t. Returns (change of ‖v‖², ‖g_t + λw_t‖², η_t, η_t/a, c_t).
+
+        Where coordinates move freely, ‖v − δg‖² = ‖v‖² − 2δ⟨v,g⟩ + δ²‖g‖², δ = η_t/a, is known now.
+        """
         length = s.sums[FACTOR] * s.sums[FACTOR] * s.sums[MASS]  # ‖w_t‖²
         s.sums[LONGEST] = max(s.sums[LONGEST], length)
         tilt = ridge * (2.0 * inner + ridge * length)
-        eta = self.step.rate(s, max(square + tilt, 0.0))
+        energy = max(square + tilt, 0.0)
+        eta = self.step.rate(s, energy)
         importance = self.step.importance(s)
         if ridge != 0.0:
             s.sums[RIDGE] += importance * length
             s.sums[FACTOR] *= 1.0 - eta * ridge
             if abs(s.sums[FACTOR]) < SMALL:
+                product *= s.sums[FACTOR]
                 self.rescale(s)
-        return 0.0, tilt, eta, eta / s.sums[FACTOR], importance
+        stride = eta / s.sums[FACTOR]
+        change = stride * (stride * square - 2.0 * product) if self.on.radial() else 0.0
+        return change, energy, eta, stride, importance
 
     def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
         change, energy, eta, stride, importance = round_sums
@@ -132,14 +139,15 @@ class Eager(Rule):
         old = s.table[at]
         new = self.on.clip(j, old - stride * g)
         s.table[at] = new
-        return change + (new - old) * (new + old), energy + g * g, eta, stride, importance
+        if not self.on.radial():
+            change += (new - old) * (new + old)
+        return change, energy, eta, stride, importance
 
     def idle(self, s: State) -> None:
         s.counts[ROUNDS] += 1
 
     def settle(self, s: State, inner: float, entries: int, round_sums: Sums) -> None:
         change, energy, eta, _, importance = round_sums
-        energy = max(energy, 0.0)
         if energy > 0.0:
             if s.sums[FIRST_RATE] == 0.0:
                 s.sums[FIRST_RATE] = eta
@@ -164,9 +172,8 @@ class Eager(Rule):
     def rescale(self, s: State) -> None:
         """v ← a·v, a ← 1: when a is (nearly) 0, as in the first round of η_t = 1/(λt)."""
         self.book_all(s)
-        factor = (
-            s.sums[FACTOR] if s.sums[MASS] < math.inf else math.nan
-        )  # a step overflowed: let the next score show it
+        overflowed = not s.sums[MASS] < math.inf
+        factor = math.nan if overflowed else s.sums[FACTOR]  # the next score shows it
         for j in range(s.counts[DIMENSION]):
             s.table[self.at(j)] *= factor
         s.sums[FACTOR] = 1.0

@@ -72,8 +72,11 @@ class Lazy(Rule):
     def raw(self, s: State, j: Index) -> float:
         return self.mirror.raw(s, j, s.sums[RATE])
 
-    def open(self, s: State, inner: float, square: float, ridge: float) -> Any:
-        return self.mirror.open()
+    def needs_square(self) -> bool:
+        return self.mirror.needs_square()
+
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Any:
+        return self.mirror.open(product, square)
 
     def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any:
         return self.mirror.push(s, j, g, s.sums[RATE], round_sums)

@@ -46,9 +46,9 @@ class Rule(Part):
     def schedule(self) -> Step:
         """The step schedule."""
 
-    def looks_ahead(self) -> bool:
-        """Whether the rate depends on the present sub-gradient."""
-        return False
+    @abstractmethod
+    def needs_square(self) -> bool:
+        """Whether ‖g_t‖₂² should be known before the first coordinate of g_t is pushed."""
 
     @abstractmethod
     def begin(self, s: State) -> None:
@@ -65,10 +65,10 @@ class Rule(Part):
     def raw(self, s: State, j: Index) -> float: ...
 
     @abstractmethod
-    def open(self, s: State, inner: float, square: float, ridge: float) -> Any:
-        """`inner` is ⟨w_t, g_t⟩ for the row's sub-gradient g_t; `ridge` λ adds (λ/2)‖w‖² to the loss.
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Any:
+        """`inner` is ⟨w_t, g_t⟩ for the row's sub-gradient g_t, `product` the same of the raw weights.
 
-        `square` is ‖g_t‖₂² if the rule `looks_ahead`, else 0.
+        `ridge` λ adds (λ/2)‖w‖² to the loss. `square` is ‖g_t‖₂² if the rule `needs_square`, else 0.
         """
 
     @abstractmethod
