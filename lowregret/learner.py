@@ -89,12 +89,9 @@ class Linear(Part):
             p2 += x.value(i, k + two) * rule.raw(s, x.column(i, k + two))
             p3 += x.value(i, k + three) * rule.raw(s, x.column(i, k + three))
             k += four
-        if k < end:
+        while k < end:
             p0 += x.value(i, k) * rule.raw(s, x.column(i, k))
-        if k + one < end:
-            p1 += x.value(i, k + one) * rule.raw(s, x.column(i, k + one))
-        if k + two < end:
-            p2 += x.value(i, k + two) * rule.raw(s, x.column(i, k + two))
+            k += one
         if self.bias != 0.0:
             p0 += self.bias * rule.raw(s, np.uint64(s.counts[DIMENSION] - 1))
         return (p0 + p1) + (p2 + p3)
@@ -110,12 +107,9 @@ class Linear(Part):
             q2 += x.value(i, k + two) * x.value(i, k + two)
             q3 += x.value(i, k + three) * x.value(i, k + three)
             k += four
-        if k < end:
+        while k < end:
             q0 += x.value(i, k) * x.value(i, k)
-        if k + one < end:
-            q1 += x.value(i, k + one) * x.value(i, k + one)
-        if k + two < end:
-            q2 += x.value(i, k + two) * x.value(i, k + two)
+            k += one
         return (q0 + q1) + (q2 + q3) + self.bias * self.bias
 
     def learn(self, s: State, x: Rows, i: int, y: float, weight: float) -> float:
