@@ -62,21 +62,21 @@ def require_narrow(x: Rows, part: Part, remedy: str) -> None:
         raise PartError(f"{part} costs O(d) per row, too slow for {x.columns} sparse features: {remedy}")
 
 
-def require_label(y: float, i: int, accepted: bool, who: str, labels: str) -> None:
-    """Refuse the label of row i, saying what `who` takes."""
+def require_label(y: float, place: str, accepted: bool, who: str, labels: str) -> None:
+    """Refuse the label of a row, saying what `who` takes."""
     if not accepted:
-        raise DataError(f"row {i}: label {y:g} does not fit {who}, which takes {labels}")
+        raise DataError(f"{place}: label {y:g} does not fit {who}, which takes {labels}")
 
 
-def require_finite(x: Rows, i: int) -> None:
+def require_finite(x: Rows, i: int, place: str) -> None:
     """Refuse row i if one of its entries is not a finite number."""
     entry = describe_entry(x, i)
     if entry is not None:
-        raise DataError(f"row {i}: {entry}; remove or repair the row")
+        raise DataError(f"{place}: {entry}; remove or repair the row")
 
 
 def require_scores(x: Rows, scores: Vector) -> None:
     """Refuse the first row whose score is not a finite number, saying why."""
     for i in np.flatnonzero(~np.isfinite(scores)).tolist():
-        require_finite(x, i)
+        require_finite(x, i, f"row {i}")
         raise DivergedError(f"row {i}: the score left the range of numbers although the row is finite")

@@ -154,8 +154,8 @@ class KernelRun:
 
     def _refuse(self, x: Rows, y: Vector, i: int) -> None:
         """Say why row i could not be learnt; the support set is as it was before that row."""
-        require_label(y[i], i, abs(y[i]) == 1, "the Perceptron", "-1 or +1")
-        require_finite(x, i)
+        require_label(y[i], f"row {i}", abs(y[i]) == 1, "the Perceptron", "-1 or +1")
+        require_finite(x, i, f"row {i}")
         row = np.zeros(self.support.dimension)
         spread_row(x, i, row)
         square = call(self.learner.kernel.value, False, row, row)

@@ -147,6 +147,20 @@ def _from_sparse(features: Any, checked: bool) -> Sparse:
     return Sparse(matrix.indptr, indices, data, columns)
 
 
+def last_column(x: Rows, i: int) -> int:
+    """The highest column of row i, which has one."""
+    return int(x.column(i, x.end(i) - np.uint64(1)))
+
+
+def highest(x: Rows, rows: int) -> int:
+    """1 + the highest column of the first rows: O(rows)."""
+    if not isinstance(x, Sparse):
+        return x.shape[1]
+    ends = x.indptr[1 : rows + 1]
+    ends = ends[ends > x.indptr[:rows]]
+    return int(x.indices[ends - 1].max()) + 1 if ends.size else 0
+
+
 def describe_entry(x: Rows, i: int) -> str | None:
     """The first entry of row i that is not a finite number, in words; None if all are."""
     for k in range(int(x.begin(i)), int(x.end(i))):

@@ -1,8 +1,9 @@
-"""Training on rows in memory, and what comes of it: a `Run` with its certificate, trace, plot and file."""
+"""Training on rows in memory or from a stream, and what comes of it: a `Run` with certificate, trace, plot and file."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -11,7 +12,7 @@ import numpy as np
 
 from lowregret import store
 from lowregret.certificate import Certificate, certificates, evidence, natural_comparator, tightest
-from lowregret.certificate.mistakes import mistake_certificates, mistake_rounds
+from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.check import (
     call,
     compilable,
@@ -25,20 +26,23 @@ from lowregret.check import (
 )
 from lowregret.domain import Domain
 from lowregret.error import DataError, DivergedError, PartError, StoreError
+from lowregret.fixed import Learnt
+from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
-from lowregret.learner import Linear, learn_rows, loss_of, score_rows, write_model, write_point
-from lowregret.loss import OnMistakes
-from lowregret.rows import OUTSIDE, Features, Rows, as_rows
+from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
+from lowregret.rows import OUTSIDE, Features, Rows, Sparse, as_rows, highest, last_column
 from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json, to_json
-from lowregret.state import MASS, MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
+from lowregret.state import MASS, MISTAKES, TOTAL, State, Vector
+from lowregret.stream.batch import Batch, Stream
 from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KIND = "run"
+Place = Callable[[int], str]  # where row i is, for errors
 EARLY = 8  # the history begins when a look at all coordinates costs no more than this many per round so far
 NEVER = 2**62  # more rounds than there will be
 
@@ -46,11 +50,12 @@ NEVER = 2**62  # more rounds than there will be
 @overload
 def train(
     learner: Linear,
-    features: Features,
-    labels: Any,
+    features: Features | Stream,
+    labels: Any = None,
     weights: Any = None,
     *,
     comparator: Domain | None = None,
+    dimension: int | None = None,
     certify: bool = True,
     compiled: bool = True,
 ) -> Run: ...
@@ -62,18 +67,20 @@ def train(learner: KernelPerceptron, features: Features, labels: Any, *, compile
 
 def train(
     learner: Linear | KernelPerceptron,
-    features: Features,
-    labels: Any,
+    features: Features | Stream,
+    labels: Any = None,
     weights: Any = None,
     *,
     comparator: Domain | None = None,
+    dimension: int | None = None,
     certify: bool = True,
     compiled: bool = True,
 ) -> Run | KernelRun:
     """Learn the rows once, in order, and return the run.
 
     `features`: a NumPy matrix, nested lists or a SciPy sparse matrix; `labels`: one number per row; `weights`: how much
-    each row counts (0 = not at all). `comparator`: what the certificate compares with, by default the learner's own
+    each row counts (0 = not at all). Or a stream of rows with labels, such as `read("data/*.svm.gz")`; it need not say
+    how many features there are, unless the learner's start depends on it (`dimension`). `comparator`: what the certificate compares with, by default the learner's own
     domain or the unit ball. `certify=False` keeps nothing for the certificate that the learner does not need itself:
     no history, and for eager rules no linearised regret, only the theorem's bound; that is a fifth faster.
     `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
@@ -85,11 +92,33 @@ def train(
         return KernelRun(learner, learner.start(checked.shape[1]), compiled=compiled).learn(checked, labels)
     if not isinstance(learner, Linear):
         raise PartError(f"the learner must be a Linear or KernelPerceptron such as zoo.perceptron(), got {learner!r}")
+    if isinstance(features, Stream):
+        if labels is not None or weights is not None:
+            raise DataError("a stream brings its own labels and weights: leave them out")
+        return start(learner, dimension, comparator, certify=certify, compiled=compiled).learn(features)
+    if dimension is not None:
+        raise DataError("rows in memory say how many features they have: leave dimension out")
     rows = as_rows(features, checked=False)
+    run = start(learner, rows.shape[1], comparator, certify=certify, compiled=compiled)
+    return run.learn(rows, labels, weights)
+
+
+def start(
+    learner: Linear,
+    features: int | None,
+    comparator: Domain | None = None,
+    *,
+    certify: bool = True,
+    compiled: bool = True,
+) -> Run:
+    """A run before its first row, for this many features; None: as many as there turn out to be."""
     if not certify and isinstance(learner.rule, Eager):
         learner = replace(learner, rule=replace(learner.rule, gradients=Forgotten()))
-    run = Run(learner, learner.start(rows.shape[1]), comparator, certify=certify, compiled=compiled)
-    return run.learn(rows, labels, weights)
+    seen = None
+    if features is None:
+        require_growth(learner)
+        features, seen = FIRST, 0
+    return Run(learner, learner.start(features), comparator, seen=seen, certify=certify, compiled=compiled)
 
 
 class Run:
@@ -105,6 +134,7 @@ class Run:
         comparator: Domain | None = None,
         *,
         history: Vector | None = None,
+        seen: int | None = None,
         uniform: bool = True,
         certify: bool = True,
         compiled: bool = True,
@@ -113,6 +143,7 @@ class Run:
         self.state = state
         self.comparator = comparator or natural_comparator(learner, state.dimension)
         self.comparator.fits(state.dimension)
+        self.seen = seen  # features that occurred so far, in a run that grows with them
         self.certify = certify  # whether a history is kept
         self.compiled = compiled and compilable(learner)
         self.uniform = uniform  # all weights were 1
@@ -121,49 +152,83 @@ class Run:
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def learn(self, features: Features, labels: Any, weights: Any = None) -> Run:
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Run:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+        if isinstance(features, Stream):
+            for batch in features.batches():
+                self.learn_batch(batch)
+                if batch.fault:
+                    raise DataError(batch.fault)
+            return self
         x = self._rows(as_rows(features, checked=False))
         y = numbers(labels, "labels", x.shape[0])
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        self._learn(x, y, w, "row {}".format)
+        return self
+
+    def learn_batch(self, batch: Batch) -> None:
+        """Learn the rows of a batch; `scores` are theirs until the next one."""
+        if len(batch):
+            self._learn(batch.rows, batch.labels, batch.weights, batch.place)
+        else:
+            self.scores = np.empty(0)
+
+    def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
         self.uniform &= bool(np.all(w == 1))
         self.scores = np.empty(y.size)
-        i = 0
+        x, i = self._fitted(x), 0
         while i < y.size:
             mark = self._next_mark()
             i = self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark)
             if self.state.rounds == mark:
                 self._history.append(snapshot(self.state, self._kept))
+            elif i < y.size and self._grow(x, i):
+                x = self._fitted(x)
             elif i < y.size:
                 self.scores[i:] = np.nan
-                self._refuse(x, y, w, i)
+                self._refuse(x, y, w, i, place(i))
+        if self.seen is not None:
+            self.seen = max(self.seen, highest(x, y.size))
         if not np.isfinite(self.state.sums[MASS]):
             raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
-        return self
 
     def predict(self, features: Features) -> Vector:
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
         x = self._rows(features)
         scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner, self.weights, x, scores)
+        self._call(score_rows, self.learner, self.model(x.shape[1]), x, scores)
         require_scores(x, scores)
         return scores
+
+    def model(self, features: int) -> Vector:
+        """`weights` for rows of this many features: those that did not occur yet weigh nothing."""
+        return resized(self.weights, features, self.learner.bias > 0)
 
     @property
     def weights(self) -> Vector:
         """The iterate the learner hands out (its `output`), the bias last: O(d)."""
         w = np.empty(self.state.dimension)
         self._call(write_model, self.learner, self.state, w)
-        return w
+        return resized(w, self.features, self.learner.bias > 0)
 
     @property
     def point(self) -> Vector:
         """The iterate that would be played next, w_{T+1}: O(d)."""
         w = np.empty(self.state.dimension)
         self._call(write_point, self.learner, self.state, w)
-        return w
+        return resized(w, self.features, self.learner.bias > 0)
 
     # ---- results -------------------------------------------------------------------------------------------------
+
+    @property
+    def features(self) -> int:
+        """How many features there are, or were so far."""
+        return self.state.dimension - (self.learner.bias > 0) if self.seen is None else self.seen
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights: features, and the bias if there is one."""
+        return self.features + (self.learner.bias > 0)
 
     @property
     def rounds(self) -> int:
@@ -207,26 +272,15 @@ class Run:
         It is what the certificate bounds: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
         the weighted mean is taken.
         """
-        x = self._rows(features)
-        y = numbers(labels, "labels", x.shape[0])
-        w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
-        fixed = finite_numbers(u, "u", self.state.dimension)
-        learner = self._weigh(y, w)
-        sums, step = self.state.sums, self.learner.rule.schedule()
-        importance = step.total_importance(self.rounds)
-        mine = sums[WEIGHTED] if step.weighted() else sums[TOTAL]
-        regret = float(mine) - float(self._call(loss_of, learner, fixed, x, y, w))
-        regret += self.learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(fixed @ fixed))
-        return regret / max(importance, 1.0) if step.weighted() else regret
+        return self._learnt(features, labels, weights).regret(self._spread(u))
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
         """Mistake bounds of the Perceptron and Winnow against u, on the rows of the latest `learn`."""
-        x = self._rows(features)
-        y = numbers(labels, "labels", x.shape[0])
         if not self.uniform:
             raise PartError("mistake bounds need importance weights of 1")
-        fixed = finite_numbers(u, "u", self.state.dimension)
-        return mistake_certificates(self.learner, self.state, x, y, self._own_scores(y, y.size), fixed)
+        rows = self._learnt(features, labels)
+        scores = rows.own_scores(rows.y.size)
+        return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, self._spread(u))
 
     @property
     def trace(self) -> Trace:
@@ -254,6 +308,7 @@ class Run:
         description = {
             "learner": to_json(self.learner),
             "comparator": to_json(self.comparator),
+            "seen": self.seen,
             "uniform": self.uniform,
             "certify": self.certify,
             "compiled": self.compiled,
@@ -275,6 +330,7 @@ class Run:
             State(**arrays),
             comparator,
             history=history,
+            seen=description["seen"],
             uniform=description["uniform"],
             certify=description["certify"],
             compiled=description["compiled"],
@@ -297,47 +353,46 @@ class Run:
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
-        require_rows(x, self.state.dimension - (self.learner.bias > 0))
+        require_rows(x, x.shape[1] if self.seen is not None else self.features)
         if self.learner.rule.costs_dimension():
             require_narrow(x, self.learner.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
         return x
 
-    def _weigh(self, y: Vector, w: Vector) -> Linear:
-        """Multiply w by c_t, or by 0 where f_t is 0 for want of a mistake; returns the learner with the loss left."""
-        played, learner, step = w != 0, self.learner, self.learner.rule.schedule()
-        rounds = int(np.count_nonzero(played))
-        if rounds != self.rounds:
-            raise DataError(f"give the {self.rounds} rows that were learnt; got {rounds}")
-        for i in np.flatnonzero(played).tolist():
-            self._require_label(y, i)
-        if step.weighted():
-            w[played] *= np.diff([step.total_importance(t) for t in range(rounds + 1)])
-        if isinstance(learner.loss, OnMistakes):
-            scores = self._own_scores(y, rounds)
-            w[played] *= mistake_rounds(learner.loss, self.state, y[played], scores[played], self.compiled)
-            learner = replace(learner, loss=learner.loss.loss)
-        return learner
+    def _fitted(self, x: Rows) -> Rows:
+        """Rows of a stream, with as many columns as there is room for."""
+        room = self.state.dimension - (self.learner.bias > 0)
+        return replace(x, columns=room) if isinstance(x, Sparse) and x.columns != room else x
 
-    def _own_scores(self, y: Vector, rounds: int) -> Vector:
-        """The scores made while learning, if all rows were learnt in one call."""
-        if rounds != self.rounds or y.size != self.scores.size:
-            raise DataError(f"give all {self.rounds} rows of the run, learnt in one call; got {y.size}")
-        return self.scores
+    def _grow(self, x: Rows, i: int) -> bool:
+        """Make room for row i if that is what it lacks."""
+        if self.seen is None or x.inside(i):
+            return False
+        self.state = grown(self.state, last_column(x, i) + 1, self.learner.bias > 0)
+        return True
 
-    def _require_label(self, y: Vector, i: int) -> None:
-        loss = self.learner.loss
-        require_label(y[i], i, loss.accepts(y[i]), type(loss).__name__, loss.labels)
+    def _spread(self, u: Any) -> Vector:
+        """u with zeros where there is room for features that did not occur."""
+        bias = self.learner.bias > 0
+        return resized(finite_numbers(u, "u", self.dimension), self.state.dimension - bias, bias)
 
-    def _refuse(self, x: Rows, y: Vector, w: Vector, i: int) -> None:
+    def _learnt(self, features: Features, labels: Any, weights: Any = None) -> Learnt:
+        """The rows of the run, given once more."""
+        x = self._fitted(self._rows(features))
+        y = numbers(labels, "labels", x.shape[0])
+        w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
+        return Learnt(self.learner, self.state, x, y, w, self.scores, self.compiled)
+
+    def _refuse(self, x: Rows, y: Vector, w: Vector, i: int, place: str) -> None:
         """Say why row i could not be learnt; the state is as it was before that row."""
         if w.size and not 0 <= w[i] < np.inf:
-            raise DataError(f"row {i}: weight {w[i]} is not a finite number ≥ 0")
+            raise DataError(f"{place}: weight {w[i]} is not a finite number ≥ 0")
         if not (w.size and w[i] == 0):
-            self._require_label(y, i)
+            loss = self.learner.loss
+            require_label(y[i], place, loss.accepts(y[i]), type(loss).__name__, loss.labels)
         if not x.inside(i):
-            raise DataError(f"row {i}: {OUTSIDE.format(x.shape[1])}")
-        require_finite(x, i)
+            raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
+        require_finite(x, i, place)
         raise DivergedError(
-            f"row {i}: the score or loss left the range of numbers although the row is finite: the weights diverged "
+            f"{place}: the score or loss left the range of numbers although the row is finite: the weights diverged "
             "(use a smaller step, a bounded domain or scaled features) or the loss is not defined there"
         )

@@ -1,0 +1,1 @@
+"""Rows from files: readers that yield batches in constant memory."""

@@ -1,0 +1,147 @@
+"""LIBSVM text: `label index:value index:value … # comment`, one row a line.
+
+`qid:n` is skipped. Indices are columns as they stand (or one less, if `one_based`); they may come in any order, and
+values of equal indices are added up. Lines without a label (empty, or only a comment) are no rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowregret.stream.buffers import (
+    AT,
+    DONE,
+    ENTRY,
+    FIRST_FAULT,
+    HARD,
+    LINE,
+    SPOT,
+    Buffers,
+    add,
+    close_row,
+    known_value,
+)
+from lowregret.stream.number import ABSENT, READ, number
+from lowregret.stream.text import TextFormat
+from lowregret.stream.word import TENS, digits
+
+_U = np.uint64
+_ONE = _U(1)
+_SPACE, _TAB, _RETURN, _FEED, _HASH, _COLON, _Q, _I, _D = (np.uint8(ord(c)) for c in " \t\r\n#:qid")
+_WIDEST = _U(2**31)
+_HUGE = _U(10**11)  # eight more digits still fit
+
+NO_LABEL, NO_INDEX, NO_COLON, NO_VALUE, TOO_WIDE, ZERO = range(FIRST_FAULT, FIRST_FAULT + 6)
+
+
+class SvmText(TextFormat):
+    """How to read LIBSVM text. `bits` > 0 takes columns modulo 2^bits."""
+
+    faults: ClassVar[dict[int, str]] = {
+        NO_LABEL: "expected a number as label",
+        NO_INDEX: "expected index:value, the index a whole number",
+        NO_COLON: "expected a colon between index and value",
+        NO_VALUE: "expected a finite number as value",
+        TOO_WIDE: "an index of 2³¹ or more needs --bits, which takes indices modulo 2^bits",
+        ZERO: "index 0 in a file whose indices begin with 1: give --zero-based",
+    }
+    bits: int = 0
+    one_based: bool = False
+
+    def check(self) -> None:
+        self.require(
+            0 <= self.bits <= 31, f"bits must be from 1 to 31, or 0 for columns as they stand; got {self.bits}"
+        )
+
+    def entries(self, size: int) -> int:
+        """The most entries that a text of this many bytes can hold: `1:1 ` takes four."""
+        return size // 4 + 1
+
+    def parse(self, text: Any, end: Any, out: Buffers) -> int:
+        """Read lines from cursor[AT] to `end`, after which there must be a line feed; stops at the first fault."""
+        while out.cursor[AT] < end:
+            k = _blank(text, _U(out.cursor[AT]))
+            if text[k] != _FEED and text[k] != _HASH:
+                label, k, status = _value(text, k, out)
+                if status != READ:
+                    return HARD if status == HARD else NO_LABEL
+                if not _ends(text[k]):
+                    out.cursor[SPOT] = k
+                    return NO_LABEL
+                status = self.features(text, k, label, out)
+                if status != DONE:
+                    return status
+                k = _U(out.cursor[SPOT])
+            while text[k] != _FEED:
+                k += _ONE
+            out.cursor[AT] = k + _ONE
+            out.cursor[LINE] += 1
+        return DONE
+
+    def features(self, text: Any, k: Any, label: float, out: Buffers) -> int:
+        """Read the entries of a row, and close it; cursor[SPOT] is where it ends, or the fault."""
+        entry = out.cursor[ENTRY]
+        k = _blank(text, k)
+        while text[k] != _FEED and text[k] != _HASH:
+            if text[k] == _Q and text[k + _ONE] == _I and text[k + _U(2)] == _D and text[k + _U(3)] == _COLON:
+                while not _ends(text[k]):
+                    k += _ONE
+            else:
+                out.cursor[SPOT] = k
+                index, count = digits(text, k)
+                k += count
+                if count == _U(0):
+                    return NO_INDEX
+                while count == _U(8) and index < _HUGE:
+                    more, count = digits(text, k)
+                    index = index * TENS[count] + more
+                    k += count
+                if index >= _WIDEST and self.bits == 0:
+                    return TOO_WIDE
+                if text[k] != _COLON:
+                    return NO_COLON
+                if self.one_based:
+                    if index == _U(0):
+                        return ZERO
+                    index -= _ONE
+                if self.bits > 0:
+                    index &= (_ONE << _U(self.bits)) - _ONE
+                value, k, status = _value(text, k + _ONE, out)
+                if status != READ:
+                    return HARD if status == HARD else NO_VALUE
+                if not _ends(text[k]) or not np.isfinite(value):
+                    return NO_VALUE
+                add(out, entry, index, value)
+                entry += 1
+            k = _blank(text, k)
+        close_row(out, label, 1.0, entry)
+        out.cursor[SPOT] = k
+        return DONE
+
+
+def _value(text: Any, k: Any, out: Buffers) -> tuple[float, Any, int]:
+    """The number at k; cursor[SPOT] says where it begins."""
+    value, after, status = number(text, k)
+    if status != READ:
+        if status != ABSENT:
+            value, found = known_value(out, k)
+            if found:
+                return value, after, READ
+            out.cursor[SPOT] = k
+            return 0.0, after, HARD
+        out.cursor[SPOT] = k
+    return value, after, status
+
+
+def _blank(text: Any, k: Any) -> Any:
+    """The first byte from k on that is no blank."""
+    while text[k] == _SPACE or text[k] == _TAB or text[k] == _RETURN:
+        k += _ONE
+    return k
+
+
+def _ends(byte: Any) -> bool:
+    """Whether a token ends here."""
+    return byte == _SPACE or byte == _FEED or byte == _TAB or byte == _RETURN or byte == _HASH
