@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from lowregret.error import DataError, DivergedError, PartError
+from lowregret.loss import Loss
 from lowregret.part import Part
-from lowregret.rows import Rows, Sparse, describe_entry
+from lowregret.rows import OUTSIDE, Rows, Sparse, describe_entry
 from lowregret.state import Vector
 
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
@@ -80,3 +81,18 @@ def require_scores(x: Rows, scores: Vector) -> None:
     for i in np.flatnonzero(~np.isfinite(scores)).tolist():
         require_finite(x, i, f"row {i}")
         raise DivergedError(f"row {i}: the score left the range of numbers although the row is finite")
+
+
+def refuse(loss: Loss, x: Rows, y: Vector, weights: Vector, i: int, place: str) -> NoReturn:
+    """Say why row i could not be learnt; nothing of it was."""
+    if weights.size and not 0 <= weights[i] < np.inf:
+        raise DataError(f"{place}: weight {weights[i]} is not a finite number ≥ 0")
+    if not (weights.size and weights[i] == 0):
+        require_label(y[i], place, loss.accepts(y[i]), type(loss).__name__, loss.labels)
+    if not x.inside(i):
+        raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
+    require_finite(x, i, place)
+    raise DivergedError(
+        f"{place}: the score or loss left the range of numbers although the row is finite: the weights diverged "
+        "(use a smaller step, a bounded domain or scaled features) or the loss is not defined there"
+    )

@@ -61,10 +61,10 @@ class Penalty(Protocol):
         """argmin_{u∈S} P(u) + ⟨b,u⟩ + (s/2)‖u‖²"""
 
 
-def minimise(p: Penalty, total: Sum, start: Vector) -> Solution:
+def minimise(p: Penalty, total: Sum, start: Vector, tolerance: float = TOLERANCE) -> Solution:
     """Closed form O(d) plus a projection, or the bundle method from `start`, O(d) per function and cut."""
     if total.rest or (total.sigma > 0 and not p.folds):
-        return _bundle(p, total, start)
+        return _bundle(p, total, start, tolerance)
     w = p.nearest(total.linear, total.sigma)
     value = p.penalty(w) + total.value(w)
     if p.curved or total.sigma > 0:
@@ -240,7 +240,7 @@ def _normalised(weights: Vector) -> Vector:
     return weights / weights.sum()
 
 
-def _bundle(p: Penalty, total: Sum, start: Vector) -> Solution:
+def _bundle(p: Penalty, total: Sum, start: Vector, tolerance: float) -> Solution:
     lower = -math.inf
     with np.errstate(over="ignore", invalid="ignore"):  # of trial points far out, which are then not taken
         best = _evaluate(p, total, start)
@@ -248,7 +248,7 @@ def _bundle(p: Penalty, total: Sum, start: Vector) -> Solution:
             raise PartError("the functions are not finite at the starting point, so cannot be minimised from there")
         model, promised = _Model(p, total, best), 0.0
         for _ in range(CUTS):
-            allowed = TOLERANCE * (1 + abs(best.value))
+            allowed = tolerance * (1 + abs(best.value))
             w, bound = model.solve(max(allowed / 10, 0.01 * promised))
             lower = max(lower, bound)
             promised = max(best.value - model.value(w), 0.0)

@@ -18,8 +18,7 @@ from lowregret.check import (
     compilable,
     finite_numbers,
     numbers,
-    require_finite,
-    require_label,
+    refuse,
     require_narrow,
     require_rows,
     require_scores,
@@ -31,7 +30,7 @@ from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
-from lowregret.rows import OUTSIDE, Features, Rows, Sparse, as_rows, highest, last_column
+from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
 from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json, to_json
 from lowregret.state import MASS, MISTAKES, TOTAL, State, Vector
@@ -80,9 +79,10 @@ def train(
 
     `features`: a NumPy matrix, nested lists or a SciPy sparse matrix; `labels`: one number per row; `weights`: how much
     each row counts (0 = not at all). Or a stream of rows with labels, such as `read("data/*.svm.gz")`; it need not say
-    how many features there are, unless the learner's start depends on it (`dimension`). `comparator`: what the certificate compares with, by default the learner's own
-    domain or the unit ball. `certify=False` keeps nothing for the certificate that the learner does not need itself:
-    no history, and for eager rules no linearised regret, only the theorem's bound; that is a fifth faster.
+    how many features there are, unless the learner's start depends on it (`dimension`). `comparator`: what the
+    certificate compares with, by default the learner's own domain or the unit ball. `certify=False` keeps nothing for
+    it that the learner does not need itself: no history, and for eager rules no linearised regret, only the theorem's
+    bound; that is a fifth faster.
     `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
     """
     if isinstance(learner, KernelPerceptron):
@@ -186,7 +186,7 @@ class Run:
                 x = self._fitted(x)
             elif i < y.size:
                 self.scores[i:] = np.nan
-                self._refuse(x, y, w, i, place(i))
+                refuse(self.learner.loss, x, y, w, i, place(i))
         if self.seen is not None:
             self.seen = max(self.seen, highest(x, y.size))
         if not np.isfinite(self.state.sums[MASS]):
@@ -305,6 +305,11 @@ class Run:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
+        store.write(path, KIND, *self.contents())
+        return Path(path)
+
+    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
+        """What `save` writes: a description, and arrays."""
         description = {
             "learner": to_json(self.learner),
             "comparator": to_json(self.comparator),
@@ -313,23 +318,24 @@ class Run:
             "certify": self.certify,
             "compiled": self.compiled,
         }
-        arrays = self.state._asdict() | {"history": np.array(self._history).reshape(-1, WIDTH)}
-        store.write(path, KIND, description, arrays)
-        return Path(path)
+        return description, self.state._asdict() | {"history": np.array(self._history).reshape(-1, WIDTH)}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Run:
         """Read a run written by `save`."""
-        description, arrays = store.read(path, KIND)
-        history = arrays.pop("history")
+        return cls.of(path, *store.read(path, KIND))
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Run:
+        """The run with these `contents`, found at `path`."""
         learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
         if not (isinstance(learner, Linear) and isinstance(comparator, Domain)):
             raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
         return cls(
             learner,
-            State(**arrays),
+            State(*(arrays[name] for name in State._fields)),
             comparator,
-            history=history,
+            history=arrays["history"],
             seen=description["seen"],
             uniform=description["uniform"],
             certify=description["certify"],
@@ -381,18 +387,3 @@ class Run:
         y = numbers(labels, "labels", x.shape[0])
         w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
         return Learnt(self.learner, self.state, x, y, w, self.scores, self.compiled)
-
-    def _refuse(self, x: Rows, y: Vector, w: Vector, i: int, place: str) -> None:
-        """Say why row i could not be learnt; the state is as it was before that row."""
-        if w.size and not 0 <= w[i] < np.inf:
-            raise DataError(f"{place}: weight {w[i]} is not a finite number ≥ 0")
-        if not (w.size and w[i] == 0):
-            loss = self.learner.loss
-            require_label(y[i], place, loss.accepts(y[i]), type(loss).__name__, loss.labels)
-        if not x.inside(i):
-            raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
-        require_finite(x, i, place)
-        raise DivergedError(
-            f"{place}: the score or loss left the range of numbers although the row is finite: the weights diverged "
-            "(use a smaller step, a bounded domain or scaled features) or the loss is not defined there"
-        )

@@ -17,10 +17,11 @@ ROOT = Path(lowregret.__file__).parent
 
 # From what a user calls down to what stands on nothing. A module or folder imports from layers below its own only.
 LAYERS = [
-    {"files"},
+    {"cli"},
+    {"files", "session"},
     {"run", "play"},
-    {"kernel_run", "seat", "fixed", "growth"},
-    {"trace", "summary", "plot"},
+    {"kernel_run", "seat", "fixed", "growth", "hindsight"},
+    {"trace", "summary", "plot", "metrics"},
     {"certificate"},
     {"zoo"},
     {"learner", "kernelised", "follow"},

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from lowregret.rows import Sparse
 from lowregret.state import Vector
@@ -23,9 +25,25 @@ class Batch:
     position: int = 0  # bytes of the files read so far, as they are on disk
     faults: list[str] = field(default_factory=list)  # what was skipped
     fault: str | None = None  # what follows the rows and cannot be read
+    held: Any = None  # marks rows held out: labelled, but of weight 0
 
     def __len__(self) -> int:
         return self.labels.size
+
+    def leave_out(self, count: int) -> None:
+        """Forget the first rows."""
+        rows = self.rows
+        begin = int(rows.indptr[count])
+        self.rows = replace(
+            rows, indptr=rows.indptr[count:] - begin, indices=rows.indices[begin:], data=rows.data[begin:]
+        )
+        self.labels, self.lines, self.weights = self.labels[count:], self.lines[count:], self.weights[count:]
+
+    def hold_out(self, marks: Any) -> None:
+        """Give the marked rows the weight 0, and remember which of them have a label."""
+        weights = self.weights if self.weights.size else np.ones(len(self))
+        self.held = marks & (weights != 0)
+        self.weights = np.where(marks, 0.0, weights)
 
     def place(self, i: int) -> str:
         """Where row i is."""
@@ -42,3 +60,16 @@ class Stream(Protocol):
 
     def batches(self) -> Iterator[Batch]:
         """All rows in order. A fault ends it with a batch that says so."""
+
+
+def chosen(batches: Iterator[Batch], skip: int, holdout: int) -> Iterator[Batch]:
+    """Batches without the first `skip` rows, and with every `holdout`-th row of the data held out."""
+    seen = 0
+    for batch in batches:
+        first, out = seen, min(max(skip - seen, 0), len(batch))
+        seen += len(batch)
+        if out:
+            batch.leave_out(out)
+        if holdout:
+            batch.hold_out((first + out + np.arange(len(batch))) % holdout == holdout - 1)
+        yield batch

@@ -1,0 +1,9 @@
+"""`python -m lowregret` is the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from lowregret.cli import main
+
+sys.exit(main())

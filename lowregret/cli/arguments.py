@@ -1,0 +1,194 @@
+"""What can be said on the command line."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from collections.abc import Callable
+
+ALGORITHMS = (
+    "ogd",
+    "ogd-lazy",
+    "ogd-eager",
+    "ogd-sqrt",
+    "ogd-sc",
+    "ogd-scw",
+    "svm-online",
+    "eg",
+    "ueg",
+    "pnorm",
+    "perceptron",
+    "winnow",
+)
+LOSSES = (
+    "hinge",
+    "squared-hinge",
+    "logistic",
+    "square",
+    "absolute",
+    "quantile",
+    "huber",
+    "epsilon-insensitive",
+    "poisson",
+)
+FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
+
+
+def parser() -> ArgumentParser:
+    """The whole command line."""
+    whole = ArgumentParser(
+        "lowregret", description="Online learning with proof: every run carries a regret certificate."
+    )
+    whole.add_argument("--version", action="version", version=_version())
+    commands = whole.add_subparsers(metavar="COMMAND", required=True)
+    _train(_command(commands, "train", "learn from files or a stream, in one pass", _TRAIN, _run_train))
+    _predict(_command(commands, "predict", "score rows with a model", _PREDICT, _run_predict))
+    zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO, _run_zoo)
+    zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
+    zoo.add_argument("--json", action="store_true", help="print one JSON object")
+    return whole
+
+
+def _version() -> str:
+    import lowregret
+
+    return f"lowregret {lowregret.__version__}"
+
+
+def _command(
+    commands: object, name: str, purpose: str, examples: str, run: Callable[[Namespace], int]
+) -> ArgumentParser:
+    add: Callable[..., ArgumentParser] = getattr(commands, "add_parser")  # noqa: B009  its type is private
+    command = add(
+        name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".", epilog=examples,
+        formatter_class=RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    command.set_defaults(command=run)
+    return command
+
+
+_TRAIN = """examples:
+  lowregret train clicks.svm.gz --loss logistic -o clicks.lr
+  lowregret train flights.csv --target delay --drop flight --loss huber:15
+  zcat big.vw.gz | lowregret train - --format vw --loss hinge --quiet --json
+  lowregret train more.svm --resume clicks.lr -o clicks.lr"""
+_PREDICT = """example:
+  lowregret predict clicks.lr new.svm -o scores.txt --link prob"""
+_ZOO = """example:
+  lowregret zoo ogd-lazy"""
+
+
+def _train(command: ArgumentParser) -> None:
+    command.add_argument("data", nargs="+", metavar="DATA", help="files, patterns, or - for standard input")
+    _reading(command.add_argument_group("reading"))
+    learning = command.add_argument_group("learning")
+    learning.add_argument(
+        "--loss",
+        metavar="NAME[:X]",
+        help=f"{', '.join(LOSSES)}; quantile:0.9, huber:1, epsilon-insensitive:0.1 (hinge)",
+    )
+    learning.add_argument("--algorithm", choices=ALGORITHMS, metavar="NAME", help="see `lowregret zoo` (ogd)")
+    learning.add_argument("--eta", type=positive, help="learning rate; ogd does without")
+    learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
+    learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
+    learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")
+    learning.add_argument("--bias", action="store_true", help="add a constant feature")
+    learning.add_argument("--output", choices=("last", "average", "weighted"), help="which iterate the model keeps")
+    learning.add_argument("--dimension", type=count, metavar="N", help="number of features, for eg, ueg and winnow")
+    learning.add_argument("--passes", type=count, default=1, metavar="N", help="go over the data N times")
+    learning.add_argument("--holdout", type=count, default=0, metavar="N", help="keep every N-th row for judging only")
+    learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
+    learning.add_argument("--seed", type=int, default=0, help="for algorithms that draw random numbers; none here does")
+    learning.add_argument(
+        "--certify", choices=("stream", "exact", "off"), default="stream",
+        help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",
+    )  # fmt: skip
+    keeping = command.add_argument_group("keeping")
+    keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
+    keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
+    keeping.add_argument(
+        "--checkpoint", type=positive, default=60.0, metavar="SECONDS", help="how often to write the model (60)"
+    )
+    _showing(command, "progressive scores, each made before its row was learnt")
+
+
+def _predict(command: ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL", help="written by `lowregret train -o`")
+    command.add_argument("data", nargs="+", metavar="DATA", help="files, patterns, or - for standard input")
+    command.add_argument("--threads", type=count, default=0, metavar="N", help="threads that parse (one per core)")
+    command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+    _showing(command, "scores (standard output)", "-o")
+
+
+def _reading(group: _ArgumentGroup) -> None:
+    group.add_argument("--format", choices=FORMATS, help="found from the name or the content if not given")
+    group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
+    group.add_argument("--positive", metavar="LABEL", help="the label that counts as +1; all others count as −1")
+    group.add_argument("--weight", metavar="COL", help="a column with the importance of each row")
+    group.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
+    group.add_argument("--categorical", type=names, default=(), metavar="COLS", help="columns that are never numbers")
+    group.add_argument(
+        "--interactions", type=names, default=(), metavar="A:B,…",
+        help="products of features: of namespaces a:b or a:b:c in vw, of columns in tables",
+    )  # fmt: skip
+    group.add_argument("--delimiter", metavar="C", help="of csv, if not a comma or tab")
+    group.add_argument("--no-header", action="store_true", help="csv columns have no names: call them 1, 2, …")
+    group.add_argument("--zero-based", action="store_true", help="svm indices begin with 0, for --dimension")
+    group.add_argument("--bits", type=count, metavar="N", help="hash names into 2^N weights (18; svm: not at all)")
+    group.add_argument("--threads", type=count, default=0, metavar="N", help="threads that parse (one per core)")
+    group.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+
+
+def _showing(command: ArgumentParser, scores: str, short: str | None = None) -> None:
+    group = command.add_argument_group("showing")
+    group.add_argument(*([short] if short else []), "--predictions", metavar="FILE", help=f"write {scores}")
+    group.add_argument("--link", choices=("raw", "prob", "label"), default="raw", help="scores, probabilities or ±1")
+    group.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    group.add_argument("--quiet", action="store_true", help="no progress, no summary")
+
+
+def positive(text: str) -> float:
+    """A number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ArgumentTypeError(f"expected a positive number, got {text!r}")
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number, at least 1."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+    return value
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+# ---- what is run: imported only then --------------------------------------------------------------------------------
+
+
+def _run_train(args: Namespace) -> int:
+    from lowregret.cli.train import train
+
+    return train(args)
+
+
+def _run_predict(args: Namespace) -> int:
+    from lowregret.cli.predict import predict
+
+    return predict(args)
+
+
+def _run_zoo(args: Namespace) -> int:
+    from lowregret.cli.zoo import zoo
+
+    return zoo(args)

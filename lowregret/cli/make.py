@@ -1,0 +1,103 @@
+"""From words to parts: the loss, the learner and the comparators that a command line names."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from lowregret import zoo
+from lowregret.certificate import natural_comparator
+from lowregret.domain import Domain
+from lowregret.error import PartError
+from lowregret.learner import Linear
+from lowregret.loss import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Poisson,
+    Quantile,
+    Square,
+    SquaredHinge,
+)
+from lowregret.output import Average, Last, WeightedAverage
+
+_LOSSES: dict[str, tuple[type[Loss], float | None]] = {
+    "hinge": (Hinge, 1.0),
+    "squared-hinge": (SquaredHinge, None),
+    "logistic": (Logistic, None),
+    "square": (Square, None),
+    "absolute": (Absolute, None),
+    "quantile": (Quantile, 0.5),
+    "huber": (Huber, 1.0),
+    "epsilon-insensitive": (EpsilonInsensitive, 0.1),
+    "poisson": (Poisson, None),
+}
+_OUTPUTS = {"last": Last(), "average": Average(), "weighted": WeightedAverage()}
+
+
+def make_loss(words: str) -> Loss:
+    """`quantile:0.9` is Quantile(0.9)."""
+    name, colon, parameter = words.partition(":")
+    if name not in _LOSSES:
+        raise PartError(f"--loss: there is no loss {name!r}; there are {', '.join(_LOSSES)}")
+    kind, default = _LOSSES[name]
+    if default is None:
+        if colon:
+            raise PartError(f"--loss: {name} takes no parameter, got {parameter!r}")
+        return kind()
+    try:
+        return kind(float(parameter) if colon else default)  # type: ignore[call-arg]
+    except ValueError as error:
+        raise PartError(f"--loss {words}: {error}") from None
+
+
+Maker = Callable[[Loss, Namespace], Linear]
+
+# The maker of each algorithm, and the options it takes: needed ones, and those it can do without.
+MAKERS: dict[str, tuple[Maker, str, str]] = {
+    "ogd": (lambda loss, a: zoo.ogd(loss, a.eta), "", "eta radius"),
+    "ogd-lazy": (lambda loss, a: zoo.ogd_lazy(loss, a.eta, a.radius or 1.0), "eta", "radius"),
+    "ogd-eager": (lambda loss, a: zoo.ogd_eager(loss, a.eta, a.radius or 1.0), "eta", "radius"),
+    "ogd-sqrt": (lambda loss, a: zoo.ogd_sqrt(loss, a.eta, a.radius or 1.0), "eta", "radius"),
+    "ogd-sc": (lambda loss, a: zoo.ogd_sc(loss, a.lam), "lam", "radius"),
+    "ogd-scw": (lambda loss, a: zoo.ogd_scw(loss, a.lam), "lam", "radius"),
+    "svm-online": (lambda loss, a: zoo.svm_online(a.radius or 1.0), "", "radius"),
+    "eg": (lambda loss, a: zoo.eg(loss, a.eta, a.radius or 1.0), "eta dimension", "radius"),
+    "ueg": (lambda loss, a: zoo.ueg(loss, a.eta, a.dimension), "eta dimension", "radius"),
+    "pnorm": (lambda loss, a: zoo.pnorm(loss, a.eta, a.p), "eta p", "radius"),
+    "perceptron": (lambda loss, a: zoo.perceptron(), "", "radius"),
+    "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
+}
+_OWN_LOSS = ("svm-online", "perceptron", "winnow")
+
+
+def make_learner(args: Namespace) -> Linear:
+    """The learner that the options describe; an option that the algorithm does not take is refused."""
+    name = args.algorithm or "ogd"
+    make, needed, welcome = MAKERS[name]
+    for option in ("eta", "radius", "p", "lam"):
+        given = getattr(args, option) is not None
+        if given and option not in (needed + " " + welcome).split():
+            raise PartError(f"{name} takes no --{option}: leave it out, or see `lowregret zoo {name}`")
+    missing = [f"--{option}" for option in needed.split() if getattr(args, option) is None]
+    if missing:
+        raise PartError(f"{name} needs {' and '.join(missing)}")
+    if name in _OWN_LOSS and args.loss not in (None, "hinge"):
+        raise PartError(f"{name} has a loss of its own: leave --loss {args.loss} out")
+    learner = make(make_loss(args.loss or "hinge"), args)
+    changes: dict[str, Any] = {}
+    if args.output:
+        changes["output"] = _OUTPUTS[args.output]
+    if args.bias:
+        changes["bias"] = 1.0
+    return replace(learner, **changes)
+
+
+def make_comparator(learner: Linear, args: Namespace) -> Domain:
+    """What the regret is measured against."""
+    return natural_comparator(learner, args.dimension or 1, args.radius or 1.0)

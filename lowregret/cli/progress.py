@@ -1,0 +1,80 @@
+"""How training is going, on standard error: one line that changes on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import timedelta
+from types import TracebackType
+from typing import TextIO
+
+from lowregret.session import Session
+from lowregret.state import MISTAKES, TOTAL
+
+OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
+SHARE = 0.02  # of the time that may go into computing the regret, which looks at all weights
+
+
+class Progress:
+    """Shows rows, speed, time left, loss and error since the start and of late, and linearised regret per row."""
+
+    def __init__(self, session: Session, size: int, wanted: bool = True, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self.session, self.size, self.wanted = session, size, wanted
+        self.live = wanted and self.stream.isatty()
+        self.start = self.shown = time.perf_counter()
+        self.start_rows = session.rows
+        self.before = self._ledger()
+        self.regret, self.regret_next = "", 0.0
+
+    def update(self, position: int) -> None:
+        """Show how far it is, if it is time to; `position` is bytes read, as they are on disk."""
+        now = time.perf_counter()
+        if self.wanted and now - self.shown >= (OFTEN if self.live else SELDOM):
+            self._write(self.line(now, position))
+            self.shown = now
+
+    def line(self, now: float, position: int) -> str:
+        """All figures in one line."""
+        run, elapsed = self.session.run, max(now - self.start, 1e-9)
+        ledger = self._ledger()
+        rounds, loss, mistakes = (a - b for a, b in zip(ledger, self.before, strict=True))
+        parts = [
+            f"{self.session.rows:,} rows",
+            f"{(self.session.rows - self.start_rows) / elapsed:,.0f} rows/s",
+            f"{position / elapsed / 1e6:.1f} MB/s",
+        ]
+        if position and position < self.size:
+            left = timedelta(seconds=round(elapsed * (self.size - position) / position))
+            parts.append(f"{position / self.size:.0%}, {left} left")
+        if ledger[0]:
+            parts.append(f"loss {ledger[1] / ledger[0]:.4g}" + (f" (lately {loss / rounds:.4g})" if rounds else ""))
+            if run.error is not None:
+                parts.append(f"error {run.error:.2%}" + (f" (lately {mistakes / rounds:.2%})" if rounds else ""))
+            parts.append(self._regret(now))
+        self.before = ledger
+        return "  ".join(part for part in parts if part)
+
+    def _ledger(self) -> tuple[int, float, int]:
+        state = self.session.run.state
+        return state.rounds, float(state.sums[TOTAL]), int(state.counts[MISTAKES])
+
+    def _regret(self, now: float) -> str:
+        run = self.session.run
+        if run.certify and now >= self.regret_next:
+            self.regret = f"regret ≤ {run.linear_regret() / run.rounds:.4g} a row"
+            done = time.perf_counter()
+            self.regret_next = done + (done - now) / SHARE
+        return self.regret
+
+    def _write(self, line: str) -> None:
+        self.stream.write(f"\r\x1b[2K{line}" if self.live else f"{line}\n")
+        self.stream.flush()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        if self.live:
+            self.stream.write("\r\x1b[2K")
+            self.stream.flush()

@@ -1,0 +1,61 @@
+"""What a session has come to, for people."""
+
+from __future__ import annotations
+
+from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, Metrics
+from lowregret.session import Session, loss_name
+from lowregret.summary import describe
+
+
+def show(session: Session, seconds: float, model: str | None) -> str:
+    """Rows and speed, loss, error against the simplest guess, the proof, and where the model is."""
+    run, rounds = session.run, max(session.run.rounds, 1)
+    loss = loss_name(run.learner.loss)
+    lines = [
+        f"learnt     {run.rounds:,} rows, {session.nonzeros:,} non-zeros, {run.dimension:,} weights, "
+        f"in {seconds:.2f} s ({run.rounds / seconds:,.0f} rows/s)",
+        f"loss       {run.loss / rounds:.4g} a row ({loss}), each row judged before it was learnt",
+        *_judged(session.metrics),
+    ]
+    if session.held.rows:
+        lines += [f"held out   {session.held.rows:,} rows", *_judged(session.held)]
+    certificate = session.certificate
+    lines += describe(certificate, rounds)
+    if certificate.hindsight is not None:
+        best, gap = certificate.hindsight["loss"] / rounds, certificate.hindsight["gap"] / rounds
+        lines.append(f"           the best fixed choice there had a loss of {best:.4g} a row (less at most {gap:.2g})")
+    elif certificate.linear_regret is not None and certificate.measure == "regret":
+        least = max((run.loss - certificate.linear_regret) / rounds, 0.0)
+        lines.append(f"           so no fixed choice there had a loss below {least:.4g} a row on these rows")
+    if session.unlabelled:
+        lines.append(f"unlabelled {session.unlabelled:,} rows had no label: scored, not learnt")
+    if session.skipped:
+        lines.append(f"skipped    {session.skipped:,} lines that could not be read")
+    if model:
+        lines.append(f"model      {model}")
+    return "\n".join(lines)
+
+
+def _judged(metrics: Metrics) -> list[str]:
+    if not metrics.rows:
+        return []
+    if not metrics.loss.classifies:
+        told = metrics.to_json()
+        guess = metrics.spread
+        return [
+            f"error      {told['mae']:.4g} on average (mean absolute), {told['rmse']:.4g} root mean square; "
+            f"always guessing the mean: {guess:.4g} root mean square"
+        ]
+    s = metrics.sums
+    positives, negatives = s[POSITIVE_RIGHT] + s[POSITIVE_WRONG], s[NEGATIVE_RIGHT] + s[NEGATIVE_WRONG]
+    common = min(positives, negatives) / metrics.rows
+    lines = [
+        f"error      {metrics.error:.2%} of the rows predicted wrongly; "
+        f"always guessing {'+1' if positives > negatives else '-1'}: {common:.2%}",
+        f"           of {positives:,.0f} labelled +1, {s[POSITIVE_RIGHT]:,.0f} were found; "
+        f"of {negatives:,.0f} labelled -1, {s[NEGATIVE_RIGHT]:,.0f}",
+    ]
+    if metrics.auc is not None:
+        area, off = metrics.auc
+        lines.append(f"ranking    {area:.4f} (AUC, ± {off:.1g}): chance that a +1 scores above a -1")
+    return lines

@@ -1,0 +1,97 @@
+"""The best fixed choice in hindsight, with a gap that proves how near the answer is: passes over the rows.
+
+    min_{u∈U} Σ weight_i·ℓ(⟨u, x_i⟩, y_i) + (κ/2)‖u‖²
+
+A pass gives the sum and a sub-gradient at one point, O(nnz); cutting planes (see `minimise`) choose the points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowregret.check import call
+from lowregret.convex import Convex, Pieces, QuadraticFunction, Sum
+from lowregret.domain import Domain
+from lowregret.follow import FollowTheLeader
+from lowregret.kernel import kernel
+from lowregret.learner import Linear
+from lowregret.minimise import Solution, minimise
+from lowregret.rows import Rows
+from lowregret.state import Vector
+
+TOLERANCE = 1e-4  # gap, relative to the loss, that is near enough
+
+Pass = Callable[[], Iterable[tuple[Rows, Vector, Vector]]]  # rows, labels, weights; as often as asked for
+
+
+@kernel
+def add_gradient(learner: Linear, w: Vector, x: Rows, y: Vector, weights: Vector, gradient: Vector) -> float:
+    """Σ weight·ℓ(⟨w, x_i⟩, y_i), its sub-gradient added to `gradient`: O(nnz)."""
+    total = 0.0
+    for i in range(y.size):
+        weight = weights[i] if weights.size > 0 else 1.0
+        if weight == 0.0:
+            continue
+        value, slope = learner.loss.at(learner.score(w, x, i), y[i])
+        total += weight * value
+        slope *= weight
+        if slope != 0.0:
+            for k in range(x.begin(i), x.end(i)):
+                gradient[x.column(i, k)] += slope * x.value(i, k)
+            if learner.bias != 0.0:
+                gradient[gradient.size - 1] += slope * learner.bias
+    return total
+
+
+@dataclass(eq=False)
+class _Latest:
+    """The point of the latest pass, and what it found."""
+
+    w: Vector | None = None
+    value: float = 0.0
+    gradient: Vector | None = None
+
+
+class PassLoss(Convex):
+    """Σ weight_i·ℓ(⟨w, x_i⟩, y_i) over all rows of a pass."""
+
+    compilable: ClassVar[bool] = False
+    learner: Linear
+    rows: Any
+    compiled: bool
+    latest: Any
+
+    def value(self, w: Vector) -> float:
+        return self._at(w).value
+
+    def subgradient(self, w: Vector) -> Vector:
+        gradient = self._at(w).gradient
+        assert gradient is not None
+        return gradient
+
+    def pieces(self) -> Pieces:
+        return Pieces(rest=self)
+
+    def _at(self, w: Vector) -> _Latest:
+        """One pass, unless the latest one was for the same point."""
+        latest: _Latest = self.latest
+        if latest.w is None or not np.array_equal(latest.w, w):
+            total, gradient = 0.0, np.zeros(w.size)
+            for x, y, weights in self.rows():
+                total += float(call(add_gradient, self.compiled, self.learner, w, x, y, weights, gradient))
+            latest.w, latest.value, latest.gradient = w.copy(), total, gradient
+        return latest
+
+
+def best_fixed(
+    learner: Linear, comparator: Domain, rows: Pass, start: Vector, kappa: float = 0.0, compiled: bool = True
+) -> Solution:
+    """The best u of the comparators, its loss, and a gap: the minimum is at least loss − gap."""
+    total = Sum(start.size, [PassLoss(learner, rows, compiled, _Latest())])
+    if kappa > 0:
+        total.add(QuadraticFunction(np.zeros(start.size), kappa))
+    return minimise(FollowTheLeader(comparator), total, comparator.projection(start), TOLERANCE)

@@ -1,0 +1,158 @@
+"""Training from files as one goes along: a run, how its rows are read, and the figures people ask for.
+
+A session is what the command line keeps in a model file: enough to go on, to predict, and to tell what was learnt.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from lowregret import store
+from lowregret.certificate import Certificate
+from lowregret.error import PartError, StoreError
+from lowregret.growth import resized
+from lowregret.hindsight import Pass, best_fixed
+from lowregret.loss import Affine, Loss, OnMistakes
+from lowregret.metrics import Metrics
+from lowregret.minimise import Solution
+from lowregret.part import Part
+from lowregret.run import KIND, Run
+from lowregret.spec import from_json, to_json
+from lowregret.state import RIDGE
+from lowregret.stream.batch import Batch
+
+
+@dataclass
+class Session:
+    """A run fed from a stream."""
+
+    run: Run
+    form: Part  # how rows are read
+    algorithm: str
+    rows: int = 0  # read, with those held out or without a label
+    nonzeros: int = 0
+    unlabelled: int = 0
+    skipped: int = 0  # lines that could not be read
+    seconds: float = 0.0  # of learning, waiting for rows not counted
+    metrics: Metrics = field(init=False)
+    held: Metrics = field(init=False)  # of rows held out
+    best: Solution | None = None  # the best fixed choice in hindsight
+
+    def __post_init__(self) -> None:
+        self.metrics, self.held = (Metrics(self.run.learner.loss) for _ in range(2))
+
+    def learn(self, batch: Batch) -> None:
+        """Learn a batch, and count. If a row cannot be learnt, those before it are, and count."""
+        begin = time.perf_counter()
+        before = self.run.rounds
+        try:
+            self.run.learn_batch(batch)
+        finally:
+            scored = np.flatnonzero(np.isnan(self.run.scores))
+            done = int(scored[0]) if scored.size else len(batch)
+            y, w, p = batch.labels[:done], batch.weights[:done], self.run.scores[:done]
+            self.metrics.see(y, w, p)
+            if batch.held is not None:
+                self.held.see(y, w, p, batch.held[:done])
+            self.rows += done
+            self.nonzeros += int(batch.rows.indptr[done] - batch.rows.indptr[0]) if self.run.rounds > before else 0
+            self.unlabelled += batch.unlabelled
+            self.skipped += len(batch.faults)
+            self.seconds += time.perf_counter() - begin
+
+    def look_back(self, rows: Pass, passes: int = 1) -> None:
+        """Find the best fixed choice on the rows that were learnt, all of them, in so many passes."""
+        run, learner, u = self.run, self.run.learner, self.run.comparator
+        if isinstance(learner.loss, OnMistakes) or learner.rule.schedule().weighted():
+            raise PartError(
+                f"{self.algorithm} weighs its rounds by what happened in them: there is no exact regret for it; "
+                "use --certify stream"
+            )
+        bias = learner.bias > 0
+        start = resized(run.weights, run.state.dimension - bias, bias)
+        self.best = best_fixed(learner, u, rows, start, learner.ridge * run.rounds / passes, run.compiled)
+        self.best = self.best._replace(value=passes * self.best.value, gap=passes * self.best.gap)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The run's, with the exact regret if that was looked for: it lies between `regret` and `regret` + gap."""
+        run, best = self.run, self.best
+        if best is None:
+            return run.certificate
+        mine = run.loss + run.learner.ridge / 2 * float(run.state.sums[RIDGE])
+        return replace(run.certificate, hindsight={"loss": best.value, "gap": best.gap}, regret=mine - best.value)
+
+    # ---- results -----------------------------------------------------------------------------------------------
+
+    def to_json(self, seconds: float, model: str | None) -> dict[str, Any]:
+        """The public form of what was learnt."""
+        run = self.run
+        metrics = self.metrics.to_json()
+        metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
+        found = {
+            "algorithm": self.algorithm,
+            "spec": to_json(run.learner),
+            "rounds": run.rounds,
+            "nonzeros": self.nonzeros,
+            "dimension": run.dimension,
+            "loss": {
+                "name": loss_name(run.learner.loss),
+                "total": _plain(run.loss),
+                "mean": _plain(run.loss / max(run.rounds, 1)),
+            },
+            "error": run.error if run.rounds else None,
+            "metrics": metrics,
+            "certificate": self.certificate.to_json(),
+            "seconds": {"total": seconds, "learn": self.seconds},
+            "model": model,
+        }
+        if self.held.rows:
+            metrics["holdout"] = {"rows": self.held.rows, "error": self.held.error} | self.held.to_json()
+        return found
+
+    # ---- files -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run with all that belongs to it; `lowregret.load` reads it as a run."""
+        description, arrays = self.run.contents()
+        counts = {name: getattr(self, name) for name in _COUNTS}
+        description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts
+        for name, metrics in (("metrics", self.metrics), ("held", self.held)):
+            arrays |= {f"{name}.{key}": array for key, array in metrics.arrays().items()}
+        store.write(path, KIND, description, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Session:
+        """Read a session written by `save`."""
+        description, arrays = store.read(path, KIND)
+        if "session" not in description:
+            raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
+        told = description["session"]
+        counts = {name: told[name] for name in _COUNTS}
+        session = cls(Run.of(path, description, arrays), from_json(told["form"]), told["algorithm"], **counts)
+        loss = session.run.learner.loss
+        session.metrics, session.held = (
+            Metrics(loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"]) for name in ("metrics", "held")
+        )
+        return session
+
+
+_COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
+
+
+def loss_name(loss: Loss) -> str:
+    """`SquaredHinge` is squared-hinge, as on the command line."""
+    while isinstance(loss, OnMistakes | Affine):
+        loss = loss.loss
+    return re.sub("(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,104 @@
+"""Figures in one pass equal those of scikit-learn on all rows at once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as peer
+
+from lowregret.loss import Hinge, Logistic, Square
+from lowregret.metrics import BINS, Metrics, bin_of
+from lowregret.state import Vector
+
+NONE = np.empty(0)
+
+
+def scored(rows: int, seed: int) -> tuple[Vector, Vector]:
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(rows) < 0.3, 1.0, -1.0)
+    return y, rng.normal(size=rows) * 3 + y
+
+
+def test_classification_against_the_peer() -> None:
+    y, p = scored(2000, 1)
+    found = Metrics(Logistic())
+    found.see(y, NONE, p)
+    assert found.rows == 2000
+    assert found.error == np.mean((p >= 0) != (y > 0))
+    told = found.to_json()
+    negative_right, negative_wrong, positive_wrong, positive_right = peer.confusion_matrix(
+        y, np.where(p >= 0, 1, -1)
+    ).ravel()
+    assert told["confusion"] == {
+        "+1": {"+1": positive_right, "-1": positive_wrong},
+        "-1": {"+1": negative_wrong, "-1": negative_right},
+    }
+    assert abs(told["auc"] - peer.roc_auc_score(y, p)) <= told["auc_resolution"] < 0.002
+    assert told["log_loss"] == pytest.approx(peer.log_loss(y, 1 / (1 + np.exp(-p))))
+
+
+def test_regression_against_the_peer() -> None:
+    rng = np.random.default_rng(2)
+    y, p = rng.normal(size=500) * 40 + 7, rng.normal(size=500)
+    found = Metrics(Square())
+    found.see(y, NONE, p)
+    assert found.error is None
+    assert found.auc is None
+    assert found.to_json()["mae"] == pytest.approx(peer.mean_absolute_error(y, p))
+    assert found.to_json()["rmse"] == pytest.approx(math.sqrt(peer.mean_squared_error(y, p)))
+    assert found.spread == pytest.approx(np.std(y))
+
+
+@given(st.integers(0, 60))
+def test_batches_change_no_bit(cut: int) -> None:
+    y, p = scored(60, 3)
+    whole, parts = Metrics(Hinge()), Metrics(Hinge())
+    whole.see(y, NONE, p)
+    parts.see(y[:cut], NONE, p[:cut])
+    parts.see(y[cut:], NONE, p[cut:])
+    assert whole.sums.tobytes() == parts.sums.tobytes()
+    assert whole.bins.tobytes() == parts.bins.tobytes()
+
+
+def test_rows_without_weight_do_not_count_and_held_ones_do() -> None:
+    y, p = scored(50, 4)
+    weights = np.where(np.arange(50) % 5 == 0, 0.0, 1.0)
+    learnt, held, expected = (Metrics(Hinge()) for _ in range(3))
+    learnt.see(y, weights, p)
+    held.see(y, weights, p, weights == 0)
+    expected.see(y[weights == 0], NONE, p[weights == 0])
+    assert learnt.rows == 40
+    assert held.sums.tobytes() == expected.sums.tobytes()
+
+
+def test_counting_goes_on_where_it_stopped() -> None:
+    y, p = scored(80, 5)
+    whole, first = Metrics(Hinge()), Metrics(Hinge())
+    whole.see(y, NONE, p)
+    first.see(y[:30], NONE, p[:30])
+    again = Metrics(Hinge(), **first.arrays())
+    again.see(y[30:], NONE, p[30:])
+    assert again.sums.tobytes() == whole.sums.tobytes()
+    assert again.auc == whole.auc
+
+
+def test_one_class_has_no_ranking() -> None:
+    found = Metrics(Hinge())
+    found.see(np.ones(3), NONE, np.zeros(3))
+    assert found.auc is None
+    assert "auc" not in found.to_json()
+
+
+@given(st.floats(allow_nan=False), st.floats(allow_nan=False))
+def test_bins_follow_the_order_of_scores(a: float, b: float) -> None:
+    low, high = sorted((bin_of(a), bin_of(b)))
+    assert low >= 0
+    assert high < BINS
+    if a < b:
+        assert bin_of(a) <= bin_of(b)
+    if 1e-30 < a < 1e30 and b > a * 1.005:
+        assert bin_of(a) < bin_of(max(b, a * 1.005))
