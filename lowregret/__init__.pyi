@@ -77,6 +77,9 @@ from .step import InverseSqrt as InverseSqrt
 from .step import InverseTime as InverseTime
 from .step import Step as Step
 from .step import WeightedInverseTime as WeightedInverseTime
+from .stream.batch import Batch as Batch
+from .stream.batch import Stream as Stream
+from .stream.read import read as read
 from .trace import Trace as Trace
 
 __version__: str

@@ -47,7 +47,6 @@ class KernelCache(_Cache):  # type: ignore[misc]
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The compiled function, or None."""
-        context.refresh()
         if self._form is None:
             return None
         key = self._key(signature, context.codegen())

@@ -26,6 +26,7 @@ from lowregret.part import Part
 from lowregret.run import KIND, Run
 from lowregret.spec import from_json, to_json
 from lowregret.state import RIDGE
+from lowregret.stream import read  # noqa: F401  so that every format is known
 from lowregret.stream.batch import Batch
 
 

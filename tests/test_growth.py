@@ -42,7 +42,7 @@ EVERY = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS.keys(
 class Pieces:
     """A matrix as a stream, cut at these rows."""
 
-    x: sp.csr_matrix
+    x: Any
     y: Any
     cuts: tuple[int, ...] = ()
     fault: str | None = None
@@ -63,10 +63,10 @@ class Pieces:
             yield Batch(empty, self.y[:0], np.empty(0), np.arange(0), "memory", fault=self.fault)
 
 
-def sparse(rows: int, features: int, seed: int) -> tuple[sp.csr_matrix, Any]:
+def sparse(rows: int, features: int, seed: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     x = sp.random(rows, features, 5 / features, "csr", rng=rng)
-    return sp.csr_matrix(x), np.where(rng.random(rows) < 0.5, 1.0, -1.0)
+    return x, np.where(rng.random(rows) < 0.5, 1.0, -1.0)
 
 
 @EVERY

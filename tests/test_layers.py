@@ -17,6 +17,7 @@ ROOT = Path(lowregret.__file__).parent
 
 # From what a user calls down to what stands on nothing. A module or folder imports from layers below its own only.
 LAYERS = [
+    {"__main__"},
     {"cli"},
     {"files", "session"},
     {"run", "play"},
@@ -46,9 +47,9 @@ HEAVY = {
     "safetensors": {"store"},
     "sklearn": set[str](),
     "pandas": set[str](),
-    "pyarrow": {"stream.arrow"},
-    "isal": {"stream.source"},
-    "zstandard": {"stream.source"},
+    "pyarrow": {"stream.arrow", "stream.leaves"},
+    "isal": {"stream.inflate"},
+    "zstandard": {"stream.inflate"},
     "polars": set[str](),
     "plotly": set[str](),
     "fastapi": set[str](),

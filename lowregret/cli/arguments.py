@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
 from collections.abc import Callable
 
 ALGORITHMS = (
@@ -38,7 +38,7 @@ def parser() -> ArgumentParser:
     whole = ArgumentParser(
         "lowregret", description="Online learning with proof: every run carries a regret certificate."
     )
-    whole.add_argument("--version", action="version", version=_version())
+    whole.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
     _train(_command(commands, "train", "learn from files or a stream, in one pass", _TRAIN, _run_train))
     _predict(_command(commands, "predict", "score rows with a model", _PREDICT, _run_predict))
@@ -48,10 +48,14 @@ def parser() -> ArgumentParser:
     return whole
 
 
-def _version() -> str:
-    import lowregret
+class _Version(Action):
+    """Says the version, which it looks up only then."""
 
-    return f"lowregret {lowregret.__version__}"
+    def __call__(self, parser: ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"lowregret {version('lowregret')}")
+        parser.exit()
 
 
 def _command(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 
 import numpy as np
@@ -25,25 +27,31 @@ class ScoreFile:
 
     def write(self, scores: Vector) -> None:
         """One line for each."""
-        if self.file is None or not scores.size:
-            return
-        try:
-            self.file.write("\n".join(map(repr, linked(scores, self.link, self.loss).tolist())) + "\n")
-        except OSError as error:
-            if isinstance(error, BrokenPipeError):
-                raise
-            raise StoreError(f"cannot write {self.path}: {error.strerror}") from None
+        if self.file is not None and scores.size:
+            with self._problems():
+                self.file.write("\n".join(map(repr, linked(scores, self.link, self.loss).tolist())) + "\n")
 
     def __enter__(self) -> ScoreFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        if self.file is sys.stdout:
+        if self.file is None:
+            return
+        with self._problems():
             self.file.flush()
-        elif self.file is not None:
-            self.file.flush()
-            os.fsync(self.file.fileno())
-            self.file.close()
+            if self.file is not sys.stdout:
+                with suppress(OSError):  # a pipe, say, which cannot be synchronised
+                    os.fsync(self.file.fileno())
+                self.file.close()
+
+    @contextmanager
+    def _problems(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise StoreError(f"cannot write {self.path}: {error.strerror}") from None
 
 
 def linked(scores: Vector, link: str, loss: Loss) -> Vector:

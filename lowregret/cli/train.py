@@ -25,7 +25,7 @@ from lowregret.run import start
 from lowregret.session import Session
 from lowregret.state import Vector
 from lowregret.stream.batch import Batch, Stream, chosen
-from lowregret.stream.read import format_part, stream_of
+from lowregret.stream.read import detect, format_part, stream_of
 from lowregret.stream.source import STDIN
 
 SHOWN_FAULTS = 5
@@ -74,8 +74,7 @@ def train(args: Namespace) -> int:
 def _started(args: Namespace) -> Session:
     learner = make_learner(args)
     form = format_part(
-        args.data,
-        format=args.format,
+        args.format or detect(args.data),
         target=args.target,
         weight=args.weight,
         drop=args.drop,
@@ -83,7 +82,7 @@ def _started(args: Namespace) -> Session:
         positive=args.positive,
         bits=args.bits,
         one_based=args.dimension is not None and not args.zero_based,
-        interactions=args.interactions,
+        interactions=[words.split(":") for words in args.interactions],
         delimiter=args.delimiter,
         header=not args.no_header,
     )

@@ -25,6 +25,7 @@ _EXACT = _U(2**53)
 _LOW = _U(0xFFFFFFFF)
 _POINT, _PLUS, _MINUS, _E, _LOWER = (np.uint8(ord(c)) for c in ".+-e ")  # a blank's bit makes letters lower-case
 _NOUGHT = _U(ord("0"))
+_FAR = 1 << 40  # an exponent that no number of digits makes up for
 
 _TENS = np.array([float(10**k) for k in range(23)])
 
@@ -123,16 +124,16 @@ def _power(text: Any, k: Any) -> tuple[Any, int]:
         return k, 0
     power = 0
     while digit < _TEN:
-        power = min(power * 10 + int(digit), 100_000)
+        power = min(power * 10 + int(digit), _FAR)
         at += _ONE
         digit = _U(text[at]) - _NOUGHT
     return at, -power if negative else power
 
 
 def _rounded(mantissa: Any, exponent: int) -> float:
-    """m·10^e rounded to nearest, ties to even; NaN where 128 bits of 5^e do not decide, or it is subnormal."""
+    """m·10^e rounded to nearest, ties to even; NaN where 128 bits of 5^e do not decide."""
     if mantissa == _ZERO or exponent < SMALLEST:
-        return 0.0 if mantissa == _ZERO else math.nan
+        return 0.0
     if exponent > LARGEST:
         return math.inf
     zeros = leading_zeros(mantissa)
@@ -150,10 +151,13 @@ def _rounded(mantissa: Any, exponent: int) -> float:
     top = high >> _U(63)
     bits = high >> (top + _U(9))
     power = ((217706 * exponent) >> 16) + 1086 + int(top) - int(zeros)
-    if power <= 0:
-        return math.nan
-    if low == _ZERO and (high & _U(0x1FF)) == _ZERO and (bits & _U(3)) == _ONE:
-        return math.nan  # perhaps exactly half way
+    if power <= 0:  # subnormal, or 0: no such number is exactly half way
+        if power <= -63:
+            return 0.0
+        bits >>= _U(1 - power)
+        return double((bits + (bits & _ONE)) >> _ONE)
+    if low <= _ONE and -4 <= exponent <= 23 and (bits & _U(3)) == _ONE and bits << (top + _U(9)) == high:
+        bits -= _ONE  # exactly half way: down to the even one
     bits = (bits + (bits & _ONE)) >> _ONE
     if bits == _EXACT:
         bits = _EXACT >> _ONE

@@ -1,26 +1,25 @@
-"""Where bytes come from: files, many files, globs, standard input, compressed or not, cut into blocks of whole lines."""
+"""Where bytes come from: files, patterns, standard input, compressed or not, cut into blocks of whole lines."""
 
 from __future__ import annotations
 
-import bz2
 import glob
 import io
-import lzma
 import os
 import select
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from lowregret.error import DataError
+from lowregret.stream.inflate import Inflated, is_open, kind_of
 
 SLACK = 64  # bytes after the text that parsers may look at
 LONGEST = 1 << 30  # of a line
 STDIN = "-"
-
-_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstandard"}
+PATIENCE = 0.1  # seconds between looks whether anybody still waits for a pipe
 
 
 def expand(paths: Any) -> list[str]:
@@ -41,25 +40,28 @@ def expand(paths: Any) -> list[str]:
 
 
 class Source:
-    """One file, opened: its bytes decompressed, and how far its own bytes have been read."""
+    """One file, opened: its bytes decompressed, and how far its own bytes have been read.
 
-    def __init__(self, name: str) -> None:
+    `stop`, once set, ends a pipe that has nothing to give. A `failure` is kept until all bytes before it are read.
+    """
+
+    def __init__(self, name: str, stop: threading.Event | None = None) -> None:
         self.name = "standard input" if name == STDIN else name
+        self.failure: DataError | None = None
         try:
-            raw: BinaryIO = os.fdopen(os.dup(sys.stdin.fileno()), "rb", 0) if name == STDIN else open(name, "rb", 0)
+            raw: BinaryIO = os.fdopen(os.dup(sys.stdin.fileno()), "rb", 0) if name == STDIN else open(name, "rb", 0)  # noqa: SIM115
         except OSError as error:
-            raise DataError(f"cannot read {self.name}: {error.strerror}") from None
+            raise DataError(f"cannot read {self.name}: {error.strerror or error}") from None
         self._raw = raw
         self.size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
-        self._counted = _Counted(raw)
-        head = io.BufferedReader(self._counted, 1 << 20)
+        self._counted = _Counted(raw, stop or threading.Event())
         try:
-            magic = head.peek(8)[:8]
+            kind = kind_of(self._counted.look())
         except OSError as error:
-            raise DataError(f"cannot read {self.name}: {error.strerror}") from None
-        kind = next((kind for start, kind in _MAGIC.items() if magic.startswith(start)), None)
-        self.compressed = kind is not None
-        self.stream: BinaryIO = cast(BinaryIO, head) if kind is None else _OPENERS[kind](head)
+            self.close()
+            raise DataError(f"cannot read {self.name}: {error.strerror or error}") from None
+        plain = io.BufferedReader(self._counted, 1 << 20)
+        self._read = plain.readinto1 if kind is None else Inflated(cast(BinaryIO, plain), kind).readinto
 
     @property
     def position(self) -> int:
@@ -67,69 +69,63 @@ class Source:
         return self._counted.count
 
     def readinto(self, view: memoryview) -> int:
-        """Fill `view` with decompressed bytes as far as they are at hand; 0 at the end."""
+        """Fill `view` with decompressed bytes as far as they are at hand; 0 at the end, or at a failure."""
         filled = 0
         try:
-            while filled < len(view):
-                count = (
-                    cast(Any, self.stream).readinto1(view[filled:])
-                    if not self.compressed
-                    else self._inflate(view[filled:])
-                )
+            while filled < len(view) and self.failure is None:
+                count = self._read(view[filled:])
                 if not count:
                     break
                 filled += count
-                if not self.size and not self._at_hand():
+                if not self.size and not self._counted.ready(0.0):
                     break
-        except (EOFError, lzma.LZMAError, OSError, ValueError) as error:
-            raise DataError(f"{self.name} is damaged or cut short: {error or type(error).__name__}") from None
+        except MemoryError:
+            raise
+        except Exception as error:  # each decompressor has its own
+            self.failure = DataError(f"{self.name} is damaged or cut short: {error or type(error).__name__}")
         return filled
 
-    def _inflate(self, view: memoryview) -> int:
-        return cast(Any, self.stream).readinto(view)
-
-    def _at_hand(self) -> bool:
-        """Whether a pipe has more to give at once."""
-        return bool(select.select([self._raw], [], [], 0)[0])
-
     def close(self) -> None:
-        self.stream.close()
         self._raw.close()
 
 
 class _Counted(io.RawIOBase):
-    """A raw file that counts what is read."""
+    """A raw file that counts what is read, and can tell how it begins."""
 
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw, self.count = raw, 0
+    def __init__(self, raw: BinaryIO, stop: threading.Event) -> None:
+        self._raw, self._stop, self.count = raw, stop, 0
+        self._is_pipe = not raw.seekable()
+        self._head = b""
 
     def readable(self) -> bool:
         return True
 
+    def look(self) -> bytes:
+        """The first bytes, as many as it takes to tell what they are; they will be read all the same."""
+        while is_open(self._head) and self._waited() and (more := self._raw.read(8)):
+            self._head += more
+        self.count = len(self._head)
+        return self._head
+
+    def ready(self, seconds: float) -> bool:
+        """Whether there is something to read, or the end, within this time."""
+        return bool(select.select([self._raw], [], [], seconds)[0])
+
     def readinto(self, buffer: Any) -> int:
-        count = cast(Any, self._raw).readinto(buffer) or 0
+        if self._head:
+            count = min(len(self._head), len(buffer))
+            buffer[:count], self._head = self._head[:count], self._head[count:]
+            return count
+        count = cast(Any, self._raw).readinto(buffer) if self._waited() else 0
         self.count += count
         return count
 
-
-def _gzip(file: Any) -> BinaryIO:
-    from isal import igzip
-
-    return cast(BinaryIO, cast(Any, igzip).IGzipFile(fileobj=file))
-
-
-def _zstandard(file: Any) -> BinaryIO:
-    import zstandard
-
-    return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
-
-
-_OPENERS: dict[str, Callable[[Any], BinaryIO]] = {
-    "gzip": _gzip,
-    "xz": lambda file: cast(BinaryIO, lzma.LZMAFile(file)),
-    "bzip2": lambda file: cast(BinaryIO, bz2.BZ2File(file)),
-    "zstandard": _zstandard,
-}
+    def _waited(self) -> bool:
+        """Wait for a pipe; False if it is no longer wanted."""
+        while self._is_pipe and not self.ready(PATIENCE):
+            if self._stop.is_set():
+                return False
+        return True
 
 
 @dataclass
@@ -144,20 +140,26 @@ class Block:
 
 
 def blocks(source: Source, size: int, buffer: Callable[[], bytearray]) -> Iterator[Block]:
-    """Cut a source into blocks of about `size` bytes. `buffer` gives memory for each, of any length."""
+    """Cut a source into blocks of about `size` bytes. `buffer` gives memory for each, of any length.
+
+    At a failure of the source all whole lines before it come first. Memory not used in the end goes back unseen.
+    """
     rest, first = b"", True
     while True:
         text = buffer()
         end, more = _filled(source, text, rest, size)
-        cut = end if not more else text.rfind(b"\n", 0, end) + 1
+        whole = not more and source.failure is None
+        cut = end if whole else text.rfind(b"\n", 0, end) + 1
         rest = bytes(memoryview(text)[cut:end])
-        if not more and end and text[end - 1] != 10:
+        if whole and end and text[end - 1] != 10:
             text[end] = 10
             cut = end + 1
-        if cut or first:
-            text[cut : cut + SLACK] = b"\n" * min(SLACK, len(text) - cut)
+        if cut or (first and whole):
+            text[cut : cut + SLACK] = b"\n" * SLACK
             yield Block(text, cut, source, first, source.position)
             first = False
+        if source.failure:
+            raise source.failure
         if not more:
             return
 
@@ -165,20 +167,24 @@ def blocks(source: Source, size: int, buffer: Callable[[], bytearray]) -> Iterat
 def _filled(source: Source, text: bytearray, rest: bytes, size: int) -> tuple[int, bool]:
     """Put `rest` and what comes next into the buffer, until it holds a line feed; (its length, is there more?)."""
     wanted = max(size, 2 * len(rest))
-    if len(text) < wanted + 2 * SLACK:
-        text.extend(bytes(wanted + 2 * SLACK - len(text)))
+    _make_room(text, wanted)
     text[: len(rest)] = rest
     end = len(rest)
     while True:
         with memoryview(text) as view:
             count = source.readinto(view[end:wanted])
         end += count
-        if count == 0:
+        if count == 0 or source.failure:
             return end, False
-        if text.rfind(b"\n", 0, end) >= 0:
+        if text.rfind(b"\n", end - count, end) >= 0:
             return end, True
         if end == wanted:
             if wanted >= LONGEST:
                 raise DataError(f"{source.name} has a line longer than {LONGEST} bytes: is it text?")
             wanted *= 2
-            text.extend(bytes(wanted + 2 * SLACK - len(text)))
+            _make_room(text, wanted)
+
+
+def _make_room(text: bytearray, size: int) -> None:
+    """Make a buffer hold this many bytes, with slack; one that was used for a long line may be longer."""
+    text.extend(bytes(max(size + 2 * SLACK - len(text), 0)))

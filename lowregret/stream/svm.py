@@ -31,7 +31,6 @@ _U = np.uint64
 _ONE = _U(1)
 _SPACE, _TAB, _RETURN, _FEED, _HASH, _COLON, _Q, _I, _D = (np.uint8(ord(c)) for c in " \t\r\n#:qid")
 _WIDEST = _U(2**31)
-_HUGE = _U(10**11)  # eight more digits still fit
 
 NO_LABEL, NO_INDEX, NO_COLON, NO_VALUE, TOO_WIDE, ZERO = range(FIRST_FAULT, FIRST_FAULT + 6)
 
@@ -40,12 +39,12 @@ class SvmText(TextFormat):
     """How to read LIBSVM text. `bits` > 0 takes columns modulo 2^bits."""
 
     faults: ClassVar[dict[int, str]] = {
-        NO_LABEL: "expected a number as label",
+        NO_LABEL: "expected a finite number as label",
         NO_INDEX: "expected index:value, the index a whole number",
         NO_COLON: "expected a colon between index and value",
         NO_VALUE: "expected a finite number as value",
         TOO_WIDE: "an index of 2³¹ or more needs --bits, which takes indices modulo 2^bits",
-        ZERO: "index 0 in a file whose indices begin with 1: give --zero-based",
+        ZERO: "index 0 in a file whose indices are to begin with 1: leave out --one-based",
     }
     bits: int = 0
     one_based: bool = False
@@ -64,11 +63,12 @@ class SvmText(TextFormat):
         while out.cursor[AT] < end:
             k = _blank(text, _U(out.cursor[AT]))
             if text[k] != _FEED and text[k] != _HASH:
+                begin = k
                 label, k, status = _value(text, k, out)
                 if status != READ:
                     return HARD if status == HARD else NO_LABEL
-                if not _ends(text[k]):
-                    out.cursor[SPOT] = k
+                if not _ends(text[k]) or not np.isfinite(label):
+                    out.cursor[SPOT] = begin
                     return NO_LABEL
                 status = self.features(text, k, label, out)
                 if status != DONE:
@@ -94,7 +94,7 @@ class SvmText(TextFormat):
                 k += count
                 if count == _U(0):
                     return NO_INDEX
-                while count == _U(8) and index < _HUGE:
+                while count == _U(8) and (self.bits > 0 or index < _WIDEST):  # else it stays too wide
                     more, count = digits(text, k)
                     index = index * TENS[count] + more
                     k += count
@@ -144,4 +144,4 @@ def _blank(text: Any, k: Any) -> Any:
 
 def _ends(byte: Any) -> bool:
     """Whether a token ends here."""
-    return byte == _SPACE or byte == _FEED or byte == _TAB or byte == _RETURN or byte == _HASH
+    return byte in (_SPACE, _FEED, _TAB, _RETURN, _HASH)

@@ -1,0 +1,222 @@
+"""What the columns of a table mean, the same for every format that has columns.
+
+Each field is judged by itself, so nothing depends on how rows are split into files: a number is a feature named after
+its column, any other text a category, the feature `column=value` with the value 1. A feature's slot is the hash of its
+name modulo 2^bits, which is the same in every format.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.error import DataError
+from lowregret.kernel import kernel
+from lowregret.part import Part
+from lowregret.stream.cross import Crossing
+from lowregret.stream.hashing import finished, mixed, name_hash
+
+_U = np.uint64
+_ZERO, _ONE, _THREE, _FOUR = _U(0), _U(1), _U(3), _U(4)
+_LOW = _U(0xFFFFFFFF)
+
+FEATURE, CATEGORICAL, TARGET, WEIGHT, DROPPED = range(5)  # what a column is for
+STATE = 3  # numbers that a hash under way consists of
+
+OTHER = -2  # the key of columns that are not multiplied
+
+BITS = 18
+_NUMBER = re.compile(r"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[ \t]*", re.ASCII)
+
+
+class Columns(Part):
+    """The columns of one file as compiled code needs them, in the order of the file."""
+
+    kinds: NDArray[np.uint8]
+    slots: NDArray[np.uint64]  # of the column's name
+    states: NDArray[np.uint64]  # per column STATE numbers: the hash under way after `name=`
+    positive: NDArray[np.uint8]  # the class that counts as +1; empty if labels are numbers
+    positive_number: float  # its value; infinite if it is no number
+    bits: int
+    keys: NDArray[np.int64]  # of each column, for products; the same in every file
+    crossing: Crossing
+
+    def mask(self) -> Any:
+        """What slots are cut to."""
+        return (_ONE << _U(self.bits)) - _ONE
+
+    def category(self, column: Any, text: Any, begin: Any, end: Any) -> Any:
+        """The slot of the feature `column=text[begin:end]`: O(length)."""
+        at = _U(column) * _THREE
+        h, pending, length = hash_more(
+            self.states[at], self.states[at + _ONE], self.states[at + _U(2)], text, _U(begin), _U(end)
+        )
+        return hash_end(h, pending, length) & self.mask()
+
+    def has_classes(self) -> bool:
+        """Whether labels are classes, of which one is positive."""
+        return self.positive.size > 0
+
+    def is_positive(self, text: Any, begin: Any, end: Any) -> bool:
+        """Whether text[begin:end] is the positive class, letter by letter."""
+        return is_same(self.positive, _ZERO, _U(self.positive.size), text, _U(begin), _U(end))
+
+    def label(self, value: float) -> float:
+        """The label that a number in the target column stands for (unless `is_positive` holds for its text)."""
+        if not self.has_classes():
+            return value
+        return 1.0 if value == self.positive_number else -1.0
+
+
+def columns(
+    names: Sequence[str],
+    file: str,
+    target: str = "",
+    weight: str = "",
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    positive: str = "",
+    bits: int = BITS,
+    interactions: Sequence[Sequence[str]] = (),
+) -> Columns:
+    """The columns of a file with this header; refuses one that lacks a column asked for, or has two of a name."""
+    first: dict[str, int] = {}
+    for column, name in enumerate(names):
+        if first.setdefault(name, column) != column:
+            raise DataError(f"{file} has two columns {name!r}, {first[name] + 1} and {column + 1}: rename one")
+    kinds = np.full(len(names), FEATURE, np.uint8)
+    for name, kind in roles(target, weight, drop, categorical):
+        kinds[column_number(name, first, file)] = kind
+    slots, states = np.empty(len(names), np.uint64), np.empty(STATE * len(names), np.uint64)
+    text, ends = joined([f"{name}=" for name in names])
+    hash_names(np.append(text, np.zeros(8, np.uint8)), ends, slots, states)
+    slots &= _U((1 << bits) - 1)
+    crossed = sorted({name for group in interactions for name in group})  # keys must not depend on the file
+    keys = np.full(len(names), OTHER, np.int64)
+    for key, name in enumerate(crossed):
+        column = column_number(name, first, file)
+        if kinds[column] > CATEGORICAL:
+            raise DataError(
+                f"the column {name!r} cannot be both {_ROLES[int(kinds[column])]} and multiplied: choose one"
+            )
+        keys[column] = key
+    crossing = Crossing.of([crossed.index(name) for name in group] for group in interactions)
+    return Columns(
+        kinds, slots, states, np.frombuffer(encoded(positive), np.uint8), number_of(positive), bits, keys, crossing
+    )
+
+
+def roles(target: str, weight: str, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> list[tuple[str, int]]:
+    """(column, kind) of all columns that are more than features; refuses one that has two roles."""
+    found = [(target, TARGET)] if target else []
+    found += [(weight, WEIGHT)] if weight else []
+    found += [(name, DROPPED) for name in dict.fromkeys(drop)]
+    found += [(name, CATEGORICAL) for name in dict.fromkeys(categorical)]
+    seen: dict[str, int] = {}
+    for name, kind in found:
+        if seen.setdefault(name, kind) != kind:
+            one, other = _ROLES[seen[name]], _ROLES[kind]
+            raise DataError(f"the column {name!r} cannot be both {one} and {other}: choose one")
+    return found
+
+
+_ROLES = {TARGET: "the target", WEIGHT: "the weight", DROPPED: "dropped", CATEGORICAL: "categorical"}
+
+
+def column_number(name: str, numbers: Mapping[str, int], file: str) -> int:
+    """Where a column is, given where all are; an error names those that look like it."""
+    if name in numbers:
+        return numbers[name]
+    close = difflib.get_close_matches(name, numbers, 3) or list(numbers)[:8]
+    more = "" if len(close) == len(numbers) else ", …"
+    raise DataError(f"{file} has no column {name!r}; it has {', '.join(map(repr, close))}{more}")
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8, or the bytes as they were if they were none."""
+    return text.encode(errors="surrogateescape")
+
+
+def joined(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """All names in one text, and where they end: the i-th is text[ends[i]:ends[i + 1]]."""
+    texts = [encoded(name) for name in names]
+    return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
+
+
+def number_of(text: str) -> float:
+    """The number that a field with this text would be; infinite if it is none."""
+    found = _NUMBER.fullmatch(text)
+    return float(found[1]) if found else math.inf
+
+
+def check_bits(part: Part, bits: int) -> None:
+    """Refuse a number of slots that makes no sense."""
+    part.require(1 <= bits <= 31, f"bits must be from 1 to 31, got {bits}")
+
+
+def check_interactions(part: Part, interactions: Sequence[Sequence[str]]) -> None:
+    """Refuse products of one column, or of more than three."""
+    for group in interactions:
+        part.require(2 <= len(group) <= 3, f"interactions must name two or three columns each, got {group!r}")
+
+
+# ---- compiled: hashes under way --------------------------------------------------------------------------------------
+# `murmur` of what was fed so far, in three numbers: the hash of whole words, the bytes after them, and how many bytes
+# there were in all.
+
+
+def hash_byte(h: Any, pending: Any, length: Any, byte: Any) -> tuple[Any, Any, Any]:
+    """One more byte."""
+    pending |= _U(byte) << ((length & _THREE) << _THREE)
+    length += _ONE
+    if length & _THREE == _ZERO:
+        return mixed(h, pending), _ZERO, length
+    return h, pending, length
+
+
+def hash_more(h: Any, pending: Any, length: Any, text: Any, begin: Any, end: Any) -> tuple[Any, Any, Any]:
+    """The bytes text[begin:end] more, four at a time; looks at no others."""
+    shift = (length & _THREE) << _THREE
+    k = begin
+    while k + _FOUR <= end:
+        word = _U(text[k]) | _U(text[k + _ONE]) << _U(8) | _U(text[k + _U(2)]) << _U(16) | _U(text[k + _U(3)]) << _U(24)
+        pending |= word << shift
+        h = mixed(h, pending & _LOW)
+        pending >>= _U(32)
+        k += _FOUR
+    length += k - begin
+    while k < end:
+        h, pending, length = hash_byte(h, pending, length, text[k])
+        k += _ONE
+    return h, pending, length
+
+
+def hash_end(h: Any, pending: Any, length: Any) -> Any:
+    """The hash of all bytes."""
+    return finished(h, pending, (length & _THREE) << _THREE, length)
+
+
+@kernel
+def hash_names(text: Any, ends: Any, slots: Any, states: Any) -> None:
+    """The hash of each name, and the state after `name=`; text[ends[i]:ends[i+1]] is the i-th `name=`."""
+    for i in range(slots.size):
+        begin, end = _U(ends[i]), _U(ends[i + 1])
+        slots[i] = name_hash(text, begin, end - _ONE, _ZERO)
+        h, pending, length = hash_more(_ZERO, _ZERO, _ZERO, text, begin, end)
+        states[STATE * i], states[STATE * i + 1], states[STATE * i + 2] = h, pending, length
+
+
+def is_same(one: Any, begin: Any, end: Any, other: Any, first: Any, last: Any) -> bool:
+    """Whether one[begin:end] equals other[first:last]."""
+    if end - begin != last - first:
+        return False
+    while begin < end and one[begin] == other[first]:
+        begin += _ONE
+        first += _ONE
+    return begin == end

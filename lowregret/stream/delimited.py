@@ -1,0 +1,368 @@
+"""Tables in text: CSV (commas, RFC 4180 quotes) and TSV, one row a line, their columns named by a header.
+
+What fields mean is said in `columns.py`. Fields that are empty, or NA, NaN, null or None without quotes, are absent.
+Numbers may have blanks around them and quotes; the text of a category is taken as it stands.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.error import DataError
+from lowregret.stream.buffers import (
+    AT,
+    DONE,
+    ENTRY,
+    FIRST_FAULT,
+    FULL,
+    HARD,
+    LINE,
+    NAMED,
+    ROW,
+    SPOT,
+    Buffers,
+    close_row,
+    known_value,
+    record,
+)
+from lowregret.stream.columns import (
+    BITS,
+    CATEGORICAL,
+    DROPPED,
+    TARGET,
+    WEIGHT,
+    Columns,
+    check_bits,
+    check_interactions,
+    columns,
+    hash_byte,
+    hash_end,
+    joined,
+    roles,
+)
+from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
+from lowregret.stream.number import ABSENT, READ, number
+from lowregret.stream.text import TextFormat
+from lowregret.stream.word import word
+
+_U = np.uint64
+_ZERO, _ONE, _TWO, _THREE, _FOUR, _TEN = _U(0), _U(1), _U(2), _U(3), _U(4), _U(10)
+_SPACE, _TAB, _RETURN, _FEED, _QUOTE, _NINE = (np.uint8(ord(c)) for c in ' \t\r\n"9')
+_NOUGHT = _U(ord("0"))
+_NA, _NAN, _NULL, _NONE = (  # with their lengths, for a text may have noughts in it
+    _U(int.from_bytes(text, "little") | len(text) << 32) for text in (b"NA", b"NaN", b"null", b"None")
+)
+_HOLE = np.uint32(2**32 - 1)  # instead of a slot: the field is absent
+_BOM = b"\xef\xbb\xbf"
+
+NUMBER, TEXT, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is; DOUBLED: a text with doubled quotes
+UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
+
+
+class DelimitedText(TextFormat):
+    """How to read CSV or TSV. `interactions` are pairs or triples of columns whose features are multiplied."""
+
+    target: str = ""  # the column with the label; none: rows have no label
+    weight: str = ""
+    positive: str = ""  # the class that counts as +1; none: labels are numbers
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    interactions: tuple[tuple[str, ...], ...] = ()
+    bits: int = BITS
+    delimiter: str = ""  # empty: a comma or a tab, whichever the first line has more of
+    header: bool = True  # type: ignore[assignment]  # else columns are named 1, 2, 3 …
+
+    def check(self) -> None:
+        check_bits(self, self.bits)
+        check_interactions(self, self.interactions)
+        roles(self.target, self.weight, self.drop, self.categorical)
+        self.require(self.delimiter in ("", ",", "\t"), f"delimiter must be a comma or a tab, got {self.delimiter!r}")
+
+    def opened(self, head: bytes, name: str) -> tuple[TextFormat, int]:
+        begin = len(_BOM) if head.startswith(_BOM) else 0
+        end = head.find(b"\n", begin) + 1 or len(head)
+        line = head[begin:end].decode(errors="surrogateescape").rstrip("\r\n")
+        if not line:
+            found = "begins with an empty line" if head[begin:].strip() else "is empty"
+            raise DataError(f"{name} {found}: expected {'the names of its columns' if self.header else 'rows'}")
+        delimiter = self.delimiter or max(",\t", key=line.count)
+        try:
+            names = next(csv.reader([line], delimiter=delimiter, strict=True))
+        except csv.Error as error:
+            raise DataError(f"{name}:1: the names of columns must be on one line, quoted or not: {error}") from None
+        if not self.header:
+            names, end = [str(column + 1) for column in range(len(names))], begin
+        chosen = columns(
+            names,
+            name,
+            self.target,
+            self.weight,
+            self.drop,
+            self.categorical,
+            self.positive,
+            self.bits,
+            self.interactions,
+        )
+        return DelimitedRows.of(chosen, names, ord(delimiter)), end
+
+    def entries(self, size: int) -> int:
+        return size + 1
+
+    def parse(self, text: Any, end: Any, out: Buffers) -> int:
+        raise NotImplementedError("what `opened` returns is what parses")
+
+
+class DelimitedRows(TextFormat):
+    """How to read the rows of one file. Features are put where sorting will find them in order, or side by side by
+    column if they are to be multiplied: feature p of a row belongs to column order[p], places[order[p]] = p.
+    """
+
+    columns: Columns
+    delimiter: int
+    order: NDArray[np.int64]
+    places: NDArray[np.uint64]
+    names: NDArray[np.uint8]  # of the columns: the i-th from ends[i] to ends[i + 1]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, chosen: Columns, names: list[str], delimiter: int) -> DelimitedRows:
+        features = np.flatnonzero(chosen.kinds <= CATEGORICAL)
+        order = features if chosen.crossing.keys.size else features[np.argsort(chosen.slots[features])]
+        places = np.zeros(chosen.kinds.size, np.uint64)
+        places[order] = np.arange(order.size)
+        text, ends = joined(names)
+        return cls(chosen, delimiter, order, places, text, ends)
+
+    @property
+    def header(self) -> bytes:
+        return self.names.tobytes()
+
+    @property
+    def faults(self) -> dict[int, str]:  # type: ignore[override]
+        many = f"expected {self.columns.kinds.size} fields, one for each column"
+        return _FAULTS | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
+
+    def entries(self, size: int) -> int:
+        """Every field takes at least a byte; a row that ends too soon may have left room for all columns."""
+        return size + self.order.size + 1
+
+    def parse(self, text: Any, end: Any, out: Buffers) -> int:
+        """Read lines from cursor[AT] to `end`; stops at the first fault."""
+        if out.cursor[NAMED] == 0:
+            for column in range(out.scratch.size if out.names.size > 0 else 0):
+                out.scratch[column] = 0
+        while out.cursor[AT] < end:
+            k = _U(out.cursor[AT])
+            if text[k] == _RETURN and text[k + _ONE] == _FEED:
+                k += _ONE
+            if text[k] != _FEED:
+                status = self.row(text, k, out)
+                if status != DONE:
+                    return status
+                k = _U(out.cursor[SPOT])
+            out.cursor[AT] = k + _ONE
+            out.cursor[LINE] += 1
+        return DONE
+
+    def row(self, text: Any, k: Any, out: Buffers) -> int:
+        """Read the row that begins at k, and close it; cursor[SPOT] is the line feed, or the fault."""
+        if not has_room(self.columns.crossing, out, self.order.size):
+            return FULL
+        begin_row(out)
+        entry, count = _U(out.cursor[ENTRY]), _U(self.columns.kinds.size)
+        label, weight, holes, column = math.nan, 1.0, False, _ZERO
+        named = out.names.size > 0
+        while True:
+            kind = self.columns.kinds[column]
+            digit = _U(text[k]) - _NOUGHT
+            if digit < _TEN and text[k + _ONE] == self.delimiter:
+                value, begin, end, after, what = float(digit), k, k + _ONE, k + _ONE, NUMBER
+            else:
+                value, begin, end, after, what = self.field(text, k, kind, out)
+            if what > DONE:
+                return what
+            if kind <= CATEGORICAL:
+                at = entry + self.places[column]
+                if what == NUMBER and kind != CATEGORICAL:
+                    out.columns[at], out.values[at] = self.columns.slots[column], value
+                    if named:
+                        self.note_number(column, out)
+                elif what == MISSING:
+                    out.columns[at] = _HOLE
+                    holes = True
+                else:
+                    out.columns[at], out.values[at] = self.category(column, text, begin, end, what), 1.0
+                    if named:
+                        name, name_end = self.name(column)
+                        record(out, out.columns[at], name, name_end, begin, end)
+            elif kind == TARGET:
+                label = self.label(text, begin, end, what, value)
+                if label == math.inf:
+                    out.cursor[SPOT] = k
+                    return NO_LABEL
+            elif kind == WEIGHT:
+                weight = value
+                if what != NUMBER or weight < 0.0:
+                    out.cursor[SPOT] = k
+                    return NO_WEIGHT
+            column += _ONE
+            if text[after] != self.delimiter or column == count:
+                break
+            k = after + _ONE
+        if column < count:
+            out.cursor[SPOT] = out.cursor[AT]
+            return TOO_FEW
+        out.cursor[SPOT] = after
+        if text[after] != _FEED:
+            return TOO_MANY
+        stop = out.cursor[ENTRY] + self.order.size
+        if holes or self.columns.crossing.keys.size > 0:
+            stop = self.crossed(out)
+            if stop == NO_ROOM:
+                return FULL
+        close_row(out, label, weight, stop)
+        return DONE
+
+    def field(self, text: Any, k: Any, kind: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
+        """The field at k: its value, where its text begins and ends, where it ends, and what it is or why not."""
+        quoted = text[k] == _QUOTE
+        begin = k + _ONE if quoted else k
+        inner = self.blank(text, begin)
+        if kind != CATEGORICAL and kind != DROPPED and text[inner] <= _NINE:  # all that numbers begin with
+            value, end, status = number(text, inner)
+            end = self.blank(text, end)
+            after = self.ending(text, end + _ONE if quoted else end)
+            if status != ABSENT and after != _ZERO and (not quoted or text[end] == _QUOTE):
+                found = status == READ
+                if not found:
+                    value, found = known_value(out, inner)
+                if found and value - value == 0.0:
+                    return value, begin, end, after, NUMBER
+                out.cursor[SPOT] = inner
+                return 0.0, begin, end, after, TOO_LARGE if found else HARD
+        if quoted:
+            return self.quoted(text, begin, out)
+        end = begin
+        while text[end] != self.delimiter and text[end] != _FEED:
+            end += _ONE
+        after = end
+        if text[end] == _FEED and end > begin and text[end - _ONE] == _RETURN:
+            end -= _ONE
+        return 0.0, begin, end, after, MISSING if _is_missing(text, inner, end) else TEXT
+
+    def quoted(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
+        """Likewise, of the field whose opening quote is before `begin`."""
+        end, what = begin, TEXT
+        while text[end] != _FEED:
+            if text[end] == _QUOTE:
+                if text[end + _ONE] != _QUOTE:
+                    break
+                end += _ONE
+                what = DOUBLED
+            end += _ONE
+        after = self.ending(text, end + _ONE)
+        out.cursor[SPOT] = begin - _ONE
+        if text[end] == _FEED:
+            what = UNCLOSED
+        elif after == _ZERO:
+            what = AFTER_QUOTE
+        elif end == begin:
+            what = MISSING
+        return 0.0, begin, end, after, what
+
+    def blank(self, text: Any, k: Any) -> Any:
+        """The first byte from k on that is no blank."""
+        while text[k] == _SPACE or (text[k] == _TAB and self.delimiter != _TAB):
+            k += _ONE
+        return k
+
+    def ending(self, text: Any, k: Any) -> Any:
+        """Where the delimiter or line feed is, if a field ends at k; else 0."""
+        if text[k] == self.delimiter or text[k] == _FEED:
+            return k
+        return k + _ONE if text[k] == _RETURN and text[k + _ONE] == _FEED else _ZERO
+
+    def category(self, column: Any, text: Any, begin: Any, end: Any, what: int) -> Any:
+        """The slot of a category."""
+        if what != DOUBLED:
+            return self.columns.category(column, text, begin, end)
+        at = column * _THREE
+        h, pending, length = self.columns.states[at], self.columns.states[at + _ONE], self.columns.states[at + _TWO]
+        while begin < end:
+            h, pending, length = hash_byte(h, pending, length, text[begin])
+            begin += _TWO if text[begin] == _QUOTE else _ONE
+        return hash_end(h, pending, length) & self.columns.mask()
+
+    def note_number(self, column: Any, out: Buffers) -> None:
+        """Note the name of a column with numbers, once a block if there are not very many."""
+        if column < out.scratch.size:
+            if 0 < out.scratch[column] <= out.cursor[ROW]:  # noted with a row that was kept
+                return
+            out.scratch[column] = out.cursor[ROW] + 1
+        begin, end = self.name(column)
+        record(out, self.columns.slots[column], begin, end, -1, -1)
+
+    def name(self, column: Any) -> tuple[int, int]:
+        """Where the name of a column is, as `record` wants it."""
+        return -1 - self.ends[column], -1 - self.ends[column + _ONE]
+
+    def label(self, text: Any, begin: Any, end: Any, what: int, value: float) -> float:
+        """The label of a row; infinite if the target should be a number and is none."""
+        if self.columns.has_classes() and (
+            self.is_positive_doubled(text, begin, end)
+            if what == DOUBLED
+            else self.columns.is_positive(text, begin, end)
+        ):
+            return 1.0
+        if what == NUMBER:
+            return self.columns.label(value)
+        if what == MISSING:
+            return math.nan
+        return -1.0 if self.columns.has_classes() else math.inf
+
+    def is_positive_doubled(self, text: Any, begin: Any, end: Any) -> bool:
+        """Whether text[begin:end], its doubled quotes halved, is the positive class."""
+        at, size = _ZERO, _U(self.columns.positive.size)
+        while begin < end and at < size and text[begin] == self.columns.positive[at]:
+            begin += _TWO if text[begin] == _QUOTE else _ONE
+            at += _ONE
+        return begin == end and at == size
+
+    def crossed(self, out: Buffers) -> int:
+        """Close the gaps that absent fields leave, and append products; returns the end of the row, or NO_ROOM."""
+        first = out.cursor[ENTRY]
+        last = first
+        for place in range(self.order.size):
+            if out.columns[first + place] != _HOLE:
+                begin_group(out, self.columns.keys[self.order[place]], last)
+                out.columns[last], out.values[last] = out.columns[first + place], out.values[first + place]
+                last += 1
+        return crossed(self.columns.crossing, out, last, self.columns.mask())
+
+
+_FAULTS: dict[int, str] = {
+    UNCLOSED: "expected a closing quote before the end of the line (a quoted text that goes on in the next line cannot "
+    "be read: write a blank for each line feed in it)",
+    AFTER_QUOTE: "expected the end of the field after its closing quote (a quote within quotes is written twice)",
+    TOO_LARGE: "expected a number below 1.8e308 (if it is no number, name its column in --categorical)",
+    NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1)",
+    NO_WEIGHT: "expected a number, 0 or more, in the weight column",
+}
+
+
+def _is_missing(text: Any, begin: Any, end: Any) -> bool:
+    """Whether text[begin:end], blanks at its end aside, says that there is no value."""
+    while end > begin and (text[end - _ONE] == _SPACE or text[end - _ONE] == _TAB):
+        end -= _ONE
+    if begin >= end:
+        return True
+    size = end - begin
+    if size > _FOUR:
+        return False
+    letters = word(text, begin) & ((_ONE << (size << _THREE)) - _ONE) | size << _U(32)
+    return letters in (_NA, _NAN, _NULL, _NONE)

@@ -1,0 +1,209 @@
+"""The plain columns of an Arrow table: structs and lists taken apart, buffers as NumPy arrays. Needs pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.error import DataError
+from lowregret.stream.columns import column_number
+
+ALL = slice(None)
+
+
+class Leaf:
+    """A column without inner structure. `rows` are those that its elements belong to, in ascending order."""
+
+    def __init__(self, name: str, array: Any, rows: Any = ALL) -> None:
+        self.name, self.array, self.rows = name, _plain(array), rows
+
+    @cached_property
+    def is_number(self) -> bool:
+        from pyarrow import types
+
+        kind = self.array.type
+        return any(
+            test(kind)
+            for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_duration)
+        )
+
+    def present(self) -> NDArray[np.bool_]:
+        """Which elements are not null, nor NaN, nor empty text."""
+        absent = np.isnan(self.numbers()) if self.is_number else self.equals(b"")
+        return self.valid() & ~absent
+
+    def valid(self) -> NDArray[np.bool_]:
+        """Which elements are not null."""
+        return np.asarray(self.array.is_valid())
+
+    def numbers(self) -> NDArray[np.float64]:
+        """The elements as doubles, NaN for null."""
+        return self._numbers
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.float64]:
+        import pyarrow as pa
+
+        array = self.array
+        if pa.types.is_duration(array.type):
+            array = array.cast(pa.int64())
+        elif pa.types.is_decimal(array.type):
+            array = array.cast(pa.string())  # whose digits are read exactly
+        return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+    def texts(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64] | None]:
+        """Texts as (offsets, bytes), and which of them each element has (None: the i-th has the i-th)."""
+        import pyarrow as pa
+
+        if not pa.types.is_dictionary(self.array.type):
+            return *_buffers(self.array), None
+        if not len(self.array.dictionary):
+            return np.zeros(2, np.int64), np.empty(0, np.uint8), np.zeros(len(self.array), np.int64)
+        codes = self.array.indices.fill_null(0).cast(pa.int64())
+        return *_buffers(self.array.dictionary), codes.to_numpy(zero_copy_only=False)
+
+    def equals(self, text: bytes) -> NDArray[np.bool_]:
+        """Which elements have this text."""
+        import pyarrow as pa
+
+        array = _as_text(self.array).cast(pa.large_binary())
+        return (
+            pa.compute.equal(array, pa.scalar(text, pa.large_binary())).fill_null(False).to_numpy(zero_copy_only=False)
+        )
+
+    def rows_where(self, holds: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The rows of the elements for which this holds."""
+        return np.flatnonzero(holds) if self.rows is ALL else self.rows[holds]
+
+    def shown(self, row: int) -> str:
+        """What is in this row, cut to a line."""
+        at = row if self.rows is ALL else int(np.searchsorted(self.rows, row))
+        inside = at < len(self.array) and (self.rows is ALL or self.rows[at] == row)
+        value = self.array[at].as_py() if inside else None
+        return "nothing" if value is None else repr(value)[:60]
+
+
+def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str) -> list[Leaf]:
+    """All columns of a record batch but those to drop. Elements that lists do not have here are absent columns."""
+    import pyarrow as pa
+
+    names = table.schema.names
+    found: list[Leaf] = []
+    met: dict[str, int] = {}  # the names of all columns, also of those that are not plain, in order
+    for name, array in zip(names, table.columns, strict=True):
+        found += _flattened(name, array, ALL, frozenset(drop), met, file)
+    lists = tuple(f"{name}." for name in met)
+    known = {leaf.name for leaf in found}
+    for name in dict.fromkeys(named):
+        if name not in known and name.startswith(lists):
+            found.append(Leaf(name, pa.nulls(table.num_rows)))
+    for name in drop:
+        if not name.startswith(lists):
+            column_number(name, met, file)
+    return found
+
+
+def _flattened(
+    name: str, array: Any, rows: Any, drop: frozenset[str], met: dict[str, int], file: str
+) -> Iterator[Leaf]:
+    import pyarrow as pa
+
+    met[name] = len(met)
+    if name in drop:
+        return
+    array = _plain(array)
+    kind = array.type
+    if pa.types.is_struct(kind):
+        for field, inner in zip(kind, array.flatten(), strict=True):
+            yield from _flattened(f"{name}.{field.name}", inner, rows, drop, met, file)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        begins, lengths = _extents(array)
+        alive = np.flatnonzero(lengths > 0)
+        element = 0
+        while alive.size:
+            inner = array.values.take(pa.array(begins[alive] + element))
+            here = alive if rows is ALL else rows[alive]
+            yield from _flattened(f"{name}.{element}", inner, here, drop, met, file)
+            element += 1
+            alive = alive[lengths[alive] > element]
+    elif _is_readable(kind):
+        yield Leaf(name, array, rows)
+    else:
+        raise DataError(f"{file}: columns of type {kind} cannot be read: drop {name!r}, or make it text or a number")
+
+
+def _extents(array: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each list begins in `array.values`, and how long it is; 0 for null."""
+    import pyarrow as pa
+
+    if pa.types.is_fixed_size_list(array.type):
+        size = array.type.list_size
+        begins = np.arange(array.offset, array.offset + len(array), dtype=np.int64) * size
+        lengths = np.full(len(array), size, np.int64)
+    else:
+        offsets = np.asarray(array.offsets).astype(np.int64)
+        begins, lengths = offsets[:-1], np.diff(offsets)
+    return begins, np.where(np.asarray(array.is_valid()), lengths, 0)
+
+
+def _plain(array: Any) -> Any:
+    """Without extension types and encodings; a dictionary of numbers as numbers."""
+    import pyarrow as pa
+
+    while isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_run_end_encoded(array.type):
+        array = pa.compute.run_end_decode(array)
+    elif pa.types.is_dictionary(array.type):
+        if not _is_text(array.type.value_type) or array.dictionary.null_count:
+            array = array.dictionary_decode()
+    elif "list_view" in str(array.type):
+        inner = array.type.value_type
+        array = array.cast(pa.large_list(inner) if pa.types.is_large_list_view(array.type) else pa.list_(inner))
+    return array
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    views = (types.is_string_view, types.is_binary_view, types.is_fixed_size_binary)
+    return any(test(kind) for test in (*texts, *views)) and not types.is_decimal(kind)
+
+
+def _is_readable(kind: Any) -> bool:
+    from pyarrow import types
+
+    number = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_duration)
+    moment = (types.is_timestamp, types.is_date, types.is_time, types.is_null, types.is_dictionary)
+    return _is_text(kind) or any(test(kind) for test in (*number, *moment))
+
+
+def _as_text(array: Any) -> Any:
+    """As Arrow writes it to CSV; text and bytes as they are."""
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _as_text(array.dictionary_decode())
+    if pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind):
+        return array.cast(pa.large_binary())
+    plain = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return array if any(test(kind) for test in plain) else array.cast(pa.large_string())
+
+
+def _buffers(array: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Offsets and bytes of texts."""
+    import pyarrow as pa
+
+    text = _as_text(array)
+    wide = pa.types.is_large_string(text.type) or pa.types.is_large_binary(text.type)
+    _, offsets, data = text.buffers()
+    if offsets is None or not len(text):
+        return np.zeros(len(text) + 1, np.int64), np.empty(0, np.uint8)
+    numbers = np.frombuffer(offsets, np.int64 if wide else np.int32)[text.offset : text.offset + len(text) + 1]
+    return numbers.astype(np.int64), np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)

@@ -1,0 +1,264 @@
+"""One function for all formats: which one it is follows from the names of files, or else from how they begin.
+
+    stream = read("data/*.csv.gz", target="price", drop=["id"])
+
+`format_part` makes of the options a part that a model can keep; `stream_of` reads other files the same way.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from lowregret.error import DataError
+from lowregret.part import Part
+from lowregret.stream.arrow import TableFormat, TableStream, has_arrow_stream
+from lowregret.stream.batch import Stream
+from lowregret.stream.columns import BITS
+from lowregret.stream.cross import Crossing
+from lowregret.stream.delimited import DelimitedText
+from lowregret.stream.jsonl import JsonLines
+from lowregret.stream.source import STDIN, Source, expand
+from lowregret.stream.svm import SvmText
+from lowregret.stream.text import TextFormat, TextStream
+from lowregret.stream.vw import VwText
+
+SVM, VW, CSV, TSV, JSONL, PARQUET, ARROW = FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
+OnError = Literal["stop", "skip"]
+
+_HEAD = 1 << 16  # bytes to tell a format by
+_ENDINGS = {
+    SVM: ("svm", "libsvm", "svmlight"),
+    VW: ("vw",),
+    CSV: ("csv",),
+    TSV: ("tsv", "tab"),
+    JSONL: ("jsonl", "ndjson"),
+    PARQUET: ("parquet", "pq"),
+    ARROW: ("arrow", "arrows", "feather", "ipc"),
+}
+_BY_ENDING = {ending: form for form, endings in _ENDINGS.items() for ending in endings}
+_COMPRESSED = ("gz", "xz", "bz2", "zst")
+_COLUMNS = ("target", "weight", "drop", "categorical", "positive", "interactions", "bits")
+_OPTIONS = {
+    SVM: ("positive", "bits", "one_based"),
+    VW: ("positive", "bits", "interactions"),
+    CSV: (*_COLUMNS, "delimiter", "header"),
+    TSV: (*_COLUMNS, "delimiter", "header"),
+    JSONL: _COLUMNS,
+    PARQUET: _COLUMNS,
+    ARROW: _COLUMNS,
+}
+_DEFAULTS = {"one_based": False, "header": True}
+_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_SVM_LINE = re.compile(rb"\s*%b((?:\s+(?:qid|\d+):\S+)*)\s*(?:#.*)?" % _NUMBER)
+
+
+class OneLabel(Part):
+    """A format whose labels are numbers, of which this one becomes +1 and all others −1."""
+
+    form: TextFormat
+    positive: float
+
+
+def read(
+    data: Any,
+    *,
+    format: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    positive: str | float | None = None,
+    interactions: Iterable[Sequence[str]] = (),
+    bits: int | None = None,
+    one_based: bool = False,
+    delimiter: str | None = None,
+    header: bool = True,
+    threads: int = 0,
+    on_error: OnError = "stop",
+) -> Stream:
+    """The rows of a file, several, a pattern, `-` (standard input) or an Arrow table, in batches.
+
+    `positive` is the label or class that becomes +1; `interactions` name columns (in VW text: namespaces) to multiply;
+    `bits` says that there are 2^bits slots: 18 unless given, while LIBSVM's columns stay as they are. Options that do
+    not fit the format are refused.
+    """
+    part = format_part(
+        format or detect(data),
+        target=target,
+        weight=weight,
+        drop=drop,
+        categorical=categorical,
+        positive=positive,
+        interactions=interactions,
+        bits=bits,
+        one_based=one_based,
+        delimiter=delimiter,
+        header=header,
+    )
+    return stream_of(data, part, threads, on_error)
+
+
+def format_part(
+    format: str,
+    *,
+    target: str | None = None,
+    weight: str | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    positive: str | float | None = None,
+    interactions: Iterable[Sequence[str]] = (),
+    bits: int | None = None,
+    one_based: bool = False,
+    delimiter: str | None = None,
+    header: bool = True,
+) -> Part:
+    """How to read a format with these options (see `read`), as a part."""
+    options: dict[str, Any] = {
+        "target": target,
+        "weight": weight,
+        "drop": _names(drop),
+        "categorical": _names(categorical),
+        "positive": None if positive is None else str(positive),
+        "interactions": tuple(tuple(group) for group in interactions),
+        "bits": bits,
+        "one_based": one_based,
+        "delimiter": delimiter,
+        "header": header,
+    }
+    given = {
+        name: value for name, value in options.items() if value not in (None, ()) and value is not _DEFAULTS.get(name)
+    }
+    _check_options(format, given)
+    if format in (SVM, VW):
+        return _with_positive(_numbered(format, given), given.get("positive"))
+    if format == TSV:
+        given.setdefault("delimiter", "\t")
+    kind = DelimitedText if format in (CSV, TSV) else JsonLines if format == JSONL else TableFormat
+    return kind(**given)
+
+
+def stream_of(data: Any, part: Part, threads: int = 0, on_error: OnError = "stop") -> Stream:
+    """The rows of data that are to be read as this part says. A table fits every format that has named columns."""
+    if on_error not in ("stop", "skip"):
+        raise DataError(f"on_error must be 'stop' or 'skip', got {on_error!r}")
+    skip = on_error == "skip"
+    if has_arrow_stream(data):
+        return TableStream((data,), _as_table(part), threads, skip)
+    paths = tuple(expand(data))
+    if isinstance(part, TableFormat):
+        return TableStream(paths, part, threads, skip)
+    if isinstance(part, OneLabel):
+        return TextStream(paths, part.form, threads, skip, positive=part.positive)
+    if isinstance(part, TextFormat):
+        return TextStream(paths, part, threads, skip)
+    raise DataError(f"{part!r} is no format of data")
+
+
+# ---- options --------------------------------------------------------------------------------------------------------
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _check_options(format: str, given: dict[str, Any]) -> None:
+    if format not in FORMATS:
+        raise DataError(f"unknown format {format!r}: it must be one of {', '.join(FORMATS)}")
+    for name in given:
+        if name not in _OPTIONS[format]:
+            raise DataError(f"{name} does not fit {format} data, whose options are {', '.join(_OPTIONS[format])}")
+
+
+def _numbered(format: str, given: dict[str, Any]) -> TextFormat:
+    """A format whose labels are numbers."""
+    if format == SVM:
+        return SvmText(given.get("bits", 0), given.get("one_based", False))
+    products = [[_first_byte(name) for name in group] for group in given.get("interactions", ())]
+    return VwText(given.get("bits", BITS), Crossing.of(products))
+
+
+def _first_byte(namespace: str) -> int:
+    """Namespaces are known by their first byte, the default one by a blank."""
+    return (namespace or " ").encode()[0]
+
+
+def _with_positive(form: TextFormat, positive: str | None) -> Part:
+    if positive is None:
+        return form
+    try:
+        value = float(positive)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"positive must be a number, as all labels of this format are; got {positive!r}")
+    return OneLabel(form, value)
+
+
+def _as_table(part: Part) -> TableFormat:
+    if isinstance(part, TableFormat):
+        return part
+    if not isinstance(part, (DelimitedText, JsonLines)):
+        raise DataError(f"a table has named columns and cannot be read as {type(part).__name__}")
+    return TableFormat(**{name: part.parameters[name] for name in _COLUMNS})
+
+
+# ---- which format ---------------------------------------------------------------------------------------------------
+
+
+def detect(data: Any) -> str:
+    """The format of data, by the names of files or else by how the first begins."""
+    if has_arrow_stream(data):
+        return ARROW
+    paths = expand(data)
+    named = {form: path for path in paths if (form := _by_name(path))}
+    if len(named) > 1:
+        one, other = list(named.values())[:2]
+        raise DataError(f"{one} and {other} seem to be of different formats: read them separately, or say which it is")
+    if named:
+        return next(iter(named))
+    if paths[0] == STDIN:
+        raise DataError(f"say which format standard input has: {', '.join(FORMATS)}")
+    return by_content(_head(paths[0]))
+
+
+def _by_name(path: str) -> str | None:
+    parts = os.path.basename(path).lower().split(".")[1:]
+    while parts and parts[-1] in _COMPRESSED:
+        parts.pop()
+    return _BY_ENDING.get(parts[-1]) if parts else None
+
+
+def _head(path: str) -> bytes:
+    source = Source(path)
+    head = bytearray(_HEAD)
+    with memoryview(head) as view:
+        end = source.readinto(view)
+    source.close()
+    return bytes(head[:end])
+
+
+def by_content(head: bytes) -> str:
+    """The format of data that begin like this."""
+    if head.startswith(b"PAR1"):
+        return PARQUET
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return ARROW
+    if len(head) >= _HEAD:  # perhaps cut within a word
+        head = head.rsplit(maxsplit=1)[0]
+    for line in head.removeprefix(b"\xef\xbb\xbf").splitlines():
+        if not line.strip() or line.lstrip().startswith(b"#"):
+            continue
+        if line.lstrip().startswith(b"{"):
+            return JSONL
+        if b"|" in line:
+            return VW
+        row = _SVM_LINE.fullmatch(line)
+        if not row:
+            return CSV
+        if row[1]:
+            return SVM
+    return CSV

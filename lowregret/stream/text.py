@@ -1,0 +1,295 @@
+"""Text into batches: blocks are read by one thread, parsed by several in compiled code, and handed over in order.
+
+What comes out does not depend on the number of threads. Memory is that of a few blocks, however long the text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from abc import abstractmethod
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from queue import Queue
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowregret.kernel import kernel
+from lowregret.part import Part
+from lowregret.rows import Sparse
+from lowregret.stream.batch import Batch
+from lowregret.stream.buffers import (
+    AT,
+    DONE,
+    ENTRY,
+    FULL,
+    HARD,
+    HIGHEST,
+    LINE,
+    ROW,
+    SPOT,
+    UNLABELLED,
+    WEIGHTED,
+    Buffers,
+)
+from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.source import Block, Source, blocks, expand
+
+BLOCK = 4 << 20  # bytes
+SHOWN = 60  # characters of an offending text
+
+
+class TextFormat(Part):
+    """How lines become rows."""
+
+    faults: ClassVar[dict[int, str]]  # what was expected, by the status that `parse` returns
+    joint: ClassVar[bytes] = b"="  # between the two parts of a name: see `Dictionary`
+
+    @property
+    def header(self) -> bytes:
+        """Text that recorded names may refer to, besides the block: the columns of a table."""
+        return b""
+
+    def opened(self, head: bytes, name: str) -> tuple[TextFormat, int]:
+        """The format of one file, given the text it begins with, and how many bytes of it are no rows (a header)."""
+        return self, 0
+
+    @abstractmethod
+    def entries(self, size: int) -> int:
+        """The most entries that a text of this many bytes can hold."""
+
+    @abstractmethod
+    def parse(self, text: Any, end: Any, out: Buffers) -> int:
+        """Read lines from cursor[AT] up to `end`, compiled; returns DONE, or why it stopped, with cursor[SPOT]."""
+
+
+@kernel
+def parse_text(form: TextFormat, text: Any, end: Any, out: Buffers) -> int:
+    """`form.parse`, compiled."""
+    return form.parse(text, end, out)
+
+
+@dataclass(frozen=True)
+class TextStream:
+    """The rows of text files. `skip` leaves out lines that cannot be read instead of stopping there.
+
+    With a `positive` label, labels equal to it become +1, all others −1.
+    """
+
+    paths: tuple[str, ...]
+    form: TextFormat
+    threads: int = 0  # 0: as many as there are processors
+    skip: bool = False
+    dictionary: Dictionary | None = None
+    positive: float | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(os.path.getsize(path) for path in self.paths if os.path.isfile(path))
+
+    def batches(self) -> Iterator[Batch]:
+        threads = self.threads or os.cpu_count() or 1
+        before, line = 0, 1
+        source: Source | None = None
+        for parsed in _in_order(self.paths, self.form, threads, self.skip, self.dictionary is not None):
+            block = parsed.block
+            if self.dictionary is not None:
+                self.dictionary.see(block.text, parsed.out, parsed.form.header, parsed.form.joint)
+            if block.first:
+                before += source.size if source else 0
+                line, source = 1, block.source
+            batch = _batch(parsed, line, before)
+            if self.positive is not None:
+                _relabel(batch.labels, self.positive)
+            yield batch
+            line += parsed.lines
+            if parsed.stopped:
+                return
+
+
+def text_stream(
+    paths: Any, form: TextFormat, threads: int = 0, skip: bool = False, dictionary: Dictionary | None = None
+) -> TextStream:
+    """The rows of these files (names, patterns, `-`)."""
+    return TextStream(tuple(expand(paths)), form, threads, skip, dictionary)
+
+
+# ---- one block ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Slot:
+    """Memory for one block, used again and again; `named`: with room for names."""
+
+    named: bool = False
+    text: bytearray = field(default_factory=bytearray)
+    out: Buffers | None = None
+
+
+@dataclass
+class _Parsed:
+    """One block, parsed; lines are counted from 0 at its beginning."""
+
+    block: Block
+    form: TextFormat
+    out: Buffers
+    lines: int
+    faults: list[tuple[int, str]]
+    stopped: bool
+
+
+def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) -> _Parsed:
+    rows, entries = block.end // 2 + 1, form.entries(block.end)
+    if slot.out is None or slot.out.labels.size < rows or slot.out.values.size < entries:
+        slot.out = Buffers.sized(max(rows, BLOCK // 2), max(entries, form.entries(BLOCK)), slot.named)
+    out = slot.out._replace(known=np.empty(0))
+    out.cursor[:] = 0
+    out.cursor[AT], out.cursor[LINE] = begin, block.text.count(b"\n", 0, begin)
+    text = np.frombuffer(block.text, np.uint8)
+    faults: list[tuple[int, str]] = []
+    while (status := parse_text(form, text, block.end, out)) != DONE:
+        if status == FULL:
+            out = slot.out = out.with_more_room()
+            continue
+        at, spot = int(out.cursor[AT]), int(out.cursor[SPOT])
+        if status == HARD:
+            out = out._replace(known=_with_hard_numbers(out.known, block.text, at, spot))
+            continue
+        faults.append((int(out.cursor[LINE]), f"{form.faults[status]}, but found {_shown(block.text, spot)}"))
+        if not skip:
+            return _Parsed(block, form, out, int(out.cursor[LINE]), faults, True)
+        out.cursor[AT] = block.text.index(b"\n", max(at, spot)) + 1
+        out.cursor[LINE] += 1
+    return _Parsed(block, form, out, int(out.cursor[LINE]), faults, False)
+
+
+_NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DIGITS = 19  # as many as compiled code can always read
+
+
+def _with_hard_numbers(known: Any, text: bytearray, line: int, begin: int) -> Any:
+    """What is known of this line, with the number at `begin` and all behind it that might be hard, in order.
+
+    All at once, for the line is parsed again.
+    """
+    found = {int(at): value for at, value in known.reshape(-1, 2) if at >= line}
+    for match in _NUMBER.finditer(text, begin, text.index(b"\n", begin)):
+        if match.start() == begin or match.end() - match.start() > _DIGITS:
+            found[match.start()] = float(match[0])
+    return np.array(sorted(found.items()), float).ravel()
+
+
+def _shown(text: bytearray, begin: int) -> str:
+    """The offending text, cut to a line."""
+    end = text.index(b"\n", begin)
+    shown = text[begin : min(end, begin + 4 * SHOWN)].decode(errors="replace").rstrip("\r")
+    return repr(shown[:SHOWN] + ("…" if len(shown) > SHOWN else "")) if shown else "the end of the line"
+
+
+def _relabel(labels: Any, positive: float) -> None:
+    """+1 for the positive label, −1 for others; what has no label keeps none."""
+    labels[:] = np.where(np.isnan(labels), labels, np.where(labels == positive, 1.0, -1.0))
+
+
+def _batch(parsed: _Parsed, line: int, before: int) -> Batch:
+    out, block = parsed.out, parsed.block
+    rows, entries = int(out.cursor[ROW]), int(out.cursor[ENTRY])
+    labels, weights = out.labels[:rows], out.weights[:rows]
+    unlabelled = int(out.cursor[UNLABELLED])
+    if unlabelled:
+        weights[np.isnan(labels)] = 0.0
+    name = block.source.name
+    faults = [f"{name}:{line + at}: {what}" for at, what in parsed.faults]
+    return Batch(
+        Sparse(out.starts[: rows + 1], out.columns[:entries], out.values[:entries], int(out.cursor[HIGHEST])),
+        labels,
+        weights if unlabelled or out.cursor[WEIGHTED] else np.empty(0),
+        out.lines[:rows] + line,
+        name,
+        unlabelled,
+        before + block.position,
+        faults[:-1] if parsed.stopped else faults,
+        faults[-1] if parsed.stopped else None,
+    )
+
+
+# ---- many blocks at once ---------------------------------------------------------------------------------------------
+
+
+def _in_order(paths: tuple[str, ...], form: TextFormat, threads: int, skip: bool, named: bool) -> Iterator[_Parsed]:
+    """Parsed blocks in the order of the text; each is valid until the next is asked for."""
+    free: Queue[_Slot | None] = Queue()
+    for _ in range(threads + 2):
+        free.put(_Slot(named))
+    ready: Queue[Future[_Parsed] | BaseException | None] = Queue()
+    stop = threading.Event()
+    busy: dict[int, _Slot] = {}
+    with ThreadPoolExecutor(threads, "lowregret-parse") as pool:
+        feeder = threading.Thread(
+            target=_feed,
+            args=(paths, form, skip, free, ready, busy, pool, stop),
+            name="lowregret-read",
+            daemon=True,
+        )
+        feeder.start()
+        try:
+            while (item := ready.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                parsed = item.result()
+                yield parsed
+                slot = busy.pop(id(parsed.block.text))
+                del parsed, item
+                free.put(slot)
+        finally:
+            stop.set()
+            free.put(None)  # in case the feeder waits for a buffer
+            feeder.join()
+
+
+class _Stopped(Exception):
+    """Nobody wants more blocks."""
+
+
+def _feed(
+    paths: tuple[str, ...],
+    form: TextFormat,
+    skip: bool,
+    free: Queue[_Slot | None],
+    ready: Queue[Any],
+    busy: dict[int, _Slot],
+    pool: ThreadPoolExecutor,
+    stop: threading.Event,
+) -> None:
+    """Read blocks into free memory and have them parsed; a problem goes the same way as the blocks."""
+    slot: _Slot | None = None  # taken, but not yet filled and handed on
+
+    def buffer() -> bytearray:
+        nonlocal slot
+        slot = slot or free.get()
+        if slot is None or stop.is_set():
+            raise _Stopped
+        return slot.text
+
+    try:
+        for path in paths:
+            source = Source(path, stop)
+            try:
+                for block in blocks(source, BLOCK, buffer):
+                    begin = 0
+                    if block.first:
+                        form_here, begin = form.opened(bytes(memoryview(block.text)[: block.end]), source.name)
+                    assert slot is not None
+                    busy[id(block.text)] = slot
+                    ready.put(pool.submit(_parse, slot, block, form_here, skip, begin))
+                    slot = None
+            finally:
+                source.close()
+        ready.put(None)
+    except _Stopped:
+        pass
+    except BaseException as error:  # raised again where batches are asked for
+        ready.put(error)

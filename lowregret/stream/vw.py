@@ -1,0 +1,361 @@
+"""Vowpal Wabbit's text: `label importance 'tag |namespace:scale feature:value feature |namespace …`, one row a line.
+
+Slots, values and labels are those that Vowpal Wabbit 9.11 reads, in its oddities too (a word that touches the bar is a
+tag; before the bar, all up to the first tab is left out), with these exceptions: what it would mend with a warning is a
+fault here, as are hexadecimal and infinite numbers; numbers keep double precision; and there is no constant feature.
+A row without a label is scored and not learnt. Blank lines are no rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowregret.stream.buffers import (
+    AT,
+    DONE,
+    ENTRY,
+    FIRST_FAULT,
+    FULL,
+    HARD,
+    LINE,
+    SPOT,
+    Buffers,
+    add,
+    close_row,
+    known_value,
+    record,
+)
+from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, begin_group, begin_row, crossed, has_room
+from lowregret.stream.hashing import finished, mixed, name_hash
+from lowregret.stream.number import ABSENT, READ, number
+from lowregret.stream.text import TextFormat
+from lowregret.stream.word import digits, trailing_zeros, word
+
+_U = np.uint64
+_ZERO, _ONE = _U(0), _U(1)
+_SPACE, _TAB, _RETURN, _FEED, _UPRIGHT, _PAGE, _BAR, _COLON, _QUOTE = (np.uint8(ord(c)) for c in " \t\r\n\v\f|:'")
+_MINUS, _POINT, _PLUS, _LOWER, _E, _I, _N, _A, _F = (np.uint8(ord(c)) for c in "-.+ einaf")
+_MARK = _U(0xBFBBEF)  # a byte order mark
+_NOUGHT, _TEN = _U(ord("0")), _U(10)
+_EACH, _HIGH = _U(0x0101010101010101), _U(0x8080808080808080)
+_COLONS, _BARS, _ABOVE_SPACE = _EACH * _U(ord(":")), _EACH * _U(ord("|")), _EACH * _U(ord(" ") + 1)
+
+NO_LABEL, NO_WEIGHT, BASE, MANY, NO_NAME, NO_SCALE, NO_VALUE, STRAY = range(FIRST_FAULT, FIRST_FAULT + 8)
+_NO_ROW = -1
+_WRONG = FIRST_FAULT  # neither a number nor a word
+
+
+class VwText(TextFormat):
+    """How to read Vowpal Wabbit's text: names are hashed to 2^bits slots; the keys of a crossing are first letters."""
+
+    faults: ClassVar[dict[int, str]] = {
+        NO_LABEL: "expected a finite number as label",
+        NO_WEIGHT: "expected a number from 0 as importance",
+        BASE: (
+            "expected at most label and importance before the bar (initial predictions are not supported; "
+            "a tag touches the bar or begins with ')"
+        ),
+        MANY: "expected label, importance and tag before the bar",
+        NO_NAME: "expected the name of a namespace, or a blank, after the bar",
+        NO_SCALE: "expected a finite number, then a blank, after the colon of a namespace",
+        NO_VALUE: "expected a finite number, then a blank or a bar, as value",
+        STRAY: "expected nothing behind a carriage return",
+    }
+    joint: ClassVar[bytes] = b"^"
+    bits: int = 18
+    crossing: Crossing = NOTHING
+
+    def check(self) -> None:
+        self.require(1 <= self.bits <= 31, f"bits must be from 1 to 31, got {self.bits}")
+
+    def entries(self, size: int) -> int:
+        """The most entries that a text of this many bytes can hold, without products: `a ` takes two."""
+        return size // 2 + 1
+
+    def parse(self, text: Any, end: Any, out: Buffers) -> int:
+        """Read lines from cursor[AT] to `end`, after which there must be a line feed; stops at the first fault."""
+        while out.cursor[AT] < end:
+            k = _U(out.cursor[AT])
+            if not has_room(self.crossing, out, self.entries(end - out.cursor[AT])):
+                return FULL
+            if word(text, k) & _U(0xFFFFFF) == _MARK:
+                k += _U(3)
+            begin_row(out)
+            label, weight, k, status = _head(text, k, out)
+            if status == READ:
+                status = self.features(text, k, label, weight, out)
+                k = _U(out.cursor[SPOT])
+            if status > READ:
+                return status
+            out.cursor[AT] = k + _ONE
+            out.cursor[LINE] += 1
+        return DONE
+
+    def features(self, text: Any, k: Any, label: float, weight: float, out: Buffers) -> int:
+        """Read a row from its first bar on, and close it; cursor[SPOT] is its line feed, or the fault."""
+        entry = out.cursor[ENTRY]
+        while text[k] == _BAR:
+            k, entry, status = self.namespace(text, k + _ONE, entry, out)
+            if status != READ:
+                return status
+        out.cursor[SPOT] = k
+        k = _line_end(text, k)
+        if text[k] != _FEED:
+            return STRAY
+        entry = crossed(self.crossing, out, entry, self.mask())
+        if entry == NO_ROOM:
+            return FULL
+        close_row(out, label, weight, entry)
+        out.cursor[SPOT] = k
+        return DONE
+
+    def namespace(self, text: Any, k: Any, entry: int, out: Buffers) -> tuple[Any, int, int]:
+        """Read a namespace from behind its bar on; returns where it and its entries end, and READ or why not."""
+        space, seed, scale, key, nameless = k, _ZERO, 1.0, _SPACE, _ZERO
+        out.cursor[SPOT] = k
+        if text[k] == _COLON:
+            return k, entry, NO_NAME
+        if not _ends(text[k]):
+            key = text[k]
+            seed, k = _name_at(text, k, _ZERO)
+        space_end = k
+        if text[k] == _COLON:
+            scale, k, status = _value_at(text, k + _ONE, out)
+            if status != READ:
+                return k, entry, HARD if status == HARD else NO_SCALE
+        if self.crossing.keys.size > 0:
+            begin_group(out, key, entry)
+        k = _blank(text, k)
+        while not _ends(text[k]):
+            name = k
+            slot, name_end, value, k, status = _feature(text, k, seed, scale, out)
+            if status != READ:
+                return k, entry, status
+            if name_end == name:
+                slot += nameless
+                nameless += _ONE
+            if value != 0.0:
+                add(out, entry, slot & self.mask(), value)
+                record(out, slot & self.mask(), space, space_end, name, name_end)
+                entry += 1
+            k = _blank(text, k)
+        return k, entry, READ
+
+    def mask(self) -> Any:
+        """The bits of a slot."""
+        return (_ONE << _U(self.bits)) - _ONE
+
+
+# ---- before the first bar --------------------------------------------------------------------------------------------
+
+
+def _head(text: Any, k: Any, out: Buffers) -> tuple[float, float, Any, int]:
+    """Label (NaN: none), importance, the first bar (or the end of the line), and READ, _NO_ROW or why not."""
+    bar, begin, is_blank = k, k, True
+    while text[bar] != _BAR and text[bar] != _FEED:
+        if text[bar] == _TAB and begin == k:
+            begin = bar + _ONE
+        is_blank &= text[bar] in (_SPACE, _TAB, _RETURN)
+        bar += _ONE
+    end, label, weight = bar, math.nan, 1.0
+    if text[bar] == _FEED:
+        if is_blank:
+            return label, weight, bar, _NO_ROW
+        while text[end - _ONE] == _RETURN:
+            end -= _ONE
+    count, first, second, third = _words(text, begin, end)
+    if count > 2:
+        out.cursor[SPOT] = third
+        return label, weight, bar, BASE if count == 3 else MANY
+    for i in range(count):
+        at = second if i else first
+        out.cursor[SPOT] = at
+        value, after, status = number(text, at)
+        if status == HARD:
+            value, found = known_value(out, at)
+            if not found:
+                return label, weight, bar, HARD
+        if status == ABSENT or text[after] != _SPACE or not math.isfinite(value) or (i and value < 0.0):
+            return label, weight, bar, NO_WEIGHT if i else NO_LABEL
+        label, weight = (label, value) if i else (value, weight)
+    return label, weight, bar, READ
+
+
+def _words(text: Any, k: Any, end: Any) -> tuple[int, Any, Any, Any]:
+    """How many words there are up to `end`, without a tag, and where the first three begin."""
+    count, first, second, third, last, touches = 0, k, k, k, k, False
+    while True:
+        while k < end and text[k] == _SPACE:
+            k += _ONE
+        if k >= end:
+            break
+        count += 1
+        first, second, third = k if count == 1 else first, k if count == 2 else second, k if count == 3 else third
+        last = k
+        while k < end and text[k] != _SPACE:
+            k += _ONE
+        touches = k == end
+    tagged = count > 0 and (touches or text[last] == _QUOTE)
+    return count - int(tagged), first, second, third
+
+
+# ---- after it --------------------------------------------------------------------------------------------------------
+
+
+def _feature(text: Any, k: Any, seed: Any, scale: float, out: Buffers) -> tuple[Any, Any, float, Any, int]:
+    """The number and the end of the name that begins here, its value, where that ends, and READ or why not."""
+    slot, name_end = _name_at(text, k, seed)
+    if text[name_end] != _COLON:
+        return slot, name_end, scale, name_end, READ
+    value, after, status = _value_at(text, name_end + _ONE, out)
+    if status == READ:
+        value *= scale
+        if not math.isfinite(value):
+            out.cursor[SPOT] = name_end + _ONE
+            status = NO_VALUE
+    elif status == ABSENT:
+        value, status = 1.0, READ
+        said, after = _word_at(text, name_end + _ONE)
+        if said < after:
+            slot, name_end = _hash(text, said, after, slot), after
+    elif status != HARD:
+        status = NO_VALUE
+    return slot, name_end, value, after, status
+
+
+def _name_at(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
+    """The hash of the name that begins here, and its end: a blank, a colon, a bar or the end of the line."""
+    if _U(text[k]) - _NOUGHT < _TEN:
+        value, count = digits(text, k)
+        if count < _U(8) and _stops(text[k + count]):
+            return value + seed, k + count
+        return _long_name(text, k, seed)
+    h, at = seed & _U(0xFFFFFFFF), k
+    while True:
+        here = word(text, at)
+        colons, bars = here ^ _COLONS, here ^ _BARS
+        stops = ((here - _ABOVE_SPACE) & ~here) | ((colons - _EACH) & ~colons) | ((bars - _EACH) & ~bars)
+        stops &= _HIGH
+        if stops != _ZERO:
+            break
+        h = mixed(mixed(h, here & _U(0xFFFFFFFF)), here >> _U(32))
+        at += _U(8)
+    bits = trailing_zeros(stops) & _U(0x38)
+    end = at + (bits >> _U(3))
+    if not _stops(text[end]):
+        return _long_name(text, k, seed)
+    if end == k:
+        return seed, k
+    return finished(h, here & ((_ONE << bits) - _ONE), bits, end - k), end
+
+
+def _long_name(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
+    """Likewise, with all that may be a name: many digits, control characters."""
+    end = k
+    while not _stops(text[end]):
+        end += _ONE
+    return _hash(text, k, end, seed), end
+
+
+def _hash(text: Any, begin: Any, end: Any, seed: Any) -> Any:
+    """The hash of text[begin:end] without the control characters at either end."""
+    while begin < end and text[begin] <= _SPACE:
+        begin += _ONE
+    while begin < end and text[end - _ONE] <= _SPACE:
+        end -= _ONE
+    return name_hash(text, begin, end, seed)
+
+
+def _value_at(text: Any, k: Any, out: Buffers) -> tuple[float, Any, int]:
+    """What stands behind a colon as a number: its value, its end, and READ, ABSENT (a word), HARD or _WRONG.
+
+    Blanks before it are skipped, and all that has the shape of a number is one: `-`, `.` and `e5` are 0, `1e` is 1.
+    """
+    at = k
+    while text[at] == _SPACE:
+        at += _ONE
+    value, after, status = number(text, at)
+    if status == READ and _ends(text[after]) and math.isfinite(value):
+        return value, after, READ
+    return _odd_value(text, k, at, value, after, status, out)
+
+
+def _odd_value(
+    text: Any, k: Any, at: Any, value: float, after: Any, status: int, out: Buffers
+) -> tuple[float, Any, int]:
+    """Likewise, of what `number` makes of it at `at`."""
+    out.cursor[SPOT] = at
+    if status == HARD:
+        value, found = known_value(out, at)
+        if not found:
+            return 0.0, after, HARD
+        status = READ
+    if status == READ:
+        if not math.isfinite(value):
+            return 0.0, after, _WRONG
+        if _ends(text[after]):
+            return value, after, READ
+    shape = after
+    if status == ABSENT:
+        shape += _U(text[shape] == _MINUS)
+        shape += _U(text[shape] == _POINT)
+    if text[shape] | _LOWER == _E:
+        shape += _ONE
+        shape += _U(text[shape] == _MINUS)
+        while _U(text[shape]) - _NOUGHT < _TEN:
+            shape += _ONE
+    over = text[shape] == _SPACE or text[shape] == _TAB or text[_line_end(text, shape)] == _FEED
+    if over and shape > k and text[at] != _PLUS:
+        return value, shape, READ
+    if status == READ or _is_neither(text, at):
+        return 0.0, after, _WRONG
+    return 0.0, k, ABSENT
+
+
+def _is_neither(text: Any, k: Any) -> bool:
+    """Whether there is `inf` or `nan`, signed or not, in either case, or a rare blank, whatever follows."""
+    if text[k] == _UPRIGHT or text[k] == _PAGE:
+        return True
+    k += _U(text[k] == _MINUS or text[k] == _PLUS)
+    a, b, c = text[k] | _LOWER, text[k + _ONE] | _LOWER, text[k + _U(2)] | _LOWER
+    return (a == _I and b == _N and c == _F) or (a == _N and b == _A and c == _N)
+
+
+def _word_at(text: Any, k: Any) -> tuple[Any, Any]:
+    """Begin and end of the word behind a colon, blanks before it skipped; the same if there is none in the line."""
+    begin = k
+    while text[begin] in (_SPACE, _TAB, _RETURN):
+        begin += _ONE
+    if text[begin] == _FEED:
+        return k, k
+    end = begin
+    while text[end] not in (_SPACE, _TAB, _RETURN, _FEED):
+        end += _ONE
+    return begin, end
+
+
+def _blank(text: Any, k: Any) -> Any:
+    """The first byte from k on that is no blank."""
+    while text[k] == _SPACE or text[k] == _TAB:
+        k += _ONE
+    return k
+
+
+def _line_end(text: Any, k: Any) -> Any:
+    """The first byte from k on that is no carriage return: at the end of a line, its line feed."""
+    while text[k] == _RETURN:
+        k += _ONE
+    return k
+
+
+def _ends(byte: Any) -> bool:
+    """Whether a value ends here."""
+    return byte in (_SPACE, _TAB, _BAR, _RETURN, _FEED)
+
+
+def _stops(byte: Any) -> bool:
+    """Whether a name ends here."""
+    return byte == _COLON or _ends(byte)

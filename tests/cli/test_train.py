@@ -1,0 +1,322 @@
+"""`lowregret train`: what it says, what it keeps, and how it fails."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+
+from lowregret import load, train, zoo
+from lowregret.cli.arguments import ALGORITHMS, LOSSES
+from lowregret.cli.train import Keeper
+from lowregret.loss import Hinge
+from lowregret.run import Run
+from lowregret.session import Session
+from tests.cli.running import process, run, svm_lines, written
+
+Capsys = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return written(tmp_path / "rows.svm", svm_lines(300))
+
+
+def test_the_json_is_the_contract(capsys: Capsys, file: Path) -> None:
+    told = run(capsys, "train", file, "--json", "--quiet")
+    assert told.code == 0
+    assert told.err == ""
+    found = told.json
+    assert found["algorithm"] == "ogd"
+    assert found["rounds"] == 300
+    assert found["nonzeros"] == 1500
+    assert found["dimension"] == 31
+    assert found["loss"]["name"] == "hinge"
+    assert found["loss"]["mean"] == pytest.approx(found["loss"]["total"] / 300)
+    assert 0 < found["error"] < 0.5
+    certificate = found["certificate"]
+    assert certificate["comparator"] == {"set": "l2-ball", "radius": 1.0}
+    assert certificate["holds"] is True
+    assert certificate["linear_regret"] <= certificate["bound"]
+    assert certificate["hindsight"] is None
+    assert certificate["regret"] is None
+    assert certificate["risk"] is None
+    assert all(set(p) == {"name", "holds", "observed"} for p in certificate["premises"])
+    assert found["seconds"]["total"] >= found["seconds"]["learn"] > 0
+    assert found["model"] is None
+
+
+def test_a_file_is_rows_in_memory(capsys: Capsys, file: Path, tmp_path: Path) -> None:
+    x, y = load_svmlight_file(str(file), zero_based=True)
+    known = train(zoo.ogd(Hinge()), x, y)
+    told = run(capsys, "train", file, "--json", "--quiet", "-o", tmp_path / "m.lr", "--predictions", tmp_path / "p.txt")
+    learnt = load(tmp_path / "m.lr")
+    assert isinstance(learnt, Run)
+    assert learnt.weights.tobytes() == known.weights.tobytes()
+    assert np.loadtxt(tmp_path / "p.txt").tobytes() == known.scores.tobytes()
+    assert told.json["certificate"]["linear_regret"] == pytest.approx(known.certificate.linear_regret, rel=1e-12)
+    assert told.json["model"] == str(tmp_path / "m.lr")
+
+
+def test_files_and_resuming_change_no_bit(capsys: Capsys, tmp_path: Path) -> None:
+    lines = svm_lines(240)
+    whole = written(tmp_path / "whole.svm", lines)
+    for k in range(3):
+        written(tmp_path / f"part{k}.svm", lines[80 * k : 80 * (k + 1)])
+    (tmp_path / "rest.bin").write_bytes(gzip.compress("\n".join(lines[100:]).encode()))
+    said = ("--quiet", "--algorithm", "ogd-sqrt", "--eta", 0.5, "--radius", 3, "--bias", "--output", "average")
+    run(capsys, "train", whole, *said, "-o", tmp_path / "whole.lr")
+    run(capsys, "train", tmp_path / "part*.svm", *said, "-o", tmp_path / "parts.lr", "--threads", 1)
+    run(capsys, "train", written(tmp_path / "first.svm", lines[:100]), *said, "-o", tmp_path / "first.lr")
+    told = run(capsys, "train", tmp_path / "rest.bin", "--resume", tmp_path / "first.lr", "-o", tmp_path / "rest.lr")
+    assert told.code == 0, told.err
+    models = [Session.load(tmp_path / f"{name}.lr") for name in ("whole", "parts", "rest")]
+    for model in models[1:]:
+        assert [a.tobytes() for a in model.run.state] == [a.tobytes() for a in models[0].run.state]
+        assert np.array(model.run._history).tobytes() == np.array(models[0].run._history).tobytes()
+        assert model.metrics.sums.tobytes() == models[0].metrics.sums.tobytes()
+        assert model.rows == 240
+
+
+def test_the_summary_is_for_people(capsys: Capsys, file: Path) -> None:
+    told = run(capsys, "train", file, "--loss", "logistic", "--holdout", 10)
+    assert told.code == 0
+    for words in ("270 rows", "predicted wrongly", "always guessing", "held out   30 rows", "AUC", "regret", "theory"):
+        assert words in told.out
+
+
+@pytest.mark.parametrize(
+    "loss", [*(loss for loss in LOSSES if loss != "poisson"), "quantile:0.9", "huber:2", "hinge:0.5"]
+)
+def test_every_loss(capsys: Capsys, file: Path, loss: str) -> None:
+    told = run(capsys, "train", file, "--loss", loss, "--json", "--quiet", "--eta", 0.01)
+    assert told.code == 0, told.err
+    assert told.json["loss"]["name"] == loss.partition(":")[0]
+    assert told.json["certificate"]["holds"] is True
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm(capsys: Capsys, file: Path, algorithm: str) -> None:
+    said = {"eta": 0.01, "lam": 0.1, "p": 3, "dimension": 30}
+    needed = {
+        "ogd": "",
+        "ogd-sc": "lam",
+        "ogd-scw": "lam",
+        "svm-online": "",
+        "perceptron": "",
+        "pnorm": "eta p",
+        "eg": "eta dimension",
+        "ueg": "eta dimension",
+        "winnow": "dimension",
+    }.get(algorithm, "eta")
+    options = [word for name in needed.split() for word in (f"--{name}", said[name])]
+    told = run(capsys, "train", file, "--algorithm", algorithm, "--json", "--quiet", *options)
+    assert told.code == 0, told.err
+    found = told.json
+    assert found["algorithm"] == algorithm
+    assert found["rounds"] == 300
+    if "dimension" in needed:
+        assert found["dimension"] == 30
+    missing = run(capsys, "train", file, "--algorithm", algorithm) if needed else None
+    assert missing is None or (missing.code == 2 and f"--{needed.split()[0]}" in missing.err)
+
+
+def test_what_does_not_fit_is_refused(capsys: Capsys, file: Path) -> None:
+    for words, cause in (
+        (["--algorithm", "perceptron", "--eta", "1"], "perceptron takes no --eta"),
+        (["--loss", "nonsense"], "there is no loss"),
+        (["--loss", "square:3"], "takes no parameter"),
+        (["--loss", "quantile:7"], "quantile:7"),
+        (["--algorithm", "perceptron", "--loss", "square"], "loss of its own"),
+        (["--eta", "-1"], "positive number"),
+        (["--eta", "nan"], "positive number"),
+        (["--algorithm", "nonsense"], "invalid choice"),
+        (["--certify", "exact", "--resume", "m.lr"], "reads all rows again"),
+        (["-o", "nowhere/model.lr"], "no folder"),
+        (["--target", "y"], "target"),
+    ):
+        told = run(capsys, "train", file, *words)
+        assert told.code == 2, words
+        assert cause in told.err, (words, told.err)
+
+
+def test_exact_regret(capsys: Capsys, file: Path) -> None:
+    told = run(capsys, "train", file, "--certify", "exact", "--json", "--quiet", "--radius", 2, "--holdout", 7).json
+    certificate = told["certificate"]
+    gap = certificate["hindsight"]["gap"]
+    assert 0 <= gap < 1e-3 * certificate["hindsight"]["loss"]
+    assert certificate["regret"] == pytest.approx(told["loss"]["total"] - certificate["hindsight"]["loss"])
+    assert certificate["regret"] <= certificate["linear_regret"] <= certificate["bound"]
+    off = run(capsys, "train", file, "--certify", "off", "--json", "--quiet").json["certificate"]
+    assert off["linear_regret"] is None
+    assert off["bound"] > 0
+
+
+def test_passes(capsys: Capsys, tmp_path: Path) -> None:
+    lines = svm_lines(50)
+    one, three = written(tmp_path / "a.svm", lines), written(tmp_path / "b.svm", lines * 3)
+    a = run(capsys, "train", one, "--passes", 3, "--json", "--quiet").json
+    b = run(capsys, "train", three, "--json", "--quiet").json
+    assert a["rounds"] == 150
+    assert a["loss"] == b["loss"]
+
+
+# ---- bad rows -------------------------------------------------------------------------------------------------------
+
+
+def test_a_bad_row_keeps_what_came_before(capsys: Capsys, tmp_path: Path) -> None:
+    lines = svm_lines(60)
+    path = written(tmp_path / "bad.svm", [*lines[:40], "+1 3:oops", *lines[40:]])
+    told = run(capsys, "train", path, "-o", tmp_path / "m.lr", "--quiet")
+    assert told.code == 2
+    assert told.err.startswith(f"lowregret: {path}:41: expected")
+    assert "oops" in told.err
+    good = train(
+        zoo.ogd(Hinge()), *load_svmlight_file(str(written(tmp_path / "good.svm", lines[:40])), zero_based=True)
+    )
+    kept = load(tmp_path / "m.lr")
+    assert isinstance(kept, Run)
+    assert kept.weights.tobytes() == good.weights.tobytes()
+    told = run(capsys, "train", path, "--on-error", "skip", "--json", "--quiet")
+    assert told.code == 0
+    assert told.json["rounds"] == 60
+    assert told.json["metrics"]["skipped"] == 1
+    assert f"skipped {path}:41" in told.err
+
+
+def test_a_label_outside_the_loss(capsys: Capsys, tmp_path: Path) -> None:
+    path = written(tmp_path / "labels.svm", [*svm_lines(10), "", "# remark", "3 1:1"])
+    told = run(capsys, "train", path, "-o", tmp_path / "m.lr", "--quiet")
+    assert told.code == 2
+    assert f"{path}:13: label 3 does not fit Hinge" in told.err
+    assert Session.load(tmp_path / "m.lr").run.rounds == 10
+    told = run(capsys, "train", path, "--positive", 3, "--quiet", "--json")
+    assert told.code == 0, told.err
+    assert told.json["metrics"]["confusion"]["+1"]["+1"] + told.json["metrics"]["confusion"]["+1"]["-1"] == 1
+
+
+def test_nothing_to_learn_from(capsys: Capsys, tmp_path: Path) -> None:
+    empty = written(tmp_path / "empty.svm", [])
+    for data, cause in (
+        (empty, "no rows"),
+        (tmp_path / "missing.svm", "No such file"),
+        (tmp_path / "*.none", "no file"),
+    ):
+        told = run(capsys, "train", data)
+        assert told.code == 2
+        assert cause in told.err
+
+
+def test_a_truncated_file_keeps_its_whole_rows(capsys: Capsys, tmp_path: Path) -> None:
+    packed = gzip.compress("\n".join(svm_lines(3000)).encode())
+    path = tmp_path / "cut.svm.gz"
+    path.write_bytes(packed[: len(packed) // 2])
+    told = run(capsys, "train", path, "-o", tmp_path / "m.lr", "--quiet")
+    assert told.code == 2
+    assert "cut short" in told.err
+    assert Session.load(tmp_path / "m.lr").run.rounds > 500
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk(file: Path) -> None:
+    told = process("train", file, "--quiet", "--predictions", "/dev/full")
+    assert told.code == 2
+    assert "cannot write /dev/full" in told.err
+
+
+def test_a_model_that_cannot_be_written_is_kept_elsewhere(
+    capsys: Capsys, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = (tmp_path / "m.lr").write_bytes(b"old")
+    real = os.replace
+
+    def refuse(source: str, target: str) -> None:
+        if Path(target) == tmp_path / "m.lr":
+            raise OSError(28, "No space left on device")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    told = run(capsys, "train", file, "--quiet", "-o", tmp_path / "m.lr", "--json")
+    assert told.code == 0
+    assert "No space left" in told.err
+    assert (tmp_path / "m.lr").stat().st_size == old
+    assert Session.load(told.json["model"]).run.rounds == 300
+
+
+# ---- interruptions --------------------------------------------------------------------------------------------------
+
+
+def test_an_interruption_keeps_a_checkpoint(tmp_path: Path) -> None:
+    lines = svm_lines(500)
+    model = tmp_path / "m.lr"
+    command = [sys.executable, "-m", "lowregret", "train", "-", "--format", "svm", "-o", str(model)]
+    command += ["--quiet", "--checkpoint", "0.001"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as going:
+        assert going.stdin is not None
+        assert going.stderr is not None
+        going.stdin.write("".join(line + "\n" for line in lines).encode())
+        going.stdin.flush()
+        while not model.exists():  # the first checkpoint: the rows have been learnt
+            assert going.poll() is None
+            time.sleep(0.05)
+        going.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        going.stdin.close()
+        err = going.stderr.read().decode()
+        assert going.wait() == 130, err
+    rows = Session.load(model).rows
+    assert rows == 500
+    assert f"interrupted after {rows} rows" in err
+    assert f"--resume {model} --skip {rows}" in err
+
+
+def test_skipping_goes_on_where_it_was_interrupted(capsys: Capsys, tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.svm", svm_lines(200))
+    run(capsys, "train", path, "--quiet", "-o", tmp_path / "whole.lr", "--holdout", 9)
+    run(
+        capsys,
+        "train",
+        written(tmp_path / "head.svm", svm_lines(200)[:77]),
+        "--quiet",
+        "-o",
+        tmp_path / "m.lr",
+        "--holdout",
+        9,
+    )
+    run(
+        capsys,
+        "train",
+        path,
+        "--quiet",
+        "--resume",
+        tmp_path / "m.lr",
+        "--skip",
+        77,
+        "-o",
+        tmp_path / "m.lr",
+        "--holdout",
+        9,
+    )
+    whole, resumed = Session.load(tmp_path / "whole.lr"), Session.load(tmp_path / "m.lr")
+    assert [a.tobytes() for a in whole.run.state] == [a.tobytes() for a in resumed.run.state]
+    assert whole.held.sums.tobytes() == resumed.held.sums.tobytes()
+
+
+def test_checkpoints_on_the_way(capsys: Capsys, file: Path, tmp_path: Path) -> None:
+    run(capsys, "train", file, "--quiet", "-o", tmp_path / "m.lr")
+    session = Session.load(tmp_path / "m.lr")
+    (tmp_path / "m.lr").unlink()
+    keeper = Keeper(session, str(tmp_path / "m.lr"), every=1e-9)
+    keeper.checkpoint()
+    assert Session.load(tmp_path / "m.lr").rows == 300
+    (tmp_path / "m.lr").unlink()
+    Keeper(session, str(tmp_path / "m.lr"), every=1e9).checkpoint()
+    assert not (tmp_path / "m.lr").exists()

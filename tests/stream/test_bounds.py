@@ -1,0 +1,38 @@
+"""Every index of the compiled parsers, checked: in a process of its own, over good and broken text."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.fuzz import TARGETS
+
+INPUTS = 20_000
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_index_is_out_of_bounds(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.fuzz", "--inputs", str(INPUTS), "--formats", name, "--seed", "7"]
+    checked = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=checked, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert f"'lines': {INPUTS}" in done.stdout
+    assert any(tmp_path.rglob("*.nbc")), "it was compiled anew"
+
+
+def test_the_check_would_find_something(tmp_path: Path) -> None:
+    script = """
+import numpy as np
+from lowregret.stream.buffers import Buffers
+from lowregret.stream.svm import SvmText
+from lowregret.stream.text import parse_text
+text = np.frombuffer(b"1 1:1 2:1 3:1\\n" + b"\\n" * 64, np.uint8)
+parse_text(SvmText(), text, 14, Buffers.sized(4, 2))
+"""
+    checked = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=checked, capture_output=True, text=True)
+    assert "IndexError" in done.stderr

@@ -1,0 +1,104 @@
+"""Products of groups against all combinations counted one by one."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement, groupby, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowregret.error import PartError
+from lowregret.kernel import kernel
+from lowregret.stream.buffers import Buffers
+from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, begin_group, begin_row, crossed
+
+BITS = 20
+PRIME = 16777619
+Groups = list[tuple[int, list[tuple[int, float]]]]
+
+_entries = st.tuples(st.integers(0, 2**BITS - 1), st.sampled_from([1.0, -2.0, 0.5, 3.0]))
+_groups = st.lists(st.tuples(st.integers(0, 3), st.lists(_entries, max_size=4)), max_size=5)
+_products = st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=3), max_size=3)
+
+
+@kernel
+def cross(crossing: Crossing, out: Buffers, keys: np.ndarray, begins: np.ndarray, end: int, mask: int) -> int:
+    begin_row(out)
+    for key, begin in zip(keys, begins):  # noqa: B905 compiled code knows no `strict`
+        begin_group(out, key, begin)
+    return crossed(crossing, out, end, mask)
+
+
+def run(crossing: Crossing, groups: Groups, room: int) -> list[tuple[int, float]] | None:
+    """The entries with their products; None if there is no room."""
+    out = Buffers.sized(1, room)
+    entries = [entry for _, group in groups for entry in group]
+    for k, (column, value) in enumerate(entries):
+        out.columns[k], out.values[k] = column, value
+    begins = np.cumsum([0] + [len(group) for _, group in groups])[:-1]
+    keys = np.array([key for key, _ in groups], np.int64)
+    end = cross(crossing, out, keys, begins, len(entries), 2**BITS - 1)
+    return None if end == NO_ROOM else list(zip(out.columns[:end].tolist(), out.values[:end].tolist(), strict=True))
+
+
+def naive(keys: tuple[int, ...], groups: Groups) -> list[tuple[int, float]]:
+    choices = []
+    for key, repeated in groupby(keys):
+        pool = [entry for name, group in groups if name == key for entry in group]
+        choices.append(combinations_with_replacement(pool, len(list(repeated))))
+    found = []
+    for combination in product(*choices):
+        (number, value), *others = (entry for part in combination for entry in part)
+        for other, factor in others:
+            number, value = number * PRIME ^ other, value * factor
+        found.append((number % 2**BITS, value))
+    return found
+
+
+@given(groups=_groups, products=_products)
+def test_all_combinations(groups: Groups, products: list[list[int]]) -> None:
+    crossing = Crossing.of(products)
+    chosen: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for keys in map(tuple, products):
+        same = tuple(sorted(keys))
+        chosen[same] = min(chosen.get(same, keys), same if len(set(keys)) < len(keys) else keys)
+    expected = [entry for _, group in groups for entry in group]
+    for same, keys in chosen.items():
+        expected += naive(same if len(set(keys)) < len(keys) else keys, groups)
+    found = run(crossing, groups, 5000)
+    assert found is not None
+    assert sorted(found) == sorted(expected)
+    assert run(crossing, groups, max(1, len(expected))) == found
+    if len(expected) > sum(len(group) for _, group in groups):
+        assert run(crossing, groups, len(expected) - 1) is None
+
+
+def test_values_of_vowpal_wabbit() -> None:
+    """As its `--audit -b 20` shows them for `|a x:2 y:3 |b z:5`, with -q ba -q aa --cubic aab and 18 bits."""
+    groups: Groups = [(97, [(55432, 2.0), (42847, 3.0)]), (98, [(124687, 5.0)])]
+    found = run(Crossing.of([(98, 97), (97, 97), (97, 98, 97)]), groups, 100)
+    assert found is not None
+    assert [(slot % 2**18, value) for slot, value in found[3:]] == [
+        (156693, 10.0),
+        (138178, 15.0),
+        (1680, 4.0),
+        (31047, 6.0),
+        (253394, 9.0),
+        (242623, 20.0),
+        (200138, 30.0),
+        (251545, 45.0),
+    ]
+
+
+def test_too_many_groups_ask_for_room() -> None:
+    groups: Groups = [(1, [(k, 1.0)]) for k in range(1 << 16)]
+    assert run(NOTHING, [*groups, (2, [(7, 1.0)])], 1 << 17) is not None
+    assert run(Crossing.of([(2, 1)]), [*groups, (2, [(7, 1.0)])], 1 << 18) is None
+
+
+def test_products_take_two_or_three_groups() -> None:
+    for keys in ((1,), (1, 2, 3, 4), ()):
+        with pytest.raises(PartError, match="two or three"):
+            Crossing.of([keys])

@@ -1,0 +1,290 @@
+"""CSV and TSV against the csv module and a naive reading of fields; faults; random bytes; real data."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowregret.error import DataError, PartError
+from lowregret.stream.delimited import DelimitedRows, DelimitedText
+from lowregret.stream.dictionary import Dictionary
+from tests.stream.naive_columns import (
+    MISSING,
+    Field,
+    Meaning,
+    Row,
+    assert_same,
+    number,
+    options,
+    read,
+    slot,
+)
+
+
+def field(column: str, text: str, quoted: bool = False) -> Field:
+    """What a field of a table is."""
+    value = number(text)
+    missing = not text or (not quoted and text.strip(" \t") in MISSING)
+    return Field(column, text, value, missing)
+
+
+# ---- any table -------------------------------------------------------------------------------------------------------
+
+numbers = st.one_of(
+    st.integers(-(10**6), 10**6).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.sampled_from(["007", "+3", ".5", "5.", "1e5", "1E-3", " 4 ", "12345678901234567890123", "2.5e-320", "-0"]),
+)
+texts = st.one_of(
+    st.text(st.characters(exclude_characters="\r\n\t", exclude_categories=["Cs"]), max_size=10),
+    st.text('ab",= ', max_size=6),
+    st.sampled_from(
+        ["NA", "NaN", "null", "None", " NA ", "na", "NAN", "  ", "1e", "1-2", "5.5.5", "-", ".", "inf", "1 2"]
+    ),
+)
+cells = st.tuples(st.one_of(numbers, texts), st.booleans())
+
+
+def written(text: str, quoted: bool, delimiter: str) -> str:
+    """A field of a table, quoted where it must be."""
+    return '"' + text.replace('"', '""') + '"' if quoted or needs_quotes(text, delimiter) else text
+
+
+def needs_quotes(text: str, delimiter: str) -> bool:
+    return delimiter in text or text.startswith('"')
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[str], list[list[tuple[str, bool]]], Meaning, str]:
+    names = draw(st.lists(texts, min_size=3, max_size=6, unique=True).filter(lambda names: any(names)))
+    delimiter = draw(st.sampled_from(",\t"))
+    positive = draw(st.sampled_from(["", "UP", "1", "a", 'a"b']))
+    target = draw(st.sampled_from([*filter(None, names)]))
+    rest = [name for name in names if name != target]
+    drop = tuple(draw(st.sets(st.sampled_from(rest))))
+    categorical = tuple(draw(st.sets(st.sampled_from(rest))) - {*drop})
+    labels = st.tuples(st.one_of(numbers, st.sampled_from(["", "NA", " "])), st.just(False))
+    if positive:
+        labels = st.one_of(labels, cells, st.tuples(st.sampled_from([positive, "1.0"]), st.booleans()))
+    fields = [labels if name == target else cells for name in names]
+    rows = draw(st.lists(st.tuples(*fields).map(list), max_size=8))
+    rows = [[(text, quoted or needs_quotes(text, delimiter)) for text, quoted in row] for row in rows]
+    meaning = Meaning(target, "", positive, drop, categorical, draw(st.sampled_from([4, 18, 31])))
+    return names, rows, meaning, delimiter
+
+
+@given(tables(), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_any_table_is_read_as_documented(table: Any, feed: str, bom: bool) -> None:
+    names, rows, meaning, delimiter = table
+    lines = [delimiter.join(written(name, True, delimiter) for name in names)]
+    lines += [delimiter.join(written(text, quoted, delimiter) for text, quoted in row) for row in rows]
+    content = feed.join(lines).encode()
+    found, faults = read(DelimitedText(**options(meaning), delimiter=delimiter), b"\xef\xbb\xbf" * bom + content)
+    assert not faults
+    expected = [
+        meaning.row(line, [field(name, *cell) for name, cell in zip(names, row, strict=True)])
+        for line, row in enumerate(rows, 2)
+    ]
+    assert_same(found, expected)
+    back = list(csv.reader(lines[1:], delimiter=delimiter))  # what was written is the table that was meant
+    assert back == [[text for text, _ in row] for row in rows]
+
+
+@given(tables(), st.integers(0, 8))
+def test_any_split_into_files_reads_the_same(table: Any, cut: int) -> None:
+    names, rows, meaning, delimiter = table
+    form = DelimitedText(**options(meaning), delimiter=delimiter)
+    header = delimiter.join(written(name, True, delimiter) for name in names)
+    lines = [delimiter.join(written(text, quoted, delimiter) for text, quoted in row) for row in rows]
+    whole, _ = read(form, "\n".join([header, *lines]).encode())
+    parts, _ = read(form, *("\n".join([header, *part]).encode() for part in (lines[:cut], lines[cut:])))
+    assert_same([row._replace(line=0) for row in parts], [row._replace(line=0) for row in whole])
+
+
+# ---- particular tables -----------------------------------------------------------------------------------------------
+
+
+def features(form: DelimitedText, *files: str) -> list[dict[int, float]]:
+    rows, faults = read(form, *(file.encode() for file in files))
+    assert not faults
+    return [row.features for row in rows]
+
+
+def test_without_header_columns_are_numbers() -> None:
+    form = DelimitedText(target="1", header=False)
+    rows, _ = read(form, b"\xef\xbb\xbf5,6,x\n7,8,y\n")
+    assert rows == [
+        Row(1, 5.0, 1.0, {2: 6.0, slot(b"3=x"): 1.0}),
+        Row(2, 7.0, 1.0, {2: 8.0, slot(b"3=y"): 1.0}),
+    ]
+
+
+@pytest.mark.parametrize(("header", "delimiter"), [("a\tb", "\t"), ("a,b", ","), ("a,b\tc,d", ","), ("a", ",")])
+def test_the_delimiter_is_the_one_the_header_has_more_of(header: str, delimiter: str) -> None:
+    opened, size = DelimitedText().opened(f"{header}\n1".encode(), "file")
+    assert isinstance(opened, DelimitedRows)
+    assert (chr(opened.delimiter), size) == (delimiter, len(header) + 1)
+
+
+def test_columns_go_by_name_whatever_their_order() -> None:
+    form = DelimitedText(target="y")
+    rows, _ = read(form, b"y,a,b\n1,2,3\n", b"b,c,y\n3,4,1\n")
+    a, b, c = (slot(name) for name in (b"a", b"b", b"c"))
+    assert rows == [Row(2, 1.0, 1.0, {a: 2.0, b: 3.0}), Row(2, 1.0, 1.0, {b: 3.0, c: 4.0})]
+
+
+def test_blank_lines_are_no_rows_but_count() -> None:
+    rows, faults = read(DelimitedText(), b"a,b\r\n\r\n1,2\n\n\n3,4\nx")
+    assert [row.line for row in rows] == [3, 6]
+    assert faults == ["0.txt:7: expected 2 fields, one for each column, but found 'x'"]
+
+
+def test_weights_and_rows_without_label() -> None:
+    form = DelimitedText(target="y", weight="w")
+    rows, _ = read(form, b"w,y,a\n2,1,7\n0.5,,7\n 3 ,NA,7\n0,-1,7")
+    assert [(row.label, row.weight) for row in rows if row.label == row.label] == [(1.0, 2.0), (-1.0, 0.0)]
+    assert [row.line for row in rows if row.label != row.label] == [3, 4]
+
+
+def test_quoted_markers_are_text_and_quoted_numbers_numbers() -> None:
+    a = slot(b"a")
+    assert features(DelimitedText(), 'a,b\n"NA","5"\n"",""\n" 5 ","a""b"') == [
+        {slot(b"a=NA"): 1.0, slot(b"b"): 5.0},
+        {},
+        {a: 5.0, slot(b'b=a"b'): 1.0},
+    ]
+
+
+def test_a_field_equal_to_the_positive_class_is_it_even_if_it_says_nothing_is_there() -> None:
+    rows, _ = read(DelimitedText(target="y", positive="None"), b"y,a\nNone,1\nBoth,1\nNA,1\n")
+    assert [row.label for row in rows[:2]] == [1.0, -1.0]
+    assert rows[2].label != rows[2].label
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations("bay")))
+def test_products_of_columns_do_not_depend_on_their_order(order: tuple[str, ...]) -> None:
+    form = DelimitedText(target="y", interactions=(("b", "a"), ("b", "b")), bits=20)
+    b, red = slot(b"b", 20), slot(b"a=red", 20)
+    rows = [{"a": "red", "b": "3", "y": "1"}, {"a": "red", "b": "", "y": "1"}, {"a": "NA", "b": "2", "y": "1"}]
+    content = "\n".join([",".join(order), *(",".join(row[name] for name in order) for row in rows)])
+    assert features(form, content) == [
+        {b: 3.0, red: 1.0, (b * 16777619 ^ red) % 2**20: 3.0, (b * 16777619 ^ b) % 2**20: 9.0},
+        {red: 1.0},
+        {b: 2.0, (b * 16777619 ^ b) % 2**20: 4.0},
+    ]
+
+
+def test_many_products_find_room() -> None:
+    names = [f"c{column}" for column in range(20)]
+    form = DelimitedText(interactions=tuple(itertools.combinations(names, 3)), bits=24)
+    rows = features(form, "\n".join([",".join(names), *[",".join("1" * 20)] * 50]))
+    assert len(rows) == 50
+    assert sum(rows[0].values()) == sum(rows[-1].values()) == 20 + 20 * 19 * 18 / 6
+
+
+def test_names_are_noted() -> None:
+    book = Dictionary()
+    read(DelimitedText(target="y"), b"a,b,y\n1,red,x\nblue,NA,1\n7,red,2\n8,red,3", skip=True, dictionary=book)
+    slots = {name: slot(name.encode()) for name in ("a", "b=red", "a=blue")}
+    assert {name: at for at in book.slots.tolist() for name in book.names(at)} == slots
+
+
+# ---- faults ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1,2", "expected 3 fields, one for each column, but found '1,2'"),
+        ("1,2,3,4", "expected 3 fields, one for each column, and then the end of the line, but found ',4'"),
+        ("1,2,3,", "expected 3 fields, one for each column, and then the end of the line, but found ','"),
+        ('1,"2,3', "expected a closing quote before the end of the line"),
+        ('1,"2"3,4', "expected the end of the field after its closing quote"),
+        ('1,"a"b,4', "expected the end of the field after its closing quote"),
+        ("1,2e999,4", "expected a number below 1.8e308"),
+        ("UP,2,4", "expected a number in the target column (if it has classes, say with --positive which"),
+        ("1,2,", "expected a number, 0 or more, in the weight column, but found the end of the line"),
+        ("1,2,-1", "expected a number, 0 or more, in the weight column, but found '-1'"),
+        ("1,2,x", "expected a number, 0 or more, in the weight column, but found 'x'"),
+    ],
+)
+def test_faults_name_line_cause_and_remedy(line: str, said: str) -> None:
+    form = DelimitedText(target="y", weight="w")
+    content = f"y,a,w\n1,2,3\n\n{line}\n5,6,7\n".encode()
+    rows, (fault,) = read(form, content)
+    assert fault.startswith("0.txt:4: ")
+    assert said in fault
+    assert [row.line for row in rows] == [2]
+    rows, faults = read(form, content, skip=True)
+    assert faults == [fault]
+    assert [row.line for row in rows] == [2, 5]
+
+
+@pytest.mark.parametrize(
+    ("content", "header", "said"),
+    [
+        (b"", True, "0.txt is empty: expected the names of its columns"),
+        (b"", False, "0.txt is empty: expected rows"),
+        (b"\xef\xbb\xbf", True, "0.txt is empty"),
+        (b"\n1,2\n", True, "0.txt begins with an empty line"),
+        (b'a,"b\nc",d\n', True, "0.txt:1: the names of columns must be on one line"),
+        (b"a,b,a\n", True, "0.txt has two columns 'a', 1 and 3"),
+        (b"a,z\n", True, "0.txt has no column 'y'; it has 'a', 'z'"),
+        (b"1,2\n", False, "0.txt has no column 'y'; it has '1', '2'"),
+    ],
+)
+def test_headers_that_do_not_fit(content: bytes, header: bool, said: str) -> None:
+    with pytest.raises(DataError) as error:
+        read(DelimitedText(target="y", header=header), content)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("wrong", [{"bits": 0}, {"bits": 32}, {"delimiter": ";"}, {"interactions": (("a",),)}])
+def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(PartError, match=next(iter(wrong))):
+        DelimitedText(**wrong)
+
+
+pieces = st.sampled_from([b",", b'"', b"\n", b"\r", b" ", b"1", b"e", b"-", b".", b"NA", b"x"])
+soup = st.lists(st.one_of(pieces, st.binary(max_size=3))).map(b"".join)
+
+
+@given(soup, st.sampled_from([1, 2, 3]))
+def test_random_bytes_are_rows_or_faults(content: bytes, width: int) -> None:
+    header = ",".join("abc"[:width]).encode()
+    rows, faults = read(DelimitedText(target="a", positive="x"), header + b"\n" + content, skip=True)
+    lines = [at for at, line in enumerate(content.split(b"\n"), 2) if line not in (b"", b"\r")]
+    assert sorted([row.line for row in rows] + [int(fault.split(":")[1]) for fault in faults]) == lines
+
+
+# ---- real data -------------------------------------------------------------------------------------------------------
+
+
+def naive_rows(lines: list[str], meaning: Meaning) -> list[Row]:
+    reader = csv.reader(lines)
+    names = next(reader)
+    return [meaning.row(line, map(field, names, row)) for line, row in enumerate(reader, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("elec2.csv.gz", Meaning(target="class", positive="UP", drop=("date",))),
+        ("covtype.csv.gz", Meaning(target="Cover_Type", positive="2", bits=10)),
+        ("nycflights13.csv.gz", Meaning(target="arr_delay", categorical=("flight", "month"))),
+    ],
+)
+def test_real_data_are_read_as_by_the_csv_module(data_file: Callable[[str], Path], name: str, meaning: Meaning) -> None:
+    with gzip.open(data_file(name), "rt") as file:
+        lines = list(itertools.islice(file, 2001))
+    found, faults = read(DelimitedText(**options(meaning)), "".join(lines).encode())
+    assert not faults
+    assert_same(found, naive_rows(lines, meaning))

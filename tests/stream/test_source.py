@@ -1,0 +1,254 @@
+"""Bytes from files of every kind, whole, compressed, damaged or missing."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import random
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from lowregret.error import DataError
+from lowregret.stream import text as text_module
+from lowregret.stream.source import Source, expand
+from lowregret.stream.svm import SvmText
+from lowregret.stream.text import text_stream
+from tests.stream.reading import Row, collect
+
+COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "xz": lzma.compress,
+    "bzip2": bz2.compress,
+    "zstandard": lambda text: zstandard.ZstdCompressor(write_checksum=True).compress(text),
+}
+kinds = pytest.mark.parametrize("kind", COMPRESSED)
+
+
+def text_of(rows: int, seed: int = 0) -> bytes:
+    rng = random.Random(seed)
+    return b"".join(b"%d %d:%d\n" % (k, rng.randrange(1000), rng.randrange(10**9)) for k in range(rows))
+
+
+def read_all(path: Path) -> bytes:
+    source = Source(str(path))
+    buffer = bytearray(1 << 24)
+    end = 0
+    with memoryview(buffer) as view:
+        while count := source.readinto(view[end:]):
+            end += count
+    source.close()
+    if source.failure:
+        raise source.failure
+    return bytes(buffer[:end])
+
+
+# ---- compression -----------------------------------------------------------------------------------------------------
+
+
+@kinds
+def test_compression_is_known_by_content_not_by_name(tmp_path: Path, kind: str) -> None:
+    text = text_of(50_000)
+    path = tmp_path / "plain.svm"
+    path.write_bytes(COMPRESSED[kind](text))
+    assert read_all(path) == text
+
+
+def test_a_name_alone_does_not_make_a_file_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "plain.svm.gz"
+    path.write_bytes(text_of(10))
+    assert read_all(path) == text_of(10)
+
+
+@kinds
+def test_members_one_after_the_other(tmp_path: Path, kind: str) -> None:
+    parts = [text_of(rows, rows) for rows in (1000, 1, 0, 20_000)]
+    path = tmp_path / "data"
+    path.write_bytes(b"".join(map(COMPRESSED[kind], parts)))
+    assert read_all(path) == b"".join(parts)
+
+
+@kinds
+def test_noughts_behind_the_end_do_not_matter_but_other_bytes_do(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(COMPRESSED[kind](b"1 1:1\n") + bytes(70_000))
+    assert read_all(path) == b"1 1:1\n"
+    path.write_bytes(COMPRESSED[kind](b"1 1:1\n") + b"rubbish")
+    with pytest.raises(DataError, match="damaged or cut short: something else follows"):
+        read_all(path)
+
+
+@kinds
+def test_nothing_is_an_empty_text(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(COMPRESSED[kind](b""))
+    assert read_all(path) == b""
+
+
+@kinds
+def test_what_is_much_larger_than_its_compressed_form(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(COMPRESSED[kind](b"1 1:1\n" * 2_000_000))
+    assert read_all(path) == b"1 1:1\n" * 2_000_000
+
+
+def decodable(kind: str, start: bytes) -> bytes:
+    """All bytes that the beginning of a compressed file gives, by other means than ours."""
+    if kind == "gzip":
+        return zlib.decompressobj(31).decompress(start)
+    if kind == "zstandard":
+        return zstandard.ZstdDecompressor().decompressobj().decompress(start)
+    made = lzma.LZMADecompressor() if kind == "xz" else bz2.BZ2Decompressor()
+    return made.decompress(start)
+
+
+@kinds
+@pytest.mark.parametrize(
+    ("block", "left_off"), [(3000, 5), (1 << 16, 5), (1 << 16, 100_000), (4 << 20, 5), (4 << 20, 99_999)]
+)
+def test_all_whole_rows_come_before_the_error_of_a_file_cut_short(
+    tmp_path: Path, kind: str, block: int, left_off: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_module, "BLOCK", block)
+    whole = COMPRESSED[kind](text_of(70_000))
+    path = tmp_path / "data.svm.gz"
+    path.write_bytes(whole[: len(whole) - left_off])
+    seen: list[Row] = []
+    with pytest.raises(DataError, match=r"data\.svm\.gz is damaged or cut short: it ends before its"):
+        collect(text_stream(path, SvmText(), 2), lambda result: seen.__setitem__(slice(None), result.rows))
+    wanted = decodable(kind, whole[: len(whole) - left_off]).count(b"\n")
+    assert wanted > 10_000
+    assert [row.label for row in seen] == list(range(wanted))
+
+
+@kinds
+@pytest.mark.parametrize("length", [7, 9, 12])
+def test_a_file_of_which_hardly_anything_is_left(tmp_path: Path, kind: str, length: int) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(COMPRESSED[kind](text_of(1000))[:length])
+    with pytest.raises(DataError, match="is damaged or cut short"):
+        read_all(path)
+
+
+@kinds
+def test_damage_is_an_error(tmp_path: Path, kind: str) -> None:
+    damaged = bytearray(COMPRESSED[kind](text_of(50_000)))
+    for at in range(len(damaged) // 2, len(damaged) // 2 + 50):
+        damaged[at] ^= 0x55
+    path = tmp_path / "data"
+    path.write_bytes(damaged)
+    with pytest.raises(DataError, match="is damaged or cut short"):
+        read_all(path)
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+
+def test_patterns_are_sorted_and_names_keep_their_order(tmp_path: Path) -> None:
+    for name in ("b.svm", "a.svm", "c.txt", "10.svm"):
+        (tmp_path / name).write_bytes(b"1\n")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "d.svm").write_bytes(b"1\n")
+    found = expand(f"{tmp_path}/*.svm")
+    assert [Path(name).name for name in found] == ["10.svm", "a.svm", "b.svm"]
+    assert [Path(name).name for name in expand(f"{tmp_path}/**/*.svm")] == ["10.svm", "a.svm", "b.svm", "d.svm"]
+    listed = expand([tmp_path / "c.txt", f"{tmp_path}/a*", "-", str(tmp_path / "b.svm")])
+    assert listed == [f"{tmp_path}/c.txt", f"{tmp_path}/a.svm", "-", f"{tmp_path}/b.svm"]
+
+
+def test_a_file_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "a[1].svm").write_bytes(b"1\n")
+    assert expand(tmp_path / "a[1].svm") == [f"{tmp_path}/a[1].svm"]
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no file matches"):
+        expand(f"{tmp_path}/*.svm")
+    with pytest.raises(DataError, match="there is no data"):
+        expand([])
+    with pytest.raises(DataError, match=r"cannot read .*missing\.svm: No such file"):
+        collect(text_stream(tmp_path / "missing.svm", SvmText(), 1))
+    with pytest.raises(DataError, match=r"cannot read .*: Is a directory"):
+        collect(text_stream(tmp_path, SvmText(), 1))
+
+
+def test_rows_of_files_before_a_missing_one_come_first(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(text_of(5))
+    seen: list[int] = []
+    with pytest.raises(DataError, match="cannot read"):
+        collect(text_stream([tmp_path / "a", tmp_path / "b"], SvmText(), 1), lambda r: seen.append(len(r.rows)))
+    assert seen[-1] == 5
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    stream = text_stream(tmp_path / "empty", SvmText(), 1)
+    assert collect(stream).rows == []
+    assert stream.size == 0
+
+
+def test_a_line_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_module, "BLOCK", 64)
+    long = b"7 " + b" ".join(b"%d:1" % k for k in range(1, 5000))
+    (tmp_path / "data").write_bytes(b"\n".join([b"1 1:1", long, b"2 2:2", long]))
+    rows = collect(text_stream(tmp_path / "data", SvmText(), 2)).rows
+    assert [(row.label, len(row.entries)) for row in rows] == [(1, 1), (7, 4999), (2, 1), (7, 4999)]
+
+
+def test_position_and_size_count_bytes_on_disk(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(gzip.compress(text_of(20_000)))
+    stream = text_stream([tmp_path / "a", tmp_path / "b"], SvmText(), 2)
+    positions = [batch.position for batch in stream.batches()]
+    assert positions == sorted(positions)
+    assert positions[-1] == stream.size == sum(os.path.getsize(tmp_path / name) for name in "ab")
+
+
+# ---- pipes -----------------------------------------------------------------------------------------------------------
+
+SUM = """
+from lowregret.stream.svm import SvmText
+from lowregret.stream.text import text_stream
+for batch in text_stream("-", SvmText(), 2).batches():
+    print(len(batch), float(batch.labels.sum()), batch.name, batch.fault, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["plain", *COMPRESSED])
+def test_standard_input(kind: str) -> None:
+    text = text_of(30_000)
+    given = COMPRESSED[kind](text) if kind != "plain" else text
+    done = subprocess.run([sys.executable, "-c", SUM], input=given, capture_output=True, check=True)
+    lines = [line.split() for line in done.stdout.decode().splitlines()]
+    assert sum(int(line[0]) for line in lines) == 30_000
+    assert sum(float(line[1]) for line in lines) == sum(range(30_000))
+    assert lines[0][2:] == ["standard", "input", "None"]
+
+
+@pytest.mark.parametrize("first", [b"1 1:1\n", gzip.compress(b"1 1:1\n")[:1]])
+def test_a_pipe_is_not_waited_for_until_it_ends(first: bytes) -> None:
+    """A row is handed over while the writer is still there; a compressed beginning may come byte by byte."""
+    process = subprocess.Popen([sys.executable, "-c", SUM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(first)
+    process.stdin.flush()
+    if first[0] == 0x1F:
+        process.stdin.write(gzip.compress(b"1 1:1\n")[1:])
+        process.stdin.flush()
+    assert process.stdout.readline() == b"1 1.0 standard input None\n"
+    process.stdin.write(b"x\n" if first[0] != 0x1F else b"")
+    process.stdin.flush()
+    if first[0] != 0x1F:  # a fault ends it, although the pipe stays open
+        assert process.stdout.readline().startswith(b"0 0.0 standard input standard input:2: expected a finite number")
+        assert process.wait(20) == 0
+    process.stdin.close()
+    assert process.wait(20) == 0
+    process.stdout.close()
