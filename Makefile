@@ -1,4 +1,4 @@
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench fuzz clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,6 +19,10 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.tightness
+	$(BIN)/python -m benchmarks.files
+
+fuzz: $(READY)
+	$(BIN)/python -m benchmarks.fuzz --inputs 1000000
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

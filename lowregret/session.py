@@ -9,6 +9,7 @@ import math
 import os
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from lowregret.spec import from_json, to_json
 from lowregret.state import RIDGE
 from lowregret.stream import read  # noqa: F401  so that every format is known
 from lowregret.stream.batch import Batch
+from lowregret.stream.dictionary import Dictionary
 
 
 @dataclass
@@ -44,6 +46,7 @@ class Session:
     seconds: float = 0.0  # of learning, waiting for rows not counted
     metrics: Metrics = field(init=False)
     held: Metrics = field(init=False)  # of rows held out
+    dictionary: Dictionary | None = None  # names of features, if they are kept
     best: Solution | None = None  # the best fixed choice in hindsight
 
     def __post_init__(self) -> None:
@@ -114,9 +117,20 @@ class Session:
             "seconds": {"total": seconds, "learn": self.seconds},
             "model": model,
         }
+        if self.dictionary is not None:
+            metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
         if self.held.rows:
             metrics["holdout"] = {"rows": self.held.rows, "error": self.held.error} | self.held.to_json()
         return found
+
+    def weights_by_name(self) -> Iterator[tuple[str, float]]:
+        """Names and weights, the largest weights first; names that share a slot come together, numbers as they are."""
+        weights, features = self.run.weights, self.run.features
+        for slot in np.argsort(-np.abs(weights), kind="stable").tolist():
+            if weights[slot] != 0:
+                known = self.dictionary.names(slot) if self.dictionary is not None else []
+                bias = slot == features and self.run.learner.bias > 0
+                yield "(bias)" if bias else " + ".join(known) or str(slot), float(weights[slot])
 
     # ---- files -------------------------------------------------------------------------------------------------
 
@@ -127,6 +141,8 @@ class Session:
         description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts
         for name, metrics in (("metrics", self.metrics), ("held", self.held)):
             arrays |= {f"{name}.{key}": array for key, array in metrics.arrays().items()}
+        if self.dictionary is not None:
+            arrays |= self.dictionary.save()
         store.write(path, KIND, description, arrays)
 
     @classmethod
@@ -142,6 +158,8 @@ class Session:
         session.metrics, session.held = (
             Metrics(loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"]) for name in ("metrics", "held")
         )
+        if "names" in arrays:
+            session.dictionary = Dictionary.load(arrays)
         return session
 
 

@@ -112,6 +112,7 @@ def _train(command: ArgumentParser) -> None:
     keeping.add_argument(
         "--checkpoint", type=positive, default=60.0, metavar="SECONDS", help="how often to write the model (60)"
     )
+    keeping.add_argument("--weights", metavar="FILE", help="write weights by name, and report names that share one")
     _showing(command, "progressive scores, each made before its row was learnt")
 
 

@@ -20,7 +20,7 @@ def predict(args: Namespace) -> int:
     session = Session.load(args.model)
     loss = session.run.learner.loss
     metrics, rows = Metrics(loss), 0
-    stream = stream_of(args.data, session.form, threads=args.threads, on_error=args.on_error)
+    stream = stream_of(args.data, session.form, threads=args.threads, on_error=args.on_error, labelled=False)
     with ScoreFile(args.predictions or ("-" if not args.json else None), args.link, loss) as scores:
         for batch in stream.batches():
             if len(batch):

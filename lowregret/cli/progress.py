@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from datetime import timedelta
+from threading import Timer
 from types import TracebackType
 from typing import TextIO
 
@@ -12,6 +13,7 @@ from lowregret.session import Session
 from lowregret.state import MISTAKES, TOTAL
 
 OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
+PATIENCE = 1.5  # seconds without any row after which it says why
 SHARE = 0.02  # of the time that may go into computing the regret, which looks at all weights
 
 
@@ -26,10 +28,13 @@ class Progress:
         self.start_rows = session.rows
         self.before = self._ledger()
         self.regret, self.regret_next = "", 0.0
+        self.waiting = Timer(PATIENCE, self._write, ("waiting for rows, or compiling, which happens once",))
+        self.waiting.daemon = True
 
     def update(self, position: int) -> None:
         """Show how far it is, if it is time to; `position` is bytes read, as they are on disk."""
         now = time.perf_counter()
+        self.waiting.cancel()
         if self.wanted and now - self.shown >= (OFTEN if self.live else SELDOM):
             self._write(self.line(now, position))
             self.shown = now
@@ -72,9 +77,12 @@ class Progress:
         self.stream.flush()
 
     def __enter__(self) -> Progress:
+        if self.wanted:
+            self.waiting.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self.waiting.cancel()
         if self.live:
             self.stream.write("\r\x1b[2K")
             self.stream.flush()

@@ -27,6 +27,9 @@ def show(session: Session, seconds: float, model: str | None) -> str:
     elif certificate.linear_regret is not None and certificate.measure == "regret":
         least = max((run.loss - certificate.linear_regret) / rounds, 0.0)
         lines.append(f"           so no fixed choice there had a loss below {least:.4g} a row on these rows")
+    if session.dictionary is not None and len(session.dictionary):
+        shared = session.dictionary.collisions
+        lines.append(f"names      {len(session.dictionary):,}, of which {shared:,} share a weight with another")
     if session.unlabelled:
         lines.append(f"unlabelled {session.unlabelled:,} rows had no label: scored, not learnt")
     if session.skipped:

@@ -25,6 +25,7 @@ from lowregret.run import start
 from lowregret.session import Session
 from lowregret.state import Vector
 from lowregret.stream.batch import Batch, Stream, chosen
+from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.read import detect, format_part, stream_of
 from lowregret.stream.source import STDIN
 
@@ -42,7 +43,11 @@ def train(args: Namespace) -> int:
     if args.certify == "exact" and (args.resume or STDIN in args.data):
         raise PartError("--certify exact reads all rows again: it takes files from the beginning, no --resume and no -")
     session = _resumed(args) if args.resume else _started(args)
-    stream = stream_of(args.data, session.form, threads=args.threads, on_error=args.on_error)
+    if args.weights and session.dictionary is None:
+        session.dictionary = Dictionary()
+    stream = stream_of(
+        args.data, session.form, threads=args.threads, on_error=args.on_error, dictionary=session.dictionary
+    )
     keeper = Keeper(session, args.model, args.checkpoint)
     problem: LowRegretError | None = None
     with Interruption() as interruption:
@@ -52,6 +57,8 @@ def train(args: Namespace) -> int:
         except LowRegretError as error:
             problem = error
         model = keeper.finish()
+    if args.weights:
+        write_weights(session, args.weights)
     if session.run.rounds == 0 and problem is None and not interruption.wanted:
         raise DataError(f"there are no rows to learn from in {' '.join(args.data)}")
     if args.certify == "exact" and problem is None and not interruption.wanted:
@@ -104,7 +111,7 @@ def _learn(
     size, faults = stream.size * args.passes, 0
     with Progress(session, size, not args.quiet) as progress:
         for turn in range(args.passes):
-            for batch in chosen(stream.batches(), args.skip, args.holdout):
+            for batch in interruption.watch(chosen(stream.batches(), args.skip, args.holdout)):
                 for fault in batch.faults[: max(0, SHOWN_FAULTS - faults)]:
                     print(f"lowregret: skipped {fault}", file=sys.stderr)
                 faults += len(batch.faults)
@@ -113,8 +120,6 @@ def _learn(
                 keeper.checkpoint()
                 if batch.fault:
                     raise DataError(batch.fault)
-                if interruption.wanted:
-                    return
     if faults > SHOWN_FAULTS:
         print(f"lowregret: skipped {faults:,} lines in all", file=sys.stderr)
 
@@ -143,6 +148,15 @@ def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
     session.look_back(rows, args.passes)
     if not args.quiet and sys.stderr.isatty():
         print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def write_weights(session: Session, path: str) -> None:
+    """A table of names and weights, the largest weights first."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f"{name}\t{weight!r}\n" for name, weight in session.weights_by_name())
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
 
 class Keeper:
@@ -179,15 +193,29 @@ class Keeper:
 
 
 class Interruption:
-    """Ctrl-C or a request to terminate: noted, so that the batch at hand is finished; a second Ctrl-C does not wait."""
+    """Ctrl-C or a request to terminate: at once while waiting for rows, else after the batch at hand."""
 
     def __init__(self) -> None:
-        self.wanted = False
+        self.wanted = self.waiting = False
+
+    def watch(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The batches up to the interruption."""
+        while not self.wanted:
+            self.waiting = True
+            try:
+                batch = next(batches, None)
+            except KeyboardInterrupt:
+                return
+            finally:
+                self.waiting = False
+            if batch is None:
+                return
+            yield batch
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.wanted:
+        again, self.wanted = self.wanted, True
+        if self.waiting or again:
             raise KeyboardInterrupt
-        self.wanted = True
 
     def __enter__(self) -> Interruption:
         self._before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}

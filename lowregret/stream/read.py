@@ -11,7 +11,8 @@ import math
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, cast
 
 from lowregret.error import DataError
 from lowregret.part import Part
@@ -20,6 +21,7 @@ from lowregret.stream.batch import Stream
 from lowregret.stream.columns import BITS
 from lowregret.stream.cross import Crossing
 from lowregret.stream.delimited import DelimitedText
+from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.jsonl import JsonLines
 from lowregret.stream.source import STDIN, Source, expand
 from lowregret.stream.svm import SvmText
@@ -141,20 +143,33 @@ def format_part(
     return kind(**given)
 
 
-def stream_of(data: Any, part: Part, threads: int = 0, on_error: OnError = "stop") -> Stream:
-    """The rows of data that are to be read as this part says. A table fits every format that has named columns."""
+def stream_of(
+    data: Any,
+    part: Part,
+    threads: int = 0,
+    on_error: OnError = "stop",
+    *,
+    dictionary: Dictionary | None = None,
+    labelled: bool = True,
+) -> Stream:
+    """The rows of data that are to be read as this part says. A table fits every format that has named columns.
+
+    A `dictionary` takes up the names of features in text. With `labelled=False` tables may lack target and weight.
+    """
     if on_error not in ("stop", "skip"):
         raise DataError(f"on_error must be 'stop' or 'skip', got {on_error!r}")
     skip = on_error == "skip"
+    if not labelled and "labelled" in part.parameters:
+        part = replace(cast(Any, part), labelled=False)
     if has_arrow_stream(data):
         return TableStream((data,), _as_table(part), threads, skip)
     paths = tuple(expand(data))
     if isinstance(part, TableFormat):
         return TableStream(paths, part, threads, skip)
     if isinstance(part, OneLabel):
-        return TextStream(paths, part.form, threads, skip, positive=part.positive)
+        return TextStream(paths, part.form, threads, skip, dictionary, part.positive)
     if isinstance(part, TextFormat):
-        return TextStream(paths, part, threads, skip)
+        return TextStream(paths, part, threads, skip, dictionary)
     raise DataError(f"{part!r} is no format of data")
 
 

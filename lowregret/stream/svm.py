@@ -44,7 +44,7 @@ class SvmText(TextFormat):
         NO_COLON: "expected a colon between index and value",
         NO_VALUE: "expected a finite number as value",
         TOO_WIDE: "an index of 2³¹ or more needs --bits, which takes indices modulo 2^bits",
-        ZERO: "index 0 in a file whose indices are to begin with 1: leave out --one-based",
+        ZERO: "index 0, although indices are to begin with 1 (--zero-based says that they begin with 0)",
     }
     bits: int = 0
     one_based: bool = False

@@ -160,6 +160,37 @@ def test_exact_regret(capsys: Capsys, file: Path) -> None:
     assert off["bound"] > 0
 
 
+def test_weights_by_name(capsys: Capsys, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", ["y,size,colour", "1,2.5,red", "-1,0.5,blue", "1,3,red"])
+    said = ("--target", "y", "--weights", tmp_path / "w.tsv", "-o", tmp_path / "m.lr", "--bias", "--json", "--quiet")
+    told = run(capsys, "train", path, *said)
+    assert told.code == 0, told.err
+    assert told.json["metrics"]["names"] == 3
+    assert told.json["metrics"]["collisions"] == 0
+    table = dict(line.split("\t") for line in (tmp_path / "w.tsv").read_text().splitlines())
+    assert {"size", "colour=red", "(bias)"} <= set(table) <= {"size", "colour=red", "colour=blue", "(bias)"}
+    sizes = [abs(float(weight)) for weight in table.values()]
+    assert sizes == sorted(sizes, reverse=True)
+    more = written(tmp_path / "b.csv", ["y,size,colour", "-1,1,green"])
+    told = run(
+        capsys, "train", more, "--resume", tmp_path / "m.lr", "--weights", tmp_path / "w.tsv", "--json", "--quiet"
+    )
+    assert told.json["metrics"]["names"] == 4
+    tiny = run(capsys, "train", path, "--target", "y", "--bits", 1, "--weights", tmp_path / "w.tsv")
+    assert "share a weight with another" in tiny.out
+    assert " + " in (tmp_path / "w.tsv").read_text()
+
+
+def test_a_table_without_labels_is_scored(capsys: Capsys, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", ["y,w,size,colour", "up,1,2.5,red", "down,2,0.5,blue", "up,1,3,red"])
+    said = ("--target", "y", "--positive", "up", "--weight", "w", "--quiet")
+    assert run(capsys, "train", path, *said, "-o", tmp_path / "m.lr").code == 0
+    bare = written(tmp_path / "b.csv", ["colour,size", "red,2.5", "blue,0.5", "red,3"])
+    scores = [run(capsys, "predict", tmp_path / "m.lr", data, "--quiet") for data in (path, bare)]
+    assert scores[0].out == scores[1].out, scores[1].err
+    assert len(scores[0].out.split()) == 3
+
+
 def test_passes(capsys: Capsys, tmp_path: Path) -> None:
     lines = svm_lines(50)
     one, three = written(tmp_path / "a.svm", lines), written(tmp_path / "b.svm", lines * 3)
@@ -276,6 +307,22 @@ def test_an_interruption_keeps_a_checkpoint(tmp_path: Path) -> None:
     assert rows == 500
     assert f"interrupted after {rows} rows" in err
     assert f"--resume {model} --skip {rows}" in err
+
+
+def test_an_interruption_need_not_wait_for_rows(tmp_path: Path) -> None:
+    model = tmp_path / "m.lr"
+    command = [sys.executable, "-m", "lowregret", "train", "-", "--format", "svm", "-o", str(model)]
+    command += ["--quiet", "--checkpoint", "0.001"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as going:
+        assert going.stdin is not None
+        going.stdin.write(b"+1 1:1\n-1 2:1\n")
+        going.stdin.flush()
+        while not model.exists():
+            assert going.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        going.send_signal(signal.SIGINT)
+        assert going.wait(30) == 130  # although the pipe is still open
 
 
 def test_skipping_goes_on_where_it_was_interrupted(capsys: Capsys, tmp_path: Path) -> None:
