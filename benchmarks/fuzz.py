@@ -122,7 +122,8 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _count(entries: Entries, at: int, value: float) -> None:
-    entries[at] = entries.get(at, 0.0) + value
+    if value != 0.0:
+        entries[at] = entries.get(at, 0.0) + value
 
 
 # ---- formats --------------------------------------------------------------------------------------------------------

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from lowregret.cli import main
+from lowregret.cli import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

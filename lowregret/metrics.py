@@ -13,6 +13,7 @@ import numpy as np
 from lowregret.kernel import kernel
 from lowregret.loss import Logistic, Loss
 from lowregret.state import Vector
+from lowregret.stream.word import bits
 
 ROWS, LOSS, ABSOLUTE, SQUARED = range(4)  # Σ1, Σℓ, Σ|p−y|, Σ(p−y)²
 POSITIVE_RIGHT, POSITIVE_WRONG, NEGATIVE_RIGHT, NEGATIVE_WRONG = range(4, 8)
@@ -21,15 +22,13 @@ SUMS = 10
 
 BINS = 1 << 17  # of scores: sign, exponent and eight bits of the fraction, so a bin is 0.4 % wide
 _ORIGIN = BINS // 2
+_FRACTION = np.uint64(44)  # bits of a double that a bin does not see
+_LOWEST = (1023 - 126) * 256 - 1
 
 
 def bin_of(p: float) -> int:
-    """A bin that never falls when p rises: its octave, and 256 steps within."""
-    size = abs(p)
-    if not size > 1e-38:
-        return _ORIGIN
-    fraction, exponent = math.frexp(min(size, 1e38))
-    step = (exponent + 126) * 256 + int((fraction - 0.5) * 512.0) + 1
+    """A bin that never falls when p rises: sign, octave from 2^−126 to 2^128, and 256 steps within."""
+    step = min(max(int(bits(abs(p)) >> _FRACTION) - _LOWEST, 0), _ORIGIN - 1)
     return _ORIGIN + step if p > 0.0 else _ORIGIN - step
 
 

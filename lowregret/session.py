@@ -27,9 +27,9 @@ from lowregret.part import Part
 from lowregret.run import KIND, Run
 from lowregret.spec import from_json, to_json
 from lowregret.state import RIDGE
-from lowregret.stream import read  # noqa: F401  so that every format is known
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.read import know_formats
 
 
 @dataclass
@@ -151,6 +151,7 @@ class Session:
         description, arrays = store.read(path, KIND)
         if "session" not in description:
             raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
+        know_formats()
         told = description["session"]
         counts = {name: told[name] for name in _COUNTS}
         session = cls(Run.of(path, description, arrays), from_json(told["form"]), told["algorithm"], **counts)

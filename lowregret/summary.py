@@ -14,7 +14,7 @@ def summary(run: Run) -> str:
     """What was learnt, how well, and the proof."""
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
-        f"{run.rounds:,} rounds, {run.state.dimension:,} weights",
+        f"{run.rounds:,} rounds, {run.dimension:,} weights",
         f"loss       {run.loss:.6g} in all, {run.loss / rounds:.4g} per round, each row judged before it was learnt",
     ]
     if run.error is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter, _ArgumentGroup
 from collections.abc import Callable
 
 ALGORITHMS = (
@@ -40,9 +40,9 @@ def parser() -> ArgumentParser:
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
-    _train(_command(commands, "train", "learn from files or a stream, in one pass", _TRAIN, _run_train))
-    _predict(_command(commands, "predict", "score rows with a model", _PREDICT, _run_predict))
-    zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO, _run_zoo)
+    _train(_command(commands, "train", "learn from files or a stream, in one pass", _TRAIN))
+    _predict(_command(commands, "predict", "score rows with a model", _PREDICT))
+    zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")
     return whole
@@ -58,15 +58,13 @@ class _Version(Action):
         parser.exit()
 
 
-def _command(
-    commands: object, name: str, purpose: str, examples: str, run: Callable[[Namespace], int]
-) -> ArgumentParser:
+def _command(commands: object, name: str, purpose: str, examples: str) -> ArgumentParser:
     add: Callable[..., ArgumentParser] = getattr(commands, "add_parser")  # noqa: B009  its type is private
     command = add(
         name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".", epilog=examples,
         formatter_class=RawDescriptionHelpFormatter,
     )  # fmt: skip
-    command.set_defaults(command=run)
+    command.set_defaults(command=name)
     return command
 
 
@@ -176,24 +174,3 @@ def count(text: str) -> int:
 def names(text: str) -> tuple[str, ...]:
     """Names separated by commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-# ---- what is run: imported only then --------------------------------------------------------------------------------
-
-
-def _run_train(args: Namespace) -> int:
-    from lowregret.cli.train import train
-
-    return train(args)
-
-
-def _run_predict(args: Namespace) -> int:
-    from lowregret.cli.predict import predict
-
-    return predict(args)
-
-
-def _run_zoo(args: Namespace) -> int:
-    from lowregret.cli.zoo import zoo
-
-    return zoo(args)

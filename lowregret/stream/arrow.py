@@ -21,7 +21,7 @@ from lowregret.error import DataError
 from lowregret.kernel import kernel
 from lowregret.part import Part
 from lowregret.rows import Sparse
-from lowregret.stream.batch import Batch
+from lowregret.stream.batch import Batch, has_arrow_stream
 from lowregret.stream.buffers import (
     DONE,
     ENTRY,
@@ -59,6 +59,7 @@ class TableFormat(Part):
     categorical: tuple[str, ...] = ()
     interactions: tuple[tuple[str, ...], ...] = ()
     bits: int = BITS
+    labelled: bool = True  # else tables may lack target and weight
 
     def check(self) -> None:
         check_bits(self, self.bits)
@@ -68,13 +69,13 @@ class TableFormat(Part):
     def named(self) -> list[str]:
         """The columns that the rows of every file must have."""
         crossed_columns = [name for group in self.interactions for name in group]
-        return [name for name in (self.target, self.weight, *self.categorical, *crossed_columns) if name]
+        judged = (self.target, self.weight) if self.labelled else ()
+        return [name for name in (*judged, *self.categorical, *crossed_columns) if name]
 
     def columns(self, names: tuple[str, ...], file: str) -> Columns:
         """What columns of these names are for."""
-        return columns(
-            names, file, self.target, self.weight, (), self.categorical, self.positive, self.bits, self.interactions
-        )
+        known = names, file, self.target, self.weight, (), self.categorical, self.positive, self.bits
+        return columns(*known, self.interactions, self.labelled)
 
 
 @dataclass(frozen=True)
@@ -110,11 +111,6 @@ class TableStream:
 
 
 # ---- where record batches come from ---------------------------------------------------------------------------------
-
-
-def has_arrow_stream(data: Any) -> bool:
-    """Whether an object hands over Arrow data."""
-    return hasattr(data, "__arrow_c_stream__")
 
 
 def _is_file(table: Any) -> bool:
@@ -364,7 +360,7 @@ def assemble(
             entry = out.cursor[ENTRY]
             for at in range(slots.shape[0]):
                 slot, value = slots[at, row], values[at, row]
-                if slot != _HOLE and value == value:
+                if slot != _HOLE and value == value and value != 0.0:
                     if chosen.crossing.keys.size > 0:
                         begin_group(out, keys[at], entry)
                     add(out, entry, slot, value)

@@ -73,3 +73,8 @@ def chosen(batches: Iterator[Batch], skip: int, holdout: int) -> Iterator[Batch]
         if holdout:
             batch.hold_out((first + out + np.arange(len(batch))) % holdout == holdout - 1)
         yield batch
+
+
+def has_arrow_stream(data: Any) -> bool:
+    """Whether an object hands over Arrow data."""
+    return hasattr(data, "__arrow_c_stream__")

@@ -1,8 +1,9 @@
 """What the columns of a table mean, the same for every format that has columns.
 
 Each field is judged by itself, so nothing depends on how rows are split into files: a number is a feature named after
-its column, any other text a category, the feature `column=value` with the value 1. A feature's slot is the hash of its
-name modulo 2^bits, which is the same in every format.
+its column, any other text a category, the feature `column=value` with the value 1. A feature whose value is 0 is left
+out: it changes nothing that is learnt, and many tables consist mostly of such. A feature's slot is the hash of its name
+modulo 2^bits, which is the same in every format.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Columns(Part):
     bits: int
     keys: NDArray[np.int64]  # of each column, for products; the same in every file
     crossing: Crossing
+    labelled: bool  # else a field in the target column that is no label is none, and no fault
 
     def mask(self) -> Any:
         """What slots are cut to."""
@@ -73,6 +75,10 @@ class Columns(Part):
             return value
         return 1.0 if value == self.positive_number else -1.0
 
+    def no_label(self) -> float:
+        """What stands for a label that cannot be read: infinite for a fault, NaN if that is none."""
+        return math.inf if self.labelled else math.nan
+
 
 def columns(
     names: Sequence[str],
@@ -84,32 +90,43 @@ def columns(
     positive: str = "",
     bits: int = BITS,
     interactions: Sequence[Sequence[str]] = (),
+    labelled: bool = True,
 ) -> Columns:
-    """The columns of a file with this header; refuses one that lacks a column asked for, or has two of a name."""
+    """The columns of a file with this header; refuses one that lacks a column asked for, or has two of a name.
+
+    Unless `labelled`, it may lack the target and the weight.
+    """
     first: dict[str, int] = {}
     for column, name in enumerate(names):
         if first.setdefault(name, column) != column:
             raise DataError(f"{file} has two columns {name!r}, {first[name] + 1} and {column + 1}: rename one")
     kinds = np.full(len(names), FEATURE, np.uint8)
     for name, kind in roles(target, weight, drop, categorical):
-        kinds[column_number(name, first, file)] = kind
+        if labelled or name in first or kind not in (TARGET, WEIGHT):
+            kinds[column_number(name, first, file)] = kind
     slots, states = np.empty(len(names), np.uint64), np.empty(STATE * len(names), np.uint64)
     text, ends = joined([f"{name}=" for name in names])
     hash_names(np.append(text, np.zeros(8, np.uint8)), ends, slots, states)
     slots &= _U((1 << bits) - 1)
+    keys, crossing = _products(interactions, kinds, first, file)
+    value = np.frombuffer(encoded(positive), np.uint8)
+    return Columns(kinds, slots, states, value, number_of(positive), bits, keys, crossing, labelled)
+
+
+def _products(
+    interactions: Sequence[Sequence[str]], kinds: NDArray[np.uint8], numbers: Mapping[str, int], file: str
+) -> tuple[NDArray[np.int64], Crossing]:
+    """The keys of columns and what to multiply; refuses columns that are no features."""
     crossed = sorted({name for group in interactions for name in group})  # keys must not depend on the file
-    keys = np.full(len(names), OTHER, np.int64)
+    keys = np.full(kinds.size, OTHER, np.int64)
     for key, name in enumerate(crossed):
-        column = column_number(name, first, file)
+        column = column_number(name, numbers, file)
         if kinds[column] > CATEGORICAL:
             raise DataError(
                 f"the column {name!r} cannot be both {_ROLES[int(kinds[column])]} and multiplied: choose one"
             )
         keys[column] = key
-    crossing = Crossing.of([crossed.index(name) for name in group] for group in interactions)
-    return Columns(
-        kinds, slots, states, np.frombuffer(encoded(positive), np.uint8), number_of(positive), bits, keys, crossing
-    )
+    return keys, Crossing.of([crossed.index(name) for name in group] for group in interactions)
 
 
 def roles(target: str, weight: str, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> list[tuple[str, int]]:

@@ -34,6 +34,7 @@ from lowregret.stream.columns import (
     BITS,
     CATEGORICAL,
     DROPPED,
+    FEATURE,
     TARGET,
     WEIGHT,
     Columns,
@@ -46,18 +47,16 @@ from lowregret.stream.columns import (
     roles,
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
+from lowregret.stream.delimited_text import blank, ending, is_missing, is_same_doubled
 from lowregret.stream.number import ABSENT, READ, number
 from lowregret.stream.text import TextFormat
 from lowregret.stream.word import word
 
 _U = np.uint64
-_ZERO, _ONE, _TWO, _THREE, _FOUR, _TEN = _U(0), _U(1), _U(2), _U(3), _U(4), _U(10)
-_SPACE, _TAB, _RETURN, _FEED, _QUOTE, _NINE = (np.uint8(ord(c)) for c in ' \t\r\n"9')
+_ZERO, _ONE, _TWO, _THREE, _FOUR, _EIGHT, _TEN = (_U(k) for k in (0, 1, 2, 3, 4, 8, 10))
+_RETURN, _FEED, _QUOTE, _NINE = (np.uint8(ord(c)) for c in '\r\n"9')
 _NOUGHT = _U(ord("0"))
-_NA, _NAN, _NULL, _NONE = (  # with their lengths, for a text may have noughts in it
-    _U(int.from_bytes(text, "little") | len(text) << 32) for text in (b"NA", b"NaN", b"null", b"None")
-)
-_HOLE = np.uint32(2**32 - 1)  # instead of a slot: the field is absent
+_FOUR_NOUGHTS, _BETWEEN = _U(0x0030003000300030), _U(0x0100010001000100)  # eight bytes: a nought, a delimiter …
 _BOM = b"\xef\xbb\xbf"
 
 NUMBER, TEXT, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is; DOUBLED: a text with doubled quotes
@@ -76,6 +75,7 @@ class DelimitedText(TextFormat):
     bits: int = BITS
     delimiter: str = ""  # empty: a comma or a tab, whichever the first line has more of
     header: bool = True  # type: ignore[assignment]  # else columns are named 1, 2, 3 …
+    labelled: bool = True  # else files may lack the columns with the label and the weight: rows to be scored
 
     def check(self) -> None:
         check_bits(self, self.bits)
@@ -107,6 +107,7 @@ class DelimitedText(TextFormat):
             self.positive,
             self.bits,
             self.interactions,
+            self.labelled,
         )
         return DelimitedRows.of(chosen, names, ord(delimiter)), end
 
@@ -126,6 +127,7 @@ class DelimitedRows(TextFormat):
     delimiter: int
     order: NDArray[np.int64]
     places: NDArray[np.uint64]
+    skippable: NDArray[np.bool_]  # per column, whether it and the next three have features, and another follows
     names: NDArray[np.uint8]  # of the columns: the i-th from ends[i] to ends[i + 1]
     ends: NDArray[np.int64]
 
@@ -136,7 +138,10 @@ class DelimitedRows(TextFormat):
         places = np.zeros(chosen.kinds.size, np.uint64)
         places[order] = np.arange(order.size)
         text, ends = joined(names)
-        return cls(chosen, delimiter, order, places, text, ends)
+        plain = np.append(chosen.kinds == FEATURE, np.zeros(4, bool))
+        skippable = plain[:-4] & plain[1:-3] & plain[2:-2] & plain[3:-1]
+        skippable[-4:] = False
+        return cls(chosen, delimiter, order, places, skippable, text, ends)
 
     @property
     def header(self) -> bytes:
@@ -174,75 +179,107 @@ class DelimitedRows(TextFormat):
         if not has_room(self.columns.crossing, out, self.order.size):
             return FULL
         begin_row(out)
-        entry, count = _U(out.cursor[ENTRY]), _U(self.columns.kinds.size)
-        label, weight, holes, column = math.nan, 1.0, False, _ZERO
-        named = out.names.size > 0
+        row = out.cursor[ROW]
+        out.labels[row], out.weights[row] = math.nan, 1.0
+        status, gaps = self.fields(text, k, out)
+        if status != DONE:
+            return status
+        stop = out.cursor[ENTRY] + self.order.size
+        if gaps or self.columns.crossing.keys.size > 0:
+            stop = self.crossed(out)
+            if stop == NO_ROOM:
+                return FULL
+        close_row(out, out.labels[row], out.weights[row], stop)
+        return DONE
+
+    def fields(self, text: Any, k: Any, out: Buffers) -> tuple[int, bool]:
+        """Take in the fields of the row that begins at k; returns DONE or why not, and whether some are 0 or absent."""
+        gaps, column, count, entry = False, _ZERO, _U(self.columns.kinds.size), _U(out.cursor[ENTRY])
+        noughts = _FOUR_NOUGHTS | _BETWEEN * _U(self.delimiter)
         while True:
             kind = self.columns.kinds[column]
             digit = _U(text[k]) - _NOUGHT
             if digit < _TEN and text[k + _ONE] == self.delimiter:
+                if word(text, k) == noughts and self.skippable[column]:
+                    self.skip(column, entry, out)
+                    gaps, column, k = True, column + _FOUR, k + _EIGHT
+                    continue
                 value, begin, end, after, what = float(digit), k, k + _ONE, k + _ONE, NUMBER
             else:
                 value, begin, end, after, what = self.field(text, k, kind, out)
             if what > DONE:
-                return what
+                return what, gaps
             if kind <= CATEGORICAL:
-                at = entry + self.places[column]
-                if what == NUMBER and kind != CATEGORICAL:
-                    out.columns[at], out.values[at] = self.columns.slots[column], value
-                    if named:
-                        self.note_number(column, out)
-                elif what == MISSING:
-                    out.columns[at] = _HOLE
-                    holes = True
-                else:
-                    out.columns[at], out.values[at] = self.category(column, text, begin, end, what), 1.0
-                    if named:
-                        name, name_end = self.name(column)
-                        record(out, out.columns[at], name, name_end, begin, end)
-            elif kind == TARGET:
-                label = self.label(text, begin, end, what, value)
-                if label == math.inf:
+                gaps |= self.feature(column, kind, text, begin, end, what, value, entry, out)
+            else:
+                status = self.role(kind, text, begin, end, what, value, out)
+                if status != DONE:
                     out.cursor[SPOT] = k
-                    return NO_LABEL
-            elif kind == WEIGHT:
-                weight = value
-                if what != NUMBER or weight < 0.0:
-                    out.cursor[SPOT] = k
-                    return NO_WEIGHT
+                    return status, gaps
             column += _ONE
             if text[after] != self.delimiter or column == count:
                 break
             k = after + _ONE
         if column < count:
             out.cursor[SPOT] = out.cursor[AT]
-            return TOO_FEW
+            return TOO_FEW, gaps
         out.cursor[SPOT] = after
-        if text[after] != _FEED:
-            return TOO_MANY
-        stop = out.cursor[ENTRY] + self.order.size
-        if holes or self.columns.crossing.keys.size > 0:
-            stop = self.crossed(out)
-            if stop == NO_ROOM:
-                return FULL
-        close_row(out, label, weight, stop)
+        return DONE if text[after] == _FEED else TOO_MANY, gaps
+
+    def skip(self, column: Any, entry: Any, out: Buffers) -> None:
+        """Four features from this column on are 0: many tables consist mostly of such."""
+        for more in range(4):
+            out.values[entry + self.places[column + _U(more)]] = 0.0
+
+    def feature(
+        self, column: Any, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, entry: Any, out: Buffers
+    ) -> bool:
+        """Put a feature into its place; returns whether it is 0, as what is absent is too."""
+        at = entry + self.places[column]
+        if what == MISSING:
+            out.values[at] = 0.0
+            return True
+        if what == NUMBER and kind != CATEGORICAL:
+            out.columns[at], out.values[at] = self.columns.slots[column], value
+            if out.names.size > 0 and value != 0.0:
+                self.note_number(column, out)
+            return value == 0.0
+        out.columns[at], out.values[at] = self.category(column, text, begin, end, what), 1.0
+        if out.names.size > 0:
+            name, name_end = self.name(column)
+            record(out, out.columns[at], name, name_end, begin, end)
+        return False
+
+    def role(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
+        """Take in the field of a column that is no feature; returns DONE or why not."""
+        row = out.cursor[ROW]
+        if kind == TARGET:
+            out.labels[row] = self.label(text, begin, end, what, value)
+            if out.labels[row] == math.inf:
+                return NO_LABEL
+        elif kind == WEIGHT and (what != MISSING or self.columns.labelled):
+            out.weights[row] = value
+            if what != NUMBER or value < 0.0:
+                return NO_WEIGHT
         return DONE
 
     def field(self, text: Any, k: Any, kind: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
         """The field at k: its value, where its text begins and ends, where it ends, and what it is or why not."""
         quoted = text[k] == _QUOTE
         begin = k + _ONE if quoted else k
-        inner = self.blank(text, begin)
+        inner = blank(text, begin, self.delimiter)
         if kind != CATEGORICAL and kind != DROPPED and text[inner] <= _NINE:  # all that numbers begin with
             value, end, status = number(text, inner)
-            end = self.blank(text, end)
-            after = self.ending(text, end + _ONE if quoted else end)
+            end = blank(text, end, self.delimiter)
+            after = ending(text, end + _ONE if quoted else end, self.delimiter)
             if status != ABSENT and after != _ZERO and (not quoted or text[end] == _QUOTE):
                 found = status == READ
                 if not found:
                     value, found = known_value(out, inner)
                 if found and value - value == 0.0:
                     return value, begin, end, after, NUMBER
+                if found and kind == TARGET and not self.columns.labelled:
+                    return 0.0, begin, end, after, MISSING
                 out.cursor[SPOT] = inner
                 return 0.0, begin, end, after, TOO_LARGE if found else HARD
         if quoted:
@@ -253,7 +290,7 @@ class DelimitedRows(TextFormat):
         after = end
         if text[end] == _FEED and end > begin and text[end - _ONE] == _RETURN:
             end -= _ONE
-        return 0.0, begin, end, after, MISSING if _is_missing(text, inner, end) else TEXT
+        return 0.0, begin, end, after, MISSING if is_missing(text, inner, end) else TEXT
 
     def quoted(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
         """Likewise, of the field whose opening quote is before `begin`."""
@@ -265,7 +302,7 @@ class DelimitedRows(TextFormat):
                 end += _ONE
                 what = DOUBLED
             end += _ONE
-        after = self.ending(text, end + _ONE)
+        after = ending(text, end + _ONE, self.delimiter)
         out.cursor[SPOT] = begin - _ONE
         if text[end] == _FEED:
             what = UNCLOSED
@@ -274,18 +311,6 @@ class DelimitedRows(TextFormat):
         elif end == begin:
             what = MISSING
         return 0.0, begin, end, after, what
-
-    def blank(self, text: Any, k: Any) -> Any:
-        """The first byte from k on that is no blank."""
-        while text[k] == _SPACE or (text[k] == _TAB and self.delimiter != _TAB):
-            k += _ONE
-        return k
-
-    def ending(self, text: Any, k: Any) -> Any:
-        """Where the delimiter or line feed is, if a field ends at k; else 0."""
-        if text[k] == self.delimiter or text[k] == _FEED:
-            return k
-        return k + _ONE if text[k] == _RETURN and text[k + _ONE] == _FEED else _ZERO
 
     def category(self, column: Any, text: Any, begin: Any, end: Any, what: int) -> Any:
         """The slot of a category."""
@@ -312,9 +337,9 @@ class DelimitedRows(TextFormat):
         return -1 - self.ends[column], -1 - self.ends[column + _ONE]
 
     def label(self, text: Any, begin: Any, end: Any, what: int, value: float) -> float:
-        """The label of a row; infinite if the target should be a number and is none."""
+        """The label of a row; `no_label` if the target should be a number and is none."""
         if self.columns.has_classes() and (
-            self.is_positive_doubled(text, begin, end)
+            is_same_doubled(self.columns.positive, text, begin, end)
             if what == DOUBLED
             else self.columns.is_positive(text, begin, end)
         ):
@@ -323,25 +348,18 @@ class DelimitedRows(TextFormat):
             return self.columns.label(value)
         if what == MISSING:
             return math.nan
-        return -1.0 if self.columns.has_classes() else math.inf
-
-    def is_positive_doubled(self, text: Any, begin: Any, end: Any) -> bool:
-        """Whether text[begin:end], its doubled quotes halved, is the positive class."""
-        at, size = _ZERO, _U(self.columns.positive.size)
-        while begin < end and at < size and text[begin] == self.columns.positive[at]:
-            begin += _TWO if text[begin] == _QUOTE else _ONE
-            at += _ONE
-        return begin == end and at == size
+        return -1.0 if self.columns.has_classes() else self.columns.no_label()
 
     def crossed(self, out: Buffers) -> int:
-        """Close the gaps that absent fields leave, and append products; returns the end of the row, or NO_ROOM."""
-        first = out.cursor[ENTRY]
+        """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
+        first, grouped = out.cursor[ENTRY], self.columns.crossing.keys.size > 0
         last = first
         for place in range(self.order.size):
-            if out.columns[first + place] != _HOLE:
+            column, value = out.columns[_U(first + place)], out.values[_U(first + place)]
+            if grouped and value != 0.0:
                 begin_group(out, self.columns.keys[self.order[place]], last)
-                out.columns[last], out.values[last] = out.columns[first + place], out.values[first + place]
-                last += 1
+            out.columns[_U(last)], out.values[_U(last)] = column, value
+            last += value != 0.0
         return crossed(self.columns.crossing, out, last, self.columns.mask())
 
 
@@ -353,16 +371,3 @@ _FAULTS: dict[int, str] = {
     NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1)",
     NO_WEIGHT: "expected a number, 0 or more, in the weight column",
 }
-
-
-def _is_missing(text: Any, begin: Any, end: Any) -> bool:
-    """Whether text[begin:end], blanks at its end aside, says that there is no value."""
-    while end > begin and (text[end - _ONE] == _SPACE or text[end - _ONE] == _TAB):
-        end -= _ONE
-    if begin >= end:
-        return True
-    size = end - begin
-    if size > _FOUR:
-        return False
-    letters = word(text, begin) & ((_ONE << (size << _THREE)) - _ONE) | size << _U(32)
-    return letters in (_NA, _NAN, _NULL, _NONE)

@@ -49,21 +49,28 @@ from lowregret.stream.columns import (
     roles,
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
+from lowregret.stream.json_name import (
+    DEEPEST,
+    LONGEST,
+    NAME,
+    OBJECT,
+    append_number,
+    append_point,
+    append_text,
+    begin_level,
+    level,
+    plain_number,
+)
 from lowregret.stream.json_text import blank, character, is_number, is_positive, literal, text_end
 from lowregret.stream.number import READ, number
 from lowregret.stream.text import TextFormat
 
 _U = np.uint64
-_ZERO, _ONE, _EIGHT, _TEN = _U(0), _U(1), _U(8), _U(10)
+_ZERO, _ONE, _EIGHT = _U(0), _U(1), _U(8)
 _FEED, _QUOTE, _COLON, _COMMA, _MINUS = (np.uint8(ord(c)) for c in '\n":,-')
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = (np.uint8(ord(c)) for c in "{}[]")
-_POINT, _EQUALS, _NOUGHT = (_U(ord(c)) for c in ".=0")
+_EQUALS = _U(ord("="))
 _BOM = b"\xef\xbb\xbf"
-
-DEEPEST = 64  # objects and arrays within each other
-_NAME = 2 * DEEPEST + 2  # where the name of the current value begins in Buffers.scratch; before it: two numbers a level
-LONGEST = 16_000  # bytes of a name, those of the objects around included
-_OBJECT = -1  # in place of the number of an array's next element
 
 NUMBER, TEXT, ESCAPED, MISSING = -1, -2, -3, -4  # what a value is; ESCAPED: a text with escapes
 NO_OBJECT, NO_NAME, NO_COLON, NO_VALUE, NO_COMMA, NO_TEXT, MORE = range(FIRST_FAULT, FIRST_FAULT + 7)
@@ -80,6 +87,7 @@ class JsonLines(TextFormat):
     categorical: tuple[str, ...] = ()
     interactions: tuple[tuple[str, ...], ...] = ()
     bits: int = BITS
+    labelled: bool = True  # else objects may lack the label and the weight: rows to be scored
 
     def check(self) -> None:
         check_bits(self, self.bits)
@@ -99,8 +107,10 @@ class JsonLines(TextFormat):
             self.positive,
             self.bits,
             self.interactions,
+            self.labelled,
         )
-        return JsonRows(chosen, *joined(known), bool(self.weight)), len(_BOM) if head.startswith(_BOM) else 0
+        weighted = self.labelled and bool(self.weight)
+        return JsonRows(chosen, *joined(known), weighted), len(_BOM) if head.startswith(_BOM) else 0
 
     def entries(self, size: int) -> int:
         return size // 2 + 1
@@ -160,72 +170,11 @@ class JsonRows(TextFormat):
         if text[k] != _OPEN_OBJECT:
             return NO_OBJECT
         begin_row(out)
-        first, entry, row = True, out.cursor[ENTRY], out.cursor[ROW]
-        name, name_end, noted = k, k, False
+        row = out.cursor[ROW]
         out.labels[row], out.weights[row] = math.nan, -1.0 if self.weighted else 1.0
-        depth = _ONE
-        out.scratch[2], out.scratch[3] = 0, _OBJECT
-        k += _ONE
-        while depth > _ZERO:
-            k = blank(text, k)
-            size, index = _U(out.scratch[_U(2) * depth]), out.scratch[_U(2) * depth + _ONE]
-            if text[k] == (_CLOSE_OBJECT if index == _OBJECT else _CLOSE_ARRAY):
-                first = False
-                depth -= _ONE
-                k += _ONE
-                continue
-            out.cursor[SPOT] = k
-            if not first:
-                if text[k] != _COMMA:
-                    return NO_COMMA
-                k = blank(text, k + _ONE)
-                out.cursor[SPOT] = k
-            if size > LONGEST:
-                return TOO_LONG
-            if index == _OBJECT:
-                if text[k] != _QUOTE:
-                    return NO_NAME
-                end, plain = text_end(text, k + _ONE)
-                if end == _ZERO:
-                    return NO_TEXT
-                name, name_end, noted = k + _ONE, end, plain and depth == _ONE and out.names.size > 0
-                size = append_text(out, size, text, name, end)
-                k = blank(text, end + _ONE)
-                out.cursor[SPOT] = k
-                if text[k] != _COLON:
-                    return NO_COLON
-                k = blank(text, k + _ONE)
-                out.cursor[SPOT] = k
-            else:
-                size = append_number(out, size, _U(index))
-                out.scratch[_U(2) * depth + _ONE] = index + 1
-            if size > LONGEST:
-                return TOO_LONG
-            first = text[k] == _OPEN_OBJECT or text[k] == _OPEN_ARRAY
-            if first:
-                if depth == DEEPEST:
-                    return TOO_DEEP
-                depth += _ONE
-                out.scratch[_U(_NAME) + size] = _POINT
-                out.scratch[_U(2) * depth] = size + _ONE
-                out.scratch[_U(2) * depth + _ONE] = _OBJECT if text[k] == _OPEN_OBJECT else 0
-                k += _ONE
-            else:
-                status = self.value(text, k, size, entry, out)
-                if status > DONE:
-                    return status
-                end = _U(out.cursor[SPOT])
-                if status == NUMBER and noted:
-                    record(out, out.columns[entry], name, name_end, -1, -1)
-                elif status == TEXT and noted:
-                    quotes = _ONE if text[k] == _QUOTE else _ZERO
-                    record(out, out.columns[entry], name, name_end, k + quotes, end - quotes)
-                entry += status != DONE
-                k = end
-        k = blank(text, k)
-        out.cursor[SPOT] = k
-        if text[k] != _FEED:
-            return MORE
+        entry, status = self.members(text, k + _ONE, out)
+        if status != DONE:
+            return status
         if out.weights[row] < 0.0:
             out.cursor[SPOT] = out.cursor[AT]
             return NO_WEIGHT
@@ -234,6 +183,72 @@ class JsonRows(TextFormat):
             return FULL
         close_row(out, out.labels[row], out.weights[row], entry)
         return DONE
+
+    def members(self, text: Any, k: Any, out: Buffers) -> tuple[Any, int]:
+        """Take in all values of the object opened before k, and the end of its line; returns the end of the row's
+        entries, and DONE or why not.
+        """
+        entry, depth, first = out.cursor[ENTRY], _ONE, True
+        begin_level(out, depth, _ZERO, OBJECT)
+        while depth > _ZERO:
+            k = blank(text, k)
+            if text[k] == (_CLOSE_OBJECT if level(out, depth)[1] == OBJECT else _CLOSE_ARRAY):
+                first, depth, k = False, depth - _ONE, k + _ONE
+                continue
+            out.cursor[SPOT] = k
+            if not first:
+                if text[k] != _COMMA:
+                    return entry, NO_COMMA
+                k = blank(text, k + _ONE)
+            k, size, name, name_end, status = self.name(text, k, depth, out)
+            if status != DONE:
+                return entry, status
+            first = text[k] == _OPEN_OBJECT or text[k] == _OPEN_ARRAY
+            if first:
+                if depth == DEEPEST:
+                    return entry, TOO_DEEP
+                depth += _ONE
+                begin_level(out, depth, append_point(out, size), OBJECT if text[k] == _OPEN_OBJECT else 0)
+                k += _ONE
+                continue
+            status = self.value(text, k, size, entry, out)
+            if status > DONE:
+                return entry, status
+            if name_end > _ZERO and status != DONE:
+                note(out, entry, name, name_end, text, k, status)
+            entry += status != DONE
+            k = _U(out.cursor[SPOT])
+        k = blank(text, k)
+        out.cursor[SPOT] = k
+        return entry, DONE if text[k] == _FEED else MORE
+
+    def name(self, text: Any, k: Any, depth: Any, out: Buffers) -> tuple[Any, Any, Any, Any, int]:
+        """Take in the name at k of a value, or count it if it is in an array: where the value is, the size of its whole
+        name, where the name begins and ends in the text if it is to be noted (else 0), and DONE or why not.
+        """
+        out.cursor[SPOT] = k
+        size, index = level(out, depth)
+        if size > LONGEST:
+            return k, size, _ZERO, _ZERO, TOO_LONG
+        if index != OBJECT:
+            begin_level(out, depth, size, index + 1)
+            size = append_number(out, size, _U(index))
+            return k, size, _ZERO, _ZERO, TOO_LONG if size > LONGEST else DONE
+        if text[k] != _QUOTE:
+            return k, size, _ZERO, _ZERO, NO_NAME
+        begin = k + _ONE
+        end, plain = text_end(text, begin)
+        if end == _ZERO:
+            return k, size, _ZERO, _ZERO, NO_TEXT
+        size = append_text(out, size, text, begin, end)
+        k = blank(text, end + _ONE)
+        out.cursor[SPOT] = k
+        if text[k] != _COLON:
+            return k, size, _ZERO, _ZERO, NO_COLON
+        k = blank(text, k + _ONE)
+        out.cursor[SPOT] = k
+        noted = plain and depth == _ONE and out.names.size > 0
+        return k, size, begin, end if noted else _ZERO, TOO_LONG if size > LONGEST else DONE
 
     def value(self, text: Any, k: Any, size: Any, entry: Any, out: Buffers) -> int:
         """Take in the value at k; cursor[SPOT] becomes its end. Returns why not, or as `taken`."""
@@ -262,8 +277,7 @@ class JsonRows(TextFormat):
                 what = NUMBER
             out.cursor[SPOT] = end
         if what == NUMBER and value - value != 0.0:
-            out.cursor[SPOT] = k
-            return TOO_LARGE
+            what = TOO_LARGE
         return self.taken(text, begin, end, what, value, size, entry, out)
 
     def taken(
@@ -272,24 +286,38 @@ class JsonRows(TextFormat):
         """Make of a value what its column is for; returns NUMBER or TEXT for an entry, DONE for none, or why not."""
         column = self.find(out, size)
         kind = FEATURE if column < 0 else self.columns.kinds[_U(column)]
+        if kind in (TARGET, WEIGHT):
+            status = self.role(kind, text, begin, end, what, value, out)
+        elif what == TOO_LARGE:
+            status = TOO_LARGE
+        elif kind == DROPPED or what == MISSING or (what == NUMBER and value == 0.0 and kind != CATEGORICAL):
+            return DONE
+        else:
+            if self.columns.crossing.keys.size > 0:
+                begin_group(out, OTHER if column < 0 else self.columns.keys[column], entry)
+            return self.feature(kind, text, begin, end, what, value, size, entry, out)
+        if status != DONE:
+            out.cursor[SPOT] = begin
+        return status
+
+    def role(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
+        """Take in a label or a weight; returns DONE or why not."""
+        row = out.cursor[ROW]
         if kind == TARGET:
-            label = self.label(text, begin, end, what, value)
-            out.labels[out.cursor[ROW]] = label
-            if label == math.inf:
-                out.cursor[SPOT] = begin
-                return NO_LABEL
-            return DONE
-        if kind == WEIGHT:
-            out.weights[out.cursor[ROW]] = value
+            out.labels[row] = self.label(text, begin, end, what, value)
+            if out.labels[row] == math.inf:
+                return TOO_LARGE if what == TOO_LARGE else NO_LABEL
+        elif what != MISSING or self.columns.labelled:
+            out.weights[row] = value
             if what != NUMBER or value < 0.0:
-                out.cursor[SPOT] = begin
-                return NO_WEIGHT
-            return DONE
-        if kind == DROPPED or what == MISSING:
-            return DONE
-        if self.columns.crossing.keys.size > 0:
-            begin_group(out, OTHER if column < 0 else self.columns.keys[column], entry)
-        name = _U(_NAME)
+                return TOO_LARGE if what == TOO_LARGE else NO_WEIGHT
+        return DONE
+
+    def feature(
+        self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, size: Any, entry: Any, out: Buffers
+    ) -> int:
+        """Add a feature as this entry; returns NUMBER or TEXT."""
+        name = _U(NAME)
         h, pending, length = hash_more(_ZERO, _ZERO, _ZERO, out.scratch, name, name + size)
         if what == NUMBER and kind != CATEGORICAL:
             add(out, entry, plain_number(out, size, hash_end(h, pending, length)) & self.columns.mask(), value)
@@ -311,55 +339,27 @@ class JsonRows(TextFormat):
         """The number of the column with the current name among those that are more than features, or −1."""
         for column in range(self.ends.size - 1):
             begin, end = _U(self.ends[column]), _U(self.ends[column + 1])
-            if is_same(self.names, begin, end, out.scratch, _U(_NAME), _U(_NAME) + size):
+            if is_same(self.names, begin, end, out.scratch, _U(NAME), _U(NAME) + size):
                 return column
         return -1
 
     def label(self, text: Any, begin: Any, end: Any, what: int, value: float) -> float:
-        """The label of a row; infinite if the target should be a number and is none."""
+        """The label of a row; `no_label` if the target should be a number and is none."""
+        if what == TOO_LARGE:
+            return self.columns.no_label()
         if self.columns.has_classes() and is_positive(self.columns.positive, text, begin, end, what == ESCAPED):
             return 1.0
         if what == NUMBER:
             return self.columns.label(value)
         if what == MISSING:
             return math.nan
-        return -1.0 if self.columns.has_classes() else math.inf
+        return -1.0 if self.columns.has_classes() else self.columns.no_label()
 
 
-def append_text(out: Buffers, size: Any, text: Any, begin: Any, end: Any) -> Any:
-    """Append text[begin:end], unescaped, to the name of this size; returns its new size, LONGEST + 1 if too long."""
-    k, at = begin, _U(_NAME) + size
-    while k < end:
-        packed, count, k = character(text, k)
-        for _ in range(count):
-            if at > _NAME + LONGEST:
-                return _U(LONGEST + 1)
-            out.scratch[at] = packed & _U(255)
-            packed >>= _EIGHT
-            at += _ONE
-    return at - _U(_NAME)
-
-
-def append_number(out: Buffers, size: Any, index: Any) -> Any:
-    """Append a number in decimal digits; returns the new size."""
-    digits, rest = _ONE, index
-    while rest >= _TEN:
-        rest //= _TEN
-        digits += _ONE
-    at = _U(_NAME) + size + digits
-    for _ in range(digits):
-        at -= _ONE
-        out.scratch[at] = _NOUGHT + index % _TEN
-        index //= _TEN
-    return size + digits
-
-
-def plain_number(out: Buffers, size: Any, otherwise: Any) -> Any:
-    """What the current name is if it is all digits, as `name_hash` has it."""
-    value = _ZERO
-    for k in range(size):
-        digit = _U(out.scratch[_U(_NAME) + _U(k)]) - _NOUGHT
-        if digit >= _TEN:
-            return otherwise
-        value = value * _TEN + digit
-    return value
+def note(out: Buffers, entry: Any, name: Any, name_end: Any, text: Any, k: Any, what: int) -> None:
+    """Note the name of an entry, of the value from k to cursor[SPOT] in the column text[name:name_end]."""
+    if what == NUMBER:
+        record(out, out.columns[entry], name, name_end, -1, -1)
+    else:
+        quotes = _ONE if text[k] == _QUOTE else _ZERO
+        record(out, out.columns[entry], name, name_end, k + quotes, _U(out.cursor[SPOT]) - quotes)

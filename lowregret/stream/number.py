@@ -19,7 +19,7 @@ SMALLEST, LARGEST = -342, 308  # exponents of ten beyond which a number of 19 di
 READ, ABSENT, HARD = 0, 1, 2  # what became of a number: read; there is none; only `float` can tell
 
 _U = np.uint64
-_ZERO, _ONE, _EIGHT, _TEN = _U(0), _U(1), _U(8), _U(10)
+_ZERO, _ONE, _TWO, _EIGHT, _TEN = _U(0), _U(1), _U(2), _U(8), _U(10)
 _MANY = _U(10**18)  # below this another digit fits
 _EXACT = _U(2**53)
 _LOW = _U(0xFFFFFFFF)
@@ -53,13 +53,23 @@ def number(text: Any, k: Any) -> tuple[float, Any, int]:
 
     The text must go on for at least nine bytes, among them one that belongs to no number, such as a line feed.
     """
-    begin = k
+    first = _U(text[k]) - _NOUGHT
+    if first < _TEN and text[k + _ONE] == _POINT:  # as most are; the processor need not wait to learn how it begins
+        part, fraction = digits(text, k + _TWO)
+        after = k + _TWO + fraction
+        if fraction < _EIGHT and text[after] | _LOWER != _E:
+            return float(first * TENS[fraction] + part) / _TENS[fraction], after, READ
+    return _short_number(text, k)
+
+
+def _short_number(text: Any, begin: Any) -> tuple[float, Any, int]:
+    """Likewise, with a sign and up to seven digits before and after the point."""
+    k = begin
     negative = text[k] == _MINUS
     if negative or text[k] == _PLUS:
         k += _ONE
-    mantissa, whole, fraction = _U(text[k]) - _NOUGHT, _ONE, _ZERO
-    if mantissa >= _TEN or text[k + _ONE] != _POINT:  # else the processor need not wait to learn how many digits
-        mantissa, whole = digits(text, k)
+    mantissa, whole = digits(text, k)
+    fraction = _ZERO
     k += whole
     if whole < _EIGHT and text[k] == _POINT:
         part, fraction = digits(text, k + _ONE)
@@ -70,7 +80,7 @@ def number(text: Any, k: Any) -> tuple[float, Any, int]:
     elif whole == _ZERO:
         return 0.0, begin, ABSENT
     letter = text[k] | _LOWER
-    if whole < _EIGHT and fraction < _EIGHT and letter != _E:  # at most 15 digits: exact
+    if whole < _EIGHT and fraction < _EIGHT and letter != _E:  # at most 14 digits: exact
         value = float(mantissa) / _TENS[fraction]
         return -value if negative else value, k, READ
     return _long_number(text, begin)

@@ -12,21 +12,15 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Literal, cast
 
 from lowregret.error import DataError
 from lowregret.part import Part
-from lowregret.stream.arrow import TableFormat, TableStream, has_arrow_stream
-from lowregret.stream.batch import Stream
-from lowregret.stream.columns import BITS
-from lowregret.stream.cross import Crossing
-from lowregret.stream.delimited import DelimitedText
+from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.jsonl import JsonLines
 from lowregret.stream.source import STDIN, Source, expand
-from lowregret.stream.svm import SvmText
 from lowregret.stream.text import TextFormat, TextStream
-from lowregret.stream.vw import VwText
 
 SVM, VW, CSV, TSV, JSONL, PARQUET, ARROW = FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 OnError = Literal["stop", "skip"]
@@ -42,6 +36,15 @@ _ENDINGS = {
     ARROW: ("arrow", "arrows", "feather", "ipc"),
 }
 _BY_ENDING = {ending: form for form, endings in _ENDINGS.items() for ending in endings}
+_PARTS = {  # each is imported when it is needed
+    SVM: ("svm", "SvmText"),
+    VW: ("vw", "VwText"),
+    CSV: ("delimited", "DelimitedText"),
+    TSV: ("delimited", "DelimitedText"),
+    JSONL: ("jsonl", "JsonLines"),
+    PARQUET: ("arrow", "TableFormat"),
+    ARROW: ("arrow", "TableFormat"),
+}
 _COMPRESSED = ("gz", "xz", "bz2", "zst")
 _COLUMNS = ("target", "weight", "drop", "categorical", "positive", "interactions", "bits")
 _OPTIONS = {
@@ -139,8 +142,7 @@ def format_part(
         return _with_positive(_numbered(format, given), given.get("positive"))
     if format == TSV:
         given.setdefault("delimiter", "\t")
-    kind = DelimitedText if format in (CSV, TSV) else JsonLines if format == JSONL else TableFormat
-    return kind(**given)
+    return _part(format)(**given)
 
 
 def stream_of(
@@ -162,10 +164,10 @@ def stream_of(
     if not labelled and "labelled" in part.parameters:
         part = replace(cast(Any, part), labelled=False)
     if has_arrow_stream(data):
-        return TableStream((data,), _as_table(part), threads, skip)
+        return _table_stream((data,), part, threads, skip)
     paths = tuple(expand(data))
-    if isinstance(part, TableFormat):
-        return TableStream(paths, part, threads, skip)
+    if type(part).__name__ == _PARTS[ARROW][1]:
+        return _table_stream(paths, part, threads, skip)
     if isinstance(part, OneLabel):
         return TextStream(paths, part.form, threads, skip, dictionary, part.positive)
     if isinstance(part, TextFormat):
@@ -191,9 +193,11 @@ def _check_options(format: str, given: dict[str, Any]) -> None:
 def _numbered(format: str, given: dict[str, Any]) -> TextFormat:
     """A format whose labels are numbers."""
     if format == SVM:
-        return SvmText(given.get("bits", 0), given.get("one_based", False))
+        return _part(SVM)(given.get("bits", 0), given.get("one_based", False))
     products = [[_first_byte(name) for name in group] for group in given.get("interactions", ())]
-    return VwText(given.get("bits", BITS), Crossing.of(products))
+    from lowregret.stream.cross import Crossing
+
+    return _part(VW)(given.get("bits", 18), Crossing.of(products))
 
 
 def _first_byte(namespace: str) -> int:
@@ -213,12 +217,29 @@ def _with_positive(form: TextFormat, positive: str | None) -> Part:
     return OneLabel(form, value)
 
 
-def _as_table(part: Part) -> TableFormat:
-    if isinstance(part, TableFormat):
-        return part
-    if not isinstance(part, (DelimitedText, JsonLines)):
-        raise DataError(f"a table has named columns and cannot be read as {type(part).__name__}")
-    return TableFormat(**{name: part.parameters[name] for name in _COLUMNS})
+def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool) -> Stream:
+    from lowregret.stream.arrow import TableFormat, TableStream
+
+    if not isinstance(part, TableFormat):
+        if not all(name in part.parameters for name in _COLUMNS):
+            raise DataError(f"a table has named columns and cannot be read as {type(part).__name__}")
+        part = TableFormat(**{name: part.parameters[name] for name in (*_COLUMNS, "labelled")})
+    return TableStream(tables, part, threads, skip)
+
+
+# ---- parts ----------------------------------------------------------------------------------------------------------
+
+
+def _part(format: str) -> Any:
+    """The class of parts for a format."""
+    module, name = _PARTS[format]
+    return getattr(import_module(f"lowregret.stream.{module}"), name)
+
+
+def know_formats() -> None:
+    """Import all formats, so that a stored one can be made again."""
+    for format in FORMATS:
+        _part(format)
 
 
 # ---- which format ---------------------------------------------------------------------------------------------------

@@ -85,40 +85,57 @@ class SvmText(TextFormat):
         entry = out.cursor[ENTRY]
         k = _blank(text, k)
         while text[k] != _FEED and text[k] != _HASH:
-            if text[k] == _Q and text[k + _ONE] == _I and text[k + _U(2)] == _D and text[k + _U(3)] == _COLON:
+            index, count = digits(text, k)
+            at = k + count
+            if count - _ONE >= _U(7) or text[at] != _COLON:  # seldom: no or a long index, qid, or a fault
+                index, at, status = self.index(text, k)
+                if status != DONE:
+                    out.cursor[SPOT] = k
+                    return status
+            if at == k:  # qid
                 while not _ends(text[k]):
                     k += _ONE
-            else:
+                k = _blank(text, k)
+                continue
+            if self.one_based and index == _U(0):
                 out.cursor[SPOT] = k
-                index, count = digits(text, k)
-                k += count
-                if count == _U(0):
-                    return NO_INDEX
-                while count == _U(8) and (self.bits > 0 or index < _WIDEST):  # else it stays too wide
-                    more, count = digits(text, k)
-                    index = index * TENS[count] + more
-                    k += count
-                if index >= _WIDEST and self.bits == 0:
-                    return TOO_WIDE
-                if text[k] != _COLON:
-                    return NO_COLON
-                if self.one_based:
-                    if index == _U(0):
-                        return ZERO
-                    index -= _ONE
-                if self.bits > 0:
-                    index &= (_ONE << _U(self.bits)) - _ONE
-                value, k, status = _value(text, k + _ONE, out)
-                if status != READ:
-                    return HARD if status == HARD else NO_VALUE
-                if not _ends(text[k]) or not np.isfinite(value):
-                    return NO_VALUE
-                add(out, entry, index, value)
-                entry += 1
-            k = _blank(text, k)
+                return ZERO
+            value, after, status = _value(text, at + _ONE, out)
+            if status != READ:
+                return HARD if status == HARD else NO_VALUE
+            if not np.isfinite(value) or not _ends(text[after]):
+                out.cursor[SPOT] = k
+                return NO_VALUE
+            add(out, entry, self.column(index), value)
+            entry += 1
+            k = after + _ONE
+            if text[after] != _SPACE or text[k] <= _HASH:  # else another entry begins, as it mostly does
+                k = _blank(text, after)
         close_row(out, label, 1.0, entry)
         out.cursor[SPOT] = k
         return DONE
+
+    def column(self, index: Any) -> Any:
+        """The column of an index."""
+        if self.one_based:
+            index -= _ONE
+        return index & ((_ONE << _U(self.bits)) - _ONE) if self.bits > 0 else index
+
+    def index(self, text: Any, k: Any) -> tuple[Any, Any, int]:
+        """The index at k, where its colon is (k itself if this is a qid), and DONE or the fault."""
+        if text[k] == _Q and text[k + _ONE] == _I and text[k + _U(2)] == _D and text[k + _U(3)] == _COLON:
+            return _U(0), k, DONE
+        index, count = digits(text, k)
+        if count == _U(0):
+            return index, k, NO_INDEX
+        k += count
+        while count == _U(8) and (self.bits > 0 or index < _WIDEST):  # else it stays too wide
+            more, count = digits(text, k)
+            index = index * TENS[count] + more
+            k += count
+        if index >= _WIDEST and self.bits == 0:
+            return index, k, TOO_WIDE
+        return index, k, DONE if text[k] == _COLON else NO_COLON
 
 
 def _value(text: Any, k: Any, out: Buffers) -> tuple[float, Any, int]:

@@ -38,7 +38,7 @@ from lowregret.stream.buffers import (
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.source import Block, Source, blocks, expand
 
-BLOCK = 4 << 20  # bytes
+BLOCK = 8 << 20  # bytes
 SHOWN = 60  # characters of an offending text
 
 

@@ -44,6 +44,11 @@ def double(bits: Any) -> float:
     return float(struct.unpack("d", struct.pack("Q", int(bits)))[0])
 
 
+def bits(x: float) -> Any:
+    """The bits of a double."""
+    return _U(struct.unpack("Q", struct.pack("d", x))[0])
+
+
 def digits(text: Any, k: Any) -> tuple[Any, Any]:
     """Up to eight decimal digits from text[k] on: their value, and how many they are."""
     bytes_ = word(text, k) ^ _NOUGHTS
@@ -98,3 +103,13 @@ def _type_double(context: Any) -> Any:
 @lower_builtin(double, types.uint64)
 def _lower_double(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.bitcast(args[0], ir.DoubleType())
+
+
+@type_callable(bits)
+def _type_bits(context: Any) -> Any:
+    return lambda x: types.uint64
+
+
+@lower_builtin(bits, types.float64)
+def _lower_bits(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.bitcast(args[0], ir.IntType(64))

@@ -22,7 +22,7 @@ def test_the_page_tells_five() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "rows", "error", "percent"), COMMANDS, ids=lambda w: w.split(".")[0].split()[-1] or "-"
+    ("words", "rows", "error", "percent"), COMMANDS, ids=[words.split(".")[0].split()[-1] for words, *_ in COMMANDS]
 )
 def test_commands_of_the_docs(
     capsys: pytest.CaptureFixture[str],

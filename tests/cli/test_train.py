@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 
 from lowregret import load, train, zoo
 from lowregret.cli.arguments import ALGORITHMS, LOSSES
-from lowregret.cli.train import Keeper
+from lowregret.cli.learning import Keeper
 from lowregret.loss import Hinge
 from lowregret.run import Run
 from lowregret.session import Session

@@ -64,6 +64,10 @@ class Field:
     value: float | None = None
     missing: bool = False
 
+    @property
+    def is_infinite(self) -> bool:
+        return self.value is not None and math.isinf(self.value)
+
 
 @dataclass
 class Meaning:
@@ -75,6 +79,7 @@ class Meaning:
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     bits: int = 18
+    labelled: bool = True
 
     def row(self, line: int, fields: Iterable[Field]) -> Row:
         label, weight, features = math.nan, 1.0, dict[int, float]()
@@ -82,19 +87,29 @@ class Meaning:
             if self.target and field.column == self.target:
                 label = self.label(field)
             elif self.weight and field.column == self.weight:
-                assert field.value is not None
-                weight = field.value
+                assert field.value is not None or not self.labelled
+                weight = 1.0 if field.value is None else field.value
             elif field.column not in self.drop and not field.missing:
                 name, value = encoded(field.column), field.value
                 if value is None or field.column in self.categorical:
                     name, value = name + b"=" + encoded(field.text), 1.0
-                at = slot(name, self.bits)
-                features[at] = features.get(at, 0.0) + value
+                if value != 0.0:
+                    at = slot(name, self.bits)
+                    features[at] = features.get(at, 0.0) + value
         return Row(line, label, 0.0 if math.isnan(label) else weight, features)
 
+    def is_fault(self, field: Field) -> bool:
+        """Whether a field is no label, of the target column, or else too large a number."""
+        if self.target and field.column == self.target:
+            text = field.value is None and not field.missing and not self.positive
+            return self.labelled and (text or field.is_infinite)
+        return field.is_infinite
+
     def label(self, field: Field) -> float:
+        assert not self.is_fault(field)
+        if field.is_infinite:
+            return math.nan
         if not self.positive:
-            assert field.missing or field.value is not None
             return math.nan if field.value is None else field.value
         if field.text == self.positive or (field.value is not None and field.value == number(self.positive)):
             return 1.0

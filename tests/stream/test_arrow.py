@@ -113,7 +113,7 @@ def test_numbers_and_truth_values_are_features() -> None:
     table = pa.table(
         {"i": [3, None], "f": [0.5, math.nan], "b": [True, False], "h": pa.array([1.5, 2.5], pa.float16())}
     )
-    assert entries(table) == [slots(i=3.0, f=0.5, b=1.0, h=1.5), slots(b=0.0, h=2.5)]
+    assert entries(table) == [slots(i=3.0, f=0.5, b=1.0, h=1.5), slots(h=2.5)]
     assert entries(table, categorical=("b", "i")) == [
         slots(i_is_3=1.0, f=0.5, b_is_true=1.0, h=1.5),
         slots(b_is_false=1.0, h=2.5),

@@ -70,6 +70,16 @@ def test_each_column_has_its_role() -> None:
     assert chosen.kinds.tolist() == [WEIGHT, DROPPED, TARGET, FEATURE, CATEGORICAL]
 
 
+def test_rows_to_be_scored_may_lack_target_and_weight_only() -> None:
+    asked: dict[str, Any] = {"target": "y", "weight": "w", "drop": ["d"], "labelled": False}
+    assert columns(["d", "a"], "file", **asked).kinds.tolist() == [DROPPED, FEATURE]
+    assert columns(["w", "d", "y"], "file", **asked).kinds.tolist() == [WEIGHT, DROPPED, TARGET]
+    with pytest.raises(DataError, match="file has no column 'd'"):
+        columns(["a", "y"], "file", **asked)
+    with pytest.raises(DataError, match="file has no column 'y'"):
+        columns(["d"], "file", **asked, interactions=[["y", "y"]])
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

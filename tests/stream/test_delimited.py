@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import itertools
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +74,15 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[tuple[str, bool]]], Me
     drop = tuple(draw(st.sets(st.sampled_from(rest))))
     categorical = tuple(draw(st.sets(st.sampled_from(rest))) - {*drop})
     labels = st.tuples(st.one_of(numbers, st.sampled_from(["", "NA", " "])), st.just(False))
+    labelled = draw(st.booleans())
+    if not labelled:
+        labels = st.one_of(labels, cells, st.tuples(st.just("-1e999"), st.booleans()))
     if positive:
         labels = st.one_of(labels, cells, st.tuples(st.sampled_from([positive, "1.0"]), st.booleans()))
     fields = [labels if name == target else cells for name in names]
     rows = draw(st.lists(st.tuples(*fields).map(list), max_size=8))
     rows = [[(text, quoted or needs_quotes(text, delimiter)) for text, quoted in row] for row in rows]
-    meaning = Meaning(target, "", positive, drop, categorical, draw(st.sampled_from([4, 18, 31])))
+    meaning = Meaning(target, "", positive, drop, categorical, draw(st.sampled_from([4, 18, 31])), labelled)
     return names, rows, meaning, delimiter
 
 
@@ -96,6 +101,44 @@ def test_any_table_is_read_as_documented(table: Any, feed: str, bom: bool) -> No
     assert_same(found, expected)
     back = list(csv.reader(lines[1:], delimiter=delimiter))  # what was written is the table that was meant
     assert back == [[text for text, _ in row] for row in rows]
+
+
+@given(tables())
+def test_without_the_target_only_labels_are_missing(table: Any) -> None:
+    names, rows, meaning, delimiter = table
+    form = DelimitedText(**options(replace(meaning, labelled=False, weight="no such column")), delimiter=delimiter)
+    at = names.index(meaning.target)
+    lines = [[written(name, True, delimiter) for name in names]]
+    lines += [[written(text, quoted, delimiter) for text, quoted in row] for row in rows]
+    found, faults = read(form, "\n".join(delimiter.join(line[:at] + line[at + 1 :]) for line in lines).encode())
+    assert not faults
+    expected, _ = read(form, "\n".join(map(delimiter.join, lines)).encode())
+    assert_same(found, [row._replace(label=math.nan, weight=0.0) for row in expected])
+
+
+noughts = st.one_of(  # in runs, or else there would hardly ever be four in a row
+    st.integers(1, 9).map(lambda count: ["0"] * count),
+    st.sampled_from(["1", "00", "-0", "0.0", "", "0x", "25"]).map(lambda text: [text]),
+)
+
+
+@given(st.data(), st.integers(2, 20), st.sampled_from(",\t"))
+def test_tables_full_of_noughts(data: st.DataObject, width: int, delimiter: str) -> None:
+    names = [f"c{column}" for column in range(width)]
+    role = st.sampled_from(names)
+    drop = tuple(data.draw(st.sets(role, max_size=2)))
+    target = data.draw(role.filter(lambda name: name not in drop)) if len(drop) < width else ""
+    categorical = tuple(data.draw(st.sets(role, max_size=2)) - {*drop, target})
+    meaning = Meaning(target, "", "1", drop, categorical, data.draw(st.sampled_from([4, 18])))
+    cells = st.lists(noughts, min_size=1, max_size=width).map(lambda runs: [*itertools.chain(*runs)])
+    widths = st.sampled_from([width, width, width, width - 1, width + 1, width + 4])
+    rows = data.draw(st.lists(st.builds(lambda row, size: (row * size)[:size], cells, widths), min_size=1, max_size=8))
+    content = "\n".join(map(delimiter.join, [names, *rows])).encode()
+    found, faults = read(DelimitedText(**options(meaning), delimiter=delimiter), content, skip=True)
+    whole = {line: row for line, row in enumerate(rows, 2) if len(row) == width}
+    assert_same(found, [meaning.row(line, map(field, names, row)) for line, row in whole.items()])
+    wrong = [line for line, row in enumerate(rows, 2) if line not in whole and row != [""]]
+    assert [int(fault.split(":")[1]) for fault in faults] == wrong
 
 
 @given(tables(), st.integers(0, 8))
@@ -154,6 +197,40 @@ def test_weights_and_rows_without_label() -> None:
     assert [row.line for row in rows if row.label != row.label] == [3, 4]
 
 
+@pytest.mark.parametrize("width", [3, 4, 5, 8, 9])
+def test_rows_of_noughts_have_as_many_fields_as_others(width: int) -> None:
+    header, row = ",".join("abcdefghi"[:width]), ",".join("0" * width)
+    rows, faults = read(DelimitedText(), "\n".join([header, row, row + ",0", row + ",", row[2:]]).encode(), skip=True)
+    assert [(row.line, row.features) for row in rows] == [(2, {})]
+    assert [fault.split("but found ")[1] for fault in faults] == ["',0'", "','", repr(row[2:])]
+
+
+def test_features_of_0_are_left_out() -> None:
+    form = DelimitedText(target="y", categorical=("c",), interactions=(("a", "b"), ("a", "c")))
+    a, zero = slot(b"a"), slot(b"c=0")
+    rows, _ = read(form, b'a,b,c,y\n2,0,0,0\n-0,0.0,,1\n"0", 0 ,NA,2\n0e5,1e-999,,3\n')
+    assert rows == [
+        Row(2, 0.0, 1.0, {a: 2.0, zero: 1.0, (a * 16777619 ^ zero) % 2**18: 2.0}),
+        Row(3, 1.0, 1.0, {}),
+        Row(4, 2.0, 1.0, {}),
+        Row(5, 3.0, 1.0, {}),
+    ]
+
+
+def test_rows_to_be_scored_need_no_label_and_no_weight() -> None:
+    form = DelimitedText(target="y", weight="w", labelled=False)
+    files = [b"a,y\n1,5\n1,UP\n1,1e999\n1,\n", b"a\n1\n", b"w,a\n7,1\n", b"y,a,w\n5,1,2\n5,1,\nx,1,3\n"]
+    rows, faults = read(form, *files)
+    assert not faults
+    assert [str(row.label) for row in rows] == ["5.0", *["nan"] * 5, "5.0", "5.0", "nan"]
+    assert [row.weight for row in rows] == [1.0, *[0.0] * 5, 2.0, 1.0, 0.0]
+    assert [row.features for row in rows] == [{slot(b"a"): 1.0}] * 9
+    _, faults = read(form, b"y,a,w\n5,1,-2\n5,1,x\n5,1e999,1\n5,1\n", skip=True)
+    assert [fault[:9] for fault in faults] == [f"0.txt:{line}: " for line in (2, 3, 4, 5)]
+    with pytest.raises(DataError, match="has no column 'b'"):
+        read(DelimitedText(target="y", categorical=("b",), labelled=False), b"a\n1\n")
+
+
 def test_quoted_markers_are_text_and_quoted_numbers_numbers() -> None:
     a = slot(b"a")
     assert features(DelimitedText(), 'a,b\n"NA","5"\n"",""\n" 5 ","a""b"') == [
@@ -192,7 +269,9 @@ def test_many_products_find_room() -> None:
 
 def test_names_are_noted() -> None:
     book = Dictionary()
-    read(DelimitedText(target="y"), b"a,b,y\n1,red,x\nblue,NA,1\n7,red,2\n8,red,3", skip=True, dictionary=book)
+    read(
+        DelimitedText(target="y"), b"a,b,d,y\n1,red,0,x\nblue,NA,0,1\n7,red,0,2\n8,red,0,3", skip=True, dictionary=book
+    )
     slots = {name: slot(name.encode()) for name in ("a", "b=red", "a=blue")}
     assert {name: at for at in book.slots.tolist() for name in book.names(at)} == slots
 

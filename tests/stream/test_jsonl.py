@@ -6,7 +6,6 @@ import csv
 import gzip
 import itertools
 import json
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +17,8 @@ from hypothesis import strategies as st
 from lowregret.error import DataError, PartError
 from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.jsonl import LONGEST, JsonLines
+from lowregret.stream.json_name import LONGEST
+from lowregret.stream.jsonl import JsonLines
 from tests.stream.naive_columns import Field, Meaning, Row, assert_same, number, options, read, slot
 
 # ---- a naive reading -------------------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ class Pairs(list[tuple[str, Any]]):
 
 
 def naive_fields(line: bytes) -> list[Field] | None:
-    """The fields of a JSON object; None if it is none, or nested too deep, or has a number that is too large."""
+    """The fields of a JSON object; None if it is none, or nested too deep."""
     try:
         found = json.loads(
             line.decode(), object_pairs_hook=Pairs, parse_int=Number, parse_float=Number, parse_constant=Number
@@ -51,8 +51,8 @@ def flat(name: str, value: Any, depth: int) -> Iterator[Field]:
         for key, element in inner:
             yield from flat(f"{name}.{key}" if depth > 1 else key, element, depth + 1)
     elif isinstance(value, Number):
-        if math.isinf(float(value)):
-            raise ValueError("too large")
+        if value == "-Infinity":
+            raise ValueError("not even Python writes it for a number that is too large")
         yield Field(name, value, float(value), value == "NaN")
     elif isinstance(value, bool):
         yield Field(name, "true" if value else "false", float(value))
@@ -62,12 +62,7 @@ def flat(name: str, value: Any, depth: int) -> Iterator[Field]:
 
 def naive_row(line: bytes, at: int, meaning: Meaning) -> Row | None:
     fields = naive_fields(line)
-    if fields is None:
-        return None
-    labels = [field for field in fields if field.column == meaning.target]
-    if not meaning.positive and any(field.value is None and not field.missing for field in labels):
-        return None
-    return meaning.row(at, fields)
+    return None if fields is None or any(map(meaning.is_fault, fields)) else meaning.row(at, fields)
 
 
 # ---- any object ------------------------------------------------------------------------------------------------------
@@ -106,6 +101,7 @@ meanings = st.builds(
     drop=st.sampled_from([(), ("a",), ("a.b",)]),
     categorical=st.sampled_from([(), ("b",), ("b.0", "é")]),
     bits=st.sampled_from([5, 18]),
+    labelled=st.booleans(),
 )
 
 
@@ -214,6 +210,27 @@ def test_weights_must_be_there() -> None:
     assert "found '{\"y\": 1}'" in faults[0]
 
 
+def test_rows_to_be_scored_need_no_label_and_no_weight() -> None:
+    content = b"""{"a": 1}
+{"a": 1, "y": "UP", "w": null}
+{"a": 1, "y": 1e999, "w": 3}
+{"a": 1, "y": 5, "w": 2}
+{"a": 1, "y": 5}
+{"a": 1, "y": 5, "w": -2}
+{"a": 1e999, "y": 5}"""
+    rows, faults = read(JsonLines(target="y", weight="w", labelled=False), content, skip=True)
+    assert [str(row.label) for row in rows] == ["nan", "nan", "nan", "5.0", "5.0"]
+    assert [row.weight for row in rows] == [0.0, 0.0, 0.0, 2.0, 1.0]
+    assert [row.features for row in rows] == [{slot(b"a"): 1.0}] * 5
+    assert [fault[:9] for fault in faults] == ["0.txt:6: ", "0.txt:7: "]
+
+
+def test_features_of_0_are_left_out() -> None:
+    content = '{"a": 0, "b": false, "c": -0.0, "d": 0, "e": "0", "f": [0, 1], "g": 1e-999}'
+    names = (b"d=0", b"e=0", b"f.1")
+    assert features(JsonLines(categorical=("d",)), content) == [{slot(name): 1.0 for name in names}]
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -248,10 +265,11 @@ def test_a_byte_order_mark_is_no_text() -> None:
 
 def test_products_are_those_of_a_table() -> None:
     products = (("b", "a"), ("b", "b"))
-    table, _ = read(DelimitedText(interactions=products), b"a,c,b\nred,7,3\n,7,2\n")
-    found, _ = read(JsonLines(interactions=products), b'{"b": 3, "c": 7, "a": "red"}\n{"c": 7, "b": 2}')
+    table, _ = read(DelimitedText(interactions=products), b"a,c,b\nred,7,3\n,7,2\nred,7,0\n")
+    objects = b'{"b": 3, "c": 7, "a": "red"}\n{"c": 7, "b": 2}\n{"a": "red", "b": 0, "c": 7}'
+    found, _ = read(JsonLines(interactions=products), objects)
     assert [row.features for row in found] == [row.features for row in table]
-    assert len(found[0].features) == 5
+    assert [len(row.features) for row in found] == [5, 3, 2]
 
 
 def test_many_products_find_room() -> None:
@@ -264,7 +282,8 @@ def test_many_products_find_room() -> None:
 
 def test_names_of_plain_columns_are_noted() -> None:
     book = Dictionary()
-    read(JsonLines(categorical=("c",)), b'{"a": 1, "b": "red", "c": 5, "d": null}\n{"b": 2}', dictionary=book)
+    content = b'{"a": 1, "b": "red", "c": 5, "d": null, "e": [7, "x"], "f": 0, "g": {"h": 1}}\n{"b": 2}'
+    read(JsonLines(categorical=("c",)), content, dictionary=book)
     slots = {name: slot(name.encode()) for name in ("a", "b=red", "c=5", "b")}
     assert {name: at for at in book.slots.tolist() for name in book.names(at)} == slots
 

@@ -152,7 +152,7 @@ def test_svm_indices_are_columns_as_they_stand_unless_told(tmp_path: Path) -> No
     path.write_bytes(b"1 0:1\n")
     fault = collect(read(path, one_based=True)).fault
     assert fault is not None
-    assert "leave out --one-based" in fault
+    assert "although indices are to begin with 1" in fault
 
 
 def test_vw_with_a_positive_label_and_interactions(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def test_index_0_where_indices_begin_with_1(tmp_path: Path) -> None:
     result = read_bytes(tmp_path, b"1 1:1\n1 0:1\n", SvmText(one_based=True))
     assert [row.entries for row in result.rows] == [{0: 1.0}]
     assert result.fault is not None
-    assert ":2: index 0 in a file whose indices are to begin with 1: leave out --one-based" in result.fault
+    assert ":2: index 0, although indices are to begin with 1" in result.fault
 
 
 def test_a_long_offending_text_is_cut(tmp_path: Path) -> None:

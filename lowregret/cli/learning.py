@@ -1,0 +1,212 @@
+"""Learning on the command line: rows in, a model kept, the proof shown."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+
+from lowregret.cli.make import make_comparator, make_learner
+from lowregret.cli.progress import Progress
+from lowregret.cli.scores import ScoreFile
+from lowregret.cli.show import show
+from lowregret.error import DataError, LowRegretError, PartError, StoreError
+from lowregret.part import Part
+from lowregret.rows import Rows
+from lowregret.run import start
+from lowregret.session import Session
+from lowregret.state import Vector
+from lowregret.stream.batch import Batch, Stream, chosen
+from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.read import stream_of
+
+SHOWN_FAULTS = 5
+
+# What a model brings along, so that it cannot be said again when resuming.
+_FIXED = (
+    "format target positive weight drop categorical interactions delimiter bits loss algorithm eta radius p lam output"
+)
+
+
+def learn(args: Namespace, form: Part | None, stream: Stream | None) -> int:
+    """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
+    begin = time.perf_counter()
+    session = _resumed(args) if form is None else _started(args, form)
+    if args.weights and session.dictionary is None:
+        session.dictionary = Dictionary()
+    if stream is None:
+        stream = stream_of(
+            args.data, session.form, threads=args.threads, on_error=args.on_error, dictionary=session.dictionary
+        )
+    keeper = Keeper(session, args.model, args.checkpoint)
+    problem: LowRegretError | None = None
+    with Interruption() as interruption:
+        try:
+            with ScoreFile(args.predictions, args.link, session.run.learner.loss) as scores:
+                _learn(session, stream, args, scores, keeper, interruption)
+        except LowRegretError as error:
+            problem = error
+        model = keeper.finish()
+    if args.weights:
+        write_weights(session, args.weights)
+    if session.run.rounds == 0 and problem is None and not interruption.wanted:
+        raise DataError(f"there are no rows to learn from in {' '.join(args.data)}")
+    if args.certify == "exact" and problem is None and not interruption.wanted:
+        _look_back(session, stream, args)
+    if problem is None or session.run.rounds:
+        seconds = time.perf_counter() - begin
+        if args.json:
+            print(json.dumps(session.to_json(seconds, model), ensure_ascii=False))
+        elif not args.quiet:
+            print(show(session, seconds, model))
+    if problem is not None:
+        raise problem
+    if interruption.wanted:
+        again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
+        print(f"lowregret: interrupted after {session.rows:,} rows; go on with {again}", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _started(args: Namespace, form: Part) -> Session:
+    learner = make_learner(args)
+    run = start(learner, args.dimension, make_comparator(learner, args), certify=args.certify != "off")
+    return Session(run, form, args.algorithm or "ogd")
+
+
+def _resumed(args: Namespace) -> Session:
+    """The session of a model; options that it settles must not be said again."""
+    said = [name for name in _FIXED.split() if getattr(args, name) not in (None, ())]
+    if said:
+        raise PartError(f"{args.resume} settles --{said[0]} already: leave it out with --resume")
+    return Session.load(args.resume)
+
+
+def _learn(
+    session: Session, stream: Stream, args: Namespace, scores: ScoreFile, keeper: Keeper, interruption: Interruption
+) -> None:
+    size, faults = stream.size * args.passes, 0
+    with Progress(session, size, not args.quiet) as progress:
+        for turn in range(args.passes):
+            for batch in interruption.watch(chosen(stream.batches(), args.skip, args.holdout)):
+                for fault in batch.faults[: max(0, SHOWN_FAULTS - faults)]:
+                    print(f"lowregret: skipped {fault}", file=sys.stderr)
+                faults += len(batch.faults)
+                _learn_batch(session, batch, scores)
+                progress.update(turn * stream.size + batch.position)
+                keeper.checkpoint()
+                if batch.fault:
+                    raise DataError(batch.fault)
+    if faults > SHOWN_FAULTS:
+        print(f"lowregret: skipped {faults:,} lines in all", file=sys.stderr)
+
+
+def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
+    try:
+        session.learn(batch)
+    finally:
+        made = session.run.scores
+        scores.write(made[np.isfinite(made)])
+
+
+def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
+    """Find the best fixed choice in hindsight, which takes passes over the same rows."""
+    room = session.run.state.dimension - (session.run.learner.bias > 0)
+    passes = 0
+
+    def rows() -> Iterator[tuple[Rows, Vector, Vector]]:
+        nonlocal passes
+        passes += 1
+        if not args.quiet and sys.stderr.isatty():
+            print(f"\r\x1b[2Klooking for the best fixed choice: pass {passes}", end="", file=sys.stderr, flush=True)
+        for batch in chosen(stream.batches(), args.skip, args.holdout):
+            yield replace(batch.rows, columns=room), batch.labels, batch.weights
+
+    session.look_back(rows, args.passes)
+    if not args.quiet and sys.stderr.isatty():
+        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def write_weights(session: Session, path: str) -> None:
+    """A table of names and weights, the largest weights first."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f"{name}\t{weight!r}\n" for name, weight in session.weights_by_name())
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+
+
+class Keeper:
+    """Writes the model now and then, and in the end; if it cannot, it looks for another place."""
+
+    def __init__(self, session: Session, path: str | None, every: float) -> None:
+        self.session, self.path, self.every = session, path, every
+        self.kept = time.perf_counter()
+        if path is not None and not Path(path).resolve().parent.is_dir():
+            raise StoreError(f"cannot write {path}: there is no folder {Path(path).parent}")
+
+    def checkpoint(self) -> None:
+        """Write the model if that was long ago. A failure can wait for the end."""
+        if self.path is None or time.perf_counter() - self.kept < self.every:
+            return
+        try:
+            self.session.save(self.path)
+        except StoreError as error:
+            print(f"lowregret: no checkpoint: {error}", file=sys.stderr)
+        self.kept = time.perf_counter()
+
+    def finish(self) -> str | None:
+        """Write the model; returns where it is."""
+        if self.path is None or not self.session.run.rounds:
+            return None
+        try:
+            self.session.save(self.path)
+        except StoreError as error:
+            elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(self.path).name
+            self.session.save(elsewhere)
+            print(f"lowregret: {error}; the model is kept in {elsewhere}", file=sys.stderr)
+            return str(elsewhere)
+        return self.path
+
+
+class Interruption:
+    """Ctrl-C or a request to terminate: at once while waiting for rows, else after the batch at hand."""
+
+    def __init__(self) -> None:
+        self.wanted = self.waiting = False
+
+    def watch(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The batches up to the interruption."""
+        while not self.wanted:
+            self.waiting = True
+            try:
+                batch = next(batches, None)
+            except KeyboardInterrupt:
+                return
+            finally:
+                self.waiting = False
+            if batch is None:
+                return
+            yield batch
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        again, self.wanted = self.wanted, True
+        if self.waiting or again:
+            raise KeyboardInterrupt
+
+    def __enter__(self) -> Interruption:
+        self._before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

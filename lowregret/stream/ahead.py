@@ -1,0 +1,40 @@
+"""Reading ahead: the first rows of a stream are read while their reader is still getting ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from threading import Thread
+
+from lowregret.stream.batch import Batch, Stream
+
+
+class Ahead:
+    """The same stream, begun."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self._batches: Iterator[Batch] | None = stream.batches()
+        self._first: Future[Batch | None] = Future()
+        Thread(target=self._begin, args=(self._batches,), name="lowregret-ahead", daemon=True).start()
+
+    def _begin(self, batches: Iterator[Batch]) -> None:
+        try:
+            self._first.set_result(next(batches, None))
+        except BaseException as error:  # raised again where batches are asked for
+            self._first.set_exception(error)
+
+    @property
+    def size(self) -> int:
+        return self.stream.size
+
+    def batches(self) -> Iterator[Batch]:
+        """What was begun; from the second time on, from the beginning."""
+        if self._batches is None:
+            yield from self.stream.batches()
+            return
+        batches, self._batches = self._batches, None
+        first = self._first.result()
+        if first is not None:
+            yield first
+            yield from batches
