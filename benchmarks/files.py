@@ -32,7 +32,8 @@ import sys
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
 x, y = load_svmlight_file(sys.argv[1], n_features=int(sys.argv[2]), zero_based=True)
-SGDClassifier(loss="hinge", penalty=None, learning_rate="constant", eta0=1.0, max_iter=1, tol=None, shuffle=False).fit(x, y)
+options = dict(loss="hinge", penalty=None, learning_rate="constant", eta0=1.0, max_iter=1, tol=None, shuffle=False)
+SGDClassifier(**options).fit(x, y)
 """
 
 RIVER = """

@@ -23,10 +23,8 @@ from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, Weighte
 
 
 def ogd(loss: Loss, eta: float | None = None, output: Output = Last()) -> Linear:
-    """w ← w − ηz on R^d (ALG-OGD). Without η the step adapts: η_t = 1/√(Σ_{s≤t}‖z_s‖²)."""
-    if eta is None:
-        return Linear(loss, Eager(Reals(), Adaptive()), output)
-    return Linear(loss, Lazy(Euclidean(), Constant(eta)), output)
+    """w ← w − ηz on R^d, that is w = ηθ (ALG-OGD). Without η the step adapts: w_t = θ_t/√(Σ_{s<t}‖z_s‖²)."""
+    return Linear(loss, Lazy(Euclidean(), Adaptive() if eta is None else Constant(eta)), output)
 
 
 def ogd_lazy(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last()) -> Linear:
@@ -111,7 +109,7 @@ _PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
 _EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21")
 
 ZOO = (
-    Entry("ogd", ogd, "any convex loss, no bound on the weights", ("EQ-2.15", "THM-2.21", "LEM-2.20", "EAGER-DEC")),
+    Entry("ogd", ogd, "any convex loss, no bound on the weights", ("EQ-2.15", "THM-2.21", "LEM-2.20", "LAZY-DEC")),
     Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", ("LEM-2.20", "LAZY+", "THM-2.21")),
     Entry("ogd-eager", ogd_eager, "weights in a ball; forgets faster when the ball binds", ("THM-14.5", "EAGER-DEC")),
     Entry("ogd-sqrt", ogd_sqrt, "as ogd-eager, for streams of unknown length", _SQRT),

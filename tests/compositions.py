@@ -197,7 +197,16 @@ OTHERS = [
         eager(naive.square, L1, STEADY),
         "real",
     ),
-    Composition("ogd-adaptive", lambda d: zoo.ogd(Hinge()), eager(naive.hinge, naive.anywhere, naive.adaptive(1.0))),
+    Composition(
+        "ogd-adaptive",
+        lambda d: zoo.ogd(Hinge()),
+        lazy(naive.hinge, naive.euclid(naive.anywhere), naive.adaptive(1.0)),
+    ),
+    Composition(
+        "eager-adaptive",
+        lambda d: Linear(Hinge(), Eager(Reals(), Adaptive())),
+        eager(naive.hinge, naive.anywhere, naive.adaptive(1.0)),
+    ),
     Composition(
         "ridge-adaptive",
         lambda d: Linear(Logistic(), Eager(L2Ball(RADIUS), Adaptive(2.0)), Average(), ridge=LAM, bias=0.5),

@@ -32,7 +32,7 @@ D = 4
 COMPOSED: dict[str, list[tuple[Callable[[], Part], Part]]] = {
     "ogd": [
         (lambda: zoo.ogd(Hinge(), 0.1), Linear(Hinge(), Lazy(Euclidean(Reals()), Constant(0.1)), Last())),
-        (lambda: zoo.ogd(Hinge()), Linear(Hinge(), Eager(Reals(), Adaptive()), Last())),
+        (lambda: zoo.ogd(Hinge()), Linear(Hinge(), Lazy(Euclidean(), Adaptive()), Last())),
     ],
     "ogd-lazy": [
         (lambda: zoo.ogd_lazy(Hinge(), 0.1, 2.0), Linear(Hinge(), Lazy(Euclidean(L2Ball(2.0)), Constant(0.1))))

@@ -327,7 +327,7 @@ def _is_neither(text: Any, k: Any) -> bool:
 def _word_at(text: Any, k: Any) -> tuple[Any, Any]:
     """Begin and end of the word behind a colon, blanks before it skipped; the same if there is none in the line."""
     begin = k
-    while text[begin] in (_SPACE, _TAB, _RETURN):
+    while text[begin] in (_SPACE, _TAB):
         begin += _ONE
     if text[begin] == _FEED:
         return k, k

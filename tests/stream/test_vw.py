@@ -255,6 +255,7 @@ _words = ["a", "b", "xyz", "longer_name", "1", "2.5", "7e1", "1e999", "inf", "na
 _pieces = st.sampled_from([*"|||    ::::\t\r\n'-+.e\x01\v\0\ufeff", *_words, _hard, "1 |a x:", "1 2 |b:2 "])
 
 
+@example(pieces=["|", " ", ":", "\r", "|"])
 @settings(max_examples=300)
 @example(["1 |a x:", _hard, "e", "\n", "|"])
 @example(["1 |a x:", _hard, "-", "\n", "|"])
