@@ -11,7 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from lowregret.error import DataError
 from lowregret.kernel import kernel
-from lowregret.part import Part
 from lowregret.rows import Sparse
 from lowregret.stream.batch import Batch, has_arrow_stream
 from lowregret.stream.buffers import (
@@ -35,7 +34,7 @@ from lowregret.stream.buffers import (
     add,
     close_row,
 )
-from lowregret.stream.columns import BITS, CATEGORICAL, TARGET, WEIGHT, Columns, check_bits, columns, roles
+from lowregret.stream.columns import CATEGORICAL, TARGET, WEIGHT, Columns, Tabular
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.leaves import Leaf, leaves
 from lowregret.stream.source import STDIN
@@ -46,24 +45,8 @@ _HOLE = np.uint32(2**32 - 1)  # instead of a slot: the field is absent
 _U = np.uint64
 
 
-class TableFormat(Part):
-    """How to read tables. `interactions` are pairs or triples of columns whose features are multiplied.
-
-    `drop` also takes the name of a struct or list, with all that is in it.
-    """
-
-    target: str = ""  # the column with the label; none: rows have no label
-    weight: str = ""
-    positive: str = ""  # the class that counts as +1; none: labels are numbers
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    interactions: tuple[tuple[str, ...], ...] = ()
-    bits: int = BITS
-    labelled: bool = True  # else tables may lack target and weight
-
-    def check(self) -> None:
-        check_bits(self, self.bits)
-        roles(self.target, self.weight, self.drop, self.categorical)
+class TableFormat(Tabular):
+    """How to read tables. `drop` also takes the name of a struct or list, with all that is in it."""
 
     @property
     def named(self) -> list[str]:
@@ -71,11 +54,6 @@ class TableFormat(Part):
         crossed_columns = [name for group in self.interactions for name in group]
         judged = (self.target, self.weight) if self.labelled else ()
         return [name for name in (*judged, *self.categorical, *crossed_columns) if name]
-
-    def columns(self, names: tuple[str, ...], file: str) -> Columns:
-        """What columns of these names are for."""
-        known = names, file, self.target, self.weight, (), self.categorical, self.positive, self.bits
-        return columns(*known, self.interactions, self.labelled)
 
 
 @dataclass(frozen=True)
@@ -201,7 +179,7 @@ class _Converter:
         found = leaves(table, self.form.drop, self.form.named, self.name)
         names = tuple(leaf.name for leaf in found)
         if names not in self._known:
-            self._known = {names: self.form.columns(names, self.name)}
+            self._known = {names: replace(self.form, drop=()).columns(names, self.name)}
         chosen = self._known[names]
         faults = _Faults(table.num_rows)
         labels, weights = np.full(table.num_rows, math.nan), np.ones(table.num_rows)

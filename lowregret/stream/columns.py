@@ -80,6 +80,29 @@ class Columns(Part):
         return math.inf if self.labelled else math.nan
 
 
+class Tabular(Part):
+    """What formats with named columns are told. `interactions` are pairs or triples of columns to be multiplied."""
+
+    target: str = ""  # the column with the label; none: rows have no label
+    weight: str = ""
+    positive: str = ""  # the class that counts as +1; none: labels are numbers
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    interactions: tuple[tuple[str, ...], ...] = ()
+    bits: int = BITS
+    labelled: bool = True  # else the columns with the label and the weight may be lacking: rows to be scored
+
+    def check(self) -> None:
+        check_bits(self, self.bits)
+        check_interactions(self, self.interactions)
+        roles(self.target, self.weight, self.drop, self.categorical)
+
+    def columns(self, names: Sequence[str], file: str) -> Columns:
+        """What columns of these names are for."""
+        known = names, file, self.target, self.weight, self.drop, self.categorical, self.positive, self.bits
+        return columns(*known, self.interactions, self.labelled)
+
+
 def columns(
     names: Sequence[str],
     file: str,

@@ -31,20 +31,16 @@ from lowregret.stream.buffers import (
     record,
 )
 from lowregret.stream.columns import (
-    BITS,
     CATEGORICAL,
     DROPPED,
     FEATURE,
     TARGET,
     WEIGHT,
     Columns,
-    check_bits,
-    check_interactions,
-    columns,
+    Tabular,
     hash_byte,
     hash_end,
     joined,
-    roles,
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.delimited_text import blank, ending, is_missing, is_same_doubled
@@ -63,24 +59,14 @@ NUMBER, TEXT, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is; DOUBLED: a t
 UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
 
 
-class DelimitedText(TextFormat):
-    """How to read CSV or TSV. `interactions` are pairs or triples of columns whose features are multiplied."""
+class DelimitedText(Tabular, TextFormat):
+    """How to read CSV or TSV."""
 
-    target: str = ""  # the column with the label; none: rows have no label
-    weight: str = ""
-    positive: str = ""  # the class that counts as +1; none: labels are numbers
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    interactions: tuple[tuple[str, ...], ...] = ()
-    bits: int = BITS
     delimiter: str = ""  # empty: a comma or a tab, whichever the first line has more of
     header: bool = True  # type: ignore[assignment]  # else columns are named 1, 2, 3 …
-    labelled: bool = True  # else files may lack the columns with the label and the weight: rows to be scored
 
     def check(self) -> None:
-        check_bits(self, self.bits)
-        check_interactions(self, self.interactions)
-        roles(self.target, self.weight, self.drop, self.categorical)
+        super().check()
         self.require(self.delimiter in ("", ",", "\t"), f"delimiter must be a comma or a tab, got {self.delimiter!r}")
 
     def opened(self, head: bytes, name: str) -> tuple[TextFormat, int]:
@@ -97,18 +83,7 @@ class DelimitedText(TextFormat):
             raise DataError(f"{name}:1: the names of columns must be on one line, quoted or not: {error}") from None
         if not self.header:
             names, end = [str(column + 1) for column in range(len(names))], begin
-        chosen = columns(
-            names,
-            name,
-            self.target,
-            self.weight,
-            self.drop,
-            self.categorical,
-            self.positive,
-            self.bits,
-            self.interactions,
-            self.labelled,
-        )
+        chosen = self.columns(names, name)
         return DelimitedRows.of(chosen, names, ord(delimiter)), end
 
     def entries(self, size: int) -> int:

@@ -30,7 +30,6 @@ from lowregret.stream.buffers import (
     record,
 )
 from lowregret.stream.columns import (
-    BITS,
     CATEGORICAL,
     DROPPED,
     FEATURE,
@@ -38,9 +37,7 @@ from lowregret.stream.columns import (
     TARGET,
     WEIGHT,
     Columns,
-    check_bits,
-    check_interactions,
-    columns,
+    Tabular,
     hash_byte,
     hash_end,
     hash_more,
@@ -77,38 +74,13 @@ NO_OBJECT, NO_NAME, NO_COLON, NO_VALUE, NO_COMMA, NO_TEXT, MORE = range(FIRST_FA
 TOO_LARGE, TOO_DEEP, TOO_LONG, NO_LABEL, NO_WEIGHT = range(FIRST_FAULT + 7, FIRST_FAULT + 12)
 
 
-class JsonLines(TextFormat):
-    """How to read JSON lines. `interactions` are pairs or triples of columns whose features are multiplied."""
-
-    target: str = ""  # the column with the label; none: rows have no label
-    weight: str = ""
-    positive: str = ""  # the class that counts as +1; none: labels are numbers
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    interactions: tuple[tuple[str, ...], ...] = ()
-    bits: int = BITS
-    labelled: bool = True  # else objects may lack the label and the weight: rows to be scored
-
-    def check(self) -> None:
-        check_bits(self, self.bits)
-        check_interactions(self, self.interactions)
-        roles(self.target, self.weight, self.drop, self.categorical)
+class JsonLines(Tabular, TextFormat):
+    """How to read JSON lines."""
 
     def opened(self, head: bytes, name: str) -> tuple[TextFormat, int]:
         known = [column for column, _ in roles(self.target, self.weight, self.drop, self.categorical)]
         known = list(dict.fromkeys([*known, *(column for group in self.interactions for column in group)]))
-        chosen = columns(
-            known,
-            name,
-            self.target,
-            self.weight,
-            self.drop,
-            self.categorical,
-            self.positive,
-            self.bits,
-            self.interactions,
-            self.labelled,
-        )
+        chosen = self.columns(known, name)
         weighted = self.labelled and bool(self.weight)
         return JsonRows(chosen, *joined(known), weighted), len(_BOM) if head.startswith(_BOM) else 0
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 from lowregret.error import DataError
 from lowregret.part import Part
@@ -68,74 +68,41 @@ class OneLabel(Part):
     positive: float
 
 
+class Options(TypedDict, total=False):
+    """How rows are to be read; which of these fit depends on the format."""
+
+    target: str | None  # the column with the label
+    weight: str | None  # the column with the rows' importance
+    drop: Sequence[str]  # columns to leave out
+    categorical: Sequence[str]  # columns whose numbers are categories
+    positive: str | float | None  # the label or class that becomes +1
+    interactions: Iterable[Sequence[str]]  # columns (in VW text: namespaces) to multiply
+    bits: int | None  # 2^bits slots: 18 unless given, while LIBSVM's columns stay as they are
+    one_based: bool  # LIBSVM's columns are its indices less one
+    delimiter: str | None
+    header: bool
+
+
 def read(
-    data: Any,
-    *,
-    format: str | None = None,
-    target: str | None = None,
-    weight: str | None = None,
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    positive: str | float | None = None,
-    interactions: Iterable[Sequence[str]] = (),
-    bits: int | None = None,
-    one_based: bool = False,
-    delimiter: str | None = None,
-    header: bool = True,
-    threads: int = 0,
-    on_error: OnError = "stop",
+    data: Any, *, format: str | None = None, threads: int = 0, on_error: OnError = "stop", **options: Unpack[Options]
 ) -> Stream:
     """The rows of a file, several, a pattern, `-` (standard input) or an Arrow table, in batches.
 
-    `positive` is the label or class that becomes +1; `interactions` name columns (in VW text: namespaces) to multiply;
-    `bits` says that there are 2^bits slots: 18 unless given, while LIBSVM's columns stay as they are. Options that do
-    not fit the format are refused.
+    See `Options`; those that do not fit the format are refused.
     """
-    part = format_part(
-        format or detect(data),
-        target=target,
-        weight=weight,
-        drop=drop,
-        categorical=categorical,
-        positive=positive,
-        interactions=interactions,
-        bits=bits,
-        one_based=one_based,
-        delimiter=delimiter,
-        header=header,
-    )
-    return stream_of(data, part, threads, on_error)
+    return stream_of(data, format_part(format or detect(data), **options), threads, on_error)
 
 
-def format_part(
-    format: str,
-    *,
-    target: str | None = None,
-    weight: str | None = None,
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    positive: str | float | None = None,
-    interactions: Iterable[Sequence[str]] = (),
-    bits: int | None = None,
-    one_based: bool = False,
-    delimiter: str | None = None,
-    header: bool = True,
-) -> Part:
+def format_part(format: str, **options: Unpack[Options]) -> Part:
     """How to read a format with these options (see `read`), as a part."""
-    options: dict[str, Any] = {
-        "target": target,
-        "weight": weight,
-        "drop": _names(drop),
-        "categorical": _names(categorical),
-        "positive": None if positive is None else str(positive),
-        "interactions": tuple(tuple(group) for group in interactions),
-        "bits": bits,
-        "one_based": one_based,
-        "delimiter": delimiter,
-        "header": header,
-    }
+    told: dict[str, Any] = dict(options)
+    for name in ("drop", "categorical"):
+        told[name] = _names(told.get(name, ()))
+    told["interactions"] = tuple(tuple(group) for group in told.get("interactions", ()))
+    if told.get("positive") is not None:
+        told["positive"] = str(told["positive"])
     given = {
-        name: value for name, value in options.items() if value not in (None, ()) and value is not _DEFAULTS.get(name)
+        name: value for name, value in told.items() if value not in (None, ()) and value is not _DEFAULTS.get(name)
     }
     _check_options(format, given)
     if format in (SVM, VW):
