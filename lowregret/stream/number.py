@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.kernel import kernel
-from lowregret.stream.word import TENS, digits, double, leading_zeros
+from lowregret.stream.word import TENS, digits, digits_until, double, leading_zeros
 
 SMALLEST, LARGEST = -342, 308  # exponents of ten beyond which a number of 19 digits is 0 or infinite
 READ, ABSENT, HARD = 0, 1, 2  # what became of a number: read; there is none; only `float` can tell
@@ -60,6 +60,16 @@ def number(text: Any, k: Any) -> tuple[float, Any, int]:
         if fraction < _EIGHT and text[after] | _LOWER != _E:
             return float(first * TENS[fraction] + part) / _TENS[fraction], after, READ
     return _short_number(text, k)
+
+
+def plain_number(text: Any, k: Any, stop: Any) -> tuple[float, bool]:
+    """The value of text[k:stop] if that is a digit, or a digit, the point and one to seven more; and whether it is."""
+    first, size = _U(text[k]) - _NOUGHT, stop - k
+    fraction = size - _TWO
+    if first < _TEN and text[k + _ONE] == _POINT and fraction - _ONE < _U(7):
+        part, valid = digits_until(text, k + _TWO, fraction)
+        return float(first * TENS[fraction] + part) / _TENS[fraction], valid
+    return float(first), first < _TEN and size == _ONE
 
 
 def _short_number(text: Any, begin: Any) -> tuple[float, Any, int]:

@@ -23,9 +23,9 @@ from lowregret.stream.buffers import (
     close_row,
     known_value,
 )
-from lowregret.stream.number import ABSENT, READ, number
+from lowregret.stream.number import ABSENT, READ, number, plain_number
 from lowregret.stream.text import TextFormat
-from lowregret.stream.word import TENS, digits
+from lowregret.stream.word import TENS, blank_within, digits
 
 _U = np.uint64
 _ONE = _U(1)
@@ -85,6 +85,7 @@ class SvmText(TextFormat):
         entry = out.cursor[ENTRY]
         k = _blank(text, k)
         while text[k] != _FEED and text[k] != _HASH:
+            stop = k + blank_within(text, k)
             index, count = digits(text, k)
             at = k + count
             if count - _ONE >= _U(7) or text[at] != _COLON:  # seldom: no or a long index, qid, or a fault
@@ -100,17 +101,20 @@ class SvmText(TextFormat):
             if self.one_based and index == _U(0):
                 out.cursor[SPOT] = k
                 return ZERO
-            value, after, status = _value(text, at + _ONE, out)
-            if status != READ:
-                return HARD if status == HARD else NO_VALUE
-            if not np.isfinite(value) or not _ends(text[after]):
-                out.cursor[SPOT] = k
-                return NO_VALUE
+            value, plain = plain_number(text, at + _ONE, stop)  # where it ends is known: the next need not wait for it
+            if not plain or not _ends(text[stop]):
+                value, stop, status = _value(text, at + _ONE, out)
+                if status != READ:
+                    return HARD if status == HARD else NO_VALUE
+                if not np.isfinite(value) or not _ends(text[stop]):
+                    out.cursor[SPOT] = k
+                    return NO_VALUE
+                out.cursor[SPOT] = stop  # a store, else the compiler would wait for both
             add(out, entry, self.column(index), value)
             entry += 1
-            k = after + _ONE
-            if text[after] != _SPACE or text[k] <= _HASH:  # else another entry begins, as it mostly does
-                k = _blank(text, after)
+            k = stop + _ONE
+            if text[stop] != _SPACE or text[k] <= _HASH:  # else another entry begins, as it mostly does
+                k = _blank(text, stop)
         close_row(out, label, 1.0, entry)
         out.cursor[SPOT] = k
         return DONE

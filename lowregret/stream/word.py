@@ -17,6 +17,7 @@ from numba.extending import lower_builtin, type_callable
 _U = np.uint64
 _NOUGHTS = _U(0x3030303030303030)
 _ABOVE_NINE = _U(0x7676767676767676)
+_ABOVE_BLANK = _U(0x2121212121212121)
 _HIGH = _U(0x8080808080808080)
 _PAIRS = _U(0x000000FF000000FF)
 _ZERO, _EIGHT = _U(0), _U(8)
@@ -60,6 +61,24 @@ def digits(text: Any, k: Any) -> tuple[Any, Any]:
     upper = (bytes_ & _PAIRS) * _U(0x000F424000000064)
     lower = ((bytes_ >> _U(16)) & _PAIRS) * _U(0x0000271000000001)
     return (upper + lower) >> _U(32), count
+
+
+def digits_until(text: Any, k: Any, count: Any) -> tuple[Any, bool]:
+    """The value of `count` decimal digits, 1 to 8, from text[k] on, and whether they are digits."""
+    bytes_ = (word(text, k) ^ _NOUGHTS) << ((_EIGHT - count) << _U(3))
+    valid = ((bytes_ + _ABOVE_NINE) | bytes_) & _HIGH == _ZERO
+    bytes_ = bytes_ * _U(10) + (bytes_ >> _EIGHT)
+    upper = (bytes_ & _PAIRS) * _U(0x000F424000000064)
+    lower = ((bytes_ >> _U(16)) & _PAIRS) * _U(0x0000271000000001)
+    return (upper + lower) >> _U(32), valid
+
+
+def blank_within(text: Any, k: Any) -> Any:
+    """How far from text[k] the next blank (a byte up to 32) is; 16 if it is not among the first sixteen bytes."""
+    low, high = word(text, k), word(text, k + _EIGHT)
+    near = trailing_zeros((low - _ABOVE_BLANK) & ~low & _HIGH) >> _U(3)
+    far = trailing_zeros((high - _ABOVE_BLANK) & ~high & _HIGH) >> _U(3)
+    return near if near < _EIGHT else _EIGHT + far
 
 
 # ---- what they are to the compiler ----------------------------------------------------------------------------------

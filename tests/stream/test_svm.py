@@ -241,3 +241,23 @@ def test_labels_need_not_be_classes(tmp_path: Path) -> None:
     result = read_bytes(tmp_path, b"2.5\n-1e-3 1:1\n", SvmText())
     assert [row.label for row in result.rows] == [2.5, -1e-3]
     assert not any(math.isnan(row.label) for row in result.rows)
+
+
+@pytest.mark.parametrize("ending", [b" ", b"\n", b"\t", b"\r\n", b"#", b" #", b"  "])
+def test_entries_of_every_length(tmp_path: Path, ending: bytes) -> None:
+    """Words of eight bytes are looked at together: nothing may depend on where they end."""
+    some = b"31415926535897932384626"
+    values = [
+        sign + some[:whole] + b"." + some[:part] for sign in (b"", b"-") for whole in range(9) for part in range(18)
+    ]
+    values += [some[:whole] for whole in range(1, 20)] + [b"3.14e-2", b"2E5", b"7.e1"]
+    lines, expected = [], []
+    for size in range(1, 10):
+        index = some[:size]
+        for value in values:
+            if value.strip(b"-.") and b"." in value + b"." and any(c in b"0123456789" for c in value):
+                lines.append(b"1 " + index + b":" + value + ending + (b"" if ending.endswith(b"\n") else b"\n"))
+                expected.append({int(index): float(value)})
+    result = read_bytes(tmp_path, b"".join(lines), SvmText())
+    assert result.fault is None
+    assert [row.entries for row in result.rows] == expected
