@@ -69,7 +69,7 @@ def plain_number(text: Any, k: Any, stop: Any) -> tuple[float, bool]:
     if first < _TEN and text[k + _ONE] == _POINT and fraction - _ONE < _U(7):
         part, valid = digits_until(text, k + _TWO, fraction)
         return float(first * TENS[fraction] + part) / _TENS[fraction], valid
-    return float(first), first < _TEN and size == _ONE
+    return float(first), bool(first < _TEN and size == _ONE)
 
 
 def _short_number(text: Any, begin: Any) -> tuple[float, Any, int]:
