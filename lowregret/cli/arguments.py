@@ -133,7 +133,7 @@ def _reading(group: _ArgumentGroup) -> None:
         "--interactions", type=names, default=(), metavar="A:B,…",
         help="products of features: of namespaces a:b or a:b:c in vw, of columns in tables",
     )  # fmt: skip
-    group.add_argument("--delimiter", metavar="C", help="of csv, if not a comma or tab")
+    group.add_argument("--delimiter", metavar="C", help="of csv: , ; | or a tab, if not found from the header")
     group.add_argument("--no-header", action="store_true", help="csv columns have no names: call them 1, 2, …")
     group.add_argument("--zero-based", action="store_true", help="svm indices begin with 0, for --dimension")
     group.add_argument("--bits", type=count, metavar="N", help="hash names into 2^N weights (18; svm: not at all)")

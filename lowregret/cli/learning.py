@@ -33,13 +33,13 @@ SHOWN_FAULTS = 5
 
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
-    "format target positive weight drop categorical interactions delimiter bits loss algorithm eta radius p lam output"
+    "format target positive weight drop categorical interactions delimiter bits loss algorithm eta radius p lam output "
+    "bias dimension zero_based no_header"
 )
 
 
-def learn(args: Namespace, form: Part | None, stream: Stream | None) -> int:
+def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: float) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
-    begin = time.perf_counter()
     session = _resumed(args) if form is None else _started(args, form)
     if args.weights and session.dictionary is None:
         session.dictionary = Dictionary()
@@ -85,9 +85,9 @@ def _started(args: Namespace, form: Part) -> Session:
 
 def _resumed(args: Namespace) -> Session:
     """The session of a model; options that it settles must not be said again."""
-    said = [name for name in _FIXED.split() if getattr(args, name) not in (None, ())]
+    said = [name for name in _FIXED.split() if getattr(args, name) not in (None, (), False)]
     if said:
-        raise PartError(f"{args.resume} settles --{said[0]} already: leave it out with --resume")
+        raise PartError(f"{args.resume} settles --{said[0].replace('_', '-')} already: leave it out with --resume")
     return Session.load(args.resume)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from argparse import Namespace
 
 from lowregret.error import PartError
@@ -15,13 +16,14 @@ def train(args: Namespace) -> int:
     """Begin to read, and learn; what learning needs is imported while the first rows are being read."""
     if args.certify == "exact" and (args.resume or STDIN in args.data):
         raise PartError("--certify exact reads all rows again: it takes files from the beginning, no --resume and no -")
+    begin = time.perf_counter()
     form = None if args.resume else _form(args)
     stream = None
     if form is not None and not args.weights:
         stream = Ahead(stream_of(args.data, form, threads=args.threads, on_error=args.on_error))
     from lowregret.cli.learning import learn
 
-    return learn(args, form, stream)
+    return learn(args, form, stream, begin)
 
 
 def _form(args: Namespace) -> Part:

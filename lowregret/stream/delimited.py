@@ -54,6 +54,7 @@ _RETURN, _FEED, _QUOTE, _NINE = (np.uint8(ord(c)) for c in '\r\n"9')
 _NOUGHT = _U(ord("0"))
 _FOUR_NOUGHTS, _BETWEEN = _U(0x0030003000300030), _U(0x0100010001000100)  # eight bytes: a nought, a delimiter …
 _BOM = b"\xef\xbb\xbf"
+_DELIMITERS = ",\t;|"
 
 NUMBER, TEXT, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is; DOUBLED: a text with doubled quotes
 UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
@@ -62,12 +63,15 @@ UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range
 class DelimitedText(Tabular, TextFormat):
     """How to read CSV or TSV."""
 
-    delimiter: str = ""  # empty: a comma or a tab, whichever the first line has more of
+    delimiter: str = ""  # empty: whichever of `_DELIMITERS` the first line has most of
     header: bool = True  # type: ignore[assignment]  # else columns are named 1, 2, 3 …
 
     def check(self) -> None:
         super().check()
-        self.require(self.delimiter in ("", ",", "\t"), f"delimiter must be a comma or a tab, got {self.delimiter!r}")
+        self.require(
+            self.delimiter in ("", *_DELIMITERS),
+            f"delimiter must be a comma, tab, semicolon or bar, got {self.delimiter!r}",
+        )
 
     def opened(self, head: bytes, name: str) -> tuple[TextFormat, int]:
         begin = len(_BOM) if head.startswith(_BOM) else 0
@@ -76,7 +80,7 @@ class DelimitedText(Tabular, TextFormat):
         if not line:
             found = "begins with an empty line" if head[begin:].strip() else "is empty"
             raise DataError(f"{name} {found}: expected {'the names of its columns' if self.header else 'rows'}")
-        delimiter = self.delimiter or max(",\t", key=line.count)
+        delimiter = self.delimiter or max(_DELIMITERS, key=line.count)
         try:
             names = next(csv.reader([line], delimiter=delimiter, strict=True))
         except csv.Error as error:

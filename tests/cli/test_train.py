@@ -78,6 +78,8 @@ def test_files_and_resuming_change_no_bit(capsys: Capsys, tmp_path: Path) -> Non
     run(capsys, "train", written(tmp_path / "first.svm", lines[:100]), *said, "-o", tmp_path / "first.lr")
     told = run(capsys, "train", tmp_path / "rest.bin", "--resume", tmp_path / "first.lr", "-o", tmp_path / "rest.lr")
     assert told.code == 0, told.err
+    refused = run(capsys, "train", tmp_path / "rest.bin", "--resume", tmp_path / "first.lr", "--bias")
+    assert "settles --bias already" in refused.err
     models = [Session.load(tmp_path / f"{name}.lr") for name in ("whole", "parts", "rest")]
     for model in models[1:]:
         assert [a.tobytes() for a in model.run.state] == [a.tobytes() for a in models[0].run.state]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from lowregret.error import DataError, PartError
 from lowregret.stream.delimited import DelimitedRows, DelimitedText
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.text import text_stream
 from tests.stream.naive_columns import (
     MISSING,
     Field,
@@ -326,7 +327,7 @@ def test_headers_that_do_not_fit(content: bytes, header: bool, said: str) -> Non
     assert said in str(error.value)
 
 
-@pytest.mark.parametrize("wrong", [{"bits": 0}, {"bits": 32}, {"delimiter": ";"}, {"interactions": (("a",),)}])
+@pytest.mark.parametrize("wrong", [{"bits": 0}, {"bits": 32}, {"delimiter": "x"}, {"interactions": (("a",),)}])
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(PartError, match=next(iter(wrong))):
         DelimitedText(**wrong)
@@ -367,3 +368,20 @@ def test_real_data_are_read_as_by_the_csv_module(data_file: Callable[[str], Path
     found, faults = read(DelimitedText(**options(meaning)), "".join(lines).encode())
     assert not faults
     assert_same(found, naive_rows(lines, meaning))
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
+def test_every_delimiter_is_found_from_the_header(tmp_path: Path, delimiter: str) -> None:
+    lines = [["y", "a", "b", "c", "d", "e"], ["1", "0", "0", "0", "0", "2.5"], ["-1", "3", "red", "", "0", "1"]]
+    texts = {}
+    for sign in (",", delimiter):
+        path = tmp_path / f"table{ord(sign)}.csv"
+        path.write_text("".join(sign.join(line) + "\n" for line in lines))
+        form = DelimitedText(target="y", delimiter="" if sign == delimiter else ",")
+        batches = [
+            (b.labels.tolist(), b.rows.indices.tolist(), b.rows.data.tolist())
+            for b in text_stream(path, form).batches()
+        ]
+        texts[sign] = batches
+    assert texts[delimiter] == texts[","]
+    assert texts[","][0][0] == [1.0, -1.0]
