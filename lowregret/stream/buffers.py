@@ -124,11 +124,12 @@ def close_row(out: Buffers, label: float, weight: float, entry: int) -> None:
     """End the row at `entry`: its columns in ascending order, equal ones added up."""
     row = out.cursor[ROW]
     begin = out.starts[row]
-    for k in range(begin + 1, entry):
-        if out.columns[k] <= out.columns[k - 1]:
-            sort(out, begin, entry)
-            entry = add_up(out.columns, out.values, begin, entry)
-            break
+    disorder = 0
+    for k in range(_U(begin + 1), _U(entry)):
+        disorder += out.columns[k] <= out.columns[k - _ONE]
+    if disorder:
+        sort(out, begin, entry)
+        entry = add_up(out.columns, out.values, begin, entry)
     if entry > begin:
         out.cursor[HIGHEST] = max(out.cursor[HIGHEST], np.int64(out.columns[entry - 1]) + 1)
     out.labels[row] = label
