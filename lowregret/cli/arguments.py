@@ -111,7 +111,8 @@ def _train(command: ArgumentParser) -> None:
         "--checkpoint", type=positive, default=60.0, metavar="SECONDS", help="how often to write the model (60)"
     )
     keeping.add_argument("--weights", metavar="FILE", help="write weights by name, and report names that share one")
-    _showing(command, "progressive scores, each made before its row was learnt")
+    showing = _showing(command, "progressive scores, each made before its row was learnt")
+    showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and weights")
 
 
 def _predict(command: ArgumentParser) -> None:
@@ -141,12 +142,13 @@ def _reading(group: _ArgumentGroup) -> None:
     group.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
 
-def _showing(command: ArgumentParser, scores: str, short: str | None = None) -> None:
+def _showing(command: ArgumentParser, scores: str, short: str | None = None) -> _ArgumentGroup:
     group = command.add_argument_group("showing")
     group.add_argument(*([short] if short else []), "--predictions", metavar="FILE", help=f"write {scores}")
     group.add_argument("--link", choices=("raw", "prob", "label"), default="raw", help="scores, probabilities or ±1")
     group.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     group.add_argument("--quiet", action="store_true", help="no progress, no summary")
+    return group
 
 
 def positive(text: str) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 
 from lowregret.cli.make import make_comparator, make_learner
 from lowregret.cli.progress import Progress
+from lowregret.cli.report import require_folder, write_report
 from lowregret.cli.scores import ScoreFile
 from lowregret.cli.show import show
 from lowregret.error import DataError, LowRegretError, PartError, StoreError
@@ -40,8 +41,10 @@ _FIXED = (
 
 def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: float) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
+    if args.report:
+        require_folder(args.report)
     session = _resumed(args) if form is None else _started(args, form)
-    if args.weights and session.dictionary is None:
+    if (args.weights or args.report) and session.dictionary is None:
         session.dictionary = Dictionary()
     if stream is None:
         stream = stream_of(
@@ -64,6 +67,8 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
         _look_back(session, stream, args)
     if problem is None or session.run.rounds:
         seconds = time.perf_counter() - begin
+        if args.report:
+            write_report(args.report, session, args.data, seconds, model)
         if args.json:
             print(json.dumps(session.to_json(seconds, model), ensure_ascii=False))
         elif not args.quiet:

@@ -19,7 +19,7 @@ def train(args: Namespace) -> int:
     begin = time.perf_counter()
     form = None if args.resume else _form(args)
     stream = None
-    if form is not None and not args.weights:
+    if form is not None and not (args.weights or args.report):
         stream = Ahead(stream_of(args.data, form, threads=args.threads, on_error=args.on_error))
     from lowregret.cli.learning import learn
 

@@ -1,0 +1,138 @@
+"""A page to keep and to show: what was learnt, how well, the proof, and its picture, all in one HTML file."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+
+from lowregret.certificate import Certificate
+from lowregret.cli.show import show
+from lowregret.error import StoreError
+from lowregret.metrics import Metrics
+from lowregret.session import Session
+from lowregret.spec import to_json
+
+HEAVIEST = 20  # weights shown
+
+
+def require_folder(path: str) -> None:
+    """Say before learning that a page could not be written after it."""
+    if not Path(path).resolve().parent.is_dir():
+        raise StoreError(f"cannot write {path}: there is no folder {Path(path).parent}")
+
+
+def write_report(path: str, session: Session, data: Iterable[str], seconds: float, model: str | None) -> None:
+    """Write the page. Needs matplotlib for the picture."""
+    try:
+        Path(path).write_text(report(session, data, seconds, model), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+
+
+def report(session: Session, data: Iterable[str], seconds: float, model: str | None) -> str:
+    """The page as text; it refers to nothing outside itself."""
+    run = session.run
+    title = f"{session.algorithm} on {', '.join(data)}"
+    sections = [
+        ("What was learnt", f"<pre>{escape(show(session, seconds, model))}</pre>"),
+        ("Loss and regret over the rows", _picture(session)),
+        ("The proof", _proof(session.certificate)),
+        ("Other theorems that speak of this learner", _others(session)),
+        ("Predicted and actual labels", _confusion(session.metrics)),
+        (f"The {HEAVIEST} heaviest weights", _heaviest(session)),
+        (
+            "The learner, to the letter",
+            f"<pre>{escape(json.dumps(to_json(run.learner), indent=1, ensure_ascii=False))}</pre>",
+        ),
+    ]
+    body = "".join(f"<h2>{escape(name)}</h2>\n{content}\n" for name, content in sections if content)
+    return _PAGE.replace("{title}", escape(title)).replace("{body}", body)
+
+
+def _picture(session: Session) -> str:
+    drawing = io.StringIO()
+    session.run.plot().savefig(drawing, format="svg", metadata={"Date": None})
+    text = drawing.getvalue()
+    return f"<figure>{text[text.index('<svg') :]}</figure>"
+
+
+def _proof(certificate: Certificate) -> str:
+    def number(value: float | None) -> str:
+        return "–" if value is None else f"{value:.6g}"
+
+    comparators = ", ".join(f"{key} {value}" for key, value in certificate.comparator.items())
+    rows = [
+        ("theorem", f"{certificate.id}: {certificate.statement}"),
+        ("against every fixed choice in", comparators),
+        (f"{certificate.measure}, exactly", number(certificate.regret)),
+        (f"{certificate.measure}, at most", number(certificate.linear_regret)),
+        ("what the theorem promised", number(certificate.bound)),
+        ("it holds on this run", "yes" if certificate.holds else "no"),
+    ]
+    rows += [
+        (
+            f"premise: {p.name}",
+            f"{'holds' if p.holds else 'fails'}" + ("" if p.observed is None else f" ({p.observed})"),
+        )
+        for p in certificate.premises
+    ]
+    return _table((), rows)
+
+
+def _others(session: Session) -> str:
+    rows = [
+        (c.id, c.statement, f"{c.bound:.6g}", "yes" if c.premises_hold else "no") for c in session.run.certificates[1:]
+    ]
+    return _table(("theorem", "statement", "bound", "premises hold"), rows) if rows else ""
+
+
+def _confusion(metrics: Metrics) -> str:
+    counts = metrics.to_json().get("confusion")
+    if not counts or not metrics.rows:
+        return ""
+    rows = [(f"labelled {label}", *(f"{counts[label][said]:,}" for said in counts)) for label in counts]
+    return _table(("", *(f"predicted {said}" for said in counts)), rows)
+
+
+def _heaviest(session: Session) -> str:
+    found = itertools.islice(session.weights_by_name(), HEAVIEST)
+    rows = [(name, f"{weight:.6g}") for name, weight in found]
+    return _table(("feature", "weight"), rows) if rows else "<p>All weights are 0.</p>"
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    def line(cells: Iterable[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>\n"
+
+    names = tuple(head)
+    return f"<table>\n{line(names, 'th') if names else ''}{''.join(line(row, 'td') for row in rows)}</table>"
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; margin-top: 2rem; }
+pre { background: #f5f5f2; padding: .8rem; white-space: pre-wrap; font-size: .8rem; }
+table { border-collapse: collapse; font-size: .9rem; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd; }
+figure { margin: 0; }
+svg { max-width: 100%; height: auto; }
+@media (prefers-color-scheme: dark) {
+  body { background: #1c1c1c; color: #ddd; }
+  pre { background: #2a2a2a; }
+  th, td { border-color: #444; }
+  figure { background: #fff; }
+}
+</style>
+<h1>{title}</h1>
+{body}</html>
+"""
