@@ -66,13 +66,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     if args.certify == "exact" and problem is None and not interruption.wanted:
         _look_back(session, stream, args)
     if problem is None or session.run.rounds:
-        seconds = time.perf_counter() - begin
-        if args.report:
-            write_report(args.report, session, args.data, seconds, model)
-        if args.json:
-            print(json.dumps(session.to_json(seconds, model), ensure_ascii=False))
-        elif not args.quiet:
-            print(show(session, seconds, model))
+        _tell(session, args, time.perf_counter() - begin, model)
     if problem is not None:
         raise problem
     if interruption.wanted:
@@ -80,6 +74,16 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
         print(f"lowregret: interrupted after {session.rows:,} rows; go on with {again}", file=sys.stderr)
         return 130
     return 0
+
+
+def _tell(session: Session, args: Namespace, seconds: float, model: str | None) -> None:
+    """Show what was learnt, in the forms that were asked for."""
+    if args.report:
+        write_report(args.report, session, args.data, seconds, model)
+    if args.json:
+        print(json.dumps(session.to_json(seconds, model), ensure_ascii=False))
+    elif not args.quiet:
+        print(show(session, seconds, model))
 
 
 def _started(args: Namespace, form: Part) -> Session:
