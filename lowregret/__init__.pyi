@@ -9,6 +9,8 @@ from .convex import NegativeLog as NegativeLog
 from .convex import QuadraticFunction as QuadraticFunction
 from .convex import Regularised as Regularised
 from .convex import ScoreFunction as ScoreFunction
+from .delayed_run import DelayedRun as DelayedRun
+from .delayed_run import delayed as delayed
 from .domain import Box as Box
 from .domain import CvxSet as CvxSet
 from .domain import Domain as Domain
@@ -21,6 +23,8 @@ from .domain import Point as Point
 from .domain import Reals as Reals
 from .domain import Simplex as Simplex
 from .domain import Spectrahedron as Spectrahedron
+from .doubling_run import DoublingRun as DoublingRun
+from .doubling_run import doubling as doubling
 from .error import DataError as DataError
 from .error import DivergedError as DivergedError
 from .error import LowRegretError as LowRegretError
@@ -81,5 +85,7 @@ from .stream.batch import Batch as Batch
 from .stream.batch import Stream as Stream
 from .stream.read import read as read
 from .trace import Trace as Trace
+from .wrapper import Delayed as Delayed
+from .wrapper import Doubling as Doubling
 
 __version__: str

@@ -181,7 +181,7 @@ class Run:
             mark = self._next_mark()
             i = self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark)
             if self.state.rounds == mark:
-                self._history.append(snapshot(self.state, self._kept))
+                self._at_mark()
             elif i < y.size and self._grow(x, i):
                 x = self._fitted(x)
             elif i < y.size:
@@ -353,6 +353,9 @@ class Run:
         """The round whose ledger the history keeps next."""
         early = -(-self.state.dimension // EARLY)
         return next_mark(max(self.state.rounds, early - 1)) if self.certify else NEVER
+
+    def _at_mark(self) -> None:
+        self._history.append(snapshot(self.state, self._kept))
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)
