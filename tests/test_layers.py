@@ -19,7 +19,7 @@ ROOT = Path(lowregret.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"files", "session"},
+    {"files", "session", "regret"},
     {"delayed_run", "doubling_run"},
     {"run", "play"},
     {"wrapped_seat"},
