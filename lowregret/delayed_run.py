@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from lowregret.stream.batch import Batch, Stream
 from lowregret.trace import Trace
 
 KIND = "delayed-run"
+LONGEST = 1 << 60  # delay, in rounds
 CHUNK = 4096  # rows asked at a time, so that long batches are not copied whole
 
 
@@ -40,6 +41,8 @@ def delayed(
     Round s is decided with the present w_s; when its answer comes, the present iterate v moves by the sub-gradient
     ∂f_s(w_s) (ALG-OGD-DELAY, for every rule and every order of arrival). The step counts the answers, not the rounds.
     """
+    if not isinstance(learner, Linear):
+        raise PartError(f"the learner must be a Linear such as zoo.ogd_eager(Hinge(), eta=0.1), got {learner!r}")
     step = learner.rule.schedule()
     if learner.ridge > 0 or step.weighted():
         raise PartError(
@@ -72,30 +75,30 @@ class DelayedRun(Run):
         self._decide(x, None, "row {}".format)
         return np.arange(before + 1, self.asked + 1), self.scores
 
-    def tell(self, rounds: Any, labels: Any, weights: Any = None) -> DelayedRun:
+    def tell(self, rounds: Any, labels: Any, weights: Any = None) -> Self:
         """The answers to some rounds, learnt in the order given. Weight 0: there is no answer, the round is forgotten.
 
         Nothing is learnt unless all rounds wait and all labels fit.
         """
-        told = self._waiting(rounds)
+        told, at = self._waiting(rounds)
         y = numbers(np.atleast_1d(labels), "labels", told.size)
         w = np.ones(told.size) if weights is None else numbers(np.atleast_1d(weights), "weights", told.size)
-        at, loss, slots = self._pending.find(told), self.learner.loss, self._pending.slots
+        loss, pending = self.learner.loss, self._pending
         for round_, label, weight in zip(told.tolist(), y.tolist(), w.tolist(), strict=True):
             if not 0 <= weight < np.inf:
                 raise DataError(f"round {round_}: weight {weight} is not a finite number ≥ 0")
             if weight != 0:
                 require_label(label, f"round {round_}", loss.accepts(label), type(loss).__name__, loss.labels)
         self.uniform &= bool(np.all(w == 1))
-        slots.labels[at], slots.weights[at], slots.due[at] = y, w, self.asked
+        pending.send(at, y, w, self.asked)
         try:
-            self._run(at, self._pending.size)
+            self._run(at, pending.size)
         finally:
-            left = self._pending.find(told)
-            self._pending.slots.due[left[left >= 0]] = NEVER
+            left = pending.find(told)
+            pending.recall(left[left >= 0])
         return self
 
-    def deliver(self) -> DelayedRun:
+    def deliver(self) -> Self:
         """Let all answers arrive that `learn` has sent and that are still on their way, in order."""
         at = self._pending.scheduled()
         due = self._pending.slots.due
@@ -103,9 +106,7 @@ class DelayedRun(Run):
         self._run(at, self._pending.size)
         return self
 
-    def learn(
-        self, features: Features | Stream, labels: Any = None, weights: Any = None, *, delay: Any = 0
-    ) -> DelayedRun:
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None, *, delay: Any = 0) -> Self:
         """Ask rows whose answers arrive late: that of round s after round s + delay was decided. O(nnz) per row.
 
         `delay`: a number, or one per row. Answers due after the last row arrive as more rounds are asked, or by
@@ -192,35 +193,33 @@ class DelayedRun(Run):
         return description | {"asked": self.asked}, arrays | late
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DelayedRun:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a run written by `save`."""
         description, arrays = store.read(path, KIND)
         run = cls.of(path, description, arrays)
-        assert isinstance(run, DelayedRun)
         run.asked, run.ledger = description["asked"], arrays["ledger"]
         run._ledgers, run._pending = list(arrays["ledgers"]), Pending.of(arrays)
         return run
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
-    def _waiting(self, rounds: Any) -> Any:
-        """The rounds told, if all of them wait for an answer from outside, each once."""
+    def _waiting(self, rounds: Any) -> tuple[Any, Any]:
+        """The rounds told and their places in the table, if all wait for an answer from outside, each once."""
         told = np.atleast_1d(np.asarray(rounds))
         if told.dtype.kind not in "iu" or told.ndim != 1:
             raise DataError(f"rounds must be numbers that ask gave, got {rounds!r}")
-        at = self._pending.find(told)
-        _, first = np.unique(told, return_index=True)
-        again = np.setdiff1d(np.arange(told.size), first)
-        if again.size:
-            raise DataError(f"round {told[again[0]]} is told twice in one call: give one answer for each round")
-        for round_ in told[at < 0].tolist():
+        at, seen = self._pending.find(told), set[int]()
+        for round_, place in zip(told.tolist(), at.tolist(), strict=True):
+            if round_ in seen:
+                raise DataError(f"round {round_} is told twice in one call: give one answer for each round")
             if not 1 <= round_ <= self.asked:
                 raise DataError(f"round {round_} was not asked: those asked so far are 1 to {self.asked}")
-            raise DataError(f"round {round_} was told already: an answer can be given once")
-        sent = told[self._pending.slots.due[at] < NEVER]
-        if sent.size:
-            raise DataError(f"round {sent[0]} was learnt with its label, which is on its way: do not tell it")
-        return told
+            if place < 0:
+                raise DataError(f"round {round_} was told already: an answer can be given once")
+            if self._pending.slots.due[place] < NEVER:
+                raise DataError(f"round {round_} was learnt with its label, which is on its way: do not tell it")
+            seen.add(round_)
+        return told, at
 
     def _decide(self, x: Rows, answers: tuple[Vector, Vector, Any] | None, place: Place) -> None:
         """Ask rows in chunks; `answers` are labels, weights and delays, if they are known."""
@@ -230,22 +229,17 @@ class DelayedRun(Run):
             end = min(begin + CHUNK, count)
             pending, first, before = self._pending, self._pending.size, self.asked
             pending.append(x, begin, end, self.asked + 1)
-            slots, new = pending.slots, slice(first, pending.size)
-            slots.weights[new], slots.labels[new] = 1.0, np.nan
             if answers is not None:
                 y, w, delays = answers
-                slots.labels[new] = y[begin:end]
-                slots.due[new] = slots.rounds[new] + delays[begin:end]
-                if w.size:
-                    slots.weights[new] = w[begin:end]
-                    self.uniform &= bool(np.all(w[begin:end] == 1))
+                weights = w[begin:end] if w.size else np.ones(end - begin)
+                new = slice(first, pending.size)
+                pending.send(new, y[begin:end], weights, pending.slots.rounds[new] + delays[begin:end])
+                self.uniform &= bool(np.all(weights == 1))
             try:
                 self._run(pending.scheduled(), first, place, begin)
             finally:
-                done = self.asked - before
-                self.scores[begin : begin + done] = slots.scores[first : first + done]
-                if self.seen is not None and done:
-                    self.seen = max(self.seen, highest(x, begin + done))
+                if self.seen is not None and self.asked > before:
+                    self.seen = max(self.seen, highest(x, begin + self.asked - before))
 
     def _run(self, arrivals: Any, i: int, place: Place = str, row: int = 0) -> None:
         """Ask the rows of the table from i on, `place(row)` the first, and learn the arrivals due meanwhile."""
@@ -274,6 +268,7 @@ class DelayedRun(Run):
                     break
         finally:
             self.asked = asked + i - first
+            self.scores[row : row + i - first] = slots.scores[first:i]
             pending.cut(i)
             pending.answered(arrivals[:e])
         if not np.isfinite(self.state.sums[MASS]):
@@ -294,8 +289,8 @@ def _delays(delay: Any, begin: int, count: int) -> Any:
     """The delays of rows begin … begin + count − 1, whole numbers ≥ 0."""
     given = np.asarray(delay)
     delays = np.full(count, given) if given.ndim == 0 else given[begin : begin + count]
-    if delays.dtype.kind not in "iu" or (delays.size and delays.min() < 0):
-        raise DataError(f"delays must be whole numbers ≥ 0, got {delay!r}")
+    if delays.ndim != 1 or delays.dtype.kind not in "iu" or np.any((delays < 0) | (delays > LONGEST)):
+        raise DataError(f"delays must be whole numbers ≥ 0, at most {LONGEST}, got {delay!r}")
     if delays.size < count:
         raise DataError(f"there are more rows than delays ({given.size}): give one for each row")
-    return delays
+    return delays.astype(np.int64)

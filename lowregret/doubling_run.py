@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class DoublingRun(Run):
     # ---- results -------------------------------------------------------------------------------------------------
 
     @property
-    def all(self) -> State:
+    def whole(self) -> State:
         """The ledger of all blocks, as if they were one; without a table."""
         past, now = self._past, self.state
         counts = past.counts + now.counts
@@ -76,17 +76,17 @@ class DoublingRun(Run):
 
     @property
     def rounds(self) -> int:
-        return int(self.all.counts[ROUNDS])
+        return int(self.whole.counts[ROUNDS])
 
     @property
     def loss(self) -> float:
         """Σ ℓ_t(w_t) over all blocks."""
-        return float(self.all.sums[TOTAL])
+        return float(self.whole.sums[TOTAL])
 
     @property
     def mistakes(self) -> int | None:
         """Number of rows predicted wrongly before they were learnt; None for regression."""
-        return int(self.all.counts[MISTAKES]) if self.learner.loss.classifies else None
+        return int(self.whole.counts[MISTAKES]) if self.learner.loss.classifies else None
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -98,7 +98,7 @@ class DoublingRun(Run):
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ over all blocks, against one u: O(d)."""
-        u, ledger, bias = comparator or self.comparator, self.all, self.learner.bias > 0
+        u, ledger, bias = comparator or self.comparator, self.whole, self.learner.bias > 0
         u.fits(self.state.dimension)
         theta = resized(self._theta, self.state.dimension - bias, bias) + self.state.theta
         height = support(self.learner, theta, float(ledger.rounds), u)
@@ -134,13 +134,12 @@ class DoublingRun(Run):
         return description | more, arrays | past | curves
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DoublingRun:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a run written by `save`."""
         description, arrays = store.read(path, KIND)
         run, player = cls.of(path, description, arrays), from_json(description["player"])
         if not isinstance(player, Doubling):
             raise StoreError(f"{path} holds a {type(player).__name__}, not a Doubling")
-        assert isinstance(run, DoublingRun)
         run.player, run.finished, run._theta = player, description["finished"], arrays["past.theta"]
         run._past = run._past._replace(sums=arrays["past.sums"], counts=arrays["past.counts"])
         run._curves = [tuple(row) for row in arrays["curves"].tolist()]
@@ -160,9 +159,9 @@ class DoublingRun(Run):
         self.finished.append(bounds_of(certificates(self.learner, self.state, self.comparator)))
         room = self.state.dimension - bias
         self._theta = resized(self._theta, room, bias) + self.state.theta
-        self._past = self.all
+        self._past = self.whole
         self.learner = self.player.block(self._next_mark())
         self.state = self.learner.start(room)
 
     def _learnt(self, features: Features, labels: Any, weights: Any = None) -> Learnt:
-        return replace(super()._learnt(features, labels, weights), state=self.all)
+        return replace(super()._learnt(features, labels, weights), state=self.whole)

@@ -39,6 +39,8 @@ class Pending:
         self.slots = slots or Slots._make([*(np.zeros(ROOM, kind) for kind in ROW), *entries])
         self.size = 0 if slots is None else slots.rounds.size
         self._dead = 0
+        self._sent = 0 if slots is None else int(np.count_nonzero(slots.due < NEVER))
+        self._rows = Sparse(self.slots.indptr, self.slots.indices, self.slots.data, 0)
 
     def __len__(self) -> int:
         return self.size - self._dead
@@ -53,8 +55,12 @@ class Pending:
         )
 
     def rows(self, columns: int) -> Sparse:
-        """All rows of the table, for compiled loops."""
-        return Sparse(self.slots.indptr, self.slots.indices, self.slots.data, columns)
+        """All rows of the table, for compiled loops: the same part as long as the arrays are, for Numba's sake."""
+        s, known = self.slots, self._rows
+        same = known.indptr is s.indptr and known.indices is s.indices and known.data is s.data
+        if not same or known.columns != columns:
+            self._rows = Sparse(s.indptr, s.indices, s.data, columns)
+        return self._rows
 
     def append(self, x: Rows, begin: int, end: int, first: int) -> None:
         """Rows begin … end−1 of x as rounds `first`, `first` + 1, …, all entries kept, zeros too."""
@@ -65,6 +71,8 @@ class Pending:
         s = self.slots = Slots._make(map(_with_room, self.slots, sizes))
         s.rounds[size : size + count] = first + np.arange(count)
         s.due[size : size + count] = NEVER
+        s.weights[size : size + count] = 1.0
+        s.labels[size : size + count] = np.nan
         s.waiting[size : size + count] = True
         s.indptr[size + 1 : size + count + 1] = at + np.cumsum(lengths)
         s.indices[at : at + indices.size] = indices
@@ -73,7 +81,19 @@ class Pending:
 
     def cut(self, size: int) -> None:
         """Forget all rows from this one on, none of which was answered."""
+        self._sent -= int(np.count_nonzero(self.slots.due[size : self.size] < NEVER))
         self.size = size
+
+    def send(self, at: Any, labels: Vector, weights: Any, due: Any) -> None:
+        """The answers to these rows are known, and arrive after the rounds `due`."""
+        s = self.slots
+        s.labels[at], s.weights[at], s.due[at] = labels, weights, due
+        self._sent += labels.size
+
+    def recall(self, at: Any) -> None:
+        """These answers were not taken: the rows wait for others."""
+        self.slots.due[at] = NEVER
+        self._sent -= len(at)
 
     def find(self, rounds: Any) -> Any:
         """Where these rounds stand in the table, −1 for those that do not wait: O(log n) each."""
@@ -84,25 +104,31 @@ class Pending:
         return np.where((known[at] == rounds) & self.slots.waiting[at], at, -1)
 
     def scheduled(self) -> Any:
-        """The waiting rows whose answer is on its way, in order of arrival: O(n log n)."""
+        """The waiting rows whose answer is on its way, in order of arrival: O(n log n) if there are any."""
         s, n = self.slots, self.size
+        if self._sent == 0:
+            return np.zeros(0, np.int64)
         found = np.flatnonzero(s.waiting[:n] & (s.due[:n] < NEVER))
         return found[np.lexsort((found, s.due[found]))]
 
     def answered(self, at: Any) -> None:
         """These rows were learnt. What is answered goes when it is the larger part."""
         self.slots.waiting[at] = False
+        self._sent -= len(at)
         self._dead += len(at)
         if 2 * self._dead > self.size:
             self._compact()
 
     def _compact(self) -> None:
+        """Move what waits to the front."""
         s = self.used
-        kept = s.waiting
-        lengths = np.diff(s.indptr)
+        kept, lengths = s.waiting.copy(), np.diff(s.indptr)
         entries = np.repeat(kept, lengths)
-        indptr = np.concatenate([[0], np.cumsum(lengths[kept])])
-        self.slots = Slots._make([*(column[kept] for column in s[:7]), indptr, s.indices[entries], s.data[entries]])
+        for column in s[:7]:
+            _move(column, column[kept])
+        for column in (s.indices, s.data):
+            _move(column, column[entries])
+        _move(s.indptr[1:], np.cumsum(lengths[kept]))
         self.size, self._dead = int(np.count_nonzero(kept)), 0
 
     def arrays(self) -> dict[str, Any]:
@@ -125,6 +151,10 @@ def _entries(x: Rows, begin: int, end: int) -> tuple[Any, Any, Vector]:
     columns = x.shape[1]
     data: Vector = x.data[begin:end].reshape(-1)  # type: ignore[attr-defined]
     return np.full(end - begin, columns), np.tile(np.arange(columns), end - begin), data
+
+
+def _move(column: Any, values: Any) -> None:
+    column[: values.size] = values
 
 
 def _with_room(column: Any, size: int) -> Any:

@@ -187,8 +187,9 @@ def test_games(rule: Any, tmp_path: Path) -> None:
 def test_hedge_without_a_horizon_keeps_its_promise(rounds: int, kind: str, seed: int) -> None:
     """η = √(8 ln N/n) in blocks of n: every block within √(n ln N/2), so α = √(ln N/2)."""
     t, rng = np.arange(rounds), np.random.default_rng(seed)
-    first = {"random": rng.random(rounds), "misleading": t % 2, "blocks": [block_of(int(s) + 1) % 2 for s in t]}[kind]
-    costs = np.column_stack([first, 1 - np.array(first, float)])
+    blocks = np.array([block_of(int(s) + 1) % 2 for s in t])
+    first: Any = {"random": rng.random(rounds), "misleading": t % 2, "blocks": blocks}[kind]
+    costs = np.column_stack([first, 1 - first])
     game = play(Doubling(Lazy(Entropy(), Constant(math.sqrt(8 * math.log(2))))), costs, compiled=False)
     promise = FACTOR * math.sqrt(math.log(2) / 2 * rounds)
     regret = float(game.loss - costs.sum(axis=0).min())
