@@ -30,7 +30,7 @@ from lowregret.trace import Trace
 
 KIND = "delayed-run"
 LONGEST = 1 << 60  # delay, in rounds
-CHUNK = 4096  # rows asked at a time, so that long batches are not copied whole
+CHUNK = 4096  # rows asked at a time, or as many as wait: long batches are not copied whole, nor sorted often
 
 
 def delayed(
@@ -100,7 +100,7 @@ class DelayedRun(Run):
 
     def deliver(self) -> Self:
         """Let all answers arrive that `learn` has sent and that are still on their way, in order."""
-        at = self._pending.scheduled()
+        at = self._pending.arriving()
         due = self._pending.slots.due
         due[at] = np.minimum(due[at], self.asked)
         self._run(at, self._pending.size)
@@ -223,12 +223,12 @@ class DelayedRun(Run):
 
     def _decide(self, x: Rows, answers: tuple[Vector, Vector, Any] | None, place: Place) -> None:
         """Ask rows in chunks; `answers` are labels, weights and delays, if they are known."""
-        count = x.shape[0]
+        pending, begin, count = self._pending, 0, x.shape[0]
         self.scores = np.full(count, np.nan)
-        for begin in range(0, count, CHUNK):
-            end = min(begin + CHUNK, count)
-            pending, first, before = self._pending, self._pending.size, self.asked
-            pending.append(x, begin, end, self.asked + 1)
+        while begin < count:
+            end = min(begin + max(CHUNK, pending.size), count)
+            first, before = pending.size, self.asked
+            pending.append(x, begin, end, before + 1)
             if answers is not None:
                 y, w, delays = answers
                 weights = w[begin:end] if w.size else np.ones(end - begin)
@@ -236,10 +236,11 @@ class DelayedRun(Run):
                 pending.send(new, y[begin:end], weights, pending.slots.rounds[new] + delays[begin:end])
                 self.uniform &= bool(np.all(weights == 1))
             try:
-                self._run(pending.scheduled(), first, place, begin)
+                self._run(pending.arriving(before + end - begin), first, place, begin)
             finally:
                 if self.seen is not None and self.asked > before:
                     self.seen = max(self.seen, highest(x, begin + self.asked - before))
+            begin = end
 
     def _run(self, arrivals: Any, i: int, place: Place = str, row: int = 0) -> None:
         """Ask the rows of the table from i on, `place(row)` the first, and learn the arrivals due meanwhile."""

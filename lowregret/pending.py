@@ -103,12 +103,12 @@ class Pending:
             return np.full(np.shape(rounds), -1)
         return np.where((known[at] == rounds) & self.slots.waiting[at], at, -1)
 
-    def scheduled(self) -> Any:
-        """The waiting rows whose answer is on its way, in order of arrival: O(n log n) if there are any."""
+    def arriving(self, until: int = NEVER - 1) -> Any:
+        """The waiting rows whose answer arrives by round `until`, in order of arrival: O(n), and a sort of those."""
         s, n = self.slots, self.size
         if self._sent == 0:
             return np.zeros(0, np.int64)
-        found = np.flatnonzero(s.waiting[:n] & (s.due[:n] < NEVER))
+        found = np.flatnonzero(s.waiting[:n] & (s.due[:n] <= until))
         return found[np.lexsort((found, s.due[found]))]
 
     def answered(self, at: Any) -> None:

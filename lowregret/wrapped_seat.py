@@ -36,8 +36,9 @@ class DelayedSeat(RuleSeat):
             self.queue = list(zip(*columns, strict=True))
 
     def see(self, f: Convex, z: Vector) -> None:
-        self.rounds += 1
-        self.queue.append((self.rounds + self.player.of_round(self.rounds), self.late[TRAVELLED], self.point(), z))
+        t = self.rounds + 1
+        self.queue.append((t + self.player.of_round(t), float(self.late[TRAVELLED]), self.point(), z))
+        self.rounds = t
         arrived = self._in_order(self.rounds)
         self.queue = [item for item in self.queue if item[0] > self.rounds]
         self._deliver(self.state, self.late, arrived)

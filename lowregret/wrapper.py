@@ -11,7 +11,7 @@ import numpy as np
 from lowregret.error import PartError
 from lowregret.learner import Linear
 from lowregret.part import Part
-from lowregret.rule import Eager, Lazy, Rule
+from lowregret.rule import Rule
 from lowregret.step import Constant
 
 
@@ -54,10 +54,8 @@ class Doubling(Part):
             isinstance(self.base, Rule | Linear),
             f"base must be a rule or learner such as zoo.ogd_eager(Hinge(), eta=1.0), got {self.base!r}",
         )
-        step = self.rule.schedule()
-        self.require(
-            isinstance(step, Constant), f"only a Constant step is tuned for a horizon, not {type(step).__name__}"
-        )
+        step = getattr(self.rule, "step", None)
+        self.require(isinstance(step, Constant), f"only a Constant step is tuned for a horizon, not {step!r}")
 
     @property
     def rule(self) -> Rule:
@@ -65,9 +63,7 @@ class Doubling(Part):
 
     def block(self, rounds: int) -> Any:
         """The base tuned for this many rounds."""
-        rule = self.rule
-        assert isinstance(rule, Eager | Lazy)
-        assert isinstance(rule.step, Constant)
+        rule: Any = self.rule
         tuned = replace(rule, step=Constant(rule.step.eta / math.sqrt(rounds)))
         return replace(self.base, rule=tuned) if isinstance(self.base, Linear) else tuned
 

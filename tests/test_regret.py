@@ -52,6 +52,7 @@ from lowregret import (
     train,
     zoo,
 )
+from lowregret.regret import GameRecord
 
 RNG = np.random.default_rng(2)
 
@@ -235,6 +236,18 @@ def test_worked_example() -> None:
     assert found.value == pytest.approx(game.loss - (1 - 1 - 1 - 1))
 
 
+@given(st.integers(0, 2**31), st.integers(1, 40))
+def test_the_bound_in_advance(seed: int, rounds: int) -> None:
+    """η_t = 1/√t: D²√T/2 + G²√T + D·P·√(T−1)."""
+    rng = np.random.default_rng(seed)
+    game = play(Eager(Box(-1.0, 1.0), InverseSqrt(1.0)), rng.choice([-3.0, 1.0, 3.0], (rounds, 1)), compiled=False)
+    found = regret(game, Path(rng.uniform(-1, 1, (rounds, 1))))
+    assert found.bound is not None
+    assert found.path_length is not None
+    assert found.value <= found.bound + 1e-9
+    assert found.bound <= 2 * math.sqrt(rounds) + 9 * math.sqrt(rounds) + 2 * found.path_length * math.sqrt(rounds - 1)
+
+
 STEPS = [Constant(0.3), InverseSqrt(1.0), Adaptive()]
 
 
@@ -300,6 +313,8 @@ def test_weighted_rounds() -> None:
     assert at.value == pytest.approx(found.value)
     assert at.bound is None
     assert regret(game, Weighted(np.ones(30), best)).value == pytest.approx(regret(game, best).value)
+    half = play(Eager(L2Ball(4.0), WeightedInverseTime(0.5)), functions[:2], compiled=False)
+    assert GameRecord(half).importance == pytest.approx([0.4, 0.6])
     two = regret(ExpertRecord([[0.4, 1.0], [0.2, 0.0]], [[1.0, 0.0], [0.0, 1.0]]), Weighted([0.4, 0.6]))
     assert two.value == pytest.approx(0.16 - min(0.28, 0.4))
 
@@ -417,8 +432,8 @@ def test_what_is_refused() -> None:
         regret(np.ones(3))  # type: ignore[arg-type]
     with pytest.raises(PartError, match="nothing has happened"):
         regret(ExpertRecord(np.ones((0, 2)), np.ones((0, 2))))
-    absolute = play(Eager(L2Ball(), Constant(0.1)), [ScoreFunction(Absolute(), [1.0], 1.0)] * 61, compiled=False)
-    with pytest.raises(PartError, match="at most 60 rounds"):
+    absolute = play(Eager(L2Ball(), Constant(0.1)), [ScoreFunction(Absolute(), [1.0], 1.0)] * 41, compiled=False)
+    with pytest.raises(PartError, match="at most 40 rounds"):
         regret(absolute, Windows())
     x, y = np.ones((4, 2)), np.ones(4)
     with pytest.raises(PartError, match="ridge"):

@@ -15,7 +15,7 @@ from lowregret.regret.record import Record
 from lowregret.regret.result import Regret
 from lowregret.state import Vector
 
-MANY, FEW = 300, 60  # rounds up to which all segments are looked at, in closed form or by a solver
+MANY, FEW = 300, 40  # rounds up to which all segments are looked at, in closed form or by a solver
 
 
 @dataclass(frozen=True)
