@@ -1,8 +1,10 @@
 """Asking and telling: predictions are made now, their answers come later, in any order, or never.
 
-run = delayed(zoo.ogd_eager(Logistic(), eta=0.1), features=3)
-rounds, scores = run.ask(X)          # decided with the present weights
-run.tell(rounds[::-1], y[::-1])      # whenever the labels are known
+    run = delayed(zoo.ogd_eager(Logistic(), eta=0.1), features=3)
+    rounds, scores = run.ask(X)          # decided with the present weights
+    run.tell(rounds[::-1], y[::-1])      # whenever the labels are known
+
+`late.py` says why this can be certified.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 
 from lowregret import store
 from lowregret.certificate import Certificate, certificates
-from lowregret.check import numbers, refuse, require_label
+from lowregret.check import numbers, refuse, require_finite, require_label
 from lowregret.domain import Domain
 from lowregret.error import DataError, DivergedError, PartError
 from lowregret.late import DRIFT, LEDGER, ask_and_learn, dual_exponent, late_certificates
@@ -69,8 +71,11 @@ class DelayedRun(Run):
     # ---- asking and telling --------------------------------------------------------------------------------------
 
     def ask(self, features: Features) -> tuple[Any, Vector]:
-        """Decide rows, one round each: their round numbers, from 1, and scores. O(nnz)."""
-        x = self._rows(as_rows(features, checked=False))
+        """Decide rows, one round each: their round numbers, from 1, and scores. All rows or none: O(nnz)."""
+        x = self._rows(features)
+        if not np.isfinite(x.data).all():  # type: ignore[attr-defined]
+            for i in range(x.shape[0]):
+                require_finite(x, i, f"row {i}")
         before = self.asked
         self._decide(x, None, "row {}".format)
         return np.arange(before + 1, self.asked + 1), self.scores

@@ -1,6 +1,8 @@
 """Restarting in blocks of 1, 2, 4, … rounds: tuned learners without a horizon, on rows.
 
-run = doubling(zoo.ogd_eager(Hinge(), eta=1.0), features=50).learn(X, y)
+    run = doubling(zoo.ogd_eager(Hinge(), eta=1.0), features=50).learn(X, y)
+
+`blocks.py` says why their certificates add up.
 """
 
 from __future__ import annotations

@@ -396,8 +396,7 @@ def test_errors_change_nothing() -> None:
         run.ask(X[:2, :3])
     with pytest.raises(DataError, match="row 1: feature 2 is nan"):
         run.ask(np.where(np.arange(3 * D).reshape(3, D) == D + 2, np.nan, X[:3]))
-    assert run.asked == 11  # the row before the bad one was asked
-    run.tell(11, 1.0, 0.0)
+    assert run.asked == 10
     assert (bits(run.state), run.waiting.tolist(), run.ledger.tolist()) == before
 
 
