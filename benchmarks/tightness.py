@@ -233,16 +233,11 @@ def measure_wrapped() -> Iterator[Measurement]:
                 players["restarted"] = Doubling(rule)
             for how, player in players.items():
                 game = play(player, stream.x, compiled=False)
-                yield from _wrapped(game, stream, f"{stream.name}: {name}, {how}, d = 3", rule.domain)
+                found = [c for c in game.certificates if c.id in ("DELAY", "DOUBLING")]
+                if (regret := game.loss - least(stream.x.sum(axis=0), rule.domain)) > WORTH_MEASURING:
+                    yield from _ratios(found, regret, f"{stream.name}: {name}, {how}, d = 3", ROUNDS, True)
             if isinstance(rule, Eager):
                 yield from _moving(play(rule, stream.x, compiled=False), stream, f"{stream.name}: {name}, d = 3")
-
-
-def _wrapped(game: Game, stream: Stream, place: str, comparators: Domain) -> Iterator[Measurement]:
-    regret = game.loss - least(stream.x.sum(axis=0), comparators)
-    found = [c for c in game.certificates if c.id in ("DELAY", "DOUBLING")]
-    if regret > WORTH_MEASURING:
-        yield from _ratios(found, regret, place, ROUNDS, True)
 
 
 def _moving(game: Game, stream: Stream, place: str) -> Iterator[Measurement]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+ROUNDING = 1e-12  # a gap this small, relative to 1 + |regret|, is not worth telling
+
+
 @dataclass(frozen=True)
 class Regret:
     """Σ mine − Σ theirs. Exact if `low` = `high`; else a solver found `low`, and proved that it is at most `high`."""
@@ -55,7 +58,7 @@ class Regret:
 
     def __str__(self) -> str:
         text = f"{self.kind} regret {self.value:.6g} over {self.mine.size:,} rounds"
-        if self.gap > 0:
+        if self.gap > ROUNDING * (1 + abs(self.low)):
             text = f"{self.kind} regret between {self.low:.6g} and {self.high:.6g} over {self.mine.size:,} rounds"
         if self.path_length is not None:
             text += f", path length {self.path_length:.6g}"

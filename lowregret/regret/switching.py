@@ -74,31 +74,39 @@ class Windows(Comparator):
 
     def _search(self, record: Record, domain: Domain) -> tuple[int, int, float]:
         """The worst window, and a number that no window's regret exceeds."""
-        values, gaps, _ = segments(record, domain, self.length)
+        rounds, length = record.losses.size, self.length
+        if length is None:
+            _require_few(record)
+            windows = [(a, b) for a in range(rounds) for b in range(a + 1, rounds + 1)]
+        else:
+            windows = [(a, a + length) for a in range(rounds - length + 1)]
+        found = np.array([record.best_within(domain, a, b)[1:] for a, b in windows])
+        begin, end = np.array(windows).T
         sums = np.concatenate([[0.0], np.cumsum(record.losses)])
-        regrets = sums[None, :] - sums[:, None] - values
-        regrets[~np.isfinite(regrets)] = -np.inf
-        begin, end = np.unravel_index(int(np.argmax(regrets)), regrets.shape)
-        return int(begin), int(end), float(np.max(regrets + gaps))
+        regrets = sums[end] - sums[begin] - found[:, 0]
+        worst = int(np.argmax(regrets))
+        return *windows[worst], float(np.max(regrets + found[:, 1]))
 
 
-def segments(
-    record: Record, domain: Domain, length: int | None = None
-) -> tuple[Any, Any, dict[tuple[int, int], Vector]]:
-    """For rounds a … b−1 the least loss on a set (inf where a ≥ b, or not of this length), its gap, and its point."""
+def segments(record: Record, domain: Domain) -> tuple[Any, Any, dict[tuple[int, int], Vector]]:
+    """For rounds a … b−1 the least loss on a set (inf where a ≥ b), its gap, and its point."""
+    _require_few(record)
     rounds = record.losses.size
-    most = MANY if record.folds else FEW
-    if rounds > most and length is None:
+    values, gaps = np.full((rounds + 1, rounds + 1), np.inf), np.zeros((rounds + 1, rounds + 1))
+    points = {}
+    for a in range(rounds):
+        for b in range(a + 1, rounds + 1):
+            points[a, b], values[a, b], gaps[a, b] = record.best_within(domain, a, b)
+    return values, gaps, points
+
+
+def _require_few(record: Record) -> None:
+    rounds, most = record.losses.size, MANY if record.folds else FEW
+    if rounds > most:
         raise PartError(
             f"a best point for each of all segments of {rounds} rounds takes too long: use at most {most} rounds, "
             "or experts (linear costs on a simplex)"
         )
-    values, gaps = np.full((rounds + 1, rounds + 1), np.inf), np.zeros((rounds + 1, rounds + 1))
-    points = {}
-    for a in range(rounds):
-        for b in range(a + 1, rounds + 1) if length is None else range(a + length, min(a + length, rounds) + 1):
-            points[a, b], values[a, b], gaps[a, b] = record.best_within(domain, a, b)
-    return values, gaps, points
 
 
 def _programme(values: Any, switches: int) -> tuple[list[tuple[int, int]], float]:
