@@ -25,8 +25,13 @@ from lowregret.learner import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.part import Part
-from lowregret.play import Game
+from lowregret.play import Game, play
+from lowregret.regret import GameRecord
+from lowregret.regret import Path as Moving
+from lowregret.rule import Eager, Lazy
 from lowregret.run import Run, train
+from lowregret.step import Constant, InverseSqrt
+from lowregret.wrapper import Delayed, Doubling
 from tests.laws import classifiers, sequences
 from tests.laws.cases import CASES, Case
 from tests.laws.comparators import least
@@ -214,6 +219,37 @@ def _game_ratios(game: Game, regret: float, place: str) -> Iterator[Measurement]
         yield from _ratios(game.certificates, regret, place, game.rounds, game.rounds == ROUNDS)
 
 
+def measure_wrapped() -> Iterator[Measurement]:
+    """Late answers, restarts, and comparators that move, against descent and EG."""
+    rules: dict[str, Lazy | Eager] = {}
+    for eta in RATES:
+        rules[f"eager on a ball, η = {eta:.3g}"] = Eager(L2Ball(1.0), Constant(eta))
+        rules[f"eager on a ball, η/√t, η = {eta:.3g}"] = Eager(L2Ball(1.0), InverseSqrt(eta))
+        rules[f"EG, η = {eta:.3g}"] = Lazy(Entropy(), Constant(eta))
+    for stream in sequences.random_costs(ROUNDS, 3, 3) + sequences.hard_costs(ROUNDS, 3):
+        for name, rule in rules.items():
+            players: dict[str, Part] = {f"{tau} rounds late": Delayed(rule, tau) for tau in (1, 3, 10)}
+            if rule.step.constant:
+                players["restarted"] = Doubling(rule)
+            for how, player in players.items():
+                game = play(player, stream.x, compiled=False)
+                found = [c for c in game.certificates if c.id in ("DELAY", "DOUBLING")]
+                if (regret := game.loss - least(stream.x.sum(axis=0), rule.domain)) > WORTH_MEASURING:
+                    yield from _ratios(found, regret, f"{stream.name}: {name}, {how}, d = 3", ROUNDS, True)
+            if isinstance(rule, Eager):
+                yield from _moving(play(rule, stream.x, compiled=False), stream, f"{stream.name}: {name}, d = 3")
+
+
+def _moving(game: Game, stream: Stream, place: str) -> Iterator[Measurement]:
+    """DYN, against the best point of every 1, 4, 16 or 64 rounds."""
+    for length in (1, 4, 16, 64):
+        sums = [stream.x[t : t + length].sum(axis=0) for t in range(0, ROUNDS, length)]
+        best = [-z / max(float(np.linalg.norm(z)), 1e-9) for z in sums]
+        found = Moving(np.repeat(best, length, axis=0)).against(GameRecord(game))
+        if found.certificate is not None and found.value > WORTH_MEASURING:
+            yield from _ratios([found.certificate], found.value, f"{place}, a new u every {length} rounds", ROUNDS)
+
+
 def measure_surrogates() -> Iterator[Measurement]:
     """THM-14.6 for the Perceptron: g_t = −y_t x_t on mistakes, which are bounded by the hinge of u."""
     for stream in (*sequences.labelled(ROUNDS, 3, 0), classifiers.orthonormal(5, 5)):
@@ -257,6 +293,9 @@ PREMISES = {
     "FTRL-ID": "follow the (regularised) leader, gap of the last minimum",
     "LEM-2.3": "follow the regularised leader, exact minima",
     "THM-2.11+": "follow the regularised leader, R σ-strongly convex, exact minima",
+    "DELAY": "descent or mirror descent, answers late in any order",
+    "DOUBLING": "restarts in blocks tuned for their length",
+    "DYN": "eager projection, η_t non-increasing, comparators u_t with path length P",
     "THM-14.6": "descent on any g_t with ⟨g_t,u − w_t⟩ ≤ ℓ̃_t(u) − ℓ_t(w_t), constant η",
     "PERC-OBS": "Perceptron, any data",
     "PERC-ROOT": "Perceptron, any data, b = ‖u‖ max_M ‖x_t‖",
@@ -275,6 +314,9 @@ FORMULAS = {t.id: t.formula for t in THEOREMS} | {
     "FTRL-ID": "R(u) − R(w₁) + Σ[F_{t+1}(w_t) − F_{t+1}(w_{t+1})] + gap",
     "LEM-2.3": "R(u) − R(w₁) + Σ(f_t(w_t) − f_t(w_{t+1}))",
     "THM-2.11+": "R(u) − R(w₁) + Σ‖z_t‖_*²/(2σ)",
+    "DELAY": "undelayed + Σ‖z_s‖(A'_s − A_s), see regret.md",
+    "DOUBLING": "α·√2/(√2 − 1)·√T",
+    "DYN": "D²/(2η_T) + DΣ‖u_{t+1} − u_t‖/η_t + ½Ση_t‖z_t‖²",
     "THM-14.6": "Σℓ̃_t(u) + ‖w₁ − u‖²/(2η) + (η/2)Σ‖g_t‖²",
     "PERC-OBS": "F(u) + ‖u‖√(Σ_M‖x_t‖²)",
     "PERC-ROOT": "F + b²/2 + b√(F + b²/4)",
@@ -305,6 +347,7 @@ def measure() -> Iterator[Measurement]:
         yield from measure_regret(case)
     yield from measure_quadratic_games()
     yield from measure_linear_games()
+    yield from measure_wrapped()
     yield from measure_surrogates()
     yield from measure_perceptron()
     yield from measure_winnow()

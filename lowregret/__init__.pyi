@@ -9,6 +9,8 @@ from .convex import NegativeLog as NegativeLog
 from .convex import QuadraticFunction as QuadraticFunction
 from .convex import Regularised as Regularised
 from .convex import ScoreFunction as ScoreFunction
+from .delayed_run import DelayedRun as DelayedRun
+from .delayed_run import delayed as delayed
 from .domain import Box as Box
 from .domain import CvxSet as CvxSet
 from .domain import Domain as Domain
@@ -21,6 +23,8 @@ from .domain import Point as Point
 from .domain import Reals as Reals
 from .domain import Simplex as Simplex
 from .domain import Spectrahedron as Spectrahedron
+from .doubling_run import DoublingRun as DoublingRun
+from .doubling_run import doubling as doubling
 from .error import DataError as DataError
 from .error import DivergedError as DivergedError
 from .error import LowRegretError as LowRegretError
@@ -64,6 +68,20 @@ from .output import WeightedAverage as WeightedAverage
 from .part import Part as Part
 from .play import Game as Game
 from .play import play as play
+from .regret import Best as Best
+from .regret import Comparator as Comparator
+from .regret import ExpertRecord as ExpertRecord
+from .regret import Fixed as Fixed
+from .regret import Path as Path
+from .regret import Realised as Realised
+from .regret import Record as Record
+from .regret import Regret as Regret
+from .regret import RowRecord as RowRecord
+from .regret import Swap as Swap
+from .regret import Switching as Switching
+from .regret import Weighted as Weighted
+from .regret import Windows as Windows
+from .regret import regret as regret
 from .rule import Eager as Eager
 from .rule import Forgotten as Forgotten
 from .rule import Lazy as Lazy
@@ -81,5 +99,7 @@ from .stream.batch import Batch as Batch
 from .stream.batch import Stream as Stream
 from .stream.read import read as read
 from .trace import Trace as Trace
+from .wrapper import Delayed as Delayed
+from .wrapper import Doubling as Doubling
 
 __version__: str

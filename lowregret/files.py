@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 
 from lowregret import store
+from lowregret.delayed_run import DelayedRun
+from lowregret.doubling_run import DoublingRun
 from lowregret.error import StoreError
 from lowregret.kernel_run import KernelRun
 from lowregret.play import Game
@@ -13,6 +15,8 @@ from lowregret.run import Run
 
 _READERS: dict[str, Callable[[str | os.PathLike[str]], Run | KernelRun | Game]] = {
     "run": Run.load,
+    "delayed-run": DelayedRun.load,
+    "doubling-run": DoublingRun.load,
     "kernel-run": KernelRun.load,
     "game": Game.load,
 }

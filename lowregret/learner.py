@@ -119,7 +119,13 @@ class Linear(Part):
         """
         scale = self.rule.scale(s)
         raw = self.dot(s, x, i)
-        p = raw * scale
+        return self.absorb(s, x, i, y, weight, raw * scale, raw, scale)
+
+    def absorb(self, s: State, x: Rows, i: int, y: float, weight: float, p: float, raw: float, scale: float) -> float:
+        """The second half of a round: judge the score p, made for row i now or earlier, and learn; returns p or NaN.
+
+        `raw` is ⟨w, x_i⟩ up to `scale`, for the present w.
+        """
         if weight == 0.0:
             return p
         value, slope = self.loss.at(p, y)
@@ -130,7 +136,7 @@ class Linear(Part):
         if slope == 0.0 and self.ridge == 0.0:
             self.rule.idle(s)
             return p
-        inner = slope * p
+        inner = slope * (raw * scale)
         square = slope * slope * self.square(x, i) if self.rule.needs_square() else 0.0
         round_sums = self.rule.open(s, inner, slope * raw, square, self.ridge)
         entries = 0

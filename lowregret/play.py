@@ -17,7 +17,7 @@ import numpy as np
 from tqdm import tqdm
 
 from lowregret import store
-from lowregret.certificate import Certificate, Evidence, evaluate, natural_comparator, tightest
+from lowregret.certificate import Certificate, natural_comparator, tightest
 from lowregret.certificate.following import Following, following_certificates
 from lowregret.convex import Convex, LinearFunction, Sum
 from lowregret.domain import Domain, L2Ball
@@ -25,11 +25,11 @@ from lowregret.error import PartError, StoreError
 from lowregret.follow import FollowTheLeader
 from lowregret.minimise import Solution
 from lowregret.part import Part
-from lowregret.rule import Lazy
-from lowregret.seat import FollowerSeat, RuleSeat, Seat, checked_value, take_seat
+from lowregret.seat import FollowerSeat, Look, RuleSeat, Seat, checked_value
 from lowregret.spec import from_json, to_json
-from lowregret.state import COUNTS, SUMS, Vector
+from lowregret.state import Vector
 from lowregret.trace import next_mark
+from lowregret.wrapped_seat import take_seat
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -153,8 +153,7 @@ class Game:
         self._points.append(w)
         self._gradients.append(z)
         if isinstance(self.seat, RuleSeat) and self.rounds == next_mark(self.rounds - 1):
-            state = self.seat.state
-            self._ledger.append(np.concatenate([state.sums, state.counts.astype(float)]))
+            self._ledger.append(self.seat.ledger())
         self.__dict__.pop("certificates", None)
 
     # ---- the record ----------------------------------------------------------------------------------------------
@@ -228,9 +227,7 @@ class Game:
         """All certificates that speak of this player, tightest first."""
         if isinstance(self.seat, FollowerSeat):
             return following_certificates(self._following(self.seat, self.rounds, self.regret()))
-        state = self._rule_seat.state
-        theta = np.ascontiguousarray(state.theta) if isinstance(self._rule_seat.learner.rule, Lazy) else None
-        return self._evaluate(state.sums, state.counts, theta, self.rounds)
+        return self._evaluate(self._rule_seat.ledger(), self._rule_seat.theta(), self.rounds)
 
     @property
     def certificate(self) -> Certificate:
@@ -242,11 +239,11 @@ class Game:
         assert isinstance(self.seat, RuleSeat)
         return self.seat
 
-    def _evaluate(self, sums: Vector, counts: Any, theta: Vector | None, rounds: int) -> list[Certificate]:
+    def _evaluate(self, ledger: Vector, theta: Vector | None, rounds: int) -> list[Certificate]:
         curvature = min((f.curvature for f in self.functions[:rounds]), default=0.0)
-        e = Evidence(self._rule_seat.learner, self.comparator, sums, counts, None, theta, curvature)
+        found = self._rule_seat.certificates(ledger, theta, Look(rounds, self.comparator, curvature))
         linear = self._linear_regret(rounds, self.comparator)
-        return [replace(c, linear_regret=linear) for c in evaluate(e)]
+        return [replace(c, linear_regret=linear) for c in found]
 
     def _following(self, seat: FollowerSeat, rounds: int, regret: float) -> Following:
         return Following(
@@ -286,8 +283,7 @@ class Game:
         """The certificates as they stood after these many rounds."""
         if isinstance(self.seat, FollowerSeat):
             return following_certificates(self._following(self.seat, rounds, regret))
-        sums, counts = np.split(self._ledger[mark], [SUMS])
-        return self._evaluate(sums, counts.astype(np.int64), None, rounds)
+        return self._evaluate(self._ledger[mark], None, rounds)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Regret, linearised regret and bound over the rounds; written to `path` if given."""
@@ -313,7 +309,7 @@ class Game:
             "compiled": self.compiled,
             "functions": None if linear else [to_json(f) for f in self.functions],
         }
-        ledger = np.array(self._ledger).reshape(-1, SUMS + COUNTS)
+        ledger = np.array(self._ledger).reshape(len(self._ledger), -1) if self._ledger else np.zeros((0, 0))
         record = {"losses": self.losses, "points": self.points, "gradients": self.gradients, "ledger": ledger}
         seat = {f"seat.{name}": array for name, array in self.seat.arrays().items()}
         store.write(path, KIND, description, record | seat)

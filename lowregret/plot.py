@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lowregret.play import Game
+    from lowregret.regret.result import Regret
     from lowregret.run import Run
 
 EXACT, REGRET, BOUND, LOSS = (
@@ -52,6 +53,24 @@ def plot_game(game: Game, path: str | os.PathLike[str] | None) -> Figure:
     figure, (axes,) = new_figure(1, f"{type(game.player).__name__}, {game.rounds:,} rounds")
     axes.plot(t.rounds, t.regret, color=EXACT, label="regret")
     nested_curves(axes, t.rounds, t.linear_regret, t.bound, t.theorem)
+    return finish(figure, path)
+
+
+def plot_regret(found: Regret, path: str | os.PathLike[str] | None) -> Figure:
+    """Cumulative loss, mine and the comparator's; the regret so far below, under its bound."""
+    mine, theirs = np.cumsum(found.mine), np.cumsum(found.theirs)
+    rounds = np.arange(1, mine.size + 1) + found.details.get("first", 1) - 1
+    figure, (above, below) = new_figure(2, f"{found.kind} regret, {mine.size:,} rounds")
+    above.plot(rounds, mine, color=LOSS, label="mine")
+    above.plot(rounds, theirs, color=EXACT, label="comparator")
+    above.set_ylabel("loss so far")
+    above.legend()
+    below.plot(rounds, mine - theirs, color=EXACT, label="regret")
+    if found.bound is not None and found.certificate is not None:
+        below.axhline(found.bound, color=BOUND, linestyle="--", label=f"bound ({found.certificate.id})")
+    below.set_xlabel("round")
+    below.set_ylabel("regret so far")
+    below.legend()
     return finish(figure, path)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -152,7 +152,7 @@ class Run:
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Run:
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
         if isinstance(features, Stream):
             for batch in features.batches():
@@ -181,7 +181,7 @@ class Run:
             mark = self._next_mark()
             i = self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark)
             if self.state.rounds == mark:
-                self._history.append(snapshot(self.state, self._kept))
+                self._at_mark()
             elif i < y.size and self._grow(x, i):
                 x = self._fitted(x)
             elif i < y.size:
@@ -321,12 +321,12 @@ class Run:
         return description, self.state._asdict() | {"history": np.array(self._history).reshape(-1, WIDTH)}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Run:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a run written by `save`."""
         return cls.of(path, *store.read(path, KIND))
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Run:
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Self:
         """The run with these `contents`, found at `path`."""
         learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
         if not (isinstance(learner, Linear) and isinstance(comparator, Domain)):
@@ -353,6 +353,9 @@ class Run:
         """The round whose ledger the history keeps next."""
         early = -(-self.state.dimension // EARLY)
         return next_mark(max(self.state.rounds, early - 1)) if self.certify else NEVER
+
+    def _at_mark(self) -> None:
+        self._history.append(snapshot(self.state, self._kept))
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)

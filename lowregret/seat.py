@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowregret.certificate import Certificate, Evidence, evaluate
 from lowregret.check import call, compilable
 from lowregret.convex import Convex, Sum
 from lowregret.domain import Domain
-from lowregret.error import DataError, DivergedError, PartError
+from lowregret.error import DataError, DivergedError
 from lowregret.follow import Follower
 from lowregret.learner import Linear, learn_rows, write_point
 from lowregret.loss import Cost
 from lowregret.rows import Dense
-from lowregret.rule import Rule
-from lowregret.state import State, Vector
+from lowregret.rule import Lazy, Rule
+from lowregret.state import SUMS, State, Vector
 
 
 class Seat(ABC):
@@ -38,6 +39,20 @@ class Seat(ABC):
         """What must be kept to go on as if nothing had happened."""
 
 
+class Look(NamedTuple):
+    """The rounds played when a ledger was written, the comparators, and the strong convexity of all functions."""
+
+    rounds: int
+    comparator: Domain
+    curvature: float
+
+    def __call__(self, learner: Linear, ledger: Vector, theta: Vector | None) -> list[Certificate]:
+        """What the theorems say of a learner's ledger."""
+        sums, counts = np.split(ledger, [SUMS])
+        counts = counts.astype(np.int64)
+        return evaluate(Evidence(learner, self.comparator, sums, counts, None, theta, self.curvature))
+
+
 class RuleSeat(Seat):
     """An update rule: it is fed z_t as a row of costs, through the loop that learns rows."""
 
@@ -45,22 +60,40 @@ class RuleSeat(Seat):
         self.learner = Linear(Cost(), rule)
         self.domain = rule.domain
         self.compiled = compiled and compilable(rule)
-        self.state = self.learner.start(dimension) if arrays is None else State(**arrays)
+        self.state = self.learner.start(dimension) if arrays is None else State(*(arrays[k] for k in State._fields))
 
     def point(self) -> Vector:
-        w = np.empty(self.state.dimension)
-        call(write_point, self.compiled, self.learner, self.state, w)
-        return w
+        return self._point(self.state)
 
     def see(self, f: Convex, z: Vector) -> None:
-        before = self.state.rounds
-        row = Dense(np.ascontiguousarray(z[None, :]))
-        call(learn_rows, self.compiled, self.learner, self.state, row, np.ones(1), np.empty(0), np.empty(1), 0, 1 << 62)
-        if self.state.rounds == before:
-            raise DivergedError(f"round {before + 1}: the loss overflowed: use smaller costs or a bounded domain")
+        self._feed(self.state, z)
 
     def arrays(self) -> dict[str, Any]:
         return self.state._asdict()
+
+    def ledger(self) -> Vector:
+        """What the certificates are computed from, in a row."""
+        return np.concatenate([self.state.sums, self.state.counts.astype(float)])
+
+    def theta(self) -> Vector | None:
+        """−Σz_t, where theorems ask for it."""
+        return np.ascontiguousarray(self.state.theta) if isinstance(self.learner.rule, Lazy) else None
+
+    def certificates(self, ledger: Vector, theta: Vector | None, look: Look) -> list[Certificate]:
+        """What the theorems say of a ledger."""
+        return look(self.learner, ledger, theta)
+
+    def _point(self, state: State) -> Vector:
+        w = np.empty(state.dimension)
+        call(write_point, self.compiled, self.learner, state, w)
+        return w
+
+    def _feed(self, state: State, z: Vector) -> None:
+        before = state.rounds
+        row = Dense(np.ascontiguousarray(z[None, :]))
+        call(learn_rows, self.compiled, self.learner, state, row, np.ones(1), np.empty(0), np.empty(1), 0, 1 << 62)
+        if state.rounds == before:
+            raise DivergedError(f"round {before + 1}: the loss overflowed: use smaller costs or a bounded domain")
 
 
 class FollowerSeat(Seat):
@@ -95,22 +128,6 @@ class FollowerSeat(Seat):
     def arrays(self) -> dict[str, Any]:
         kept = {"gaps": self.gaps, "drops": self.drops, "steps": self.steps}
         return {"next": self.next} | {name: np.array(values, float) for name, values in kept.items()}
-
-
-def take_seat(
-    player: Any, dimension: int, functions: list[Convex], compiled: bool, arrays: dict[str, Any] | None = None
-) -> Seat:
-    """Seat a rule, a learner's rule, or a follower."""
-    if isinstance(player, Linear):
-        player = player.rule
-    if isinstance(player, Rule):
-        return RuleSeat(player, dimension, compiled, arrays)
-    if isinstance(player, Follower):
-        return FollowerSeat(player, dimension, functions, arrays)
-    raise PartError(
-        "the player must be a rule such as Lazy(Euclidean(), Constant(0.1)) or a follower such as "
-        f"FollowTheLeader(L2Ball(1.0)), got {player!r}"
-    )
 
 
 def checked_value(f: Convex, w: Vector, t: int) -> tuple[float, Vector]:

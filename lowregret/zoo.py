@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,6 +36,15 @@ def ogd_lazy(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last(
 def ogd_eager(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last()) -> Linear:
     """w ← Π(w − ηz) on the L2 ball (ALG-OGD-EAGER)."""
     return Linear(loss, Eager(L2Ball(radius), Constant(eta)), output)
+
+
+def ogd_delay(
+    loss: Loss, delay: int, horizon: int, lipschitz: float, radius: float = 1.0, output: Output = Last()
+) -> Linear:
+    """`ogd_eager` for answers `delay` rounds late: η = U/(G√((1+2τ)T)), sub-gradients up to G (ALG-OGD-DELAY)."""
+    for name, value in {"delay": delay + 1, "horizon": horizon, "lipschitz": lipschitz}.items():
+        loss.require(value > 0, f"ogd_delay needs delay ≥ 0, horizon > 0 and lipschitz > 0; check {name}")
+    return ogd_eager(loss, radius / (lipschitz * math.sqrt((1 + 2 * delay) * horizon)), radius, output)
 
 
 def ogd_sqrt(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last()) -> Linear:
@@ -104,6 +114,7 @@ class Entry:
     certificates: tuple[str, ...]
 
 
+_DELAY = ("THM-14.5+DRIFT", "EAGER-DEC+DRIFT", "DELAY")
 _SQRT = ("EQ-8+", "EAGER-DEC", "EQ-8")
 _PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
 _EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21")
@@ -112,6 +123,7 @@ ZOO = (
     Entry("ogd", ogd, "any convex loss, no bound on the weights", ("EQ-2.15", "THM-2.21", "LEM-2.20", "LAZY-DEC")),
     Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", ("LEM-2.20", "LAZY+", "THM-2.21")),
     Entry("ogd-eager", ogd_eager, "weights in a ball; forgets faster when the ball binds", ("THM-14.5", "EAGER-DEC")),
+    Entry("ogd-delay", ogd_delay, "as ogd-eager, for answers that come late (see `delayed`)", _DELAY),
     Entry("ogd-sqrt", ogd_sqrt, "as ogd-eager, for streams of unknown length", _SQRT),
     Entry("ogd-sc", ogd_sc, "L2-regularised losses: regret grows like ln T", ("THM-14.11", "EAGER-DEC")),
     Entry("ogd-scw", ogd_scw, "L2-regularised losses: average error falls like 1/T", ("THM-14.12",)),

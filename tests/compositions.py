@@ -117,6 +117,11 @@ TEXTBOOK = [
         algorithm(naive.ogd_lazy, naive.hinge, BALL, STEADY),
     ),
     Composition("ogd-eager", lambda d: zoo.ogd_eager(Hinge(), ETA, RADIUS), eager(naive.hinge, BALL, STEADY)),
+    Composition(  # answers that come at once; late ones are in test_delay.py
+        "ogd-delay",
+        lambda d: zoo.ogd_delay(Hinge(), 0, 1, RADIUS / ETA, RADIUS),
+        eager(naive.hinge, BALL, STEADY),
+    ),
     Composition(
         "ogd-sqrt",
         lambda d: zoo.ogd_sqrt(Square(), ETA, RADIUS, Average()),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from lowregret import zoo
+from lowregret.delayed_run import delayed
 from lowregret.domain import L2Ball, Reals
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import Gaussian, KernelPerceptron
@@ -38,6 +39,9 @@ COMPOSED: dict[str, list[tuple[Callable[[], Part], Part]]] = {
         (lambda: zoo.ogd_lazy(Hinge(), 0.1, 2.0), Linear(Hinge(), Lazy(Euclidean(L2Ball(2.0)), Constant(0.1))))
     ],
     "ogd-eager": [(lambda: zoo.ogd_eager(Hinge(), 0.1, 2.0), Linear(Hinge(), Eager(L2Ball(2.0), Constant(0.1))))],
+    "ogd-delay": [
+        (lambda: zoo.ogd_delay(Hinge(), 4, 9, 2.0, 3.0), Linear(Hinge(), Eager(L2Ball(3.0), Constant(3 / (2 * 9)))))
+    ],
     "ogd-sqrt": [(lambda: zoo.ogd_sqrt(Hinge(), 0.1, 2.0), Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.1))))],
     "ogd-sc": [
         (lambda: zoo.ogd_sc(Hinge(), 0.1), Linear(Hinge(), Eager(Reals(), InverseTime(0.1)), Average(), ridge=0.1))
@@ -78,6 +82,8 @@ def stream() -> tuple[Matrix, Vector]:
 
 
 def learn(entry: Entry) -> list[Run | KernelRun]:
+    if entry.name == "ogd-delay":
+        return [delayed(zoo.ogd_delay(Hinge(), 4, 40, 2.0), D, compiled=False).learn(*stream(), delay=4).deliver()]
     return [_learn(make()) for make, _ in COMPOSED[entry.name]]
 
 

@@ -1,0 +1,171 @@
+"""What a trace can be held against: points, paths, weighted rounds, one's own luck, and other experts."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate, Premise
+from lowregret.domain import Domain, Point
+from lowregret.error import DataError, PartError
+from lowregret.regret.record import Record
+from lowregret.regret.result import Regret
+from lowregret.state import Vector
+
+
+class Comparator(ABC):
+    """Something that could have been done instead."""
+
+    @abstractmethod
+    def against(self, record: Record) -> Regret:
+        """The regret of what happened."""
+
+
+@dataclass(frozen=True)
+class Fixed(Comparator):
+    """One point u in all rounds: Σ f_t(w_t) − f_t(u)."""
+
+    u: Any
+
+    def against(self, record: Record) -> Regret:
+        u = record.point(self.u)
+        return Regret("static", record.losses, record.along(u), u, certificate=record.certificate(Point(u)))
+
+
+@dataclass(frozen=True)
+class Best(Comparator):
+    """The best fixed point of a set: closed form for linear functions, else a solver with a gap."""
+
+    domain: Domain | None = None
+
+    def against(self, record: Record) -> Regret:
+        domain = self.domain or record.domain
+        found = record.best(domain, np.ones(record.losses.size))
+        theirs, certificate = record.along(found.w), record.certificate(domain)
+        return Regret("static", record.losses, theirs, found.w, max(found.gap, 0.0), certificate=certificate)
+
+
+@dataclass(frozen=True)
+class Path(Comparator):
+    """A point u_t for each round (T × d): Σ f_t(w_t) − f_t(u_t), under DYN for projected gradient descent."""
+
+    points: Any
+
+    def against(self, record: Record) -> Regret:
+        path = record.path(self.points)
+        return along_path("dynamic", record, path)
+
+
+def along_path(kind: str, record: Record, path: Any, gap: float = 0.0, found: Any = None) -> Regret:
+    """The regret against a path, its length, and DYN where it speaks."""
+    length = float(np.sum(np.linalg.norm(np.diff(path, axis=0), axis=1)))
+    descent = record.descent
+    return Regret(
+        kind,
+        record.losses,
+        record.along(path),
+        path if found is None else found,
+        gap,
+        length,
+        None if descent is None else descent.against(path),
+    )
+
+
+@dataclass(frozen=True)
+class Weighted(Comparator):
+    """Rounds that count c_t ≥ 0: Σ c_t(f_t(w_t) − f_t(u)), u a point or the best of a set.
+
+    Without weights, those that the player's own schedule gives the rounds (THM-14.12: 2(t+1)/(T(T+3))).
+    """
+
+    weights: Any = None
+    comparator: Any = None
+
+    def against(self, record: Record) -> Regret:
+        c, own = self._weights(record)
+        target = self.comparator
+        if target is None or isinstance(target, Domain):
+            domain = target or record.domain
+            u, _, gap = record.best(domain, c)
+        else:
+            u, gap = record.point(target), 0.0
+            domain = Point(u)
+        certificate = record.certificate(domain) if own else None
+        return Regret("weighted", c * record.losses, c * record.along(u), u, max(gap, 0.0), certificate=certificate)
+
+    def _weights(self, record: Record) -> tuple[Vector, bool]:
+        rounds = record.losses.size
+        if self.weights is None:
+            if record.importance is None:
+                raise PartError("the player weighs all rounds alike: give weights")
+            return record.importance, True
+        c = np.asarray(self.weights, float)
+        if c.shape != (rounds,) or not np.all(np.isfinite(c) & (c >= 0)):
+            raise DataError(f"weights must be {rounds} finite numbers ≥ 0, one per round")
+        return c, False
+
+
+@dataclass(frozen=True)
+class Realised(Comparator):
+    """What the experts drawn cost, not the average over the draw: Σ c_t[i_t] − min_i Σ c_t[i].
+
+    If i_t is drawn from w_t and costs in [0, 1] are fixed before, then with probability 1 − δ (AZUMA)
+
+        Σ c_t[i_t] ≤ Σ⟨w_t, c_t⟩ + √(T ln(1/δ)/2).
+    """
+
+    drawn: Any
+    delta: float = 0.05
+
+    def against(self, record: Record) -> Regret:
+        costs, weights = experts(record)
+        rounds, count = costs.shape
+        drawn = np.asarray(self.drawn)
+        if drawn.shape != (rounds,) or drawn.dtype.kind not in "iu" or np.any((drawn < 0) | (drawn >= count)):
+            raise DataError(f"drawn must be {rounds} numbers of experts, 0 to {count - 1}")
+        if not 0 < self.delta < 1:
+            raise PartError(f"delta must be between 0 and 1, got {self.delta}")
+        best = int(np.argmin(costs.sum(axis=0)))
+        expected = float(np.sum(weights * costs) - np.sum(costs[:, best]))
+        luck = math.sqrt(rounds * math.log(1 / self.delta) / 2)
+        theory = record.certificate(record.domain)
+        bound = theory.bound if theory is not None and theory.premises_hold else expected
+        unit = bool(np.all((costs >= 0) & (costs <= 1))) and np.allclose(weights.sum(axis=1), 1)
+        certificate = Certificate(
+            id="AZUMA",
+            statement=f"realised regret ≤ expected regret + √(T ln(1/δ)/2), with probability {1 - self.delta:g}",
+            comparator=record.domain.describe(),
+            linear_regret=None,
+            bound=bound + luck,
+            premises=(Premise("costs in [0, 1], weights that sum to 1", unit, [costs.min(), costs.max()]),),
+            measure="realised regret",
+        )
+        details = {"expected": expected, "luck": luck, "delta": self.delta}
+        mine = costs[np.arange(rounds), drawn]
+        return Regret("realised", mine, costs[:, best], best, certificate=certificate, details=details)
+
+
+@dataclass(frozen=True)
+class Swap(Comparator):
+    """The best map of experts to experts: Σ_i max_j Σ_t w_t[i](c_t[i] − c_t[j]), from one N × N matrix: O(TN²)."""
+
+    def against(self, record: Record) -> Regret:
+        costs, weights = experts(record)
+        matrix = weights.T @ costs  # [i, j]: what the weight of i would have cost with j
+        to = np.where(matrix.min(axis=1) < matrix.diagonal(), matrix.argmin(axis=1), np.arange(len(matrix)))
+        gains = matrix.diagonal()[:, None] - matrix
+        theirs = np.sum(weights * costs[:, to], axis=1)
+        return Regret("swap", record.losses, theirs, to, details={"internal": float(gains.max())})
+
+
+def experts(record: Record) -> tuple[Any, Any]:
+    """ExpertRecord and weights of a record of experts."""
+    if record.costs is None or record.points is None or np.any(record.points < 0):
+        raise PartError(
+            "this regret is about experts: it needs linear costs, and weights ≥ 0 (ExpertRecord, or such a game)"
+        )
+    return record.costs, record.points

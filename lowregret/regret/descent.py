@@ -1,0 +1,95 @@
+"""Projected gradient descent as it went, and what theory says of it against comparators that move.
+
+DYN: with u_t ∈ S, P = Σ_{t<T}‖u_{t+1} − u_t‖, D ≥ ‖w_t − u‖ and rates that do not grow,
+
+    Σ f_t(w_t) − f_t(u_t) ≤ D²/(2η_T) + DΣ_{t<T}‖u_{t+1} − u_t‖/η_t + ½Ση_t‖z_t‖²
+
+as ⟨w_t − u_t, z_t⟩ ≤ (‖w_t − u_t‖² − ‖w_{t+1} − u_t‖²)/(2η_t) + η_t‖z_t‖²/2, and moving the comparator changes the
+squared distance from w_{t+1} by at most 2D‖u_{t+1} − u_t‖. At a constant rate D² may be ‖w_1 − u_1‖² in the first term.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate, Premise
+from lowregret.domain import Domain
+from lowregret.learner import Linear
+from lowregret.rule import Eager
+from lowregret.state import ENERGY, ROUNDS, State, Vector
+from lowregret.step import Step
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The domain, η_t and ‖z_t‖ of all rounds, w_1, and the largest ‖w_t‖."""
+
+    domain: Domain
+    constant: bool
+    rates: Vector
+    sizes: Vector
+    start: Vector
+    longest: float
+
+    def spread(self, reach: float) -> float:
+        """D: the domain's diameter, or what was seen if that is smaller; `reach` bounds ‖u‖."""
+        return min(self.domain.diameter(self.start.size), self.longest + reach)
+
+    def against(self, path: Any) -> Certificate:
+        """DYN for a sequence of comparators."""
+        moves = np.linalg.norm(np.diff(path, axis=0), axis=1)
+        d, eta = self.spread(float(np.max(np.linalg.norm(path, axis=1)))), self.rates
+        first = float(np.linalg.norm(self.start - path[0])) if self.constant else d
+        steps = float(np.sum(eta * self.sizes**2)) / 2
+        head = "‖w₁ − u₁‖²/(2η) + DP/η + (η/2)Σ‖z_t‖²"
+        inside = all(self.domain.contains(u) for u in np.unique(path, axis=0))
+        return Certificate(
+            id="DYN",
+            statement="regret against u_1 … u_T ≤ "
+            + (head if self.constant else "D²/(2η_T) + DΣ‖u_{t+1} − u_t‖/η_t + ½Ση_t‖z_t‖²"),
+            comparator={"set": "path", "length": float(np.sum(moves))},
+            linear_regret=None,
+            bound=first**2 / (2 * eta[-1]) + d * float(np.sum(moves / eta[:-1])) + steps,
+            premises=(Premise(f"comparators lie in the learner's {self.domain.name}", inside),),
+        )
+
+    def within(self, begin: int, end: int, comparator: Domain) -> Certificate:
+        """EAGER-DEC for rounds begin … end−1 alone: it does not matter where a window finds the iterate."""
+        d, eta = self.start.size, self.rates[begin:end]
+        spread = self.spread(comparator.reach(2, d))
+        covered = self.domain.covers(comparator, d)
+        return Certificate(
+            id="EAGER-DEC",
+            statement=f"regret in rounds {begin + 1} to {end} ≤ D²/(2η) + ½Ση_t‖z_t‖² of these rounds",
+            comparator=comparator.describe(),
+            linear_regret=None,
+            bound=spread**2 / (2 * eta[-1]) + float(np.sum(eta * self.sizes[begin:end] ** 2)) / 2,
+            premises=(Premise(f"comparators lie in the learner's {self.domain.name}", covered),),
+        )
+
+
+def descent_of(learner: Linear, sizes: Vector, start: Vector, longest: float, played: Any = None) -> Descent | None:
+    """The steps of an eager rule that weighs all rounds alike; None for other rules."""
+    rule = learner.rule
+    if not isinstance(rule, Eager) or rule.step.weighted():
+        return None
+    rates = rates_of(rule.step, sizes, np.ones(sizes.size, bool) if played is None else played)
+    return Descent(rule.domain, rule.step.constant, rates, sizes, start, longest)
+
+
+def rates_of(step: Step, sizes: Vector, played: Any) -> Vector:
+    """η_t as the rule had them. A round without gradient takes no step: at the ends it may borrow its neighbour's."""
+    s = State.zeros(1, 1, False)
+    rates = np.empty(sizes.size)
+    for t, size in enumerate(sizes.tolist()):
+        rates[t] = step.rate(s, size**2)
+        s.counts[ROUNDS] += int(played[t])
+        s.sums[ENERGY] += size**2
+    moved = np.flatnonzero(sizes)
+    if moved.size:
+        rates[: moved[0]] = rates[moved[0]]
+        rates[moved[-1] :] = rates[moved[-1]]
+    return rates

@@ -1,0 +1,67 @@
+"""The regret that was found, and what it was found against."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate
+from lowregret.state import Vector
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+ROUNDING = 1e-12  # a gap this small, relative to 1 + |regret|, is not worth telling
+
+
+@dataclass(frozen=True)
+class Regret:
+    """Σ mine − Σ theirs. Exact if `low` = `high`; else a solver found `low`, and proved that it is at most `high`."""
+
+    kind: str
+    mine: Vector  # f_t(w_t), round by round
+    theirs: Vector  # what the comparator found pays in the same rounds
+    comparator: Any  # the point, path, experts, window or map found
+    gap: float = 0.0
+    path_length: float | None = None
+    certificate: Certificate | None = None  # the theorem that bounds it, if one does
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def low(self) -> float:
+        return float(np.sum(self.mine) - np.sum(self.theirs))
+
+    @property
+    def high(self) -> float:
+        return self.low + self.gap
+
+    @property
+    def value(self) -> float:
+        """The regret, rounded up by the solver's gap."""
+        return self.high
+
+    @property
+    def bound(self) -> float | None:
+        """The theorem's, if there is one whose premises hold."""
+        known = self.certificate is not None and self.certificate.premises_hold
+        return self.certificate.bound if known and self.certificate is not None else None
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Cumulative loss, mine and the comparator's, and the regret; written to `path` if given."""
+        from lowregret.plot import plot_regret
+
+        return plot_regret(self, path)
+
+    def __str__(self) -> str:
+        text = f"{self.kind} regret {self.value:.6g} over {self.mine.size:,} rounds"
+        if self.gap > ROUNDING * (1 + abs(self.low)):
+            text = f"{self.kind} regret between {self.low:.6g} and {self.high:.6g} over {self.mine.size:,} rounds"
+        if self.path_length is not None:
+            text += f", path length {self.path_length:.6g}"
+        if self.bound is not None and self.certificate is not None:
+            text += f" ≤ {self.bound:.6g} ({self.certificate.id})"
+        return text

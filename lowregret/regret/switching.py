@@ -1,0 +1,199 @@
+"""Comparators that change their mind: the best sequence with few switches, and the worst window of rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowregret.domain import Domain, Simplex
+from lowregret.error import PartError
+from lowregret.kernel import kernel
+from lowregret.regret.comparator import Comparator, along_path
+from lowregret.regret.record import Record
+from lowregret.regret.result import Regret
+from lowregret.state import Vector
+
+MANY, FEW = 300, 40  # rounds up to which all segments are looked at, in closed form or by a solver
+
+
+@dataclass(frozen=True)
+class Switching(Comparator):
+    """The best sequence of points that switches at most `switches` times, exactly, by dynamic programming.
+
+    Linear costs on a simplex (experts): O(kTN). Other sets: O(T²) best points, each with its gap, and O(kT²).
+    """
+
+    switches: int
+    domain: Domain | None = None
+
+    def against(self, record: Record) -> Regret:
+        domain, k = self.domain or record.domain, min(self.switches, record.losses.size - 1)
+        if k < 0:
+            raise PartError(f"switches must be ≥ 0, got {self.switches}")
+        if record.costs is not None and isinstance(domain, Simplex):
+            chosen = best_experts(record.costs, k)
+            path = domain.total * np.eye(record.dimension)[chosen]
+            return along_path("switching", record, path, found=chosen)
+        values, gaps, points = segments(record, domain)
+        ends, _ = _programme(values, k)
+        path = np.concatenate([[points[a, b]] * (b - a) for a, b in ends])
+        lowest = _programme(values - gaps, k)[1]
+        gap = sum(float(values[a, b]) for a, b in ends) - lowest
+        return along_path("switching", record, path, max(gap, 0.0))
+
+
+@dataclass(frozen=True)
+class Windows(Comparator):
+    """The window with the largest static regret: of this length, or of any (adaptive regret).
+
+    `mine`, `theirs` and the bound are those of the window, `details` say where it is: rounds `first` to `last`.
+    Experts: O(TN), for windows of any length too. Other sets: one best point for each window.
+    """
+
+    length: int | None = None
+    domain: Domain | None = None
+
+    def against(self, record: Record) -> Regret:
+        domain, rounds = self.domain or record.domain, record.losses.size
+        if self.length is not None and not 1 <= self.length <= rounds:
+            raise PartError(f"windows must be 1 to {rounds} rounds long, got {self.length}")
+        high = -np.inf
+        if record.costs is not None and isinstance(domain, Simplex):
+            begin, end, _ = _worst_of_experts(record.losses[:, None] - domain.total * record.costs, self.length)
+        else:
+            begin, end, high = self._search(record, domain)
+        best = record.best_within(domain, begin, end)
+        mine, theirs = record.losses[begin:end], record.along(best.w)[begin:end]
+        gap = max(best.gap, high - float(np.sum(mine) - np.sum(theirs)), 0.0)
+        descent = record.descent
+        certificate = None if descent is None else descent.within(begin, end, domain)
+        details = {"first": begin + 1, "last": end}
+        return Regret("window", mine, theirs, best.w, gap, certificate=certificate, details=details)
+
+    def _search(self, record: Record, domain: Domain) -> tuple[int, int, float]:
+        """The worst window, and a number that no window's regret exceeds."""
+        rounds, length = record.losses.size, self.length
+        if length is None:
+            _require_few(record)
+            windows = [(a, b) for a in range(rounds) for b in range(a + 1, rounds + 1)]
+        else:
+            windows = [(a, a + length) for a in range(rounds - length + 1)]
+        found = np.array([record.best_within(domain, a, b)[1:] for a, b in windows])
+        begin, end = np.array(windows).T
+        sums = np.concatenate([[0.0], np.cumsum(record.losses)])
+        regrets = sums[end] - sums[begin] - found[:, 0]
+        worst = int(np.argmax(regrets))
+        return *windows[worst], float(np.max(regrets + found[:, 1]))
+
+
+def segments(record: Record, domain: Domain) -> tuple[Any, Any, dict[tuple[int, int], Vector]]:
+    """For rounds a … b−1 the least loss on a set (inf where a ≥ b), its gap, and its point."""
+    _require_few(record)
+    rounds = record.losses.size
+    values, gaps = np.full((rounds + 1, rounds + 1), np.inf), np.zeros((rounds + 1, rounds + 1))
+    points = {}
+    for a in range(rounds):
+        for b in range(a + 1, rounds + 1):
+            points[a, b], values[a, b], gaps[a, b] = record.best_within(domain, a, b)
+    return values, gaps, points
+
+
+def _require_few(record: Record) -> None:
+    rounds, most = record.losses.size, MANY if record.folds else FEW
+    if rounds > most:
+        raise PartError(
+            f"a best point for each of all segments of {rounds} rounds takes too long: use at most {most} rounds, "
+            "or experts (linear costs on a simplex)"
+        )
+
+
+def _programme(values: Any, switches: int) -> tuple[list[tuple[int, int]], float]:
+    """The cheapest way to cut the rounds into at most switches + 1 segments, and its cost: O(kT²)."""
+    rounds = len(values) - 1
+    cost, cuts = values[0].copy(), []
+    cost[0] = 0.0
+    for _ in range(switches):
+        ways = cost[:, None] + values
+        ways[0] = cost  # no cut: as cheap as with fewer segments
+        cut = np.argmin(ways, axis=0)
+        cuts.append(cut)
+        cost = ways[cut, np.arange(rounds + 1)]
+    ends, b = [], rounds
+    for cut in reversed(cuts):
+        a = int(cut[b])
+        if a > 0:
+            ends.append((a, b))
+            b = a
+    return [(0, b), *reversed(ends)], float(cost[rounds])
+
+
+def best_experts(costs: Any, switches: int) -> Any:
+    """The experts of the cheapest sequence with at most so many switches: O(kTN) time and bytes."""
+    rounds, count = costs.shape
+    came = np.zeros((rounds, switches + 1, count), np.bool_)
+    leader = np.zeros((rounds, switches + 1), np.int64)
+    chosen = np.zeros(rounds, np.int64)
+    cheapest(np.ascontiguousarray(costs), np.zeros((switches + 1, count)), came, leader, chosen)
+    return chosen
+
+
+@kernel
+def cheapest(costs: Any, cost: Any, came: Any, leader: Any, chosen: Any) -> None:
+    """cost[j, i]: of the best sequence so far with at most j switches that ends with expert i.
+
+    came[t, j, i]: whether it switched to i before round t, from leader[t−1, j−1].
+    """
+    rounds, count = costs.shape
+    budget = cost.shape[0]
+    for t in range(rounds):
+        for j in range(budget - 1, -1, -1):
+            for i in range(count):
+                if t > 0 and j > 0:
+                    other = cost[j - 1, leader[t - 1, j - 1]]
+                    if other < cost[j, i]:
+                        cost[j, i] = other
+                        came[t, j, i] = True
+                cost[j, i] += costs[t, i]
+        for j in range(budget):
+            best = 0
+            for i in range(1, count):
+                if cost[j, i] < cost[j, best]:
+                    best = i
+            leader[t, j] = best
+    j = budget - 1
+    i = leader[rounds - 1, j]
+    for t in range(rounds - 1, -1, -1):
+        chosen[t] = i
+        if came[t, j, i]:
+            j -= 1
+            i = leader[t - 1, j]
+
+
+def _worst_of_experts(differences: Any, length: int | None) -> tuple[int, int, float]:
+    """The window in which one column of T × N differences has the largest sum: O(TN)."""
+    if length is None:
+        found = np.zeros(2, np.int64)
+        value = worst_interval(np.ascontiguousarray(differences), found)
+        return int(found[0]), int(found[1]), float(value)
+    sums = np.concatenate([np.zeros((1, differences.shape[1])), np.cumsum(differences, axis=0)])
+    windows = (sums[length:] - sums[:-length]).max(axis=1)
+    begin = int(np.argmax(windows))
+    return begin, begin + length, float(windows[begin])
+
+
+@kernel
+def worst_interval(differences: Any, found: Any) -> float:
+    """The largest sum of a column over an interval, whose ends go to `found`."""
+    best = -np.inf
+    for i in range(differences.shape[1]):
+        total, begin = 0.0, 0
+        for t in range(differences.shape[0]):
+            if total <= 0.0:
+                total, begin = 0.0, t
+            total += differences[t, i]
+            if total > best:
+                best = total
+                found[0], found[1] = begin, t + 1
+    return best

@@ -1,0 +1,442 @@
+"""Regret of other kinds, against brute force: all sequences, all maps, all windows, on small cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise, product
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lowregret
+from lowregret import (
+    Absolute,
+    Adaptive,
+    Best,
+    Box,
+    Constant,
+    DataError,
+    Eager,
+    Entropy,
+    ExpertRecord,
+    Fixed,
+    FollowTheLeader,
+    Hinge,
+    InverseSqrt,
+    L2Ball,
+    Lazy,
+    Linear,
+    Logistic,
+    PartError,
+    Path,
+    QuadraticFunction,
+    Realised,
+    Reals,
+    Regularised,
+    RowRecord,
+    ScoreFunction,
+    Simplex,
+    Swap,
+    Switching,
+    Weighted,
+    WeightedInverseTime,
+    Windows,
+    delayed,
+    play,
+    regret,
+    train,
+    zoo,
+)
+from lowregret.regret import GameRecord
+
+RNG = np.random.default_rng(2)
+
+
+def small(seed: int, rounds: int, experts: int) -> tuple[Any, Any]:
+    """Costs with ties, and weights."""
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.ones(experts), rounds)
+    return rng.integers(0, 4, (rounds, experts)) / 4, weights
+
+
+def cases(rounds: int = 6, experts: int = 3) -> Any:
+    return given(st.integers(0, 2**31), st.integers(1, rounds), st.integers(1, experts))
+
+
+# ---- experts, by brute force -----------------------------------------------------------------------------------------
+
+
+@cases()
+def test_switching_is_the_best_of_all_sequences(seed: int, rounds: int, experts: int) -> None:
+    costs, weights = small(seed, rounds, experts)
+    record, mine = ExpertRecord(costs, weights), float(np.sum(costs * weights))
+    sequences = [np.array(s) for s in product(range(experts), repeat=rounds)]
+    for k in range(rounds + 1):
+        allowed = [s for s in sequences if np.count_nonzero(np.diff(s)) <= k]
+        best = min(float(costs[np.arange(rounds), s].sum()) for s in allowed)
+        found = regret(record, Switching(k))
+        assert found.value == pytest.approx(mine - best, abs=1e-12)
+        assert np.count_nonzero(np.diff(found.comparator)) <= k
+        assert found.path_length == pytest.approx(math.sqrt(2) * np.count_nonzero(np.diff(found.comparator)))
+        assert found.low == found.high
+    assert regret(record, Switching(0)).value == pytest.approx(regret(record).value)
+
+
+@cases()
+def test_segments_agree_with_the_experts_programme(seed: int, rounds: int, experts: int) -> None:
+    """On [0, 1] × … the best point of a segment takes each coordinate on its own; on a simplex both ways agree."""
+    costs, weights = small(seed, rounds, experts)
+    record = ExpertRecord(costs - 0.5, weights)
+    for k in range(3):
+        segments = [c for c in product([False, True], repeat=rounds - 1) if sum(c) <= k]
+        cuts = [[0, *(1 + np.flatnonzero(c)), rounds] for c in segments]
+        parts = [[(costs - 0.5)[a:b].sum(axis=0) for a, b in pairwise(c)] for c in cuts]
+        best = min(sum(float(np.minimum(p, 0).sum()) for p in cut) for cut in parts)
+        found = regret(record, Switching(k, Box(0.0, 1.0)))
+        assert found.value == pytest.approx(float(record.losses.sum()) - best, abs=1e-9)
+        assert found.low == pytest.approx(found.high, abs=1e-9)
+
+
+@cases()
+def test_swap_is_the_best_of_all_maps(seed: int, rounds: int, experts: int) -> None:
+    costs, weights = small(seed, rounds, experts)
+    found = regret(ExpertRecord(costs, weights), Swap())
+    mine = float(np.sum(costs * weights))
+    best = min(float(np.sum(weights * costs[:, list(to)])) for to in product(range(experts), repeat=experts))
+    assert found.value == pytest.approx(mine - best, abs=1e-12)
+    assert float(np.sum(weights * costs[:, found.comparator])) == pytest.approx(best)
+    single = [
+        float(np.sum(weights[:, i] * (costs[:, i] - costs[:, j]))) for i in range(experts) for j in range(experts)
+    ]
+    assert found.details["internal"] == pytest.approx(max(single), abs=1e-12)
+    assert found.value >= regret(ExpertRecord(costs, weights)).value - 1e-12
+
+
+@cases(8)
+def test_windows_are_the_worst_of_all(seed: int, rounds: int, experts: int) -> None:
+    costs, weights = small(seed, rounds, experts)
+    record, mine = ExpertRecord(costs, weights), np.sum(costs * weights, axis=1)
+    every = {(a, b): float(mine[a:b].sum() - costs[a:b].sum(axis=0).min()) for b in range(rounds + 1) for a in range(b)}
+    for length in (None, *range(1, rounds + 1)):
+        allowed = {w: v for w, v in every.items() if length in (None, w[1] - w[0])}
+        found = regret(record, Windows(length))
+        assert found.value == pytest.approx(max(allowed.values()), abs=1e-12)
+        window = (found.details["first"] - 1, found.details["last"])
+        assert allowed[window] == pytest.approx(found.value, abs=1e-12)
+        assert found.mine.size == window[1] - window[0]
+    boxed = {(a, b): mine[a:b].sum() - np.minimum(costs[a:b].sum(axis=0) - (b - a) / 2, 0).sum() for a, b in every}
+    game = ExpertRecord(costs - 0.5, weights)
+    shifted = {w: v - (w[1] - w[0]) / 2 for w, v in boxed.items()}
+    assert regret(game, Windows(domain=Box(0.0, 1.0))).value == pytest.approx(max(shifted.values()), abs=1e-9)
+    assert regret(game, Windows(1, Box(0.0, 1.0))).value == pytest.approx(
+        max(v for w, v in shifted.items() if w[1] == w[0] + 1), abs=1e-9
+    )
+
+
+def test_realised_regret_and_luck() -> None:
+    rounds, experts, delta = 200, 3, 0.05
+    costs = RNG.random((rounds, experts))
+    game = play(Lazy(Entropy(), Constant(0.2)), costs, compiled=False)
+    inside, certified = 0, 0
+    for seed in range(41):
+        drawn = np.array([np.random.default_rng((seed, t)).choice(experts, p=w) for t, w in enumerate(game.points)])
+        found = regret(game, Realised(drawn, delta))
+        assert found.value == pytest.approx(costs[np.arange(rounds), drawn].sum() - costs.sum(axis=0).min())
+        assert found.details["luck"] == pytest.approx(17.3, abs=0.02)
+        assert found.bound is not None
+        inside += found.value <= found.details["expected"] + found.details["luck"]
+        certified += found.value <= found.bound
+    assert inside >= 38
+    assert certified >= inside
+    assert found.details["expected"] == pytest.approx(game.regret())
+    too_large = regret(ExpertRecord(costs + 1, game.points), Realised(drawn))
+    assert too_large.bound is None  # costs must lie in [0, 1]
+    assert regret(ExpertRecord(costs, game.points), Realised(drawn)).bound == pytest.approx(
+        game.regret() + 17.3, abs=0.02
+    )
+
+
+# ---- points and sets -------------------------------------------------------------------------------------------------
+
+
+def games() -> list[Any]:
+    z = RNG.normal(size=(40, 2))
+    y = np.sign(RNG.normal(size=40))
+    rule = Eager(L2Ball(1.0), Constant(0.2))
+    return [
+        play(rule, z, compiled=False),
+        play(rule, [QuadraticFunction(v) for v in z], compiled=False),
+        play(rule, [ScoreFunction(Absolute(), v, s) for v, s in zip(z, y, strict=True)], compiled=False),
+        play(FollowTheLeader(L2Ball(1.0)), z, compiled=False),
+    ]
+
+
+@pytest.mark.parametrize("game", games(), ids=["linear", "quadratic", "absolute", "leader"])
+def test_static_regret(game: Any) -> None:
+    u = np.array([0.3, -0.4])
+    fixed = regret(game, u)
+    assert fixed.value == pytest.approx(game.regret(u)) == pytest.approx(regret(game, Fixed(u)).value)
+    assert fixed.bound is None or fixed.value <= fixed.bound + 1e-9
+    best = regret(game)
+    assert best.value == pytest.approx(game.regret())
+    assert best.low <= best.high
+    assert fixed.value <= best.high + 1e-9
+    assert best.bound is not None
+    assert best.value <= best.bound + 1e-9
+    wider = regret(game, Best(L2Ball(2.0)))
+    assert wider.value == pytest.approx(regret(game, L2Ball(2.0)).value)
+    assert wider.value >= best.low
+    assert wider.bound is None  # nobody could play there
+    grid = RNG.normal(size=(300, 2))
+    grid /= np.maximum(1.0, np.linalg.norm(grid, axis=1, keepdims=True))
+    values = [game.loss - sum(f.value(v) for f in game.functions) for v in grid]
+    assert max(values) <= best.high + 1e-9
+
+
+def test_a_solver_gives_an_interval() -> None:
+    found = regret(games()[2])
+    assert found.gap >= 0
+    assert found.low <= found.value == found.high
+
+
+def test_quadratics_switch_in_closed_form_and_others_by_a_solver() -> None:
+    z = np.concatenate([np.full(9, 0.5), np.full(8, -0.5)])[:, None] + 0.1 * RNG.normal(size=(17, 1))
+    quadratics = [QuadraticFunction(v) for v in z]
+    game = play(Eager(Box(-1.0, 1.0), Constant(0.2)), quadratics, compiled=False)
+    halves = [float(c * np.var(z[:c]) + (17 - c) * np.var(z[c:])) / 2 for c in range(1, 17)]
+    found = regret(game, Switching(1))
+    assert found.value == pytest.approx(game.loss - min(halves))
+    assert np.all(found.comparator[0] == found.comparator[8])
+    assert found.bound is not None
+    assert found.value <= found.bound
+    rows = [ScoreFunction(Absolute(), np.ones(1), float(v)) for v in z[:, 0]]
+    game = play(Eager(Box(-1.0, 1.0), Constant(0.2)), rows, compiled=False)
+    medians = [
+        float(np.abs(z[:c] - np.median(z[:c])).sum() + np.abs(z[c:] - np.median(z[c:])).sum()) for c in range(1, 17)
+    ]
+    found = regret(game, Switching(1))
+    assert found.low - 1e-9 <= game.loss - min(medians) <= found.high + 1e-9
+    assert found.gap <= 1e-6
+
+
+# ---- moving comparators ----------------------------------------------------------------------------------------------
+
+
+def test_worked_example() -> None:
+    """S = [−1, 1], η_t = 1/√t, T = 4, u = (1, 1, −1, −1), |g| = 1: 11.05."""
+    game = play(Eager(Box(-1.0, 1.0), InverseSqrt(1.0)), [[1.0], [-1.0], [1.0], [1.0]], compiled=False)
+    found = regret(game, Path([[1.0], [1.0], [-1.0], [-1.0]]))
+    assert found.bound == pytest.approx(11.05, abs=0.005)
+    assert found.path_length == 2
+    assert found.value == pytest.approx(game.loss - (1 - 1 - 1 - 1))
+
+
+@given(st.integers(0, 2**31), st.integers(1, 40))
+def test_the_bound_in_advance(seed: int, rounds: int) -> None:
+    """η_t = 1/√t: D²√T/2 + G²√T + D·P·√(T−1)."""
+    rng = np.random.default_rng(seed)
+    game = play(Eager(Box(-1.0, 1.0), InverseSqrt(1.0)), rng.choice([-3.0, 1.0, 3.0], (rounds, 1)), compiled=False)
+    found = regret(game, Path(rng.uniform(-1, 1, (rounds, 1))))
+    assert found.bound is not None
+    assert found.path_length is not None
+    assert found.value <= found.bound + 1e-9
+    assert found.bound <= 2 * math.sqrt(rounds) + 9 * math.sqrt(rounds) + 2 * found.path_length * math.sqrt(rounds - 1)
+
+
+STEPS = [Constant(0.3), InverseSqrt(1.0), Adaptive()]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=str)
+@pytest.mark.parametrize("domain", [L2Ball(1.0), Box(-0.5, 1.0), Simplex(), Reals()], ids=str)
+@settings(max_examples=12)
+@given(seed=st.integers(0, 2**31), kind=st.sampled_from(["random", "turning", "chasing", "still"]))
+def test_nothing_that_moves_breaks_it(step: Any, domain: Any, seed: int, kind: str) -> None:
+    rng, rounds = np.random.default_rng(seed), 15
+    t = np.arange(rounds)[:, None]
+    costs = {
+        "random": rng.normal(size=(rounds, 2)),
+        "turning": np.where(t // 4 % 2, [1.0, -1.0], [-1.0, 1.0]),
+        "chasing": np.where(t % 2, [2.0, 0.0], [-1.0, 0.0]),
+        "still": np.zeros((rounds, 2)),
+    }[kind] * (rng.random((rounds, 1)) < 0.8)
+    ball = L2Ball(1.0) if domain == Reals() else domain
+    game = play(Eager(domain, step), costs, comparator=ball, compiled=False)
+    cheapest = np.array([ball.projection(-1e3 * z) for z in costs])
+    slow = np.array([ball.projection(v) for v in np.cumsum(rng.normal(size=(rounds, 2)) / 3, axis=0)])
+    for path in (cheapest, slow, np.repeat(slow[:1], rounds, axis=0)):
+        found = regret(game, Path(path))
+        assert found.value == pytest.approx(game.loss - float(np.sum(path * costs)))
+        assert found.bound is not None
+        assert found.value <= found.bound + 1e-9
+    window = regret(game, Windows())
+    assert window.bound is not None
+    assert window.value <= window.bound + 1e-9
+
+
+@pytest.mark.parametrize("step", STEPS, ids=str)
+def test_a_comparator_that_rests_gives_the_static_bound(step: Any) -> None:
+    """P = 0: EAGER-DEC, or THM-14.5 at a constant rate."""
+    game = play(Eager(Box(-1.0, 1.0), step), RNG.normal(size=(30, 2)), compiled=False)
+    static = {c.id: c.bound for c in game.certificates}
+    found = regret(game, Path(np.ones((30, 2))))
+    assert found.bound == pytest.approx(static["THM-14.5" if step.constant else "EAGER-DEC"])
+    assert found.path_length == 0
+
+
+def test_outside_of_the_domain_theory_is_silent() -> None:
+    game = play(Eager(Box(-1.0, 1.0), Constant(0.1)), np.ones((5, 1)), compiled=False)
+    assert regret(game, Path(np.full((5, 1), -2.0))).bound is None
+    assert regret(play(Lazy(Entropy(), Constant(0.1)), np.ones((5, 2)), compiled=False), Windows()).bound is None
+
+
+def test_weighted_rounds() -> None:
+    z = RNG.normal(size=(30, 2))
+    functions = [Regularised(lowregret.LinearFunction(v), 0.5) for v in z]
+    game = play(Eager(L2Ball(4.0), WeightedInverseTime(0.5)), functions, compiled=False)
+    found = regret(game, Weighted())
+    t = np.arange(1, 31)
+    c = 2 * (t + 1) / (30 * 33)
+    assert found.certificate is not None
+    assert found.certificate.id == "THM-14.12"
+    best = L2Ball(4.0).projection(-(c @ z) / 0.5)
+    assert found.value == pytest.approx(
+        float(c @ game.losses) - sum(k * f.value(best) for k, f in zip(c, functions, strict=True))
+    )
+    assert found.bound is not None
+    assert found.value <= found.bound
+    at = regret(game, Weighted(c, best))
+    assert at.value == pytest.approx(found.value)
+    assert at.bound is None
+    assert regret(game, Weighted(np.ones(30), best)).value == pytest.approx(regret(game, best).value)
+    half = play(Eager(L2Ball(4.0), WeightedInverseTime(0.5)), functions[:2], compiled=False)
+    assert GameRecord(half).importance == pytest.approx([0.4, 0.6])
+    two = regret(ExpertRecord([[0.4, 1.0], [0.2, 0.0]], [[1.0, 0.0], [0.0, 1.0]]), Weighted([0.4, 0.6]))
+    assert two.value == pytest.approx(0.16 - min(0.28, 0.4))
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_rows(bias: float) -> None:
+    x = RNG.normal(size=(50, 3))
+    y = np.sign(x[:, 0] + RNG.normal(size=50))
+    weights = RNG.choice([0.0, 1.0, 2.0], 50)
+    learner = Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.5)), bias=bias)
+    run = train(learner, x, y, weights, compiled=False)
+    record = RowRecord(run, x, y, weights)
+    assert record.losses.sum() == pytest.approx(run.loss)
+    d = 3 + (bias > 0)
+    u = np.full(d, 0.2)
+    assert regret(record, u).value == pytest.approx(run.regret(u, x, y, weights))
+    best = regret(record)
+    assert best.bound is not None
+    assert regret(record, u).value <= best.high <= best.bound
+    assert best.gap < 0.01 * run.loss
+    path = np.where(np.arange(50)[:, None] < 25, u, -u)
+    moving = regret(record, Path(path))
+    wide = np.column_stack([x, np.full(50, bias)])[:, :d]
+    theirs = weights * np.maximum(0, 1 - y * np.sum(path * wide, axis=1))
+    assert moving.value == pytest.approx(run.loss - theirs.sum())
+    game = play(
+        learner.rule, [_weighed(v, s, k) for v, s, k in zip(wide, y, weights, strict=True) if k], compiled=False
+    )
+    assert moving.bound == pytest.approx(regret(game, Path(path[weights > 0])).bound)
+    window = regret(record, Windows(45))
+    assert window.bound is not None
+    assert window.value <= window.bound
+    late = delayed(learner, 3, compiled=False).learn(x, y, weights, delay=3).deliver()
+    assert regret(RowRecord(late, x, y, weights), Path(path)).bound is None
+    assert regret(RowRecord(late, x, y, weights)).bound is not None
+
+
+def _weighed(x: Any, y: float, weight: float) -> Any:
+    return ScoreFunction(_Twice() if weight == 2 else Hinge(), x, y)
+
+
+class _Twice(Hinge):
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return (2 * (1 - y * p), -2 * y) if y * p < 1 else (0.0, 0.0)
+
+
+def test_compiled_rows() -> None:
+    x = RNG.normal(size=(200, 3))
+    y = np.sign(x[:, 0] + RNG.normal(size=200))
+    run = train(zoo.ogd_eager(Logistic(), 0.1), x, y)
+    found = regret(RowRecord(run, x, y), Path(np.tile([0.5, 0.0, 0.0], (200, 1))))
+    assert found.value == pytest.approx(run.regret([0.5, 0.0, 0.0], x, y))
+    assert found.bound is not None
+    assert found.value <= found.bound
+
+
+def test_real_experts(data_file: Callable[[str], File]) -> None:
+    table = np.genfromtxt(data_file("french_load_experts.csv.gz"), delimiter=",", names=True)
+    names = list(table.dtype.names or ())
+    target = names[-1] if "y" not in names else "y"
+    columns = [
+        n for n in names if np.issubdtype(table[n].dtype, np.floating) and n != target and "date" not in n.lower()
+    ]
+    errors = np.abs(np.column_stack([table[n] for n in columns]) - table[target][:, None])
+    costs = np.nan_to_num(errors / np.nanmax(errors))
+    game = play(Lazy(Entropy(), Constant(1.0)), costs, compiled=False)
+    values = [regret(game, Switching(k)).value for k in range(5)]
+    assert values == sorted(values)
+    assert values[0] == pytest.approx(game.regret())
+    assert regret(game, Windows()).value >= values[0]
+    assert regret(game, Swap()).value >= 0
+
+
+# ---- results and refusals --------------------------------------------------------------------------------------------
+
+
+def test_it_can_be_read_and_drawn(tmp_path: File) -> None:
+    game = games()[0]
+    found = regret(game, Path(np.zeros((40, 2))))
+    assert "dynamic regret" in str(found)
+    assert "(DYN)" in str(found)
+    assert "between" in str(regret(games()[2])) or regret(games()[2]).gap == 0
+    for picture in (found, regret(game, Windows(5)), regret(game)):
+        picture.plot(tmp_path / "regret.png")
+        assert (tmp_path / "regret.png").stat().st_size > 5000
+        (tmp_path / "regret.png").unlink()
+
+
+def test_what_is_refused() -> None:
+    game = games()[1]
+    record = ExpertRecord(np.ones((3, 2)), np.full((3, 2), 0.5))
+    for comparator, problem, message in (
+        ([1.0], DataError, "2 numbers"),
+        (Path(np.zeros((3, 2))), DataError, "one point of 2 coordinates for each of 40 rounds"),
+        (Swap(), PartError, "about experts"),
+        (Windows(41), PartError, "1 to 40 rounds"),
+        (Windows(0), PartError, "1 to 40 rounds"),
+        (Switching(-1), PartError, "switches must be"),
+        (Weighted(), PartError, "weighs all rounds alike"),
+        (Weighted([1.0]), DataError, "one per round"),
+        (Weighted(-np.ones(40)), DataError, "≥ 0"),
+    ):
+        with pytest.raises(problem, match=message):
+            regret(game, comparator)
+    for drawn, delta in (([0, 1], 0.1), ([0, 1, 2], 0.1), ([0.0, 1.0, 1.0], 0.1), ([0, 1, 1], 1.0)):
+        with pytest.raises((DataError, PartError), match=r"drawn|delta"):
+            regret(record, Realised(drawn, delta))
+    for costs, weights in (([[1.0]], [[1.0, 2.0]]), ([[math.nan]], [[1.0]]), ([[1.0], [1.0]], [[1.0], [2.0]])):
+        with pytest.raises(DataError):
+            ExpertRecord(costs, weights)
+    with pytest.raises(PartError, match="trace must be"):
+        regret(np.ones(3))  # type: ignore[arg-type]
+    with pytest.raises(PartError, match="nothing has happened"):
+        regret(ExpertRecord(np.ones((0, 2)), np.ones((0, 2))))
+    absolute = play(Eager(L2Ball(), Constant(0.1)), [ScoreFunction(Absolute(), [1.0], 1.0)] * 41, compiled=False)
+    with pytest.raises(PartError, match="at most 40 rounds"):
+        regret(absolute, Windows())
+    x, y = np.ones((4, 2)), np.ones(4)
+    with pytest.raises(PartError, match="ridge"):
+        RowRecord(train(zoo.ogd_sc(Hinge(), 0.1), x, y, compiled=False), x, y)
+    with pytest.raises(DataError, match="all 4 rows"):
+        RowRecord(train(zoo.ogd(Hinge()), x, y, compiled=False), x[:3], y[:3])
