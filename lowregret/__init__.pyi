@@ -60,6 +60,7 @@ from .mirror import UnnormalisedEntropy as UnnormalisedEntropy
 from .output import Average as Average
 from .output import Last as Last
 from .output import Output as Output
+from .output import Random as Random
 from .output import WeightedAverage as WeightedAverage
 from .part import Part as Part
 from .play import Game as Game

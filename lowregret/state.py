@@ -34,7 +34,7 @@ MASS = 14  # the geometry's aggregate over all coordinates: ‖θ‖², Σ|θ|^p
 PEAK = 15  # largest MASS since it was last computed afresh
 FACTOR = 16  # eager: w = FACTOR · v; entropy: the common offset of the exponents; p-norm: the unit of θ
 AVERAGED = 17  # Σ of the output's weights times the common factor: see `output.py`
-DIVISOR = 18  # Σ of the output's weights
+DIVISOR = 18  # Σ of the output's weights; −r if w_r alone is kept, and AVERAGED its common factor
 SUMS = 19
 
 # ---- counts[...] -----------------------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ import numpy as np
 
 from lowregret.domain import Domain
 from lowregret.part import Part
-from lowregret.state import AVERAGED, DIMENSION, Index, State, Vector, cell
+from lowregret.state import AVERAGED, DIMENSION, DIVISOR, Index, State, Vector, cell
 from lowregret.step import Step
 
-SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to date
+SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to date; DIVISOR if one iterate is kept
 
 
 class Rule(Part):
@@ -84,18 +84,32 @@ class Rule(Part):
         for j in range(w.size):
             w[j] = scale * self.raw(s, j)
 
-    # ---- sums of iterates, see `output.py`: whoever changes a raw weight first books what it has contributed ---------
+    # ---- past iterates, see `output.py`: whoever changes a raw weight first books what it has contributed -------------
 
     def book(self, s: State, j: Index) -> None:
         """Before raw weight j changes."""
         at = cell(j, 2)
+        if s.sums[DIVISOR] < 0.0:
+            if s.lag[at + SEEN] != s.sums[DIVISOR]:
+                s.lag[at] = self.raw(s, j)
+                s.lag[at + SEEN] = s.sums[DIVISOR]
+            return
         since = s.sums[AVERAGED] - s.lag[at + SEEN]
         if since != 0.0:  # else the weight may already have changed, and even have overflowed
             s.lag[at] += since * self.raw(s, j)
             s.lag[at + SEEN] = s.sums[AVERAGED]
 
+    def booked(self, s: State, j: Index) -> float:
+        """Coordinate j of the average, or of the iterate that is kept."""
+        at = cell(j, 2)
+        if s.sums[DIVISOR] < 0.0:
+            unchanged = s.lag[at + SEEN] != s.sums[DIVISOR]
+            return s.sums[AVERAGED] * (self.raw(s, j) if unchanged else s.lag[at])
+        since = s.sums[AVERAGED] - s.lag[at + SEEN]
+        return (s.lag[at] + since * self.raw(s, j)) / s.sums[DIVISOR]
+
     def book_all(self, s: State) -> None:
-        """Before all raw weights change at once: O(d) if an average is kept, else nothing."""
+        """Before all raw weights change at once: O(d) if past iterates matter, else nothing."""
         for j in range(s.lag.size // 2):
             self.book(s, j)
 
