@@ -19,6 +19,7 @@ from lowregret.state import (
     AVERAGED,
     DIMENSION,
     DIVISOR,
+    LONGEST,
     MISTAKES,
     ROUNDS,
     TOTAL,
@@ -154,6 +155,7 @@ class Linear(Part):
 
     def keep(self, s: State, t: int, scale: float) -> None:
         """Let w_t count in the output."""
+        s.sums[LONGEST] = max(s.sums[LONGEST], self.rule.square_length(s))
         weight = self.output.weight(t)
         if self.output.replaces():
             if weight > 0.0:

@@ -95,6 +95,8 @@ def _learn(
     session: Session, stream: Stream, args: Namespace, scores: ScoreFile, keeper: Keeper, interruption: Interruption
 ) -> None:
     size, faults = stream.size * args.passes, 0
+    if args.passes > 1:
+        session.run.tally.repeat()
     with Progress(session, size, not args.quiet) as progress:
         for turn in range(args.passes):
             for batch in interruption.watch(chosen(stream.batches(), args.skip, args.holdout)):

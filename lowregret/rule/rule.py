@@ -9,6 +9,7 @@ settle(s, …, sums)       close the round: aggregates, and the ledger that the 
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -77,6 +78,10 @@ class Rule(Part):
     @abstractmethod
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
         """`entries` is the number of coordinates pushed."""
+
+    def square_length(self, s: State) -> float:
+        """A number that ‖w_t‖₂² does not exceed but by rounding, inf if none is known: O(1)."""
+        return math.inf
 
     def point(self, s: State, w: Vector) -> None:
         """Write w_t into w: O(d)."""
