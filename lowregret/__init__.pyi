@@ -1,8 +1,8 @@
 from . import zoo as zoo
 from .certificate import Certificate as Certificate
 from .certificate import Premise as Premise
+from .certificate import RiskCertificate as RiskCertificate
 from .certificate import certificates as certificates
-from .certificate.batch import RiskCertificate as RiskCertificate
 from .convex import Convex as Convex
 from .convex import Function as Function
 from .convex import LinearFunction as LinearFunction

@@ -52,6 +52,7 @@ from lowregret.tally import WEIGHTED as WEIGHTED_LOSS
 INDEPENDENT = "rows are drawn independently from one source"
 ALARM = 1e-3  # the chance that independent rows are ever taken for dependent ones
 ROUNDING = 1 + 1e-9
+_NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
 _OF_RESIDUAL = (Square, Absolute, Quantile, Huber, EpsilonInsensitive)
 
 
@@ -111,7 +112,8 @@ def chance(against: float) -> str:
 def _of_errors(e: Experience, delta: float) -> Iterator[RiskCertificate]:
     if not e.tally.classifies:
         return
-    t, said = e.tally, {"output": DRAWN, "of": "error"}
+    t = e.tally
+    said: dict[str, Any] = {"output": DRAWN, "of": "error"}
     log_inverse = math.log(1 / delta)
     for c in (
         o2b_eb(t.mistakes, t.mistake_spread, t.rounds, 1.0, log_inverse, delta, **said),
@@ -139,11 +141,9 @@ class Ceiling:
 def _of_output(e: Experience, delta: float) -> Iterator[RiskCertificate]:
     """O2B-EB and O2B-HP of the output's loss, and of its error where the loss bounds that."""
     output = e.learner.output
-    if not isinstance(output, Average | WeightedAverage | Random) or (
-        isinstance(output, Random) and e.tally.classifies
-    ):
+    name = _NAMES.get(type(output))
+    if name is None or (name == DRAWN and e.tally.classifies):
         return
-    name = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}[type(output)]
     found = [c for ceiling in _ceilings(e) for c in _below(e, ceiling, name, delta / 2)]
     for kind in ("O2B-EB", "O2B-HP"):
         best = min((c for c in found if c.id == kind), key=lambda c: c.bound, default=None)

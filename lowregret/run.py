@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from lowregret import store
-from lowregret.certificate import Certificate, certificates, evidence, natural_comparator, tightest
+from lowregret.certificate import Certificate, RiskCertificate, certificates, evidence, natural_comparator, tightest
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.check import (
     call,
@@ -30,7 +30,7 @@ from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
-from lowregret.risk import Experience, RiskCertificate, risks
+from lowregret.risk import Experience, risks
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
 from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json, to_json

@@ -65,9 +65,10 @@ def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
             ]
         return [f"risk       unknown, for this is not so: {name}" for name in failed]
     size = f"{best.bound:.2%}" if best.of == "error" else f"{best.bound:.4g}"
+    drawn = " on average over the draw" if best.output.startswith("a model drawn") else ""
     lines = [
-        f"risk       with probability {1 - delta:.0%} {_whose(best.output)} {best.of} on new data of the same kind is at "
-        f"most {size} ({best.id}, if rows are drawn independently from one source)"
+        f"risk       with probability {1 - delta:.0%} the {best.of} of {best.output} on new data of the same kind is "
+        f"at most {size}{drawn} ({best.id}, if rows are drawn independently from one source)"
     ]
     if best.of == "loss":
         lines.append(
@@ -77,10 +78,6 @@ def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
     if not run.learner.output.averages():
         lines.append("           nothing of the kind is known of the last model alone: use --output random or average")
     return lines
-
-
-def _whose(output: str) -> str:
-    return "the mean, over the models of this run, of the" if output.startswith("a model drawn") else f"{output}'s"
 
 
 def _comparators(certificate: Certificate) -> str:

@@ -23,7 +23,7 @@ from lowregret.state import Vector
 BLOCK = 64  # rounds
 SAMPLE = 20  # rows by which the beginning of the data is known again
 
-# ---- counts[...]: a bit says whether a label lies above a threshold; the first block of a regression settles it -------
+# ---- counts[...]: a bit says whether a label lies above a threshold; the first block of a regression settles it ------
 ROUNDS = 0
 MISTAKES = 1
 ONES = 2  # bits 1
@@ -32,11 +32,13 @@ BEFORE = 4  # the latest bit, 0 if there is none
 MARKED_MISTAKES = 5  # MISTAKES and ONES when the present block began
 MARKED_ONES = 6
 UNLIKE = 7  # 1 once an importance weight was not 1
-PRINT = 8  # of the first rows, −1 if there is none
-AGAIN = 9  # 1 once rows came again
-COUNTS = 10
+PRINTED = 8  # how many rows there are prints of, up to SAMPLE
+FIRST_PRINT = 9  # of the first row
+PRINT = 10  # of the first SAMPLE rows
+AGAIN = 11  # 1 once rows came again
+COUNTS = 12
 
-# ---- sums[...]: f_t the loss, c_t the output's weight, m_t the prediction of f_t --------------------------------------
+# ---- sums[...]: f_t the loss, c_t the output's weight, m_t the prediction of f_t -------------------------------------
 LOSS = 0  # Σ f_t
 WEIGHTED = 1  # Σ c_t f_t
 WEIGHTS = 2  # Σ c_t
@@ -114,6 +116,12 @@ def block_spread(mistakes: int, rounds: int, earlier: int, before: int) -> float
     return mistakes * (1.0 - m) * (1.0 - m) + (rounds - mistakes) * m * m
 
 
+def row_print(x: Rows, y: Vector, i: int, before: int) -> int:
+    """A number by which row i is known again, after those `before`."""
+    entries = x.data[x.indptr[i] : x.indptr[i + 1]] if isinstance(x, Sparse) else x.parameters["data"][i]
+    return zlib.crc32(entries.tobytes(), zlib.crc32(y[i].tobytes(), before))
+
+
 class Tally:
     """The counts of one run."""
 
@@ -125,7 +133,6 @@ class Tally:
         self.levels = told.get("tally.levels", first_levels())
         if "tally.sums" not in told:
             self.sums[THRESHOLD] = 0.0 if classifies else math.inf
-            self.counts[PRINT] = -1
 
     @property
     def _warm(self) -> int:
@@ -141,21 +148,30 @@ class Tally:
         scores: Vector,
         begin: int,
         end: int,
-        compiled: bool = True,
+        compiled: bool,
     ) -> None:
         """Count rows begin … end − 1 of a batch, which were learnt."""
-        if begin == 0 < end and y.size >= SAMPLE:
-            self._notice(x, y)
+        if self.counts[PRINTED] < SAMPLE:
+            self._remember(x, y, begin, end)
+        elif begin == 0 < end and y.size >= SAMPLE and row_print(x, y, 0, 0) == self.counts[FIRST_PRINT]:
+            self._recognise(x, y)
         into = (self.sums, self.counts, self.levels, self._warm)
         call(count_rows, compiled, learner, x, y, w, scores, into, begin, end)
 
-    def _notice(self, x: Rows, y: Vector) -> None:
-        """Remember how the data begin, and whether they begin again: then another pass goes over them."""
-        entries = x.data[: int(x.indptr[SAMPLE])] if isinstance(x, Sparse) else x.parameters["data"][:SAMPLE]
-        seen = zlib.crc32(np.ascontiguousarray(entries), zlib.crc32(y[:SAMPLE].tobytes()))
-        if self.counts[PRINT] < 0:
-            self.counts[PRINT] = seen
-        elif self.counts[PRINT] == seen:
+    def _remember(self, x: Rows, y: Vector, begin: int, end: int) -> None:
+        """How the data begin."""
+        for i in range(begin, min(end, begin + SAMPLE - int(self.counts[PRINTED]))):
+            self.counts[PRINT] = row_print(x, y, i, int(self.counts[PRINT]))
+            if self.counts[PRINTED] == 0:
+                self.counts[FIRST_PRINT] = self.counts[PRINT]
+            self.counts[PRINTED] += 1
+
+    def _recognise(self, x: Rows, y: Vector) -> None:
+        """Whether they begin again: then another pass goes over them."""
+        seen = 0
+        for i in range(SAMPLE):
+            seen = row_print(x, y, i, seen)
+        if seen == self.counts[PRINT]:
             self.repeat()
 
     def repeat(self) -> None:

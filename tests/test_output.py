@@ -1,4 +1,4 @@
-"""Averages of iterates, kept in O(nnz), are the averages of the iterates; one drawn at random is one that was played."""
+"""Averages of iterates, kept in O(nnz), are their averages; an iterate drawn at random is one that was played."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def drawn_and_stored(learner: Linear, rows: Rows, compiled: bool = False) -> tup
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("seed", [0, 3, -5])
 def test_the_random_iterate_is_one_that_was_played(case: str, seed: int) -> None:
-    """Through every change of scale, offset and unit: to the last bit, since scale and raw weight are kept as they were."""
+    """Through every change of scale, offset and unit, to the last bit."""
     learner, rows = CASES[case]
     drawn, expected = drawn_and_stored(replace(learner, output=Random(seed)), Rows(*(a[:200] for a in rows)))
     assert drawn.tobytes() == expected.tobytes()

@@ -88,12 +88,12 @@ def o2b_eb(
 def o2b_hp(
     total: float, weights: float, squared_weights: float, ceiling: float, log_inverse: float, delta: float, **said: Any
 ) -> RiskCertificate:
-    """O2B-HP: Σα_tC(w_t) ≤ Σα_tf_t(w_t) + M√(Σα_t² ln(1/δ)/2), f ∈ [0,M], α_t = c_t/Σc; α_t = 1/T gives M√(ln(1/δ)/2T)."""
+    """O2B-HP: Σα_tC(w_t) ≤ Σα_tf_t(w_t) + M√(Σα_t² ln(1/δ)/2), f ∈ [0,M], α_t = c_t/Σc; M√(ln(1/δ)/2T) for 1/T."""
     bound = (total + ceiling * math.sqrt(squared_weights * log_inverse / 2)) / weights
     return RiskCertificate("O2B-HP", "Σα_tf_t(w_t) + M√(Σα_t² ln(1/δ)/2)", bound=bound, delta=delta, **said)
 
 
-def o2b_small(total: float, rounds: int, delta: float, lam: float = 1.0, **said: Any) -> RiskCertificate:
+def o2b_small(total: float, rounds: int, delta: float, *, lam: float = 1.0, **said: Any) -> RiskCertificate:
     """O2B-SMALL: (1/T)ΣC(w_t) ≤ (λΣf_t(w_t) + ln(1/δ))/((1 − e^{−λ})T), f ∈ [0,1], λ > 0 fixed beforehand."""
     bound = (lam * total + math.log(1 / delta)) / (-math.expm1(-lam) * rounds)
     return RiskCertificate("O2B-SMALL", "(λΣf_t(w_t) + ln(1/δ))/((1 − e^{−λ})T)", bound=bound, delta=delta, **said)

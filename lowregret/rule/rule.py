@@ -89,7 +89,7 @@ class Rule(Part):
         for j in range(w.size):
             w[j] = scale * self.raw(s, j)
 
-    # ---- past iterates, see `output.py`: whoever changes a raw weight first books what it has contributed -------------
+    # ---- past iterates, see `output.py`: whoever changes a raw weight first books what it has contributed ------------
 
     def book(self, s: State, j: Index) -> None:
         """Before raw weight j changes."""
