@@ -178,7 +178,7 @@ def adaptive_losses(runs: int, rounds: int, seed: int) -> tuple[Vector, Vector]:
 
 
 def test_looking_after_every_round_fails_at_most_as_often_as_promised() -> None:
-    """2,000 runs of 400 adaptive rounds at δ = 0.2: at no round may Σ C(w_t) exceed the bound in more than 20 % of them."""
+    """2,000 runs of 400 adaptive rounds at δ = 0.2: Σ C(w_t) may ever exceed the bound in 20 % of them."""
     f, c = adaptive_losses(2000, 400, 3)
     means = np.cumsum(f, axis=1) / np.arange(1, 401)
     predicted = np.hstack([np.zeros((2000, 1)), means[:, :-1]])

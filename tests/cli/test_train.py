@@ -48,7 +48,10 @@ def test_the_json_is_the_contract(capsys: Capsys, file: Path) -> None:
     assert certificate["linear_regret"] <= certificate["bound"]
     assert certificate["hindsight"] is None
     assert certificate["regret"] is None
-    assert certificate["risk"] is None
+    assert certificate["risk"]["of"] == "error"
+    assert found["error"] < certificate["risk"]["bound"] < 1
+    assert certificate["risk"]["delta"] == 0.05
+    assert all(p["holds"] for p in certificate["risk_premises"])
     assert all(set(p) == {"name", "holds", "observed"} for p in certificate["premises"])
     assert found["seconds"]["total"] >= found["seconds"]["learn"] > 0
     assert found["model"] is None
