@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,7 +193,8 @@ def test_looking_after_every_round_fails_at_most_as_often_as_promised() -> None:
 
 def test_a_fixed_number_of_rounds_fails_at_most_as_often_as_promised() -> None:
     f, c = adaptive_losses(2000, 200, 4)
-    total, truth, said = f.sum(axis=1), c.mean(axis=1), {"output": DRAWN, "of": "error"}
+    total, truth = f.sum(axis=1), c.mean(axis=1)
+    said: dict[str, Any] = {"output": DRAWN, "of": "error"}
     hoeffding = [o2b_hp(s, 200, 200, 1.0, math.log(10), 0.1, **said).bound for s in total]
     small = [o2b_small(s, 200, 0.1, **said).bound for s in total]
     assert np.mean(truth > hoeffding) <= 0.1

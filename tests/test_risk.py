@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from lowregret import zoo
 from lowregret.certificate.batch import AVERAGE, DRAWN, WEIGHTED
-from lowregret.domain import Box, L2Ball
+from lowregret.domain import Box
 from lowregret.error import PartError
 from lowregret.learner import Linear
 from lowregret.loss import (
@@ -276,8 +275,7 @@ def test_long_rows_and_large_labels_are_named() -> None:
 
 def test_a_small_ball_and_a_small_radius_lower_the_ceiling() -> None:
     X, y = source(np.random.default_rng(0), 2000)
-    wide = zoo.ogd_eager(Hinge(), 0.01, 1000.0, Average())
-    narrow = replace(wide, rule=replace(wide.rule, on=L2Ball(0.5)))
+    wide, narrow = (zoo.ogd_eager(Hinge(), 0.01, radius, Average()) for radius in (1000.0, 0.5))
     seen = headline(train(wide, X, y).risks())
     known = headline(train(narrow, X, y).risks())
     assert seen is not None

@@ -101,7 +101,7 @@ def _train(command: ArgumentParser) -> None:
     learning.add_argument("--passes", type=count, default=1, metavar="N", help="go over the data N times")
     learning.add_argument("--holdout", type=count, default=0, metavar="N", help="keep every N-th row for judging only")
     learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
-    learning.add_argument("--seed", type=int, default=0, metavar="N", help="settles what --output random draws (0)")
+    learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random draws (0)")
     learning.add_argument(
         "--certify", choices=("stream", "exact", "off"), default="stream",
         help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",

@@ -92,7 +92,7 @@ def make_learner(args: Namespace) -> Linear:
     learner = make(make_loss(args.loss or "hinge"), args)
     changes: dict[str, Any] = {}
     if args.output:
-        changes["output"] = Random(args.seed) if args.output == "random" else _OUTPUTS[args.output]
+        changes["output"] = Random(args.seed or 0) if args.output == "random" else _OUTPUTS[args.output]
     if args.bias:
         changes["bias"] = 1.0
     return replace(learner, **changes)
