@@ -85,10 +85,9 @@ LEARNERS = {
 
 def directions(run: Run, x: Any, y: Any) -> Any:
     """θ_1 … θ_T, of which the iterates of `Lazy` Euclidean rules are positive multiples: as good for judging errors."""
-    slopes = np.array(
-        [run.learner.loss.at(p, label)[1] for p, label in zip(run.scores.tolist(), y.tolist(), strict=True)]
-    )
-    dense = x.toarray() if sp.issparse(x) else x
+    scored = zip(run.scores.tolist(), y.tolist(), strict=True)
+    slopes = np.array([run.learner.loss.at(p, label)[1] for p, label in scored])
+    dense = x if isinstance(x, np.ndarray) else x.toarray()
     return np.vstack([np.zeros(x.shape[1]), -np.cumsum(slopes[:, None] * dense, axis=0)[:-1]])
 
 
@@ -108,9 +107,8 @@ def measure(source: Source, runs: int, found: dict[Key, list[tuple[float, float]
         x, y = source.draw(rng)
         for name, learner in LEARNERS.items():
             run = train(learner, x, y)
-            truth = {
-                (c, what): float(value[0]) for c in (AVERAGE, WEIGHTED) for what, value in own(source, run).items()
-            }
+            own = source.truth(run.weights[None], learner)
+            truth = {(output, of): float(own[of][0]) for output in (AVERAGE, WEIGHTED) for of in own}
             if isinstance(learner.rule, Lazy):
                 truth[DRAWN, "error"] = mean_error(source, run, x, y, rng)
             for c in run.risks(DELTA):
