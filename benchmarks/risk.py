@@ -29,6 +29,7 @@ from lowregret.run import Run, train
 
 DELTA, ROUNDS = 0.05, 4000
 NOISE, DIMENSION = 0.1, 20
+CONTROL = "none: the error as seen"  # about half of the runs must belie it, or this benchmark could not see a failure
 Key = tuple[str, str, str, str]  # source, what, certificate, learner
 
 
@@ -111,6 +112,8 @@ def measure(source: Source, runs: int, found: dict[Key, list[tuple[float, float]
             truth = {(output, of): float(own[of][0]) for output in (AVERAGE, WEIGHTED) for of in own}
             if isinstance(learner.rule, Lazy):
                 truth[DRAWN, "error"] = mean_error(source, run, x, y, rng)
+                key = source.name, f"error of {DRAWN}", CONTROL, name
+                found.setdefault(key, []).append((truth[DRAWN, "error"], float(run.error or 0.0)))
             for c in run.risks(DELTA):
                 if c.delta is not None and c.premises_hold and (c.output, c.of) in truth:
                     key = source.name, f"{c.of} of {c.output}", c.id, name
@@ -175,7 +178,7 @@ def main() -> int:
     OUT.mkdir(exist_ok=True)
     (OUT / "risk.json").write_text(json.dumps(lines, indent=2, ensure_ascii=False))
     draw(lines, OUT / "risk.png")
-    broken = [r for r in lines if r["violated"] > DELTA]
+    broken = [r for r in lines if (r["violated"] < 0.2 if r["certificate"] == CONTROL else r["violated"] > DELTA)]
     for r in broken:
         print(f"error: {r['certificate']} of {r['what']} fails in {r['violated']:.1%} of the runs", file=sys.stderr)
     return 1 if broken else 0

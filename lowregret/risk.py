@@ -8,6 +8,7 @@ aside for it, so that they may be read off the data; see docs/risk.md.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -56,29 +57,35 @@ _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, 
 _OF_RESIDUAL = (Square, Absolute, Quantile, Huber, EpsilonInsensitive)
 
 
-@dataclass(frozen=True)
-class Experience:
-    """A run as the risk certificates see it. `growing`: the dimension is not known beforehand."""
+class Foresight(ABC):
+    """A run that speaks of rows yet to come."""
 
     learner: Linear
     state: State
     tally: Tally
-    growing: bool
-    regret: Certificate
+    seen: int | None  # None: the dimension was known beforehand
 
+    @property
+    @abstractmethod
+    def certificate(self) -> Certificate:
+        """Of the regret."""
 
-def risks(e: Experience, delta: float = 0.05) -> list[RiskCertificate]:
-    """All that can be said, each with probability 1 − δ on its own: the headline first, those that failed last.
+    def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
+        """All that can be said, each with probability 1 − δ by itself: the headline first, those that failed last.
 
-    The headline is O2B-EB of the learner's own output if there is one, else of a model drawn from the run. It is
-    settled by the learner, not by the data: the smallest of several bounds would fail more often than each.
-    """
-    require_delta(delta)
-    if not e.tally.rounds:
-        return []
-    premises = tuple(_premises(e))
-    found = [*_of_output(e, delta), *_of_errors(e, delta), *_of_excess(e)]
-    return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
+        The headline is O2B-EB of the learner's own output if there is one, else of a model drawn from the run. It is
+        settled by the learner, not by the data: the smallest of several bounds would fail more often than each.
+        """
+        require_delta(delta)
+        if not self.tally.rounds:
+            return []
+        premises = tuple(_premises(self))
+        found = [*_of_output(self, delta), *_of_errors(self, delta), *_of_excess(self)]
+        return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
+
+    def risk(self, delta: float = 0.05) -> RiskCertificate | None:
+        """The headline of `risks`, if its premises hold."""
+        return headline(self.risks(delta))
 
 
 def headline(found: list[RiskCertificate]) -> RiskCertificate | None:
@@ -93,7 +100,7 @@ def risk_json(found: list[RiskCertificate]) -> dict[str, Any]:
     return {"risk": None if best is None else best.to_json(), "risk_premises": premises}
 
 
-def _premises(e: Experience) -> Iterator[Premise]:
+def _premises(e: Foresight) -> Iterator[Premise]:
     against = e.tally.dependence
     yield Premise(INDEPENDENT, against < math.log(1 / ALARM), chance(against))
     yield Premise("no row is learnt twice", not e.tally.repeated)
@@ -109,7 +116,7 @@ def chance(against: float) -> str:
 # ---- errors of a model drawn from the run: bounded by 1 -------------------------------------------------------------
 
 
-def _of_errors(e: Experience, delta: float) -> Iterator[RiskCertificate]:
+def _of_errors(e: Foresight, delta: float) -> Iterator[RiskCertificate]:
     if not e.tally.classifies:
         return
     t = e.tally
@@ -138,7 +145,7 @@ class Ceiling:
     outside: float  # ln(1/share) of X and Y alone
 
 
-def _of_output(e: Experience, delta: float) -> Iterator[RiskCertificate]:
+def _of_output(e: Foresight, delta: float) -> Iterator[RiskCertificate]:
     """O2B-EB and O2B-HP of the output's loss, and of its error where the loss bounds that."""
     output = e.learner.output
     name = _NAMES.get(type(output))
@@ -162,7 +169,7 @@ def _error(of_loss: RiskCertificate, worth: float) -> RiskCertificate:
     return replace(of_loss, of="error", bound=bound, statement=f"P(‖x‖ > X) + {worth:.4g}·[{of_loss.statement}]")
 
 
-def _below(e: Experience, c: Ceiling, name: str, delta: float) -> Iterator[RiskCertificate]:
+def _below(e: Foresight, c: Ceiling, name: str, delta: float) -> Iterator[RiskCertificate]:
     s, log_inverse = e.tally.sums, math.log(1 / delta) + c.price
     outside = (math.log(1 / delta) + c.outside) / e.tally.rounds
     details = {"outside": outside, "ceiling": c.m, "row": c.row, "label": c.label, "iterate": c.iterate}
@@ -180,14 +187,14 @@ def _heaviest(output: Output, rounds: int) -> tuple[float, float]:
     return power_of_two(output.weight(rounds))
 
 
-def _ceilings(e: Experience) -> Iterator[Ceiling]:
+def _ceilings(e: Foresight) -> Iterator[Ceiling]:
     """The domain's own W, and the one that the iterates showed, each with half a share."""
     row, row_price = power_of_two(math.sqrt(float(e.tally.sums[LONGEST_ROW])))
     label, label_price = 1.0, 0.0
     if not e.tally.classifies:
         label, label_price = power_of_two(float(e.tally.sums[LARGEST_LABEL]))
     d, domain = e.state.dimension, e.learner.rule.domain
-    reach, known = domain.reach(2, d), not e.growing or domain.reach(2, d) == domain.reach(2, 1)
+    reach, known = domain.reach(2, d), e.seen is None or domain.reach(2, d) == domain.reach(2, 1)
     found = [power_of_two(math.sqrt(float(e.state.sums[LONGEST])))]
     if known:
         found.append((reach * ROUNDING, 0.0))
@@ -226,10 +233,10 @@ def error_per_loss(loss: Loss) -> float | None:
     return None
 
 
-def _of_excess(e: Experience) -> Iterator[RiskCertificate]:
+def _of_excess(e: Foresight) -> Iterator[RiskCertificate]:
     """COR-5.2, on the linearised regret of this run."""
     output, convex = e.learner.output, highest(e.learner.loss, 1.0, 1.0) < math.inf
-    plain = e.regret.measure == "regret" and e.learner.ridge == 0
-    if isinstance(output, Average | Random) and convex and plain and e.regret.linear_regret is not None:
+    plain = e.certificate.measure == "regret" and e.learner.ridge == 0
+    if isinstance(output, Average | Random) and convex and plain and e.certificate.linear_regret is not None:
         name = AVERAGE if isinstance(output, Average) else DRAWN
-        yield cor_5_2(e.regret.linear_regret, e.tally.rounds, output=name)
+        yield cor_5_2(e.certificate.linear_regret, e.tally.rounds, output=name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from lowregret import store
-from lowregret.certificate import Certificate, RiskCertificate, certificates, evidence, natural_comparator, tightest
+from lowregret.certificate import Certificate, certificates, evidence, natural_comparator, tightest
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.check import (
     call,
@@ -30,7 +30,7 @@ from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
-from lowregret.risk import Experience, risks
+from lowregret.risk import Foresight
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
 from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json, to_json
@@ -123,7 +123,7 @@ def start(
     return Run(learner, learner.start(features), comparator, seen=seen, certify=certify, compiled=compiled)
 
 
-class Run:
+class Run(Foresight):
     """A learner, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
@@ -263,10 +263,6 @@ class Run:
     def certificate(self) -> Certificate:
         """The tightest certificate whose premises hold."""
         return tightest(self.certificates)
-
-    def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
-        """Bounds on the error or loss of rows yet to come, each with probability 1 − δ: the headline first."""
-        return risks(Experience(self.learner, self.state, self.tally, self.seen is not None, self.certificate), delta)
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""

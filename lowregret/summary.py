@@ -64,6 +64,8 @@ def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
                 f"with probability at most {failed[INDEPENDENT]}"
             ]
         return [f"risk       unknown, for this is not so: {name}" for name in failed]
+    if best.of == "error" and best.bound >= 1:
+        return [f"risk       of {best.output} nothing can be said: too few rows, or too large losses"]
     size = f"{best.bound:.2%}" if best.of == "error" else f"{best.bound:.4g}"
     drawn = " on average over the draw" if best.output.startswith("a model drawn") else ""
     lines = [
