@@ -22,7 +22,7 @@ from lowregret import zoo
 from lowregret.certificate.batch import AVERAGE, DRAWN, WEIGHTED
 from lowregret.domain import L2Ball
 from lowregret.learner import Linear
-from lowregret.loss import Hinge, Logistic
+from lowregret.loss import Hinge, Logistic, OnMistakes
 from lowregret.output import Average, Random, WeightedAverage
 from lowregret.rule import Lazy
 from lowregret.run import Run, train
@@ -53,7 +53,8 @@ def a9a(folder: Path) -> Source:
 
     def truth(models: Any, learner: Linear) -> dict[str, Any]:
         margins = y[:, None].astype(np.float32) * (dense @ models.T.astype(np.float32))
-        wrong = (margins < 0) | ((margins == 0) & (y[:, None] < 0))
+        ties = isinstance(learner.loss, OnMistakes) | (y[:, None] < 0)  # the Perceptron counts a zero score as wrong
+        wrong = (margins < 0) | ((margins == 0) & ties)
         losses = np.maximum(1 - margins, 0) if isinstance(learner.loss, Hinge) else np.logaddexp(0, -margins)
         return {"error": np.mean(wrong, axis=0), "loss": np.mean(losses, axis=0)}
 

@@ -52,7 +52,7 @@ from lowregret.tally import WEIGHTED as WEIGHTED_LOSS
 
 INDEPENDENT = "rows are drawn independently from one source"
 ALARM = 1e-3  # the chance that independent rows are ever taken for dependent ones
-ROUNDING = 1 + 1e-9
+ROUNDING = 1 + 1e-5  # far more than the rules' lengths are off
 _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
 _OF_RESIDUAL = (Square, Absolute, Quantile, Huber, EpsilonInsensitive)
 
@@ -110,7 +110,7 @@ def _premises(e: Foresight) -> Iterator[Premise]:
 
 def chance(against: float) -> str:
     """E as what independent rows would show with at most this probability: `1e-120`, and 1 for E ≤ 1."""
-    return "1" if against <= 0 else f"1e{-against / math.log(10):.1f}"
+    return "1" if against <= 0 else f"1e-{int(against / math.log(10))}"
 
 
 # ---- errors of a model drawn from the run: bounded by 1 -------------------------------------------------------------
@@ -206,11 +206,11 @@ def _ceilings(e: Foresight) -> Iterator[Ceiling]:
 
 
 def power_of_two(size: float) -> tuple[float, float]:
-    """The least power of two ≥ size (1 for 0), and ln(1/share): shares (2/3)/((|k|+1)(|k|+2)) of 2^k sum to 1."""
-    if not 0 < size < math.inf:
-        return (1.0 if size == 0 else math.inf), math.log(3)
-    k = math.ceil(math.log2(size * ROUNDING))
-    return 2.0**k, math.log(1.5 * (abs(k) + 1) * (abs(k) + 2))
+    """The least 2^k(1 + 10⁻⁵) ≥ size (k = 0 for 0), and ln(1/share): shares (2/3)/((|k|+1)(|k|+2)) sum to 1."""
+    if not size < math.inf:
+        return math.inf, 0.0
+    k = math.ceil(math.log2(size / ROUNDING)) if size > 0 else 0
+    return 2.0**k * ROUNDING, math.log(1.5 * (abs(k) + 1) * (abs(k) + 2))
 
 
 def highest(loss: Loss, reach: float, label: float) -> float:

@@ -77,8 +77,11 @@ def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
             f"           counting as 0 the rows longer than {best.details['row']:g} or with a label beyond "
             f"±{best.details['label']:g}, at most {best.details['outside']:.2%} of them"
         )
-    if not run.learner.output.averages():
-        lines.append("           nothing of the kind is known of the last model alone: use --output random or average")
+    if drawn and not run.learner.output.replaces():
+        lines.append(
+            "           nothing of the kind is known of the model that is kept: for that, keep a random one or an average "
+            "(--output)"
+        )
     return lines
 
 

@@ -84,7 +84,9 @@ def test_the_headline_speaks_of_the_output(learner: Linear, output: str, of: str
 def test_the_last_iterate_is_never_certified() -> None:
     run = learnt(zoo.ogd(Hinge()))
     assert {c.output for c in run.risks()} == {DRAWN}
-    assert "nothing of the kind is known of the last model" in summary(run)
+    assert "nothing of the kind is known of the model that is kept" in summary(run)
+    assert "nothing of the kind" in summary(learnt(zoo.perceptron(Average())))
+    assert "nothing of the kind" not in summary(learnt(zoo.perceptron(Random(0))))
     assert learnt(zoo.ogd(Absolute())).risks() == []  # and of a regression nothing at all
     assert risk_json([]) == {"risk": None, "risk_premises": []}
 
@@ -119,7 +121,7 @@ def test_a_rule_that_cannot_tell_its_length_needs_a_bounded_domain() -> None:
     known = headline(train(box, X, y, compiled=False).risks())
     assert known is not None
     assert known.output == AVERAGE
-    assert known.details["iterate"] == pytest.approx(2.0)  # of the box in 4 dimensions
+    assert known.details["iterate"] == pytest.approx(2.0, rel=1e-4)  # of the box in 4 dimensions
     grown = headline(start(box, None, compiled=False).learn(X, y).risks())  # of how many, nobody knew beforehand
     assert grown is not None
     assert grown.output == DRAWN
@@ -202,7 +204,8 @@ def test_powers_of_two_cover(size: float) -> None:
     assert size <= power <= 2.01 * size
     assert price >= math.log(3)
     assert power_of_two(math.inf)[0] == math.inf
-    assert power_of_two(0.0)[0] == 1.0
+    assert power_of_two(0.0)[0] == pytest.approx(1.0, abs=1e-4)
+    assert power_of_two(1.0000001) == power_of_two(1.0)
 
 
 MARGINS = [Hinge(), Hinge(0.5), SquaredHinge(), Logistic(), Affine(Hinge(), 2.0, -1.0), Affine(Logistic(), -0.5, 0.3)]
@@ -280,5 +283,5 @@ def test_a_small_ball_and_a_small_radius_lower_the_ceiling() -> None:
     known = headline(train(narrow, X, y).risks())
     assert seen is not None
     assert known is not None
-    assert seen.details["iterate"] <= 8  # read off the iterates, not the ball of 1000
-    assert known.details["iterate"] == pytest.approx(0.5)
+    assert seen.details["iterate"] <= 9  # read off the iterates, not the ball of 1000
+    assert known.details["iterate"] == pytest.approx(0.5, rel=1e-4)

@@ -316,7 +316,7 @@ def test_printing() -> None:
     assert "every fixed choice in the l2-ball of radius 2" in regret
     assert f"theory promised at most {run.certificate.bound:.6g} ({run.certificate.id})" in bound
     assert f"at most {run.risks()[0].bound:.2%} on average over the draw (O2B-EB" in risk
-    assert "nothing of the kind is known of the last model" in last
+    assert "nothing of the kind is known of the model that is kept" in last
 
 
 def test_a_run_before_its_first_row() -> None:
