@@ -79,8 +79,8 @@ def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
         )
     if drawn and not run.learner.output.replaces():
         lines.append(
-            "           nothing of the kind is known of the model that is kept: for that, keep a random one or an average "
-            "(--output)"
+            "           nothing of the kind is known of the model that is kept: for that, keep a random one or an "
+            "average (--output)"
         )
     return lines
 
