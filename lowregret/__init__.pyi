@@ -1,6 +1,7 @@
 from . import zoo as zoo
 from .certificate import Certificate as Certificate
 from .certificate import Premise as Premise
+from .certificate import RiskCertificate as RiskCertificate
 from .certificate import certificates as certificates
 from .convex import Convex as Convex
 from .convex import Function as Function
@@ -64,6 +65,7 @@ from .mirror import UnnormalisedEntropy as UnnormalisedEntropy
 from .output import Average as Average
 from .output import Last as Last
 from .output import Output as Output
+from .output import Random as Random
 from .output import WeightedAverage as WeightedAverage
 from .part import Part as Part
 from .play import Game as Game

@@ -14,11 +14,12 @@ from lowregret.loss import Loss
 from lowregret.output import Last, Output
 from lowregret.part import Part
 from lowregret.rows import Rows
-from lowregret.rule import SEEN, Eager, Rule
+from lowregret.rule import Eager, Rule
 from lowregret.state import (
     AVERAGED,
     DIMENSION,
     DIVISOR,
+    LONGEST,
     MISTAKES,
     ROUNDS,
     TOTAL,
@@ -26,7 +27,6 @@ from lowregret.state import (
     Index,
     State,
     Vector,
-    cell,
 )
 
 FAR = 1e4  # how far the scale of an iterate may fall below the average scale before sums of both lose digits
@@ -151,20 +151,29 @@ class Linear(Part):
         return p
 
     def tally(self, s: State, p: float, y: float, value: float, scale: float) -> None:
-        """Book the round's loss, and its iterate if an average is wanted."""
+        """Book the round's loss, and its iterate if past ones matter."""
         s.sums[TOTAL] += value
         if self.rule.schedule().weighted():
             s.sums[WEIGHTED] += self.rule.schedule().importance(s) * value
         s.counts[MISTAKES] += self.loss.wrong(p, y)
         if self.output.averages():
-            if abs(s.sums[AVERAGED]) > FAR * s.sums[DIVISOR] * abs(scale):
-                self.rule.rebase(s)
-            weight = self.output.weight(s.counts[ROUNDS] + 1)
-            s.sums[AVERAGED] += weight * scale
-            s.sums[DIVISOR] += weight
+            self.keep(s, s.counts[ROUNDS] + 1, scale)
+
+    def keep(self, s: State, t: int, scale: float) -> None:
+        """Let w_t count in the output."""
+        s.sums[LONGEST] = max(s.sums[LONGEST], self.rule.square_length(s))
+        weight = self.output.weight(t)
+        if self.output.replaces():
+            if weight > 0.0:
+                s.sums[AVERAGED], s.sums[DIVISOR] = scale, -float(t)
+            return
+        if abs(s.sums[AVERAGED]) > FAR * s.sums[DIVISOR] * abs(scale):
+            self.rule.rebase(s)
+        s.sums[AVERAGED] += weight * scale
+        s.sums[DIVISOR] += weight
 
     def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any:
-        """Give coordinate j of z_t to the rule, keeping the average right."""
+        """Give coordinate j of z_t to the rule, keeping the output right."""
         if self.output.averages():
             self.rule.book(s, j)
         return self.rule.push(s, j, g, round_sums)
@@ -182,8 +191,7 @@ class Linear(Part):
             self.rule.point(s, w)
         else:
             for j in range(w.size):
-                since = s.sums[AVERAGED] - s.lag[cell(j, 2) + SEEN]
-                w[j] = (s.lag[cell(j, 2)] + since * self.rule.raw(s, j)) / s.sums[DIVISOR]
+                w[j] = self.rule.booked(s, j)
 
 
 @kernel

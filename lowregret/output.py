@@ -1,4 +1,4 @@
-"""Which iterate a learner hands out in the end: the last one, or an average kept in O(nnz) per row.
+"""Which iterate a learner hands out in the end: the last one, an average, or one drawn at random, in O(nnz) per row.
 
 With w_t = a_t·v_t and only the touched coordinates of v changing, the sum needs care only where it is touched:
 
@@ -8,6 +8,9 @@ so two extra numbers per coordinate are all it takes: `lag` holds, side by side,
 last changed, and A of that round. (Telescoped into one number as in theory.md §0, A_T v_{T+1} − Σ A_t Δ_t, it would be
 a difference of huge numbers wherever a_t decays, as under a ball that always binds.) Where a_t falls far below its
 average, A is counted from 0 again for the same reason: O(d), amortised over the rounds that the fall takes.
+
+An iterate that was drawn is kept by copying on writing: its common factor is noted at once, v[j] only when it is about
+to change for the first time since. Then `lag` holds that v[j], and the number of the iterate that it belongs to.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from abc import abstractmethod
 
 from lowregret.part import Part
 
+LOW = 0xFFFFFFFF  # 32 bits
+
 
 class Output(Part):
     """A weighting c_t of the iterates."""
@@ -23,6 +28,10 @@ class Output(Part):
     def averages(self) -> bool:
         """Whether past iterates matter."""
         return True
+
+    def replaces(self) -> bool:
+        """Whether an iterate of positive weight takes the place of all before it."""
+        return False
 
     @abstractmethod
     def weight(self, t: int) -> float:
@@ -51,3 +60,36 @@ class WeightedAverage(Output):
 
     def weight(self, t: int) -> float:
         return t + 1.0
+
+
+class Random(Output):
+    """w_r, r uniform on 1 … T: w_t takes the place of what was kept with probability 1/t, settled by `seed` and t"""
+
+    seed: int = 0
+
+    def check(self) -> None:
+        whole = isinstance(self.seed, int) and not isinstance(self.seed, bool)
+        self.require(
+            whole and -(2**63) <= self.seed < 2**63, f"seed must be a whole number of 64 bits, got {self.seed!r}"
+        )
+
+    def replaces(self) -> bool:
+        return True
+
+    def weight(self, t: int) -> float:
+        return 1.0 if uniform(self.seed, t) * t < 1.0 else 0.0
+
+
+def uniform(seed: int, t: int) -> float:
+    """A number in [0, 1) that looks random, 53 bits of it, from two whole numbers: a hash, so there is no state."""
+    h = 0
+    for part in (seed & LOW, (seed >> 32) & LOW, t & LOW, (t >> 32) & LOW):
+        h = _mixed(h ^ part)
+    return ((h >> 5) * 67108864.0 + (_mixed(h ^ 0x5BD1E995) >> 6)) / 9007199254740992.0
+
+
+def _mixed(x: int) -> int:
+    """32 bits, each of which depends on all 32 of x; no product reaches 2^63, so that Python and machine agree."""
+    for factor in (0x7FEB352D, 0x045D9F3B, 0x2C1B3C6D):
+        x = ((x ^ (x >> 16)) * factor + 0x3C6EF372) & LOW
+    return x ^ (x >> 15)

@@ -30,11 +30,13 @@ from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
+from lowregret.risk import Foresight
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
 from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json, to_json
 from lowregret.state import MASS, MISTAKES, TOTAL, State, Vector
 from lowregret.stream.batch import Batch, Stream
+from lowregret.tally import Tally
 from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
 
 if TYPE_CHECKING:
@@ -121,7 +123,7 @@ def start(
     return Run(learner, learner.start(features), comparator, seen=seen, certify=certify, compiled=compiled)
 
 
-class Run:
+class Run(Foresight):
     """A learner, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
@@ -136,6 +138,7 @@ class Run:
         history: Vector | None = None,
         seen: int | None = None,
         uniform: bool = True,
+        tally: Tally | None = None,
         certify: bool = True,
         compiled: bool = True,
     ) -> None:
@@ -147,6 +150,7 @@ class Run:
         self.certify = certify  # whether a history is kept
         self.compiled = compiled and compilable(learner)
         self.uniform = uniform  # all weights were 1
+        self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
         self._history = [] if history is None else list(history)
 
@@ -178,8 +182,9 @@ class Run:
         self.scores = np.empty(y.size)
         x, i = self._fitted(x), 0
         while i < y.size:
-            mark = self._next_mark()
+            mark, begin = self._next_mark(), i
             i = self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark)
+            self.tally.see(self.learner, x, y, w, self.scores, begin, i, self.compiled)
             if self.state.rounds == mark:
                 self._at_mark()
             elif i < y.size and self._grow(x, i):
@@ -318,7 +323,8 @@ class Run:
             "certify": self.certify,
             "compiled": self.compiled,
         }
-        return description, self.state._asdict() | {"history": np.array(self._history).reshape(-1, WIDTH)}
+        history = {"history": np.array(self._history).reshape(-1, WIDTH)}
+        return description, self.state._asdict() | self.tally.arrays() | history
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -338,6 +344,7 @@ class Run:
             history=arrays["history"],
             seen=description["seen"],
             uniform=description["uniform"],
+            tally=Tally(learner.loss.classifies, arrays),
             certify=description["certify"],
             compiled=description["compiled"],
         )

@@ -24,6 +24,7 @@ from lowregret.loss import Affine, Loss, OnMistakes
 from lowregret.metrics import Metrics
 from lowregret.minimise import Solution
 from lowregret.part import Part
+from lowregret.risk import risk_json
 from lowregret.run import KIND, Run
 from lowregret.spec import from_json, to_json
 from lowregret.state import RIDGE
@@ -113,7 +114,7 @@ class Session:
             },
             "error": run.error if run.rounds else None,
             "metrics": metrics,
-            "certificate": self.certificate.to_json(),
+            "certificate": self.certificate.to_json() | risk_json(run.risks()),
             "seconds": {"total": seconds, "learn": self.seconds},
             "model": model,
         }

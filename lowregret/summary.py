@@ -19,7 +19,7 @@ def summary(run: Run) -> str:
     ]
     if run.error is not None:
         lines.append(f"error      {run.error:.2%} of the rows predicted wrongly")
-    return "\n".join([*lines, *describe(certificate, rounds)])
+    return "\n".join([*lines, *describe(certificate, rounds), *describe_risk(run)])
 
 
 def kernel_summary(run: KernelRun) -> str:
@@ -47,6 +47,41 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
         for p in certificate.premises
         if not p.holds
     ]
+    return lines
+
+
+def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
+    """What is known of rows yet to come, or why nothing is."""
+    from lowregret.risk import INDEPENDENT, headline
+
+    found = run.risks(delta)
+    best = headline(found)
+    if best is None:
+        failed = {p.name: p.observed for p in found[0].premises if not p.holds} if found else {}
+        if INDEPENDENT in failed:
+            return [
+                "risk       unknown: the stream does not look independent; labels of independent rows would look so "
+                f"with probability at most {failed[INDEPENDENT]}"
+            ]
+        return [f"risk       unknown, for this is not so: {name}" for name in failed]
+    if best.of == "error" and best.bound >= 1:
+        return [f"risk       of {best.output} nothing can be said: too few rows, or too large losses"]
+    size = f"{best.bound:.2%}" if best.of == "error" else f"{best.bound:.4g}"
+    drawn = " on average over the draw" if best.output.startswith("a model drawn") else ""
+    lines = [
+        f"risk       with probability {1 - delta:.0%} the {best.of} of {best.output} on new data of the same kind is "
+        f"at most {size}{drawn} ({best.id}, if rows are drawn independently from one source)"
+    ]
+    if best.of == "loss":
+        lines.append(
+            f"           counting as 0 the rows longer than {best.details['row']:g} or with a label beyond "
+            f"±{best.details['label']:g}, at most {best.details['outside']:.2%} of them"
+        )
+    if drawn and not run.learner.output.replaces():
+        lines.append(
+            "           nothing of the kind is known of the model that is kept: for that, keep a random one or an "
+            "average (--output)"
+        )
     return lines
 
 

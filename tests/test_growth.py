@@ -20,7 +20,7 @@ from lowregret.error import DataError, PartError
 from lowregret.growth import FIRST, resized
 from lowregret.learner import Linear
 from lowregret.loss import Hinge, Logistic
-from lowregret.output import Average
+from lowregret.output import Average, Random
 from lowregret.rows import Sparse, as_rows
 from lowregret.rule import Eager
 from lowregret.run import Run, start, train
@@ -33,6 +33,7 @@ LEARNERS = {
     "lazy": zoo.ogd_lazy(Hinge(), 0.1, 3.0),
     "pnorm": zoo.pnorm(Logistic(), 0.05, 4.0),
     "averaged with bias": Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.3)), Average(), bias=1.0),
+    "drawn with bias": Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.3)), Random(4), bias=1.0),
     "ridge": zoo.ogd_sc(Hinge(), 0.01),
 }
 EVERY = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS.keys())

@@ -48,7 +48,8 @@ def part(rows: Rows, start: int, stop: int) -> Rows:
 def bits(run: Run) -> list[bytes]:
     """Everything that a run carries on."""
     history = [row.tobytes() for row in run._history]
-    return [array.tobytes() for array in run.state] + history + [run.weights.tobytes(), str(run.uniform).encode()]
+    arrays = [*run.state, *run.tally.arrays().values()]
+    return [array.tobytes() for array in arrays] + history + [run.weights.tobytes(), str(run.uniform).encode()]
 
 
 def labelled(n: int = 60, d: int = 4, seed: int = 0) -> tuple[Matrix, Vector]:
@@ -307,13 +308,15 @@ def test_mistake_certificates_of_a_run() -> None:
 def test_printing() -> None:
     X, y = labelled()
     run = train(zoo.ogd_lazy(Hinge(), 0.1, 2.0), X, y, compiled=False)
-    first, loss, error, regret, bound = str(run).splitlines()
+    first, loss, error, regret, bound, risk, last = str(run).splitlines()
     assert first == "60 rounds, 4 weights"
     assert f"{run.loss:.6g} in all" in loss
     assert f"{run.error:.2%} of the rows predicted wrongly" in error
     assert f"at most {run.certificate.linear_regret:.6g}" in regret
     assert "every fixed choice in the l2-ball of radius 2" in regret
     assert f"theory promised at most {run.certificate.bound:.6g} ({run.certificate.id})" in bound
+    assert f"at most {run.risks()[0].bound:.2%} on average over the draw (O2B-EB" in risk
+    assert "nothing of the kind is known of the model that is kept" in last
 
 
 def test_a_run_before_its_first_row() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lowregret.certificate.batch import RiskCertificate
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.evidence import Evidence, evidence, natural_comparator, support
 from lowregret.certificate.theorems import LINEARISED, THEOREMS, Theorem
@@ -14,6 +15,7 @@ __all__ = [
     "Certificate",
     "Evidence",
     "Premise",
+    "RiskCertificate",
     "Theorem",
     "certificates",
     "evaluate",

@@ -94,12 +94,14 @@ def _train(command: ArgumentParser) -> None:
     learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
     learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")
     learning.add_argument("--bias", action="store_true", help="add a constant feature")
-    learning.add_argument("--output", choices=("last", "average", "weighted"), help="which iterate the model keeps")
+    learning.add_argument(
+        "--output", choices=("last", "average", "weighted", "random"), help="which iterate the model keeps"
+    )
     learning.add_argument("--dimension", type=count, metavar="N", help="number of features, for eg, ueg and winnow")
     learning.add_argument("--passes", type=count, default=1, metavar="N", help="go over the data N times")
     learning.add_argument("--holdout", type=count, default=0, metavar="N", help="keep every N-th row for judging only")
     learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
-    learning.add_argument("--seed", type=int, default=0, help="for algorithms that draw random numbers; none here does")
+    learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random draws (0)")
     learning.add_argument(
         "--certify", choices=("stream", "exact", "off"), default="stream",
         help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",

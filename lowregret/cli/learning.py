@@ -35,7 +35,7 @@ SHOWN_FAULTS = 5
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
     "format target positive weight drop categorical interactions delimiter bits loss algorithm eta radius p lam output "
-    "bias dimension zero_based no_header"
+    "bias dimension zero_based no_header seed"
 )
 
 
@@ -104,6 +104,8 @@ def _learn(
     session: Session, stream: Stream, args: Namespace, scores: ScoreFile, keeper: Keeper, interruption: Interruption
 ) -> None:
     size, faults = stream.size * args.passes, 0
+    if args.passes > 1:
+        session.run.tally.repeat()
     with Progress(session, size, not args.quiet) as progress:
         for turn in range(args.passes):
             for batch in interruption.watch(chosen(stream.batches(), args.skip, args.holdout)):

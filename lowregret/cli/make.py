@@ -24,7 +24,7 @@ from lowregret.loss import (
     Square,
     SquaredHinge,
 )
-from lowregret.output import Average, Last, WeightedAverage
+from lowregret.output import Average, Last, Output, Random, WeightedAverage
 
 _LOSSES: dict[str, tuple[type[Loss], float | None]] = {
     "hinge": (Hinge, 1.0),
@@ -37,7 +37,7 @@ _LOSSES: dict[str, tuple[type[Loss], float | None]] = {
     "epsilon-insensitive": (EpsilonInsensitive, 0.1),
     "poisson": (Poisson, None),
 }
-_OUTPUTS = {"last": Last(), "average": Average(), "weighted": WeightedAverage()}
+_OUTPUTS: dict[str, Output] = {"last": Last(), "average": Average(), "weighted": WeightedAverage()}
 
 
 def make_loss(words: str) -> Loss:
@@ -92,7 +92,7 @@ def make_learner(args: Namespace) -> Linear:
     learner = make(make_loss(args.loss or "hinge"), args)
     changes: dict[str, Any] = {}
     if args.output:
-        changes["output"] = _OUTPUTS[args.output]
+        changes["output"] = Random(args.seed or 0) if args.output == "random" else _OUTPUTS[args.output]
     if args.bias:
         changes["bias"] = 1.0
     return replace(learner, **changes)

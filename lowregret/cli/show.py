@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, Metrics
 from lowregret.session import Session, loss_name
-from lowregret.summary import describe
+from lowregret.summary import describe, describe_risk
 
 
 def show(session: Session, seconds: float, model: str | None) -> str:
@@ -27,6 +27,7 @@ def show(session: Session, seconds: float, model: str | None) -> str:
     elif certificate.linear_regret is not None and certificate.measure == "regret":
         least = max((run.loss - certificate.linear_regret) / rounds, 0.0)
         lines.append(f"           so no fixed choice there had a loss below {least:.4g} a row on these rows")
+    lines += describe_risk(run)
     if session.dictionary is not None and len(session.dictionary):
         shared = session.dictionary.collisions
         lines.append(f"names      {len(session.dictionary):,}, of which {shared:,} share a weight with another")

@@ -32,6 +32,11 @@ class Entropic(Mirror):
     def raw(self, s: State, j: Index, eta: float) -> float:
         return s.table[cell(j, 2) + WEIGHT]
 
+    def square_length(self, s: State, eta: float) -> float:
+        """‖w‖₂ ≤ ‖w‖₁"""
+        length = self.scale(s, eta) * s.sums[MASS]
+        return length * length
+
     def open(self, product: float, square: float) -> tuple[float, float, float, float]:
         """(change of MASS, Σ raw·z², min z, max z)"""
         return 0.0, 0.0, math.inf, -math.inf

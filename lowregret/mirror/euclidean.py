@@ -76,6 +76,10 @@ class Euclidean(Mirror):
     def scale(self, s: State, eta: float) -> float:
         return self.on.lazy_scale(eta, math.sqrt(s.sums[MASS]))
 
+    def square_length(self, s: State, eta: float) -> float:
+        scale = self.scale(s, eta)
+        return scale * scale * s.sums[MASS] if self.on.radial() else math.inf
+
     def needs_square(self) -> bool:
         return True
 

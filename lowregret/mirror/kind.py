@@ -110,6 +110,10 @@ class Mirror(Part):
     def scale(self, s: State, eta: float) -> float:
         """The common factor of all coordinates."""
 
+    def square_length(self, s: State, eta: float) -> float:
+        """A number that ‖w‖₂² does not exceed but by rounding, inf if none is known."""
+        return math.inf
+
     def needs_square(self) -> bool:
         """Whether ‖z_t‖₂² should be known before its first coordinate is pushed."""
         return False

@@ -66,6 +66,11 @@ class PNorm(Mirror):
         mass = s.sums[MASS]
         return eta * s.sums[FACTOR] * mass ** (2.0 / self.p - 1.0) if mass > 0.0 else 0.0
 
+    def square_length(self, s: State, eta: float) -> float:
+        """‖w‖₂ ≤ ‖w‖_q = η‖θ‖_p"""
+        length = eta * s.sums[FACTOR] * s.sums[MASS] ** (1.0 / self.p)
+        return length * length
+
     def open(self, product: float, square: float) -> tuple[float, float, float]:
         """(change of MASS, Σ|g/largest|^p, largest |g|)"""
         return 0.0, 0.0, 0.0

@@ -107,6 +107,9 @@ class Eager(Rule):
     def raw(self, s: State, j: Index) -> float:
         return s.table[self.at(j)]
 
+    def square_length(self, s: State) -> float:
+        return s.sums[FACTOR] * s.sums[FACTOR] * s.sums[MASS]
+
     def needs_square(self) -> bool:
         return True
 
@@ -115,7 +118,7 @@ class Eager(Rule):
 
         Where coordinates move freely, ‖v − δg‖² = ‖v‖² − 2δ⟨v,g⟩ + δ²‖g‖², δ = η_t/a, is known now.
         """
-        length = s.sums[FACTOR] * s.sums[FACTOR] * s.sums[MASS]  # ‖w_t‖²
+        length = self.square_length(s)
         s.sums[LONGEST] = max(s.sums[LONGEST], length)
         tilt = ridge * (2.0 * inner + ridge * length)
         energy = max(square + tilt, 0.0)

@@ -72,6 +72,9 @@ class Lazy(Rule):
     def raw(self, s: State, j: Index) -> float:
         return self.mirror.raw(s, j, s.sums[RATE])
 
+    def square_length(self, s: State) -> float:
+        return self.mirror.square_length(s, s.sums[RATE])
+
     def needs_square(self) -> bool:
         return self.mirror.needs_square()
 

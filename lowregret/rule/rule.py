@@ -9,6 +9,7 @@ settle(s, …, sums)       close the round: aggregates, and the ledger that the 
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -16,10 +17,10 @@ import numpy as np
 
 from lowregret.domain import Domain
 from lowregret.part import Part
-from lowregret.state import AVERAGED, DIMENSION, Index, State, Vector, cell
+from lowregret.state import AVERAGED, DIMENSION, DIVISOR, Index, State, Vector, cell
 from lowregret.step import Step
 
-SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to date
+SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to date; DIVISOR if one iterate is kept
 
 
 class Rule(Part):
@@ -78,24 +79,42 @@ class Rule(Part):
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
         """`entries` is the number of coordinates pushed."""
 
+    def square_length(self, s: State) -> float:
+        """A number that ‖w_t‖₂² does not exceed but by rounding, inf if none is known: O(1)."""
+        return math.inf
+
     def point(self, s: State, w: Vector) -> None:
         """Write w_t into w: O(d)."""
         scale = self.scale(s)
         for j in range(w.size):
             w[j] = scale * self.raw(s, j)
 
-    # ---- sums of iterates, see `output.py`: whoever changes a raw weight first books what it has contributed ---------
+    # ---- past iterates, see `output.py`: whoever changes a raw weight first books what it has contributed ------------
 
     def book(self, s: State, j: Index) -> None:
         """Before raw weight j changes."""
         at = cell(j, 2)
+        if s.sums[DIVISOR] < 0.0:
+            if s.lag[at + SEEN] != s.sums[DIVISOR]:
+                s.lag[at] = self.raw(s, j)
+                s.lag[at + SEEN] = s.sums[DIVISOR]
+            return
         since = s.sums[AVERAGED] - s.lag[at + SEEN]
         if since != 0.0:  # else the weight may already have changed, and even have overflowed
             s.lag[at] += since * self.raw(s, j)
             s.lag[at + SEEN] = s.sums[AVERAGED]
 
+    def booked(self, s: State, j: Index) -> float:
+        """Coordinate j of the average, or of the iterate that is kept."""
+        at = cell(j, 2)
+        if s.sums[DIVISOR] < 0.0:
+            unchanged = s.lag[at + SEEN] != s.sums[DIVISOR]
+            return s.sums[AVERAGED] * (self.raw(s, j) if unchanged else s.lag[at])
+        since = s.sums[AVERAGED] - s.lag[at + SEEN]
+        return (s.lag[at] + since * self.raw(s, j)) / s.sums[DIVISOR]
+
     def book_all(self, s: State) -> None:
-        """Before all raw weights change at once: O(d) if an average is kept, else nothing."""
+        """Before all raw weights change at once: O(d) if past iterates matter, else nothing."""
         for j in range(s.lag.size // 2):
             self.book(s, j)
 

@@ -18,6 +18,7 @@ from lowregret import load, train, zoo
 from lowregret.cli.arguments import ALGORITHMS, LOSSES
 from lowregret.cli.learning import Keeper
 from lowregret.loss import Hinge
+from lowregret.output import Random
 from lowregret.run import Run
 from lowregret.session import Session
 from tests.cli.running import process, run, svm_lines, written
@@ -48,7 +49,10 @@ def test_the_json_is_the_contract(capsys: Capsys, file: Path) -> None:
     assert certificate["linear_regret"] <= certificate["bound"]
     assert certificate["hindsight"] is None
     assert certificate["regret"] is None
-    assert certificate["risk"] is None
+    assert certificate["risk"]["of"] == "error"
+    assert found["error"] < certificate["risk"]["bound"] < 1
+    assert certificate["risk"]["delta"] == 0.05
+    assert all(p["holds"] for p in certificate["risk_premises"])
     assert all(set(p) == {"name", "holds", "observed"} for p in certificate["premises"])
     assert found["seconds"]["total"] >= found["seconds"]["learn"] > 0
     assert found["model"] is None
@@ -85,7 +89,32 @@ def test_files_and_resuming_change_no_bit(capsys: Capsys, tmp_path: Path) -> Non
         assert [a.tobytes() for a in model.run.state] == [a.tobytes() for a in models[0].run.state]
         assert np.array(model.run._history).tobytes() == np.array(models[0].run._history).tobytes()
         assert model.metrics.sums.tobytes() == models[0].metrics.sums.tobytes()
+        assert model.run.risks()[0] == models[0].run.risks()[0]
         assert model.rows == 240
+
+
+def test_the_model_may_be_drawn(capsys: Capsys, file: Path, tmp_path: Path) -> None:
+    def drawn(name: str, *words: object) -> Run:
+        told = run(capsys, "train", file, "--quiet", "--output", "random", "-o", tmp_path / name, *words)
+        assert told.code == 0, told.err
+        found = load(tmp_path / name)
+        assert isinstance(found, Run)
+        return found
+
+    plain, same, other = drawn("a.lr"), drawn("b.lr", "--seed", 0), drawn("c.lr", "--seed", 1)
+    assert plain.weights.tobytes() == same.weights.tobytes() != other.weights.tobytes()
+    assert other.learner.output == Random(1)
+    refused = run(capsys, "train", file, "--resume", tmp_path / "a.lr", "--seed", 2)
+    assert "settles --seed already" in refused.err
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_a_second_pass_ends_what_is_known_of_new_rows(capsys: Capsys, tmp_path: Path, passes: int) -> None:
+    file = written(tmp_path / "few.svm", svm_lines(15))
+    told = run(capsys, "train", file, "--passes", passes, "--json", "--quiet")
+    assert (told.json["certificate"]["risk"] is None) == (passes > 1)
+    said = run(capsys, "train", file, "--passes", passes)
+    assert ("unknown, for this is not so: no row is learnt twice" in said.out) == (passes > 1)
 
 
 def test_the_summary_is_for_people(capsys: Capsys, file: Path) -> None:
