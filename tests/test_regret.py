@@ -324,9 +324,10 @@ def test_weighted_rounds() -> None:
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 def test_rows(bias: float) -> None:
-    x = RNG.normal(size=(50, 3))
-    y = np.sign(x[:, 0] + RNG.normal(size=50))
-    weights = RNG.choice([0.0, 1.0, 2.0], 50)
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(50, 3))
+    y = np.sign(x[:, 0] + rng.normal(size=50))
+    weights = rng.choice([0.0, 1.0, 2.0], 50)
     learner = Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.5)), bias=bias)
     run = train(learner, x, y, weights, compiled=False)
     record = RowRecord(run, x, y, weights)

@@ -81,11 +81,14 @@ def descent_of(learner: Linear, sizes: Vector, start: Vector, longest: float, pl
 
 
 def rates_of(step: Step, sizes: Vector, played: Any) -> Vector:
-    """η_t as the rule had them. A round without gradient takes no step: at the ends it may borrow its neighbour's."""
+    """η_t as the rule had them. A round without gradient takes no step: at the ends it may borrow its neighbour's.
+
+    A row that was not played is no round: the rate is still that of the round before.
+    """
     s = State.zeros(1, 1, False)
     rates = np.empty(sizes.size)
     for t, size in enumerate(sizes.tolist()):
-        rates[t] = step.rate(s, size**2)
+        rates[t] = step.rate(s, size**2) if played[t] or t == 0 else rates[t - 1]
         s.counts[ROUNDS] += int(played[t])
         s.sums[ENERGY] += size**2
     moved = np.flatnonzero(sizes)
