@@ -52,6 +52,7 @@ from lowregret.tally import WEIGHTED as WEIGHTED_LOSS
 
 INDEPENDENT = "rows are drawn independently from one source"
 ALARM = 1e-3  # the chance that independent rows are ever taken for dependent ones
+HUGE = 1e150  # what is larger counts as unbounded: its square would overflow
 ROUNDING = 1 + 1e-5  # far more than the rules' lengths are off
 _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
 _OF_RESIDUAL = (Square, Absolute, Quantile, Huber, EpsilonInsensitive)
@@ -199,15 +200,15 @@ def _ceilings(e: Foresight) -> Iterator[Ceiling]:
     if known:
         found.append((reach * ROUNDING, 0.0))
     for iterate, price in found:
-        m = highest(e.learner.loss, iterate * row, label)
-        if m < math.inf:
+        m = highest(e.learner.loss, iterate * row, label) or 1.0  # a loss that is 0 is also below 1
+        if m < HUGE:
             outside = row_price + label_price
             yield Ceiling(m, row, label, iterate, outside + price + math.log(2), outside)
 
 
 def power_of_two(size: float) -> tuple[float, float]:
     """The least 2^k(1 + 10⁻⁵) ≥ size (k = 0 for 0), and ln(1/share): shares (2/3)/((|k|+1)(|k|+2)) sum to 1."""
-    if not size < math.inf:
+    if not size < HUGE:
         return math.inf, 0.0
     k = math.ceil(math.log2(size / ROUNDING)) if size > 0 else 0
     return 2.0**k * ROUNDING, math.log(1.5 * (abs(k) + 1) * (abs(k) + 2))
