@@ -19,7 +19,7 @@ from lowregret import store
 from lowregret.certificate import Certificate
 from lowregret.error import PartError, StoreError
 from lowregret.growth import resized
-from lowregret.hindsight.passes import Pass, best_fixed
+from lowregret.hindsight import Pass, best_fixed
 from lowregret.loss import Affine, Loss, OnMistakes
 from lowregret.metrics import Metrics
 from lowregret.minimise import Solution

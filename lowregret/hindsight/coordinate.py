@@ -1,8 +1,9 @@
-"""Dual coordinate ascent: one slope after the other, O(nnz of its row) each (Hsieh et al. 2008; Shalev-Shwartz & Zhang 2013).
+"""Dual coordinate ascent (Hsieh et al. 2008; Shalev-Shwartz & Zhang 2013): slope by slope, O(nnz of its row) each.
 
 With v = Σ c_i a_i x_i the dual in a ball of radius B is D(a) = −Σ c_i ℓ*(a_i) − B‖v‖ (κ = 0), and
 B‖v‖ = min_λ ‖v‖²/(2λ) + λB²/2 at λ = ‖v‖/B. For this λ, kept up to date, the best new slope of row i is that of the
 envelope of ℓ, μ = c_i‖x_i‖²/λ, around the score of u = −v/λ; and D never falls. With κ > 0, λ = max(κ, ‖v‖/B).
+Any larger λ is allowed, too; where the ball is out of reach λ falls step by step, as what it costs becomes visible.
 """
 
 from __future__ import annotations
@@ -12,69 +13,95 @@ import math
 import numpy as np
 
 from lowregret.check import call
-from lowregret.hindsight.newton import Report
-from lowregret.hindsight.objective import Best, Objective
+from lowregret.hindsight.objective import Best, Objective, Report
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
 from lowregret.rows import Rows
 from lowregret.state import Vector
 
 SEED = 1
-EPOCHS = 10  # between two looks at the gap, at most
-IDLE = 3  # epochs in which a slope did not change, after which it is left alone until the next look
-LEAST = 1e-12  # λ stays above this share of its first value
+EPOCHS = 5  # times as many rows as there are that are visited between two looks at the gap, at most
+IDLE = 3  # visits in which a slope did not change, after which it is left alone until the next look
+CALM = 0.1  # share of the largest change at which a look is worth its time
+FALL = 4.0  # how fast λ falls while the ball is out of reach
+SLACK = 0.3  # and the share of the gap that must be due to that
 
 
-def ascend(o: Objective, best: Best, a: Vector, tolerance: float, epochs: int, report: Report) -> Vector:
-    """Improve `best` by so many epochs at most, or until it is near, from the slopes a; returns the last ones."""
-    rng = np.random.default_rng(SEED)
-    v = o.gather(a)
-    floor = max(float(np.mean(o.c * o.squares)), o.kappa)
-    done = 0
-    idle, order = np.zeros(o.rows, np.int8), np.arange(o.rows)
-    while True:
-        active, first = o.rows, 0.0
-        idle[:] = 0
-        for _ in range(EPOCHS):
-            rng.shuffle(order[:active])
+class Ascent:
+    """Slopes a, their v, and which of them still move."""
+
+    def __init__(self, o: Objective, a: Vector) -> None:
+        self.o, self.a, self.v = o, a, o.gather(a)
+        self.rng = np.random.default_rng(SEED)
+        self.idle, self.order = np.zeros(o.rows, np.int8), np.arange(o.rows)
+        self.least = max(float(np.mean(o.c * o.squares)), o.kappa)  # λ stays above; it falls if that keeps u short
+
+    @property
+    def lam(self) -> float:
+        return max(self.o.kappa, float(np.linalg.norm(self.v)) / self.o.radius, self.least)
+
+    def climb(self) -> float:
+        """Some epochs; returns how many they were in all, counted in rows visited."""
+        o, visited, largest = self.o, 0, 0.0
+        self.idle[:] = np.where(self.idle >= IDLE, IDLE - 1, 0)
+        active = o.rows
+        while visited < EPOCHS * o.rows:
+            visited += active + o.rows // 50 + 1
+            self.rng.shuffle(self.order[:active])
+            bounds = o.kappa, o.radius, self.least
             active, moved = call(
-                sweep, o.compiled, o.loss, o.x, o.y, o.c, o.squares, a, v, order, active, idle, o.kappa, o.radius, floor
+                sweep,
+                o.compiled,
+                o.loss,
+                o.x,
+                o.y,
+                o.c,
+                o.squares,
+                self.a,
+                self.v,
+                self.order,
+                active,
+                self.idle,
+                bounds,
             )
-            done += 1
-            first = max(first, moved)
-            if active == 0 or moved <= 0.1 * first:
+            largest = max(largest, moved)
+            if active == 0 or moved <= CALM * largest:
                 break
-        v = o.gather(a)
-        size = float(np.linalg.norm(v))
-        lam = max(o.kappa, size / o.radius, floor)
-        u = o.domain.projection(-v / lam)
+        self.v = o.gather(self.a)
+        return visited / o.rows
+
+    def relax(self, p: Vector) -> None:
+        """Let λ fall; slopes that are free to move are about proportional to it. p are the scores of −v/λ."""
+        o, bends = self.o, np.empty(self.o.rows)
+        mu = o.c * o.squares / self.lam
+        call(bend_at, o.compiled, o.loss, p + mu * self.a, o.y, mu, bends)
+        self.least /= FALL
+        self.a[bends > 0] /= FALL
+        self.v = o.gather(self.a)
+
+
+def ascend(o: Objective, best: Best, tolerance: float, epochs: int, report: Report) -> Vector:
+    """Improve `best` by so many epochs at most, or until it is near; returns the slopes."""
+    ascent, done = Ascent(o, np.zeros(o.rows)), 0.0
+    while True:
+        done += ascent.climb()
+        lam = ascent.lam
+        u = o.domain.projection(-ascent.v / lam)
         p = o.scores(u)
-        value = o.value(u, p)
-        bound = o.bound(a, v)
+        value, bound = o.value(u, p), o.bound(ascent.a, ascent.v)
         best.see(u, value, bound)
         report(done, best.value, best.gap)
-        if DEBUG: print(done, lam, floor, size/lam, value, bound, value-bound, active)
         if best.near(tolerance) or done >= epochs:
-            return a
-        if lam == floor > o.kappa:
-            slack = size / lam * (o.radius*lam - size)
-            if slack > 0.3 * (value - bound):
-                floor /= FALL
-                slopes, bends = np.empty(o.rows), np.empty(o.rows)
-                q = p + o.c * o.squares / lam * a
-                call(inside, o.compiled, o.loss, q, o.y, o.c * o.squares / lam, bends)
-                a[bends > 0] /= FALL
-                v = o.gather(a)
-
-
-DEBUG = False
-FALL = 4.0
+            return ascent.a
+        if lam == ascent.least > o.kappa and o.excess(ascent.v, u) > SLACK * (value - bound):
+            ascent.relax(p)
 
 
 @kernel
-def inside(loss: Loss, q: Vector, y: Vector, mu: Vector, bends: Vector) -> None:
-    for i in range(y.size):
-        _, bends[i] = loss.envelope(q[i], y[i], mu[i])
+def bend_at(loss: Loss, p: Vector, y: Vector, mu: Vector, bends: Vector) -> None:
+    """The bends of the envelopes."""
+    for i in range(p.size):
+        _, bends[i] = loss.envelope(p[i], y[i], mu[i])
 
 
 @kernel
@@ -89,16 +116,16 @@ def sweep(
     order: Vector,
     active: int,
     idle: Vector,
-    kappa: float,
-    radius: float,
-    floor: float,
+    bounds: tuple[float, float, float],
 ) -> tuple[int, float]:
     """One epoch over the first `active` rows of `order`: how many stay active, and the largest change of a score."""
+    kappa, radius, least = bounds
+    least = max(kappa, least)
     size = 0.0
     for j in range(v.size):
         size += v[j] * v[j]
     moved, k = 0.0, 0
-    lam = max(max(kappa, math.sqrt(size) / radius), floor)
+    lam = max(math.sqrt(size) / radius, least)
     while k < active:
         i = order[k]
         dot = 0.0
@@ -120,7 +147,7 @@ def sweep(
             for m in range(x.begin(i), x.end(i)):
                 v[x.column(i, m)] += step * x.value(i, m)
             size += step * (2.0 * dot + step * squares[i])
-            lam = max(max(kappa, math.sqrt(max(size, 0.0)) / radius), floor)
+            lam = max(math.sqrt(max(size, 0.0)) / radius, least)
             moved = max(moved, abs(change) * mu)
         k += 1
     return active, moved

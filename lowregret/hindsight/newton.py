@@ -4,111 +4,130 @@ A kinked loss is replaced by its envelope around the slopes a found so far,
 
     ℓ_a(p) = max_s [s·p − ℓ*(s) − (μ/2)(s − a)²],
 
-which is smooth, and the slopes of its minimiser are the next a (the proximal point method on the dual; Rockafellar
+which is smooth, and the slopes at its minimiser are the next a (the proximal point method on the dual; Rockafellar
 1976). They are always feasible, so every step yields a bound. Smooth losses need one round with μ = 0.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from lowregret.check import call
-from lowregret.hindsight.objective import Best, Objective, envelope
-from lowregret.hindsight.quadratic import Minimum, in_ball, in_subspace
+from lowregret.domain import L2Ball, Reals
+from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
-from lowregret.real import norm
 from lowregret.rows import Dense, Rows
 from lowregret.state import Vector
 
 DENSE = 600  # coordinates up to which the Hessian is a matrix
-STEPS = 500  # Newton steps at most
-SOLVED = 0.1
-SEARCH, STRAIGHT = 30, 0.1
-BLOCK = 1 << 20
-
-Report = Callable[[int, float, float], None]  # steps, value, gap
+STEPS = 300  # Newton steps at most
+SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
+FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
+SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
+BLOCK = 1 << 20  # numbers of a dense block
 
 
 class Smooth:
-    """The smoothed objective at a point: value, slopes, gradient."""
+    """The smoothed objective at a point: value, slopes and bends in the scores."""
 
     def __init__(self, o: Objective, u: Vector, p: Vector, a: Vector, mu: float) -> None:
-        self.o, self.u, self.p = o, u, p
+        self.o, self.u, self.p, self.a, self.mu = o, u, p, a, mu
         self.slopes, self.bends = np.empty(o.rows), np.empty(o.rows)
-        total = call(envelope, o.compiled, o.loss, p, o.y, o.c, a, mu, self.slopes, self.bends)
-        self.value = float(total) + o.kappa / 2 * float(u @ u)
+        call(smooth, o.compiled, o.loss, p, o.y, o.c, a, mu, self.slopes, self.bends)
 
-    def target(self, gradient: Vector, accuracy: float) -> Minimum:
-        """The minimiser of the quadratic model in the set."""
+    def target(self, gradient: Vector, allowed: float) -> Minimum:
+        """The minimiser of the quadratic model in the set; where it is sought step by step, up to the error allowed."""
         o, u = self.o, self.u
+        radial = isinstance(o.domain, L2Ball | Reals)
         if o.dimension <= DENSE:
             hessian = gram(o, self.bends)
             hessian[np.diag_indices(o.dimension)] += o.kappa
-            return in_ball(hessian, gradient - hessian @ u, o.radius, o.compiled)
+            if radial:
+                return in_ball(hessian, gradient - hessian @ u, o.radius, o.compiled)
+            apply = hessian.__matmul__
+        else:
+            apply = self._product
+        h = gradient - apply(u)
+
+        def near(found: Minimum) -> bool:
+            return o.excess(found.hu + h - o.kappa * found.u, found.u) <= allowed
+
+        if not radial:
+            return in_set(apply, h, u, o.domain, near)
         diagonal = np.full(o.dimension, o.kappa)
         call(add_diagonal, o.compiled, o.x, self.bends, diagonal)
+        return in_subspace(apply, diagonal, h, u, o.radius, near, o.compiled)
 
-        def apply(v: Vector) -> Vector:
-            product = o.kappa * v
-            call(add_product, o.compiled, o.x, self.bends, v, product)
-            return product
+    def _product(self, v: Vector) -> Vector:
+        product = self.o.kappa * v
+        call(add_product, self.o.compiled, self.o.x, self.bends, v, product)
+        return product
 
-        return in_subspace(apply, diagonal, gradient - apply(u), u, o.radius, accuracy, compiled=o.compiled)
+    def search(self, target: Vector) -> tuple[Vector, Vector, bool]:
+        """The lowest point on the way to the target, nearly: where little is left of the slope; its scores; if any."""
+        o, away = self.o, target - self.u
+        q = o.scores(target) - self.p
+        flat, bend = o.kappa * float(self.u @ away), o.kappa * float(away @ away)
+
+        def slope(share: float) -> tuple[float, float]:
+            first, second = call(along, o.compiled, o.loss, self.p, q, o.y, o.c, self.a, self.mu, share)
+            return first + flat + share * bend, second + bend
+
+        low, high, share = 0.0, 1.0, 1.0
+        first, _ = slope(0.0)
+        if not first < 0:
+            return self.u, self.p, False
+        for _ in range(SEARCH):
+            now, bent = slope(share)
+            if abs(now) <= STRAIGHT * abs(first) or (now < 0 and share == 1.0):
+                break
+            low, high = (share, high) if now < 0 else (low, share)
+            guess = share - now / bent if 0 < bent < math.inf else math.nan
+            share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else (low + high) / 2
+        return self.u + share * away, self.p + share * q, True
 
 
 def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report) -> None:
     """Improve `best` until it is near, from its point and the slopes a."""
     u = best.point
     p = o.scores(u)
-    global WARM
-    WARM = best.gap if math.isfinite(best.gap) else 0
-    mu = first_smoothing(o, p) if o.loss.kinked else 0.0
-    since, accuracy = 0, 0.1
+    mu = first_smoothing(o) if o.loss.kinked else 0.0
+    since = 0
     for step in range(STEPS):
         here = Smooth(o, u, p, a, mu)
         b = o.gather(here.slopes)
-        value, bound = o.value(u, p), o.bound(here.slopes, b)
+        value, bound, unsolved = o.value(u, p), o.bound(here.slopes, b), o.excess(b, u)
         best.see(u, value, bound)
-        unsolved = float(b @ u) + o.kappa / 2 * float(u @ u) - o.least(b)
         report(step, best.value, best.gap)
         if best.near(tolerance):
             return
-        gradient = b + o.kappa * u
         since += 1
-        if mu > 0 and unsolved <= SOLVED * (value - bound):
-            a, mu = here.slopes, mu / (4 if since <= 6 else 2 if since <= 12 else 1)
-            since = 0
-            continue
-        model = here.target(gradient, accuracy)
-        u, p, moved = search(here, model.u, a, mu)
-        if moved == 0 and mu == 0:
-            return
+        moved = False
+        if mu == 0 or unsolved > SOLVED * (value - bound):
+            model = here.target(b + o.kappa * u, max(0.1 * unsolved, 0.3 * tolerance * (1 + abs(best.value))))
+            u, p, moved = here.search(model.u)
+        if not moved:
+            if mu == 0:
+                return
+            a, mu, since = here.slopes, mu / (4 if since <= FEW else 2 if since <= SOME else 1), 0
 
 
-def search(here: Smooth, target: Vector, a: Vector, mu: float) -> tuple[Vector, Vector, float]:
-    """The lowest point on the way to the target, nearly: where the slope along the way has lost most of its size."""
-    o, away = here.o, target - here.u
-    q = o.scores(target) - here.p
-    flat, bend = o.kappa * float(here.u @ away), o.kappa * float(away @ away)
+def first_smoothing(o: Objective) -> float:
+    """How far scores are from kinks: about the mean loss at 0, if there is one."""
+    zero = o.value(np.zeros(o.dimension), np.zeros(o.rows)) / float(np.sum(o.c))
+    return max(zero, 1e-6) if math.isfinite(zero) else 1.0
 
-    def slope(share: float) -> tuple[float, float]:
-        first, second = call(along, o.compiled, o.loss, here.p, q, o.y, o.c, a, mu, share)
-        return first + flat + share * bend, second + bend
 
-    low, high, share = 0.0, 1.0, 1.0
-    first, _ = slope(0.0)
-    for _ in range(SEARCH):
-        now, bent = slope(share)
-        if abs(now) <= STRAIGHT * abs(first) or (now < 0 and share == 1.0):
-            break
-        low, high = (share, high) if now < 0 else (low, share)
-        guess = share - now / bent if bent > 0 else math.nan
-        share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else (low + high) / 2
-    return here.u + share * away, here.p + share * q, share if first < 0 else 0.0
+@kernel
+def smooth(loss: Loss, p: Vector, y: Vector, c: Vector, a: Vector, mu: float, slopes: Vector, bends: Vector) -> None:
+    """Slopes and bends in p_i of Σ c_i ℓ_a(p_i), the bends times c_i."""
+    for i in range(p.size):
+        slopes[i], bend = loss.envelope(p[i] + mu * a[i], y[i], mu)
+        bends[i] = c[i] * bend
 
 
 @kernel
@@ -124,28 +143,22 @@ def along(
     return first, second
 
 
-def first_smoothing(o: Objective, p: Vector) -> float:
-    """The mean loss: as scores go, far enough to see across most kinks."""
-    return max(o.value(np.zeros(o.dimension), np.zeros(o.rows)) / float(np.sum(o.c)), 1e-6) if not WARM else WARM/ float(np.sum(o.c))
-
-
 def gram(o: Objective, weights: Vector) -> Vector:
     """Σ weight_i x_i x_iᵀ: O(Σ nnz_i²)."""
+    total = np.zeros((o.dimension, o.dimension))
     if isinstance(o.x, Dense):
-        total = np.zeros((o.dimension, o.dimension))
         block = max(1, BLOCK // o.dimension)
         for i in range(0, o.rows, block):
             part = o.x.data[i : i + block].astype(np.float64)
             total += (part * weights[i : i + block, None]).T @ part
         return total
-    total = np.zeros((o.dimension, o.dimension))
     call(add_gram, o.compiled, o.x, weights, total)
     return np.tril(total) + np.tril(total, -1).T
 
 
 @kernel
 def add_gram(x: Rows, weights: Vector, total: Vector) -> None:
-    """total += Σ weight_i x_i x_iᵀ, below the diagonal and on it."""
+    """total += Σ weight_i x_i x_iᵀ, below the diagonal and on it; the columns of a row ascend."""
     for i in range(weights.size):
         if weights[i] != 0.0:
             for k in range(x.begin(i), x.end(i)):

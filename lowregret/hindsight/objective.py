@@ -12,6 +12,7 @@ The inner minimum is a support function or a projection. However the slopes were
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,9 +22,10 @@ from lowregret.check import call
 from lowregret.domain import Domain
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
-from lowregret.real import norm
 from lowregret.rows import Rows
 from lowregret.state import Vector
+
+Report = Callable[[float, float, float], None]  # is told steps or epochs, the best value and the gap, now and then
 
 ROUNDING = 1e-15  # of the sums, relative to what is summed; it is added to every gap
 
@@ -78,6 +80,10 @@ class Objective:
             return -self.domain.support(-b)
         u = self.domain.projection(-b / self.kappa)
         return float(b @ u) + self.kappa / 2 * float(u @ u)
+
+    def excess(self, b: Vector, u: Vector) -> float:
+        """⟨b, u⟩ + (κ/2)‖u‖² above its minimum over U: 0 if u is the best reply to b."""
+        return float(b @ u) + self.kappa / 2 * float(u @ u) - self.least(b)
 
     @cached_property
     def squares(self) -> Vector:
@@ -178,21 +184,3 @@ def add(total: float, rest: float, term: float) -> tuple[float, float]:
     if abs(total) >= abs(term):
         return new, rest + ((total - new) + term)
     return new, rest + ((term - new) + total)
-
-
-@kernel
-def envelope(
-    loss: Loss, p: Vector, y: Vector, c: Vector, a: Vector, mu: float, slopes: Vector, bends: Vector
-) -> float:
-    """Σ c_i [e(p_i + μa_i) − μa_i²/2], e the envelope of ℓ; its slopes and bends in p_i, the bends times c_i."""
-    total = rest = 0.0
-    for i in range(p.size):
-        at = p[i] + mu * a[i]
-        slope, bend = loss.envelope(at, y[i], mu)
-        value, _ = loss.at(at - mu * slope, y[i])
-        total, rest = add(total, rest, c[i] * (value + 0.5 * mu * (slope * slope - a[i] * a[i])))
-        slopes[i], bends[i] = slope, c[i] * bend
-    return total + rest
-
-
-__all__ = ["Best", "Objective", "envelope", "norm"]

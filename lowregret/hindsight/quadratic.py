@@ -14,14 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from lowregret.check import call
+from lowregret.domain import Domain
 from lowregret.kernel import kernel
 from lowregret.real import norm
 from lowregret.state import Vector
 
-BASIS = 16  # directions kept
-PRODUCTS = 300  # and tried, at most
+BASIS = 8  # directions kept
+PRODUCTS = 1000  # and tried, at most
 DAMPING, TINY = 1e-14, 1e-200  # added to the diagonal of H: the first relative to its trace
-ROOTS = 60
+ROOTS = 60  # steps to the multiplier, at most
+PROJECTIONS = 2000
 
 
 class Minimum(NamedTuple):
@@ -109,51 +111,82 @@ def row_dot(lower: Vector, i: int, v: Vector) -> float:
 
 
 def in_subspace(
-    apply: Callable[[Vector], Vector], diagonal: Vector, h: Vector, start: Vector, radius: float, accuracy: float,
-    products: int = PRODUCTS, compiled: bool = True,
+    apply: Callable[[Vector], Vector],
+    diagonal: Vector,
+    h: Vector,
+    start: Vector,
+    radius: float,
+    near: Callable[[Minimum], bool],
+    compiled: bool = True,
 ) -> Minimum:
-    """Nearly the same, given u ↦ Hu, H's diagonal, and a point to start from; `accuracy` is of the residual.
+    """Nearly the same, given u ↦ Hu, H's diagonal, a point to start from, and when an answer is near enough.
 
-    Costs a product with H, O(d·k) and O(k³) for each of at most so many directions, k of them kept. When there is no
-    room for more, the answer and the latest change of it stay, which is what conjugate gradients remember.
+    Costs a product with H and O(d) for each direction tried. When there is no room for more, the answer and the latest
+    change of it stay, which is what conjugate gradients remember.
     """
-    basis, images = np.empty((BASIS, h.size)), np.empty((BASIS, h.size))
-    kept, first, new = 0, 0.0, start if np.any(start) else -h
+    basis, images, small = np.empty((BASIS, h.size)), np.empty((BASIS, h.size)), np.empty((BASIS, BASIS))
+    kept, new = 0, start if np.any(start) else -h
     found = old = Minimum(np.zeros_like(h), np.zeros_like(h), 0.0)
-    for _ in range(products):
+    for _ in range(PRODUCTS):
         if kept == BASIS:
-            kept = _restart(basis, images, found, old)
+            kept = _restart(basis, images, small, found, old)
         fresh = _orthonormal(new, basis[:kept])
         if fresh is None:
             break
         basis[kept], images[kept] = fresh, apply(fresh)
         kept += 1
         q, hq = basis[:kept], images[:kept]
-        small = q @ hq.T
-        inner = in_ball((small + small.T) / 2, q @ h, radius, compiled)
+        small[kept - 1, :kept] = small[:kept, kept - 1] = q @ hq[-1]
+        inner = in_ball(small[:kept, :kept].copy(), q @ h, radius, compiled)
         old, found = found, Minimum(inner.u @ q, inner.u @ hq, inner.multiplier)
-        residual = found.hu + h + found.multiplier * found.u
-        size = norm(residual)
-        first = max(first, size)
-        if size <= accuracy * first:
+        if near(found):
             break
-        new = residual / (diagonal + found.multiplier + 1e-12 * float(np.max(diagonal)))
+        new = found.hu + h + found.multiplier * found.u
+        new /= diagonal + found.multiplier + 1e-12 * float(np.max(diagonal))
     return found
 
 
-def _restart(basis: Vector, images: Vector, found: Minimum, old: Minimum) -> int:
+def in_set(
+    apply: Callable[[Vector], Vector], h: Vector, start: Vector, domain: Domain, near: Callable[[Minimum], bool]
+) -> Minimum:
+    """Nearly the same in any set that can be projected on: accelerated projected gradients, started afresh where they
+    turn back (Beck & Teboulle 2009; O'Donoghue & Candès 2015). A product with H and a projection each.
+    """
+    lipschitz, momentum = TINY, 1.0
+    found = old = Minimum(start, apply(start), 0.0)
+    for _ in range(PROJECTIONS):
+        following = (1 + math.sqrt(1 + 4 * momentum * momentum)) / 2
+        share = (momentum - 1) / following
+        at, image = found.u + share * (found.u - old.u), found.hu + share * (found.hu - old.hu)
+        gradient = image + h
+        lipschitz = max(lipschitz / 1.1, TINY, 1e-12 * norm(gradient) / (1.0 + norm(at)))
+        while True:
+            u = domain.projection(at - gradient / lipschitz)
+            hu, away = apply(u), u - at
+            if float(away @ (hu - image)) <= lipschitz * float(away @ away) * (1 + 1e-12) or not np.any(away):
+                break
+            lipschitz *= 2 if lipschitz > 1e-100 else 1e50
+        turned = float((at - u) @ (u - found.u)) > 0
+        old, found, momentum = found, Minimum(u, hu, 0.0), 1.0 if turned else following
+        if near(found):
+            break
+    return found
+
+
+def _restart(basis: Vector, images: Vector, small: Vector, found: Minimum, old: Minimum) -> int:
     """Keep the answer and its latest change, orthonormal."""
-    size = norm(found.u)
-    basis[0], images[0] = found.u / size, found.hu / size
-    change, image = found.u - old.u, found.hu - old.hu
-    for _ in range(2):
-        share = float(basis[0] @ change)
-        change, image = change - share * basis[0], image - share * images[0]
-    size = norm(change)
-    if size == 0.0:
-        return 1
-    basis[1], images[1] = change / size, image / size
-    return 2
+    pairs = [(found.u, found.hu), (found.u - old.u, found.hu - old.hu)]
+    kept = 0
+    for vector, image in pairs:
+        for k in range(kept):
+            share = float(basis[k] @ vector)
+            vector, image = vector - share * basis[k], image - share * images[k]
+        size = norm(vector)
+        if size > 0.0:
+            basis[kept], images[kept] = vector / size, image / size
+            kept += 1
+    small[:kept, :kept] = basis[:kept] @ images[:kept].T
+    return kept
 
 
 def _orthonormal(v: Vector, basis: Vector) -> Vector | None:

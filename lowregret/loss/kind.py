@@ -36,7 +36,7 @@ class Loss(Part):
         """(ℓ(p, y), ∂ℓ(p, y)/∂p)."""
 
     def conjugate(self, a: float, y: float) -> float:
-        """ℓ*(a, y) = sup_p a·p − ℓ(p, y), inf where that is not bounded: ℓ(p) + ℓ*(a) ≥ a·p, equal if a is a slope at p.
+        """ℓ*(a, y) = sup_p a·p − ℓ(p, y), inf where not bounded: ℓ(p) + ℓ*(a) ≥ a·p, equal if a is a slope at p.
 
         It may also be more than that (never less), which only makes what rests on it less tight.
         """
@@ -56,7 +56,7 @@ class Loss(Part):
 
     @property
     def kinked(self) -> bool:
-        """Whether the slope jumps somewhere."""
+        """Whether Newton's method needs the envelope: the slope jumps somewhere, or the loss ends."""
         return False
 
     def accepts(self, y: float) -> bool:

@@ -36,3 +36,8 @@ class LogWealth(Loss):
         root = math.sqrt(p * p + 4.0 * mu)
         q = 0.5 * (p + root) if p > 0.0 else 2.0 * mu / (root - p)
         return (-1.0 / q, 1.0 / (q * q + mu)) if q > 0.0 else (-math.inf, math.inf)
+
+    @property
+    def kinked(self) -> bool:
+        """It has a wall at 0, which is worse."""
+        return True

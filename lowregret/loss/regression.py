@@ -11,7 +11,7 @@ from lowregret.real import exp, log_factorial, poisson_root, xlogx
 
 
 class Residual(Loss):
-    """Losses of r = p − y that are wedges: flat for |r| ≤ ε, beyond that rising with a bend until the slope is at its limit.
+    """Losses of r = p − y that are wedges: flat for |r| ≤ ε, then bent until the slope is at its limit.
 
     Then ℓ*(a) = a·y + ε|a| + ½a²/bend for a between the limits.
     """
