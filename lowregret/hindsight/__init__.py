@@ -15,13 +15,14 @@ The gap never rests on a method having converged: it is the distance to a bound 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lowregret.check import finite_numbers
 from lowregret.convex import LinearFunction, QuadraticFunction, Sum
-from lowregret.domain import Box, Domain, L1Ball, L2Ball, Reals, Simplex
+from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.error import PartError
 from lowregret.follow import FollowTheLeader
 from lowregret.hindsight.coordinate import ascend
@@ -41,6 +42,13 @@ __all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight"]
 
 TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a certificate
 EPOCHS = 2000  # of dual coordinate ascent before Newton's method takes over
+
+
+_BALLS: dict[float, Callable[[float], Domain]] = {
+    1.0: L1Ball,
+    2.0: L2Ball,
+    math.inf: lambda radius: Box(-radius, radius),
+}
 
 
 def silent(steps: float, value: float, gap: float) -> None:
@@ -89,6 +97,8 @@ def best_fixed(
     comparator.fits(start.size)
     if isinstance(learner.loss, OnMistakes):
         raise PartError(f"{learner.loss} depends on the rounds played, so no fixed choice has a loss of that kind")
+    if isinstance(comparator, LqBall) and comparator.q in _BALLS:
+        comparator = _BALLS[comparator.q](comparator.radius)
     known = learner.loss.dual and isinstance(comparator, L2Ball | L1Ball | Simplex | Box | Reals)
     held = gathered(learner.loss, rows, learner.bias) if known else None
     if held is None:

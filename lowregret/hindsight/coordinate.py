@@ -13,11 +13,11 @@ import math
 import numpy as np
 
 from lowregret.check import call
-from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
 from lowregret.rows import Rows
-from lowregret.state import Vector
+from lowregret.state import Cells, Vector
 
 SEED = 1
 EPOCHS = 5  # times as many rows as there are that are visited between two looks at the gap, at most
@@ -106,46 +106,29 @@ def bend_at(loss: Loss, p: Vector, y: Vector, mu: Vector, bends: Vector) -> None
 
 @kernel
 def sweep(
-    loss: Loss,
-    x: Rows,
-    y: Vector,
-    c: Vector,
-    squares: Vector,
-    a: Vector,
-    v: Vector,
-    order: Vector,
-    active: int,
-    idle: Vector,
-    bounds: tuple[float, float, float],
-) -> tuple[int, float]:
+    loss: Loss, x: Rows, y: Vector, c: Vector, squares: Vector, a: Vector, v: Cells,
+    order: Vector, active: int, idle: Vector, bounds: tuple[float, float, float],
+) -> tuple[int, float]:  # fmt: skip
     """One epoch over the first `active` rows of `order`: how many stay active, and the largest change of a score."""
     kappa, radius, least = bounds
-    least = max(kappa, least)
-    size = 0.0
+    least, size, moved, k = max(kappa, least), 0.0, 0.0, 0
     for j in range(v.size):
         size += v[j] * v[j]
-    moved, k = 0.0, 0
     lam = max(math.sqrt(size) / radius, least)
     while k < active:
         i = order[k]
-        dot = 0.0
-        for m in range(x.begin(i), x.end(i)):
-            dot += x.value(i, m) * v[x.column(i, m)]
+        dot = dot_row(x, i, v)
         mu = c[i] * squares[i] / lam
         slope, _ = loss.envelope(mu * a[i] - dot / lam, y[i], mu)
         change = slope - a[i]
-        if change == 0.0:
-            idle[i] += 1
-            if idle[i] >= IDLE:
-                active -= 1
-                order[k], order[active] = order[active], order[k]
-                continue
-        else:
-            idle[i] = 0
-            a[i] = slope
-            step = c[i] * change
-            for m in range(x.begin(i), x.end(i)):
-                v[x.column(i, m)] += step * x.value(i, m)
+        idle[i] = idle[i] + 1 if change == 0.0 else 0
+        if idle[i] >= IDLE:
+            active -= 1
+            order[k], order[active] = order[active], order[k]
+            continue
+        if change != 0.0:
+            a[i], step = slope, c[i] * change
+            add_row(x, i, step, v)
             size += step * (2.0 * dot + step * squares[i])
             lam = max(math.sqrt(max(size, 0.0)) / radius, least)
             moved = max(moved, abs(change) * mu)

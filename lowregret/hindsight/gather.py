@@ -63,9 +63,9 @@ def _matrix(x: Rows) -> Any:
 
 
 def _joined(parts: list[Any], bias: float) -> Any:
-    if all(isinstance(part, np.ndarray) for part in parts):
-        whole = np.vstack(parts)
-        return np.hstack([whole, np.full((len(whole), 1), bias, whole.dtype)]) if bias else whole
-    whole: Any = sp.vstack([sp.csr_array(part) for part in parts], format="csr")
-    column = sp.csr_array(np.full((whole.shape[0], 1), bias, whole.dtype))
-    return sp.hstack([whole, column], format="csr") if bias else whole
+    stack: Any = np if all(isinstance(part, np.ndarray) for part in parts) else sp
+    whole = stack.vstack(parts)
+    if bias == 0:
+        return whole
+    column = np.full((whole.shape[0], 1), bias, whole.dtype)
+    return stack.hstack([whole, column if stack is np else sp.csr_array(column)])

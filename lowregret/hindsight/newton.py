@@ -16,12 +16,12 @@ import numpy as np
 
 from lowregret.check import call
 from lowregret.domain import L2Ball, Reals
-from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
 from lowregret.rows import Dense, Rows
-from lowregret.state import Vector
+from lowregret.state import Cells, Vector
 
 DENSE = 600  # coordinates up to which the Hessian is a matrix
 STEPS = 300  # Newton steps at most
@@ -48,7 +48,10 @@ class Smooth:
             hessian[np.diag_indices(o.dimension)] += o.kappa
             if radial:
                 return in_ball(hessian, gradient - hessian @ u, o.radius, o.compiled)
-            apply = hessian.__matmul__
+
+            def apply(v: Vector) -> Vector:
+                return hessian @ v
+
         else:
             apply = self._product
         h = gradient - apply(u)
@@ -168,16 +171,11 @@ def add_gram(x: Rows, weights: Vector, total: Vector) -> None:
 
 
 @kernel
-def add_product(x: Rows, weights: Vector, v: Vector, product: Vector) -> None:
+def add_product(x: Rows, weights: Vector, v: Cells, product: Cells) -> None:
     """product += Σ weight_i ⟨x_i, v⟩ x_i"""
     for i in range(weights.size):
         if weights[i] != 0.0:
-            dot = 0.0
-            for k in range(x.begin(i), x.end(i)):
-                dot += x.value(i, k) * v[x.column(i, k)]
-            dot *= weights[i]
-            for k in range(x.begin(i), x.end(i)):
-                product[x.column(i, k)] += dot * x.value(i, k)
+            add_row(x, i, weights[i] * dot_row(x, i, v), product)
 
 
 @kernel

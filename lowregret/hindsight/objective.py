@@ -23,7 +23,7 @@ from lowregret.domain import Domain
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
 from lowregret.rows import Rows
-from lowregret.state import Vector
+from lowregret.state import Cells, Vector
 
 Report = Callable[[float, float, float], None]  # is told steps or epochs, the best value and the gap, now and then
 
@@ -121,30 +121,40 @@ class Best:
         return math.isfinite(self.value) and self.gap <= tolerance * (1 + abs(self.value))
 
 
-@kernel
-def score(x: Rows, u: Vector, p: Vector) -> None:
-    """p_i = ⟨u, x_i⟩. Two sums: fast, in an order of addition that never changes."""
+def dot_row(x: Rows, i: int, v: Cells) -> float:
+    """⟨x_i, v⟩. Two sums: fast, in an order of addition that never changes."""
     one, two = np.uint64(1), np.uint64(2)
-    for i in range(p.size):
-        k, end = x.begin(i), x.end(i)
-        even = odd = 0.0
-        while k + two <= end:
-            even += x.value(i, k) * u[x.column(i, k)]
-            odd += x.value(i, k + one) * u[x.column(i, k + one)]
-            k += two
-        if k < end:
-            even += x.value(i, k) * u[x.column(i, k)]
-        p[i] = even + odd
+    k, end = x.begin(i), x.end(i)
+    even = odd = 0.0
+    while k + two <= end:
+        even += x.value(i, k) * v[x.column(i, k)]
+        odd += x.value(i, k + one) * v[x.column(i, k + one)]
+        k += two
+    if k < end:
+        even += x.value(i, k) * v[x.column(i, k)]
+    return even + odd
+
+
+def add_row(x: Rows, i: int, step: float, v: Cells) -> None:
+    """v += step·x_i"""
+    for k in range(x.begin(i), x.end(i)):
+        v[x.column(i, k)] += step * x.value(i, k)
 
 
 @kernel
-def scatter(x: Rows, c: Vector, a: Vector, b: Vector) -> None:
+def score(x: Rows, u: Cells, p: Vector) -> None:
+    """p_i = ⟨u, x_i⟩"""
+    for i in range(p.size):
+        p[i] = dot_row(x, i, u)
+
+
+@kernel
+def scatter(x: Rows, c: Vector, a: Vector, b: Cells) -> None:
     """b += Σ c_i a_i x_i"""
     for i in range(a.size):
         weight = c[i] * a[i]
         if weight != 0.0:
-            for k in range(x.begin(i), x.end(i)):
-                b[x.column(i, k)] += weight * x.value(i, k)
+            add_row(x, i, weight, b)
 
 
 @kernel
