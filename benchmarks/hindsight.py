@@ -35,7 +35,7 @@ TOLERANCE = 1e-4
 RADII = (1.0, 10.0, 100.0)
 LOSSES: dict[str, Loss] = {"hinge": Hinge(), "logistic": Logistic(), "square": Square()}
 TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
-PACE = 1e-8  # seconds an entry of a row takes, about: sets how many iterations the peers may use
+ITERATIONS = 1000  # at first; later as many as there is time for
 LARGEST_C = 1e8  # where the ball is out of reach its multiplier is 0
 
 
@@ -91,21 +91,27 @@ def ours(loss: Loss, x: Any, y: Vector, radius: float, limit: float) -> dict[str
     return {"seconds": seconds, "value": last[0], "gap": last[1], "bound": o.top, "multiplier": o.multiplier}
 
 
-def peers(name: str, c: float, iterations: int) -> Iterator[tuple[str, Callable[[float], Any]]]:
-    """Solvers of Σℓ + ‖w‖²/(2c), made for a tolerance."""
+def peers(name: str, c: float) -> Iterator[tuple[str, Callable[[float, int], Any]]]:
+    """Solvers of Σℓ + ‖w‖²/(2c), made for a tolerance and a number of iterations."""
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.svm import LinearSVC
 
-    shared = {"fit_intercept": False, "max_iter": iterations}
+    def svm(tol: float, most: int) -> Any:
+        return LinearSVC(C=c, loss="hinge", tol=tol, max_iter=most, random_state=0, fit_intercept=False)
+
+    def logistic(solver: str) -> Callable[[float, int], Any]:
+        return lambda tol, most: LogisticRegression(C=c, solver=solver, tol=tol, max_iter=most, fit_intercept=False)
+
+    def ridge(solver: str) -> Callable[[float, int], Any]:
+        return lambda tol, most: Ridge(alpha=0.5 / c, solver=solver, tol=tol, max_iter=most, fit_intercept=False)
+
     if name == "hinge":
-        yield "LIBLINEAR", lambda tol: LinearSVC(C=c, loss="hinge", dual=True, tol=tol, random_state=0, **shared)
+        yield "LIBLINEAR", svm
     elif name == "logistic":
-        yield "LIBLINEAR", lambda tol: LogisticRegression(C=c, solver="liblinear", tol=tol, **shared)
-        yield "lbfgs", lambda tol: LogisticRegression(C=c, solver="lbfgs", tol=tol, **shared)
+        yield "LIBLINEAR", logistic("liblinear")
+        yield "lbfgs", logistic("lbfgs")
     else:
-        yield "lsqr", lambda tol: Ridge(alpha=0.5 / c, solver="lsqr", tol=tol, **shared)
-        yield "sparse_cg", lambda tol: Ridge(alpha=0.5 / c, solver="sparse_cg", tol=tol, **shared)
-        yield "cholesky", lambda tol: Ridge(alpha=0.5 / c, solver="cholesky", fit_intercept=False)
+        yield from ((solver, ridge(solver)) for solver in ("lsqr", "sparse_cg", "cholesky"))
 
 
 def theirs(name: str, x: Any, y: Vector, radius: float, mine: dict[str, Any], limit: float) -> dict[str, Any]:
@@ -113,20 +119,25 @@ def theirs(name: str, x: Any, y: Vector, radius: float, mine: dict[str, Any], li
     c = min(1 / mine["multiplier"], LARGEST_C) if mine["multiplier"] > 0 else LARGEST_C
     enough = max(mine["gap"], TOLERANCE * (1 + abs(mine["value"])))
     best: dict[str, Any] = {"solver": "none", "seconds": math.inf, "excess": math.inf}
-    for solver, make in peers(name, c, max(100, int(limit / (PACE * x.nnz)))):
+    for solver, make in peers(name, c):
         if solver == "cholesky" and x.shape[1] > 2000:
             continue
+        iterations = ITERATIONS
         for tolerance in TOLERANCES:
             begin = time.perf_counter()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                w = make(tolerance).fit(x, y).coef_.ravel()
+                model = make(tolerance, iterations).fit(x, y)
             seconds = time.perf_counter() - begin
+            w, used = model.coef_.ravel(), np.max(model.n_iter_ if model.n_iter_ is not None else 1)
+            iterations = max(ITERATIONS, int(limit / seconds * used))
             total = sum(LOSSES[name].at(p, label)[0] for p, label in zip((x @ w).tolist(), y.tolist(), strict=True))
             penalised = total + float(w @ w) / (2 * c)
             excess = penalised - mine["bound"] - radius**2 / (2 * c)
             reached = excess <= enough
-            if (reached, -seconds) > (best["excess"] <= enough, -best["seconds"]):
+            if reached > (best["excess"] <= enough) or (
+                seconds < best["seconds"] if reached else excess < best["excess"] > enough
+            ):
                 best = {"solver": solver, "seconds": seconds, "excess": excess}
             if reached or seconds > limit:
                 break

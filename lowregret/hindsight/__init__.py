@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.check import finite_numbers
-from lowregret.convex import LinearFunction, QuadraticFunction, Sum
+from lowregret.convex import LinearFunction, Sum
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.error import PartError
 from lowregret.follow import FollowTheLeader
@@ -109,7 +109,8 @@ def best_fixed(
 def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
     """Minimise by the method that suits the loss, the set and the size."""
     if isinstance(o.loss, Cost):
-        total = Sum(o.dimension, [LinearFunction(o.gather(o.y)), QuadraticFunction(np.zeros(o.dimension), o.kappa)])
+        total = Sum(o.dimension, [LinearFunction(o.gather(o.y))])
+        total.sigma = o.kappa
         return minimise(FollowTheLeader(o.domain), total, np.zeros(o.dimension))
     start, slopes = o.domain.projection(np.zeros(o.dimension)), np.zeros(o.rows)
     best = Best(start)

@@ -24,7 +24,7 @@ from lowregret.rows import Dense, Rows
 from lowregret.state import Cells, Vector
 
 DENSE = 600  # coordinates up to which the Hessian is a matrix
-STEPS = 300  # Newton steps at most
+STEPS, WIDE_STEPS = 300, 25  # Newton steps at most, where the Hessian is a matrix and where it is not
 SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
@@ -100,7 +100,7 @@ def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report
     p = o.scores(u)
     mu = first_smoothing(o) if o.loss.kinked else 0.0
     since = 0
-    for step in range(STEPS):
+    for step in range(STEPS if o.dimension <= DENSE else WIDE_STEPS):
         here = Smooth(o, u, p, a, mu)
         b = o.gather(here.slopes)
         value, bound, unsolved = o.value(u, p), o.bound(here.slopes, b), o.excess(b, u)
@@ -110,7 +110,8 @@ def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report
             return
         since += 1
         moved = False
-        if mu == 0 or unsolved > SOLVED * (value - bound):
+        missing = value - bound if math.isfinite(value) else 0.0
+        if mu == 0 or unsolved > SOLVED * missing:
             model = here.target(b + o.kappa * u, max(0.1 * unsolved, 0.3 * tolerance * (1 + abs(best.value))))
             u, p, moved = here.search(model.u)
         if not moved:

@@ -20,7 +20,7 @@ from lowregret.real import norm
 from lowregret.state import Vector
 
 BASIS = 8  # directions kept
-PRODUCTS = 1000  # and tried, at most
+PRODUCTS = 300  # and tried, at most
 DAMPING, TINY = 1e-14, 1e-200  # added to the diagonal of H: the first relative to its trace
 ROOTS = 60  # steps to the multiplier, at most
 PROJECTIONS = 2000
@@ -197,4 +197,5 @@ def _orthonormal(v: Vector, basis: Vector) -> Vector | None:
             return None
         v = v / size
         v = v - (basis @ v) @ basis
-    return v / norm(v)
+    size = norm(v)
+    return v / size if size > 0.5 else None  # the second time next to nothing is left to take away

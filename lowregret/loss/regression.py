@@ -29,7 +29,7 @@ class Residual(Loss):
         r = p - y
         excess, width = abs(r) - flat, mu + soft
         limit = high if r > 0.0 else -low
-        if excess <= 0.0:
+        if excess < 0.0 or (excess == 0.0 and (flat > 0.0 or width == 0.0)):
             return 0.0, 0.0
         if excess < limit * width:
             return math.copysign(excess / width, r), 1.0 / width
