@@ -34,6 +34,7 @@ from .error import StoreError as StoreError
 from .files import load as load
 from .follow import FollowTheLeader as FollowTheLeader
 from .follow import FollowTheRegularisedLeader as FollowTheRegularisedLeader
+from .hindsight import best_in_hindsight as best_in_hindsight
 from .kernel_run import KernelRun as KernelRun
 from .kernelised import Coordinatewise as Coordinatewise
 from .kernelised import Gaussian as Gaussian

@@ -12,6 +12,7 @@ from lowregret.kernel import kernel
 from lowregret.state import Vector
 
 _LOG_MAX = math.log(sys.float_info.max) - 1e-9
+ROOT_STEPS = 60  # far more than Newton's method needs
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -42,6 +43,57 @@ def log_factorial(y: float) -> float:
     r = 1.0 / (x * x)
     series = (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r * (1.0 / 1680.0 - r / 1188.0)))) / x
     return (x - 0.5) * math.log(x) - x + _HALF_LOG_TWO_PI + series - math.log(product)
+
+
+@kernel
+def xlogx(x: float) -> float:
+    """x·ln x for x ≥ 0, 0 at 0."""
+    return x * math.log(x) if x > 0.0 else 0.0
+
+
+@kernel
+def logistic(x: float) -> float:
+    """1/(1 + e^{−x})"""
+    if x >= 0.0:
+        return 1.0 / (1.0 + math.exp(-x))
+    e = math.exp(x)
+    return e / (1.0 + e)
+
+
+@kernel
+def logit_root(m: float, mu: float) -> float:
+    """The root z of z = m + μ/(1 + e^z), μ ≥ 0, in [m, m + μ]: Newton's method, halving where it leaves the bracket."""
+    low, high = m, m + mu
+    z = m + mu * logistic(-m) / (1.0 + mu * 0.25) if mu > 0.0 else m
+    for _ in range(ROOT_STEPS):
+        if not low < high:
+            break
+        s = logistic(-z)
+        excess = z - m - mu * s
+        if excess > 0.0:
+            high = z
+        else:
+            low = z
+        step = excess / (1.0 + mu * s * (1.0 - s))
+        if abs(step) <= 1e-15 * (abs(z) + 1.0):
+            break
+        z = z - step if low < z - step < high else 0.5 * (low + high)
+    return z
+
+
+@kernel
+def poisson_root(v: float, mu: float) -> float:
+    """The root q of q + μe^q = v, μ ≥ 0: Newton's method from above, where it descends to the root."""
+    if mu == 0.0:
+        return v
+    q = min(v, math.log(v / mu) if v > mu else 0.0)
+    for _ in range(ROOT_STEPS):
+        mean = mu * exp(q)
+        step = (q + mean - v) / (1.0 + mean)
+        q -= step
+        if abs(step) <= 1e-15 * (abs(q) + 1.0):
+            break
+    return q
 
 
 def norm(v: Vector, q: float = 2.0) -> float:

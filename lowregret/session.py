@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,17 @@ from lowregret import store
 from lowregret.certificate import Certificate
 from lowregret.error import PartError, StoreError
 from lowregret.growth import resized
-from lowregret.hindsight import Pass, best_fixed
+from lowregret.hindsight import Pass, Report, best_fixed, silent
 from lowregret.loss import Affine, Loss, OnMistakes
 from lowregret.metrics import Metrics
 from lowregret.minimise import Solution
 from lowregret.part import Part
 from lowregret.risk import risk_json
+from lowregret.rows import Rows
 from lowregret.run import KIND, Run
 from lowregret.spec import from_json, to_json
-from lowregret.state import RIDGE
+from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
+from lowregret.step import Step
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.read import know_formats
@@ -72,18 +75,23 @@ class Session:
             self.skipped += len(batch.faults)
             self.seconds += time.perf_counter() - begin
 
-    def look_back(self, rows: Pass, passes: int = 1) -> None:
-        """Find the best fixed choice on the rows that were learnt, all of them, in so many passes."""
+    def look_back(self, rows: Pass, passes: int = 1, report: Report = silent) -> None:
+        """Find the best fixed choice on the rows that were learnt, all of them, in so many passes.
+
+        Where the step schedule weighs the rounds, each row counts as often as its rounds did.
+        """
         run, learner, u = self.run, self.run.learner, self.run.comparator
-        if isinstance(learner.loss, OnMistakes) or learner.rule.schedule().weighted():
+        if isinstance(learner.loss, OnMistakes):
             raise PartError(
                 f"{self.algorithm} weighs its rounds by what happened in them: there is no exact regret for it; "
                 "use --certify stream"
             )
+        step = learner.rule.schedule()
+        counted = partial(weighed, rows, step, run.rounds, passes)
+        kappa = learner.ridge * step.total_importance(run.rounds)
         bias = learner.bias > 0
         start = resized(run.weights, run.state.dimension - bias, bias)
-        self.best = best_fixed(learner, u, rows, start, learner.ridge * run.rounds / passes, run.compiled)
-        self.best = self.best._replace(value=passes * self.best.value, gap=passes * self.best.gap)
+        self.best = best_fixed(learner, u, counted, start, kappa, run.compiled, report=report)
 
     @property
     def certificate(self) -> Certificate:
@@ -91,8 +99,11 @@ class Session:
         run, best = self.run, self.best
         if best is None:
             return run.certificate
-        mine = run.loss + run.learner.ridge / 2 * float(run.state.sums[RIDGE])
-        return replace(run.certificate, hindsight={"loss": best.value, "gap": best.gap}, regret=mine - best.value)
+        step, sums = run.learner.rule.schedule(), run.state.sums
+        mine = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) + run.learner.ridge / 2 * float(sums[RIDGE])
+        share = 1 / step.total_importance(run.rounds) if step.weighted() else 1.0  # weighted regret is a mean
+        told = {"loss": share * best.value, "gap": share * best.gap}
+        return replace(run.certificate, hindsight=told, regret=share * (mine - best.value))
 
     # ---- results -----------------------------------------------------------------------------------------------
 
@@ -163,6 +174,20 @@ class Session:
         if "names" in arrays:
             session.dictionary = Dictionary.load(arrays)
         return session
+
+
+def weighed(rows: Pass, step: Step, rounds: int, passes: int) -> Iterator[tuple[Rows, Vector, Vector]]:
+    """The rows of a pass, with weights that count for all passes: times Σ c_t over the rounds of a row."""
+    t, each = 0, rounds // passes
+    for x, y, given in rows():
+        weights = np.array(given, float) if given.size else np.ones(y.size)
+        played = np.flatnonzero(weights)
+        total = np.zeros(played.size)
+        for begin in range(t, rounds, each):
+            total += np.diff([step.total_importance(begin + k) for k in range(played.size + 1)])
+        weights[played] *= total
+        t += played.size
+        yield x, y, weights
 
 
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")

@@ -183,7 +183,11 @@ def test_an_upgrade_is_not_stale(composed: Path, package: Path, tmp_path: Path) 
     moved = copy_package(tmp_path, compiled=True, source=package / "lowregret")
     before = run(composed, "compose.py", 1, 1, 1, package=moved)
     expect(before, hit=True)
-    edit(moved / "lowregret" / "loss.py", "return (gap, -y) if gap > 0.0 else (0.0, 0.0)", "return 10.0 + gap, -y")
+    edit(
+        moved / "lowregret" / "loss" / "margin.py",
+        "return (gap, -y) if gap > 0.0 else (0.0, 0.0)",
+        "return 10.0 + gap, -y",
+    )
     after = run(composed, "compose.py", 1, 1, 1, package=moved)
     expect(after, hit=False)
     assert after["first"] > 30.0 > before["first"]

@@ -327,3 +327,82 @@ def test_a_loss_of_your_own_needs_only_at() -> None:
     _evaluate(Cubic(), np.array([3.0]), np.array([1.0]), out)
     assert out.tolist() == [[8.0, 12.0, 0.0, 1.0]]
     assert (Cubic().lipschitz, Cubic().curvature, Cubic().smoothness) == (math.inf, 0.0, math.inf)
+
+
+# ---- the dual side --------------------------------------------------------------------------------------------------
+
+
+@each
+@given(data=st.data())
+def test_fenchel_young(loss: Loss, data: st.DataObject) -> None:
+    """ℓ(p) + ℓ*(a) ≥ a·p for the slope a at any score, with equality if p is that score."""
+    y, p, q = data.draw(cases(loss, 2))
+    value, a = loss.at(q, y)
+    conjugate = loss.conjugate(a, y)
+    size = 1 + abs(value) + abs(a * q)
+    assert value + conjugate == pytest.approx(a * q, abs=1e-12 * size)
+    assert loss.at(p, y)[0] + conjugate >= a * p - 1e-12 * (size + abs(loss.at(p, y)[0]) + abs(a * p))
+
+
+@pytest.mark.parametrize(
+    ("loss", "a", "y"),
+    [(Hinge(), 0.1, 1.0), (Hinge(), -1.1, 1.0), (SquaredHinge(), -0.1, -1.0), (Logistic(), 1.01, -1.0),
+     (Absolute(), 1.1, 0.0), (Quantile(0.3), 0.71, 0.0), (Huber(0.5), -0.6, 0.0), (EpsilonInsensitive(), 1.1, 0.0),
+     (Poisson(), -3.1, 3.0), (Cost(), 0.9, 1.0), (LogWealth(), 0.0, 1.0), (Affine(Hinge(), 2.0, 0.0), -2.1, 1.0)],
+)  # fmt: skip
+def test_conjugates_end_where_slopes_do(loss: Loss, a: float, y: float) -> None:
+    assert loss.conjugate(a, y) == math.inf
+
+
+@each
+@given(data=st.data(), mu=st.sampled_from([1e-6, 0.01, 1.0, 100.0]))
+def test_envelope(loss: Loss, data: st.DataObject, mu: float) -> None:
+    """Its slope is a slope of ℓ at q = p − μa, where ℓ(q) + (q − p)²/(2μ) is least; its bend is the slope's slope."""
+    y, p, other = data.draw(cases(loss, 2))
+    a, bend = loss.envelope(p, y, mu)
+    q = p - mu * a
+
+    def lifted(at: float) -> float:
+        return loss.at(at, y)[0] + (at - p) ** 2 / (2 * mu)
+
+    size = 1 + abs(lifted(q)) + abs(a * q)
+    assert loss.at(q, y)[0] + loss.conjugate(a, y) <= a * q + 1e-9 * size
+    assert lifted(q) <= lifted(other) + 1e-9 * size
+    assert 0 <= bend <= (1 + 1e-9) / mu
+    h = 1e-5 * min(1.0, mu)
+    left, right = (loss.envelope(p + s * h, y, mu) for s in (-1, 1))
+    if max(left[1], right[1]) - min(left[1], right[1]) <= 0.01 * bend:  # no change of piece nearby
+        assert (right[0] - left[0]) / (2 * h) == pytest.approx(bend, rel=0.02, abs=1e-4 + 1e-9 / h)
+
+
+@each
+@given(data=st.data())
+def test_envelope_without_rounding_is_the_loss(loss: Loss, data: st.DataObject) -> None:
+    y, p = data.draw(cases(loss, 1))
+    assert loss.envelope(p, y, 0.0)[0] == pytest.approx(loss.at(p, y)[1], rel=1e-12, abs=1e-12)
+
+
+@kernel
+def dual_of(loss: Loss, p: Vector, y: Vector, mu: float, found: Vector) -> None:
+    for i in range(p.size):
+        found[0, i], found[1, i] = loss.envelope(p[i], y[i], mu)
+        found[2, i] = loss.conjugate(found[0, i], y[i])
+
+
+@pytest.mark.parametrize("loss", [Affine(Logistic(), -0.5, 0.25), Poisson(), EpsilonInsensitive()], ids=repr)
+def test_dual_compiled_is_interpreted(loss: Loss) -> None:
+    rng = np.random.default_rng(0)
+    p, y = rng.normal(size=50), rng.choice([1.0] if isinstance(loss, Poisson) else [-1.0, 1.0], 50)
+    found = np.empty((2, 3, 50))
+    dual_of(loss, p, y, 0.7, found[0])
+    dual_of.py_func(loss, p, y, 0.7, found[1])  # type: ignore[attr-defined]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+
+
+def test_only_what_is_known_is_claimed() -> None:
+    assert all(loss.dual for loss in CONVEX)
+    assert not OnMistakes(Hinge()).dual
+    assert [type(loss).__name__ for loss in (Hinge(), Logistic(), Huber(), Quantile()) if loss.kinked] == [
+        "Hinge",
+        "Quantile",
+    ]

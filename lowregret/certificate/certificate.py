@@ -43,6 +43,13 @@ class Certificate:
     details: dict[str, float] = field(default_factory=dict)
 
     @property
+    def regret_interval(self) -> tuple[float, float] | None:
+        """Two numbers with the exact regret between them: the best comparator may be better than found, by the gap."""
+        if self.regret is None or self.hindsight is None:
+            return None
+        return self.regret, self.regret + self.hindsight["gap"]
+
+    @property
     def premises_hold(self) -> bool:
         return all(premise.holds for premise in self.premises)
 

@@ -16,7 +16,7 @@ from types import FrameType
 import numpy as np
 
 from lowregret.cli.make import make_comparator, make_learner
-from lowregret.cli.progress import Progress
+from lowregret.cli.progress import Progress, Search
 from lowregret.cli.report import require_folder, write_report
 from lowregret.cli.scores import ScoreFile
 from lowregret.cli.show import show
@@ -132,19 +132,13 @@ def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
 def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
     """Find the best fixed choice in hindsight, which takes passes over the same rows."""
     room = session.run.state.dimension - (session.run.learner.bias > 0)
-    passes = 0
 
     def rows() -> Iterator[tuple[Rows, Vector, Vector]]:
-        nonlocal passes
-        passes += 1
-        if not args.quiet and sys.stderr.isatty():
-            print(f"\r\x1b[2Klooking for the best fixed choice: pass {passes}", end="", file=sys.stderr, flush=True)
         for batch in chosen(stream.batches(), args.skip, args.holdout):
             yield replace(batch.rows, columns=room), batch.labels, batch.weights
 
-    session.look_back(rows, args.passes)
-    if not args.quiet and sys.stderr.isatty():
-        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+    with Search(not args.quiet) as search:
+        session.look_back(rows, args.passes, search.update)
 
 
 def write_weights(session: Session, path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from datetime import timedelta
@@ -83,6 +84,34 @@ class Progress:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         self.waiting.cancel()
+        if self.live:
+            self.stream.write("\r\x1b[2K")
+            self.stream.flush()
+
+
+class Search:
+    """Shows how the search for the best fixed choice is going: steps, its loss so far and what may be missing."""
+
+    def __init__(self, wanted: bool = True, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self.wanted, self.live = wanted, wanted and self.stream.isatty()
+        self.shown = time.perf_counter()
+
+    def update(self, steps: float, value: float, gap: float) -> None:
+        """Show how far it is, if it is time to."""
+        now = time.perf_counter()
+        if not self.wanted or now - self.shown < (OFTEN if self.live else SELDOM):
+            return
+        self.shown = now
+        line = f"looking for the best fixed choice: {steps:.0f} rounds, loss {value:.6g}"
+        line += f", at most {gap:.2g} too high" if math.isfinite(gap) else ""
+        self.stream.write(f"\r\x1b[2K{line}" if self.live else f"{line}\n")
+        self.stream.flush()
+
+    def __enter__(self) -> Search:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
         if self.live:
             self.stream.write("\r\x1b[2K")
             self.stream.flush()

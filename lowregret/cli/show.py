@@ -22,8 +22,12 @@ def show(session: Session, seconds: float, model: str | None) -> str:
     certificate = session.certificate
     lines += describe(certificate, rounds)
     if certificate.hindsight is not None:
-        best, gap = certificate.hindsight["loss"] / rounds, certificate.hindsight["gap"] / rounds
+        each = rounds if certificate.measure == "regret" else 1  # a weighted regret is a mean already
+        best, gap = certificate.hindsight["loss"] / each, certificate.hindsight["gap"] / each
         lines.append(f"           the best fixed choice there had a loss of {best:.4g} a row (less at most {gap:.2g})")
+        if certificate.regret_interval is not None:
+            low, high = certificate.regret_interval
+            lines.append(f"           so the exact regret lies between {low:.8g} and {high:.8g}")
     elif certificate.linear_regret is not None and certificate.measure == "regret":
         least = max((run.loss - certificate.linear_regret) / rounds, 0.0)
         lines.append(f"           so no fixed choice there had a loss below {least:.4g} a row on these rows")

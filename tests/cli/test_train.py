@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from lowregret import load, train, zoo
+from lowregret import Reals, best_in_hindsight, load, train, zoo
 from lowregret.cli.arguments import ALGORITHMS, LOSSES
 from lowregret.cli.learning import Keeper
 from lowregret.loss import Hinge
@@ -190,6 +190,29 @@ def test_exact_regret(capsys: Capsys, file: Path) -> None:
     off = run(capsys, "train", file, *eager, "--certify", "off", "--json", "--quiet").json["certificate"]
     assert off["linear_regret"] is None
     assert off["bound"] > 0
+
+
+def test_exact_regret_where_rounds_weigh(capsys: Capsys, file: Path) -> None:
+    """Round t counts t + 1 times in ogd-scw: as if the rows had these weights, over all passes; a mean in the end."""
+    said = ("train", file, "--certify", "exact", "--algorithm", "ogd-scw", "--lam", 0.5, "--passes", 2)
+    told = run(capsys, *said, "--json", "--quiet")
+    assert told.code == 0, told.err
+    certificate, rounds = told.json["certificate"], told.json["rounds"]
+    x, y = load_svmlight_file(str(file), zero_based=True)
+    c = np.arange(rounds) + 2.0
+    best = best_in_hindsight(
+        Hinge(), x, y, Reals(), c.reshape(2, -1).sum(axis=0), ridge=0.5 * c.sum(), tolerance=1e-7, compiled=False
+    )
+    gap = certificate["hindsight"]["gap"]
+    assert certificate["hindsight"]["loss"] == pytest.approx(best.value / c.sum(), abs=gap + 1e-6)
+    assert certificate["regret"] <= certificate["linear_regret"] <= certificate["bound"]
+    assert "exact regret lies between" in run(capsys, *said).out
+
+
+def test_no_exact_regret_of_mistakes(capsys: Capsys, file: Path) -> None:
+    told = run(capsys, "train", file, "--certify", "exact", "--algorithm", "perceptron", "--quiet")
+    assert told.code == 2
+    assert "no exact regret" in told.err
 
 
 def test_weights_by_name(capsys: Capsys, tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
-"""The best fixed choice in hindsight, with a gap that proves how near the answer is: passes over the rows.
-
-    min_{u∈U} Σ weight_i·ℓ(⟨u, x_i⟩, y_i) + (κ/2)‖u‖²
+"""The best fixed choice by passes over the rows: for rows that do not fit into memory, any loss and any set.
 
 A pass gives the sum and a sub-gradient at one point, O(nnz); cutting planes (see `minimise`) choose the points.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,13 +16,12 @@ from lowregret.check import call
 from lowregret.convex import Convex, Pieces, QuadraticFunction, Sum
 from lowregret.domain import Domain
 from lowregret.follow import FollowTheLeader
+from lowregret.hindsight.objective import Report
 from lowregret.kernel import kernel
 from lowregret.learner import Linear
 from lowregret.minimise import Solution, minimise
 from lowregret.rows import Rows
 from lowregret.state import Vector
-
-TOLERANCE = 1e-4  # gap, relative to the loss, that is near enough
 
 Pass = Callable[[], Iterable[tuple[Rows, Vector, Vector]]]  # rows, labels, weights; as often as asked for
 
@@ -54,6 +52,7 @@ class _Latest:
     w: Vector | None = None
     value: float = 0.0
     gradient: Vector | None = None
+    passes: int = 0
 
 
 class PassLoss(Convex):
@@ -64,6 +63,7 @@ class PassLoss(Convex):
     rows: Any
     compiled: bool
     latest: Any
+    report: Any
 
     def value(self, w: Vector) -> float:
         return self._at(w).value
@@ -84,14 +84,23 @@ class PassLoss(Convex):
             for x, y, weights in self.rows():
                 total += float(call(add_gradient, self.compiled, self.learner, w, x, y, weights, gradient))
             latest.w, latest.value, latest.gradient = w.copy(), total, gradient
+            latest.passes += 1
+            self.report(latest.passes, total, math.inf)
         return latest
 
 
-def best_fixed(
-    learner: Linear, comparator: Domain, rows: Pass, start: Vector, kappa: float = 0.0, compiled: bool = True
+def by_passes(
+    learner: Linear,
+    comparator: Domain,
+    rows: Pass,
+    start: Vector,
+    kappa: float,
+    compiled: bool,
+    tolerance: float,
+    report: Report,
 ) -> Solution:
     """The best u of the comparators, its loss, and a gap: the minimum is at least loss − gap."""
-    total = Sum(start.size, [PassLoss(learner, rows, compiled, _Latest())])
+    total = Sum(start.size, [PassLoss(learner, rows, compiled, _Latest(), report)])
     if kappa > 0:
         total.add(QuadraticFunction(np.zeros(start.size), kappa))
-    return minimise(FollowTheLeader(comparator), total, comparator.projection(start), TOLERANCE)
+    return minimise(FollowTheLeader(comparator), total, comparator.projection(start), tolerance)

@@ -1,0 +1,136 @@
+"""The best fixed choice in hindsight, with a gap that proves how near the answer is.
+
+    min_{u∈U} Σ weight_i·ℓ(⟨u, x_i⟩, y_i) + (κ/2)‖u‖²
+
+| loss and set                                | method                                              | file            |
+|---------------------------------------------|-----------------------------------------------------|-----------------|
+| linear costs                                | written down                                        | `minimise.py`   |
+| up to 600 coordinates; the square loss      | Newton, its quadratic model solved in the set       | `newton.py`     |
+| more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
+| rows beyond memory, other losses, other sets| cutting planes, a pass over the rows for each       | `passes.py`     |
+
+The gap never rests on a method having converged: it is the distance to a bound that holds by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lowregret.check import finite_numbers
+from lowregret.convex import LinearFunction, Sum
+from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
+from lowregret.error import PartError
+from lowregret.follow import FollowTheLeader
+from lowregret.hindsight.coordinate import ascend
+from lowregret.hindsight.gather import gathered
+from lowregret.hindsight.newton import DENSE, gram, newton
+from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.passes import Pass, by_passes
+from lowregret.learner import Linear
+from lowregret.loss import Cost, Loss, OnMistakes, Square
+from lowregret.minimise import Solution, minimise
+from lowregret.rows import as_rows
+from lowregret.rule import Eager
+from lowregret.state import Vector
+from lowregret.step import Constant
+
+__all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight"]
+
+TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a certificate
+EPOCHS = 2000  # of dual coordinate ascent before Newton's method takes over
+
+
+_BALLS: dict[float, Callable[[float], Domain]] = {
+    1.0: L1Ball,
+    2.0: L2Ball,
+    math.inf: lambda radius: Box(-radius, radius),
+}
+
+
+def silent(steps: float, value: float, gap: float) -> None:
+    """Reports to nobody."""
+
+
+def best_in_hindsight(
+    loss: Loss,
+    features: Any,
+    labels: Any,
+    domain: Domain,
+    weights: Any = None,
+    ridge: float = 0.0,
+    bias: float = 0.0,
+    tolerance: float = 1e-6,
+    *,
+    report: Report = silent,
+    compiled: bool = True,
+) -> Solution:
+    """The u of the domain with the least Σ weight_i·ℓ(⟨u, x_i⟩, y_i) + (ridge/2)‖u‖², its loss, and a gap.
+
+    No point of the domain has less than `value` − `gap`. The gap sought is tolerance·(1 + |value|); where it cannot be
+    reached the answer says so by its gap. With `bias` > 0 each row gets one more feature of that value, the last.
+    """
+    learner = Linear(loss, Eager(Reals(), Constant(1.0)), bias=bias)
+    if not (0 < tolerance < math.inf and 0 <= ridge < math.inf):
+        raise PartError(f"tolerance must be positive and ridge ≥ 0, got {tolerance} and {ridge}")
+    x = as_rows(features)
+    y = finite_numbers(labels, "labels", x.shape[0])
+    c = np.empty(0) if weights is None else finite_numbers(weights, "weights", x.shape[0])
+    start = np.zeros(x.shape[1] + (bias > 0))
+    return best_fixed(learner, domain, lambda: [(x, y, c)], start, ridge, compiled, tolerance, report)
+
+
+def best_fixed(
+    learner: Linear,
+    comparator: Domain,
+    rows: Pass,
+    start: Vector,
+    kappa: float = 0.0,
+    compiled: bool = True,
+    tolerance: float = TOLERANCE,
+    report: Report = silent,
+) -> Solution:
+    """The best u of the comparators on a stream's rows, its loss, and a gap: the minimum is at least loss − gap."""
+    comparator.fits(start.size)
+    if isinstance(learner.loss, OnMistakes):
+        raise PartError(f"{learner.loss} depends on the rounds played, so no fixed choice has a loss of that kind")
+    if isinstance(comparator, LqBall) and comparator.q in _BALLS:
+        comparator = _BALLS[comparator.q](comparator.radius)
+    known = learner.loss.dual and isinstance(comparator, L2Ball | L1Ball | Simplex | Box | Reals)
+    held = gathered(learner.loss, rows, learner.bias) if known else None
+    if held is None:
+        return by_passes(learner, comparator, rows, start, kappa, compiled, tolerance, report)
+    return solve(Objective(learner.loss, *held, comparator, kappa, compiled), tolerance, report)
+
+
+def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
+    """Minimise by the method that suits the loss, the set and the size."""
+    if isinstance(o.loss, Cost):
+        total = Sum(o.dimension, [LinearFunction(o.gather(o.y))])
+        total.sigma = o.kappa
+        return minimise(FollowTheLeader(o.domain), total, np.zeros(o.dimension))
+    start, slopes = o.domain.projection(np.zeros(o.dimension)), np.zeros(o.rows)
+    best = Best(start)
+    best.see(start, o.value(start, o.scores(start)), o.bound(slopes, np.zeros(o.dimension)))
+    radial = isinstance(o.domain, L2Ball) or (isinstance(o.domain, Reals) and o.kappa > 0)
+    if o.dimension > DENSE and radial and not isinstance(o.loss, Square) and not best.near(tolerance):
+        slopes = ascend(o, best, tolerance, EPOCHS, report)
+    if not best.near(tolerance):
+        newton(o, best, slopes, tolerance, report)
+    if math.isinf(best.value):
+        raise PartError(f"{type(o.loss).__name__} is not finite at any point that was tried: no row may rule out all")
+    if isinstance(o.domain, Reals) and o.kappa == 0 and o.loss.curvature > 0 and o.dimension <= DENSE:
+        best.bound = max(best.bound, best.value - _remainder(o, best.point))
+    return Solution(best.point, best.value, best.gap)
+
+
+def _remainder(o: Objective, u: Vector) -> float:
+    """What F may fall below F(u) at most: ½‖g‖²/s if F is s-strongly convex, g its gradient at u; inf if it is not."""
+    slopes = np.array([o.loss.at(p, y)[1] for p, y in zip(o.scores(u), o.y, strict=True)])
+    values = np.linalg.eigvalsh(o.loss.curvature * gram(o, o.c))
+    least = float(values[0]) - 1e-15 * o.dimension * o.rows * float(values[-1])
+    g = o.gather(slopes)
+    return float(g @ g) / (2 * least) if least > 0 else math.inf

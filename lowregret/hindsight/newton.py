@@ -1,0 +1,188 @@
+"""Newton's method over a set, with kinks rounded off less and less.
+
+A kinked loss is replaced by its envelope around the slopes a found so far,
+
+    ℓ_a(p) = max_s [s·p − ℓ*(s) − (μ/2)(s − a)²],
+
+which is smooth, and the slopes at its minimiser are the next a (the proximal point method on the dual; Rockafellar
+1976). They are always feasible, so every step yields a bound. Smooth losses need one round with μ = 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lowregret.check import call
+from lowregret.domain import L2Ball, Reals
+from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
+from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
+from lowregret.kernel import kernel
+from lowregret.loss import Loss
+from lowregret.rows import Dense, Rows
+from lowregret.state import Cells, Vector
+
+DENSE = 600  # coordinates up to which the Hessian is a matrix
+STEPS, WIDE_STEPS = 300, 25  # Newton steps at most, where the Hessian is a matrix and where it is not
+SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
+FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
+SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
+BLOCK = 1 << 20  # numbers of a dense block
+
+
+class Smooth:
+    """The smoothed objective at a point: value, slopes and bends in the scores."""
+
+    def __init__(self, o: Objective, u: Vector, p: Vector, a: Vector, mu: float) -> None:
+        self.o, self.u, self.p, self.a, self.mu = o, u, p, a, mu
+        self.slopes, self.bends = np.empty(o.rows), np.empty(o.rows)
+        call(smooth, o.compiled, o.loss, p, o.y, o.c, a, mu, self.slopes, self.bends)
+
+    def target(self, gradient: Vector, allowed: float) -> Minimum:
+        """The minimiser of the quadratic model in the set; where it is sought step by step, up to the error allowed."""
+        o, u = self.o, self.u
+        radial = isinstance(o.domain, L2Ball | Reals)
+        if o.dimension <= DENSE:
+            hessian = gram(o, self.bends)
+            hessian[np.diag_indices(o.dimension)] += o.kappa
+            if radial:
+                return in_ball(hessian, gradient - hessian @ u, o.radius, o.compiled)
+
+            def apply(v: Vector) -> Vector:
+                return hessian @ v
+
+        else:
+            apply = self._product
+        h = gradient - apply(u)
+
+        def near(found: Minimum) -> bool:
+            return o.excess(found.hu + h - o.kappa * found.u, found.u) <= allowed
+
+        if not radial:
+            return in_set(apply, h, u, o.domain, near)
+        diagonal = np.full(o.dimension, o.kappa)
+        call(add_diagonal, o.compiled, o.x, self.bends, diagonal)
+        return in_subspace(apply, diagonal, h, u, o.radius, near, o.compiled)
+
+    def _product(self, v: Vector) -> Vector:
+        product = self.o.kappa * v
+        call(add_product, self.o.compiled, self.o.x, self.bends, v, product)
+        return product
+
+    def search(self, target: Vector) -> tuple[Vector, Vector, bool]:
+        """The lowest point on the way to the target, nearly: where little is left of the slope; its scores; if any."""
+        o, away = self.o, target - self.u
+        q = o.scores(target) - self.p
+        flat, bend = o.kappa * float(self.u @ away), o.kappa * float(away @ away)
+
+        def slope(share: float) -> tuple[float, float]:
+            first, second = call(along, o.compiled, o.loss, self.p, q, o.y, o.c, self.a, self.mu, share)
+            return first + flat + share * bend, second + bend
+
+        low, high, share = 0.0, 1.0, 1.0
+        first, _ = slope(0.0)
+        if not first < 0:
+            return self.u, self.p, False
+        for _ in range(SEARCH):
+            now, bent = slope(share)
+            if abs(now) <= STRAIGHT * abs(first) or (now < 0 and share == 1.0):
+                break
+            low, high = (share, high) if now < 0 else (low, share)
+            guess = share - now / bent if 0 < bent < math.inf else math.nan
+            share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else (low + high) / 2
+        return self.u + share * away, self.p + share * q, True
+
+
+def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report) -> None:
+    """Improve `best` until it is near, from its point and the slopes a."""
+    u = best.point
+    p = o.scores(u)
+    mu = first_smoothing(o) if o.loss.kinked else 0.0
+    since = 0
+    for step in range(STEPS if o.dimension <= DENSE else WIDE_STEPS):
+        here = Smooth(o, u, p, a, mu)
+        b = o.gather(here.slopes)
+        value, bound, unsolved = o.value(u, p), o.bound(here.slopes, b), o.excess(b, u)
+        best.see(u, value, bound)
+        report(step, best.value, best.gap)
+        if best.near(tolerance):
+            return
+        since += 1
+        moved = False
+        missing = value - bound if math.isfinite(value) else 0.0
+        if mu == 0 or unsolved > SOLVED * missing:
+            model = here.target(b + o.kappa * u, max(0.1 * unsolved, 0.3 * tolerance * (1 + abs(best.value))))
+            u, p, moved = here.search(model.u)
+        if not moved:
+            if mu == 0:
+                return
+            a, mu, since = here.slopes, mu / (4 if since <= FEW else 2 if since <= SOME else 1), 0
+
+
+def first_smoothing(o: Objective) -> float:
+    """How far scores are from kinks: about the mean loss at 0, if there is one."""
+    zero = o.value(np.zeros(o.dimension), np.zeros(o.rows)) / float(np.sum(o.c))
+    return max(zero, 1e-6) if math.isfinite(zero) else 1.0
+
+
+@kernel
+def smooth(loss: Loss, p: Vector, y: Vector, c: Vector, a: Vector, mu: float, slopes: Vector, bends: Vector) -> None:
+    """Slopes and bends in p_i of Σ c_i ℓ_a(p_i), the bends times c_i."""
+    for i in range(p.size):
+        slopes[i], bend = loss.envelope(p[i] + mu * a[i], y[i], mu)
+        bends[i] = c[i] * bend
+
+
+@kernel
+def along(
+    loss: Loss, p: Vector, q: Vector, y: Vector, c: Vector, a: Vector, mu: float, share: float
+) -> tuple[float, float]:
+    """The first two derivatives in `share` of the smoothed loss at the scores p + share·q."""
+    first = second = 0.0
+    for i in range(p.size):
+        slope, bend = loss.envelope(p[i] + share * q[i] + mu * a[i], y[i], mu)
+        first += c[i] * slope * q[i]
+        second += c[i] * bend * q[i] * q[i]
+    return first, second
+
+
+def gram(o: Objective, weights: Vector) -> Vector:
+    """Σ weight_i x_i x_iᵀ: O(Σ nnz_i²)."""
+    total = np.zeros((o.dimension, o.dimension))
+    if isinstance(o.x, Dense):
+        block = max(1, BLOCK // o.dimension)
+        for i in range(0, o.rows, block):
+            part = o.x.data[i : i + block].astype(np.float64)
+            total += (part * weights[i : i + block, None]).T @ part
+        return total
+    call(add_gram, o.compiled, o.x, weights, total)
+    return np.tril(total) + np.tril(total, -1).T
+
+
+@kernel
+def add_gram(x: Rows, weights: Vector, total: Vector) -> None:
+    """total += Σ weight_i x_i x_iᵀ, below the diagonal and on it; the columns of a row ascend."""
+    for i in range(weights.size):
+        if weights[i] != 0.0:
+            for k in range(x.begin(i), x.end(i)):
+                scaled, row = weights[i] * x.value(i, k), x.column(i, k)
+                for m in range(x.begin(i), k + np.uint64(1)):
+                    total[row, x.column(i, m)] += scaled * x.value(i, m)
+
+
+@kernel
+def add_product(x: Rows, weights: Vector, v: Cells, product: Cells) -> None:
+    """product += Σ weight_i ⟨x_i, v⟩ x_i"""
+    for i in range(weights.size):
+        if weights[i] != 0.0:
+            add_row(x, i, weights[i] * dot_row(x, i, v), product)
+
+
+@kernel
+def add_diagonal(x: Rows, weights: Vector, diagonal: Vector) -> None:
+    """diagonal += Σ weight_i x_i²"""
+    for i in range(weights.size):
+        if weights[i] != 0.0:
+            for k in range(x.begin(i), x.end(i)):
+                diagonal[x.column(i, k)] += weights[i] * x.value(i, k) * x.value(i, k)

@@ -1,0 +1,43 @@
+"""Losses that are no forecasts: costs and log-wealth."""
+
+from __future__ import annotations
+
+import math
+
+from lowregret.loss.kind import Loss
+
+
+class Cost(Loss):
+    """ℓ = y·p: the row is a cost vector z, and with label 1 the loss is ⟨w, z⟩"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return y * p, y
+
+    def conjugate(self, a: float, y: float) -> float:
+        """0 at a = y"""
+        return 0.0 if a == y else math.inf
+
+    def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
+        return y, 0.0
+
+
+class LogWealth(Loss):
+    """ℓ = −ln p: the row holds price relatives, w a portfolio; p must be positive, the label is ignored"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return (-math.log(p), -1.0 / p) if p > 0.0 else (math.inf, -math.inf)
+
+    def conjugate(self, a: float, y: float) -> float:
+        """−1 − ln(−a) for a < 0"""
+        return -1.0 - math.log(-a) if a < 0.0 else math.inf
+
+    def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
+        """At q = p + μ/q > 0."""
+        root = math.sqrt(p * p + 4.0 * mu)
+        q = 0.5 * (p + root) if p > 0.0 else 2.0 * mu / (root - p)
+        return (-1.0 / q, 1.0 / (q * q + mu)) if q > 0.0 else (-math.inf, math.inf)
+
+    @property
+    def kinked(self) -> bool:
+        """It has a wall at 0, which is worse."""
+        return True

@@ -1,0 +1,103 @@
+"""Losses made of other losses."""
+
+from __future__ import annotations
+
+import math
+
+from lowregret.loss.kind import Margin
+from lowregret.loss.margin import Hinge
+
+
+class Affine(Margin):
+    """ℓ(slope·p + offset, y) for another loss of the margin: the score is scaled and shifted before it is judged"""
+
+    loss: Margin
+    slope: float = 1.0
+    offset: float = 0.0
+
+    def check(self) -> None:
+        _require_margin(self, self.loss)
+        self.require(
+            self.slope != 0 and math.isfinite(self.slope), f"slope must be a number other than 0, got {self.slope}"
+        )
+        self.require(math.isfinite(self.offset), f"offset must be finite, got {self.offset}")
+
+    def shifted(self, p: float) -> float:
+        """The score that the inner loss judges."""
+        return self.slope * p + self.offset
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        value, slope = self.loss.at(self.shifted(p), y)
+        return value, self.slope * slope
+
+    def conjugate(self, a: float, y: float) -> float:
+        """ℓ*(a/slope) − offset·a/slope"""
+        inner = a / self.slope
+        return self.loss.conjugate(inner, y) - self.offset * inner
+
+    def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
+        slope, bend = self.loss.envelope(self.shifted(p), y, self.slope * self.slope * mu)
+        return self.slope * slope, self.slope * self.slope * bend
+
+    @property
+    def dual(self) -> bool:
+        return self.loss.dual
+
+    @property
+    def kinked(self) -> bool:
+        return self.loss.kinked
+
+    def decision(self, p: float) -> float:
+        return self.loss.decision(self.shifted(p))
+
+    def wrong(self, p: float, y: float) -> bool:
+        return self.loss.wrong(self.shifted(p), y)
+
+    @property
+    def lipschitz(self) -> float:
+        return abs(self.slope) * self.loss.lipschitz
+
+    @property
+    def curvature(self) -> float:
+        return self.slope * self.slope * self.loss.curvature
+
+    @property
+    def smoothness(self) -> float:
+        return self.slope * self.slope * self.loss.smoothness
+
+
+class OnMistakes(Margin):
+    """ℓ on the rounds that are mistakes, else 0: what makes the Perceptron and Winnow conservative.
+
+    A zero decision counts as a mistake, whatever the label: the start w₁ = 0 needs it. Which rounds are mistakes is
+    settled at w_t, so f_t is either ℓ or 0 throughout, and convex both times.
+    """
+
+    loss: Margin
+
+    def check(self) -> None:
+        _require_margin(self, self.loss)
+        inner = self.loss
+        while isinstance(inner, Affine):
+            inner = inner.loss
+        self.require(
+            inner != Hinge(0.0),
+            "Hinge(0) is flat at a zero decision, so nothing would ever be learnt: use a margin above 0",
+        )
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return self.loss.at(p, y) if self.wrong(p, y) else (0.0, 0.0)
+
+    def decision(self, p: float) -> float:
+        return self.loss.decision(p)
+
+    def wrong(self, p: float, y: float) -> bool:
+        return y * self.decision(p) <= 0.0
+
+    @property
+    def lipschitz(self) -> float:
+        return self.loss.lipschitz
+
+
+def _require_margin(outer: Margin, inner: Margin) -> None:
+    outer.require(isinstance(inner, Margin), f"loss must be a loss of the margin such as Hinge(), got {inner!r}")
