@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from lowregret.certificate.mistakes import mistake_rounds
 from lowregret.check import call, require_label
-from lowregret.error import DataError
+from lowregret.error import DataError, PartError
+from lowregret.kernel import kernel
 from lowregret.learner import Linear, loss_of
 from lowregret.loss import OnMistakes
 from lowregret.rows import Rows
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, State, Vector
+
+ROUND, MARK, SUM = range(3)  # of `place`
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,12 @@ class Learnt:
         regret += self.learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(u @ u))
         return regret / max(importance, 1.0) if step.weighted() else regret
 
+    def losses(self, u: Vector, marks: Any) -> Vector:
+        """Σ_{s≤t} f_s(u), t the rounds `marks`: O(nnz)."""
+        if not is_plain(self.learner):
+            raise PartError("a ridge, weights of the schedule or a loss on mistakes only: use `regret`, at the end")
+        return losses_at(self.learner, u, [(self.x, self.y, self.weights)], marks, self.compiled)
+
     def own_scores(self, rounds: int) -> Vector:
         """The scores made while learning, if all rows were learnt in one call."""
         if rounds != self.state.rounds or self.y.size != self.scores.size:
@@ -58,3 +69,37 @@ class Learnt:
             self.weights[played] *= mistake_rounds(loss, self.state, self.y[played], scores[played], self.compiled)
             learner = replace(learner, loss=loss.loss)
         return learner
+
+
+def is_plain(learner: Linear) -> bool:
+    """Whether f_t is the loss of row t, no more and no less, and all rounds count alike."""
+    return learner.ridge == 0 and not learner.rule.schedule().weighted() and not isinstance(learner.loss, OnMistakes)
+
+
+def losses_at(
+    learner: Linear, u: Vector, rows: Iterable[tuple[Rows, Vector, Vector]], marks: Any, compiled: bool
+) -> Vector:
+    """Σ_{s≤t} f_s(u) on rows that come in pieces, t the rounds `marks`: O(nnz)."""
+    losses, place = np.zeros(marks.size), np.zeros(3)
+    for x, y, weights in rows:
+        call(add_losses, compiled, learner, u, x, y, weights, marks, losses, place)
+    return losses
+
+
+@kernel
+def add_losses(
+    learner: Linear, u: Vector, x: Rows, y: Vector, weights: Vector, marks: Any, losses: Vector, place: Vector
+) -> None:
+    """Write Σ weight·ℓ(⟨u, x_i⟩, y_i) after each of the rounds `marks` into `losses`: O(nnz).
+
+    `place` is where the rows before have come to: rounds, marks passed, and the sum.
+    """
+    for i in range(y.size):
+        weight = weights[i] if weights.size > 0 else 1.0
+        if weight != 0.0:
+            value, _ = learner.loss.at(learner.score(u, x, i), y[i])
+            place[ROUND] += 1.0
+            place[SUM] += weight * value
+            while place[MARK] < marks.size and marks[int(place[MARK])] <= place[ROUND]:
+                losses[int(place[MARK])] = place[SUM]
+                place[MARK] += 1.0

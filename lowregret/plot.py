@@ -36,13 +36,21 @@ def new_figure(rows: int, title: str) -> tuple[Figure, Any]:
     return figure, figure.subplots(rows, sharex=True, squeeze=False)[:, 0]
 
 
-def plot_run(run: Run, path: str | os.PathLike[str] | None) -> Figure:
-    """Mean progressive loss above; linearised regret under the theorem's bound below."""
+def plot_run(run: Run, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
+    """Mean progressive loss above; linearised regret under the theorem's bound below.
+
+    `theirs`, the losses of a fixed choice, adds its mean loss above, and the regret against it below.
+    """
     t = run.trace
     loss = type(run.learner.loss).__name__
     figure, (above, below) = new_figure(2, f"{loss} loss, {run.rounds:,} rounds")
-    above.plot(t.rounds, t.loss / np.maximum(t.rounds, 1), color=LOSS)
+    rounds = np.maximum(t.rounds, 1)
+    above.plot(t.rounds, t.loss / rounds, color=LOSS, label="learner")
     above.set_ylabel("mean loss so far")
+    if theirs is not None:
+        above.plot(t.rounds, theirs / rounds, color=EXACT, label="best fixed choice in hindsight")
+        above.legend()
+        below.plot(t.rounds, t.loss - theirs, color=EXACT, label="regret")
     nested_curves(below, t.rounds, t.linear_regret, t.bound, t.theorem)
     return finish(figure, path)
 
@@ -82,7 +90,7 @@ def nested_curves(axes: Axes, rounds: Any, linear_regret: Any, bound: Any, name:
     axes.set_ylabel("regret, at most")
     if np.any(np.asarray(rounds) > 0):
         axes.set_xscale("log")
-    shown = np.concatenate([np.asarray(linear_regret), np.asarray(bound)])
+    shown = np.concatenate([line.get_ydata() for line in axes.lines])
     if np.all(shown[np.isfinite(shown)] > 0):
         axes.set_yscale("log")
     axes.legend()

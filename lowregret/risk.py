@@ -25,7 +25,7 @@ from lowregret.certificate.batch import (
     o2b_small,
     require_delta,
 )
-from lowregret.learner import Linear
+from lowregret.figures import Figures
 from lowregret.loss import (
     Absolute,
     Affine,
@@ -39,7 +39,7 @@ from lowregret.loss import (
     SquaredHinge,
 )
 from lowregret.output import Average, Output, Random, WeightedAverage
-from lowregret.state import LONGEST, State
+from lowregret.state import LONGEST
 from lowregret.tally import (
     LARGEST_LABEL,
     LONGEST_ROW,
@@ -58,13 +58,10 @@ _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, 
 _OF_RESIDUAL = (Square, Absolute, Quantile, Huber, EpsilonInsensitive)
 
 
-class Foresight(ABC):
+class Foresight(Figures, ABC):
     """A run that speaks of rows yet to come."""
 
-    learner: Linear
-    state: State
     tally: Tally
-    seen: int | None  # None: the dimension was known beforehand
 
     @property
     @abstractmethod

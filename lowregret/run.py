@@ -34,7 +34,7 @@ from lowregret.risk import Foresight
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
 from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json, to_json
-from lowregret.state import MASS, MISTAKES, TOTAL, State, Vector
+from lowregret.state import MASS, State, Vector
 from lowregret.stream.batch import Batch, Stream
 from lowregret.tally import Tally
 from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
@@ -226,35 +226,6 @@ class Run(Foresight):
     # ---- results -------------------------------------------------------------------------------------------------
 
     @property
-    def features(self) -> int:
-        """How many features there are, or were so far."""
-        return self.state.dimension - (self.learner.bias > 0) if self.seen is None else self.seen
-
-    @property
-    def dimension(self) -> int:
-        """Number of weights: features, and the bias if there is one."""
-        return self.features + (self.learner.bias > 0)
-
-    @property
-    def rounds(self) -> int:
-        return self.state.rounds
-
-    @property
-    def loss(self) -> float:
-        """Σ ℓ_t(w_t), progressive: each row is judged before it is learnt."""
-        return float(self.state.sums[TOTAL])
-
-    @property
-    def mistakes(self) -> int | None:
-        """Number of rows predicted wrongly before they were learnt; None for regression."""
-        return int(self.state.counts[MISTAKES]) if self.learner.loss.classifies else None
-
-    @property
-    def error(self) -> float | None:
-        """Share of rows predicted wrongly before they were learnt; None for regression."""
-        return None if self.mistakes is None else self.mistakes / max(self.rounds, 1)
-
-    @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this learner, tightest first."""
         return certificates(self.learner, self.state, self.comparator)
@@ -295,11 +266,18 @@ class Run(Foresight):
             history = history[:-1]
         return trace(self.learner, history, self.comparator)
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Mean loss, and linearised regret under its bound, over the rounds; written to `path` if given."""
+    def against(self, u: Any, features: Features, labels: Any, weights: Any = None) -> Vector:
+        """Σ_{s≤t} f_s(u) of one fixed u at the rounds t of the trace, given the rows that were learnt: O(nnz)."""
+        return self._learnt(features, labels, weights).losses(self._spread(u), self.trace.rounds)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, theirs: Vector | None = None) -> Figure:
+        """Mean loss, and linearised regret under its bound, over the rounds; written to `path` if given.
+
+        With `theirs`, the losses of a fixed choice that `against` tells, also the regret itself.
+        """
         from lowregret.plot import plot_run
 
-        return plot_run(self, path)
+        return plot_run(self, path, theirs)
 
     def __str__(self) -> str:
         from lowregret.summary import summary

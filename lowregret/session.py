@@ -19,6 +19,7 @@ import numpy as np
 from lowregret import store
 from lowregret.certificate import Certificate
 from lowregret.error import PartError, StoreError
+from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
 from lowregret.hindsight import Pass, Report, best_fixed, silent
 from lowregret.loss import Affine, Loss, OnMistakes
@@ -52,6 +53,7 @@ class Session:
     held: Metrics = field(init=False)  # of rows held out
     dictionary: Dictionary | None = None  # names of features, if they are kept
     best: Solution | None = None  # the best fixed choice in hindsight
+    theirs: Vector | None = None  # its losses at the rounds of the run's trace
 
     def __post_init__(self) -> None:
         self.metrics, self.held = (Metrics(self.run.learner.loss) for _ in range(2))
@@ -92,6 +94,9 @@ class Session:
         bias = learner.bias > 0
         start = resized(run.weights, run.state.dimension - bias, bias)
         self.best = best_fixed(learner, u, counted, start, kappa, run.compiled, report=report)
+        if is_plain(learner):
+            again = (piece for _ in range(passes) for piece in rows())
+            self.theirs = losses_at(learner, self.best.w, again, run.trace.rounds, run.compiled)
 
     @property
     def certificate(self) -> Certificate:

@@ -27,7 +27,7 @@ LAYERS = [
     {"late", "blocks", "summary"},
     {"trace", "plot", "metrics", "risk"},
     {"certificate", "tally"},
-    {"zoo", "wrapper", "drift"},
+    {"zoo", "wrapper", "drift", "figures"},
     {"learner", "kernelised", "follow"},
     {"stream"},
     {"check", "spec", "store", "pending"},

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lowregret import zoo
 from lowregret.certificate import certificates
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Point, Reals, Simplex
+from lowregret.error import PartError
 from lowregret.learner import Linear
 from lowregret.loss import Cost, Hinge
 from lowregret.mirror import PNorm
@@ -152,3 +153,29 @@ def test_points_are_not_determined_by_norms() -> None:
     run = train(zoo.ogd(Cost(), 0.1), [[1.0, 0.0]], [1.0], comparator=Point([0.5, 0.5]), compiled=False)
     assert np.isnan(run.trace.linear_regret).all()
     assert np.isfinite(run.trace.bound).all()
+
+
+# ---- the exact regret over the rounds --------------------------------------------------------------------------------
+
+
+def test_losses_of_a_fixed_choice_are_added_up_to_the_rounds_of_the_trace() -> None:
+    rng = np.random.default_rng(3)
+    x, weights = rng.normal(size=(300, 4)), rng.choice([0.0, 1.0, 2.5], 300)
+    y = np.sign(x[:, 0] + rng.normal(size=300))
+    run = train(zoo.ogd_lazy(Hinge(), 0.1), x, y, weights)
+    u = np.array([0.5, -0.1, 0.2, 0.0])
+    each = weights * np.maximum(0, 1 - y * (x @ u))
+    known = np.cumsum(each[weights > 0])
+    theirs = run.against(u, x, y, weights)
+    assert theirs == pytest.approx(known[run.trace.rounds - 1])
+    assert run.loss - theirs[-1] == pytest.approx(run.regret(u, x, y, weights))
+    assert np.all(run.trace.loss - theirs <= run.trace.linear_regret + 1e-9)
+    labels = [line.get_label() for axes in run.plot(theirs=theirs).axes for line in axes.lines]
+    assert {"regret", "linearised regret", "best fixed choice in hindsight"} <= set(labels)
+
+
+def test_a_ridge_is_refused_where_the_trace_does_not_keep_it() -> None:
+    x = np.ones((5, 1))
+    run = train(zoo.ogd_sc(Hinge(), 0.1), x, np.ones(5))
+    with pytest.raises(PartError, match="ridge"):
+        run.against([0.0], x, np.ones(5))

@@ -55,7 +55,7 @@ def report(session: Session, data: Iterable[str], seconds: float, model: str | N
 
 def _picture(session: Session) -> str:
     drawing = io.StringIO()
-    session.run.plot().savefig(drawing, format="svg", metadata={"Date": None})
+    session.run.plot(theirs=session.theirs).savefig(drawing, format="svg", metadata={"Date": None})
     text = drawing.getvalue()
     return f"<figure>{text[text.index('<svg') :]}</figure>"
 
