@@ -41,7 +41,7 @@ from lowregret.step import Constant
 __all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight"]
 
 TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a certificate
-EPOCHS = 2000  # of dual coordinate ascent before Newton's method takes over
+EPOCHS = 400  # of dual coordinate ascent before Newton's method takes over
 
 
 _BALLS: dict[float, Callable[[float], Domain]] = {
