@@ -148,6 +148,8 @@ def line(key: str, mine: dict[str, Any], other: dict[str, Any]) -> str:
     """One row of the table."""
     relative = mine["gap"] / (1 + abs(mine["value"]))
     verdict = f"{other['seconds'] / mine['seconds']:6.2f} × ours" if other["reached"] else "did not get there"
+    if relative > TOLERANCE:
+        verdict = "ours did not get there"
     return (
         f"{key:<26}{mine['value']:12.6g} gap {relative:8.1e} {mine['seconds']:8.2f} s   "
         f"{other['solver']:<10}{other['seconds']:8.2f} s  {verdict}"
@@ -160,7 +162,11 @@ def draw(figures: dict[str, Any], path: Path) -> None:
 
     figure = Figure(figsize=(8, 9), layout="constrained")
     axes = figure.subplots()
-    reached = {key: f for key, f in figures.items() if f["theirs"]["reached"]}
+    reached = {
+        key: f
+        for key, f in figures.items()
+        if f["theirs"]["reached"] and f["ours"]["gap"] <= TOLERANCE * (1 + f["ours"]["value"])
+    }
     axes.barh(list(reached), [f["theirs"]["seconds"] / f["ours"]["seconds"] for f in reached.values()])
     axes.axvline(1.0, color="black")
     axes.invert_yaxis()

@@ -41,7 +41,7 @@ from lowregret.step import Constant
 __all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight"]
 
 TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a certificate
-EPOCHS = 2000  # of dual coordinate ascent before Newton's method takes over
+EPOCHS = 400  # of dual coordinate ascent before Newton's method takes over
 
 
 _BALLS: dict[float, Callable[[float], Domain]] = {
@@ -99,6 +99,11 @@ def best_fixed(
         raise PartError(f"{learner.loss} depends on the rounds played, so no fixed choice has a loss of that kind")
     if isinstance(comparator, LqBall) and comparator.q in _BALLS:
         comparator = _BALLS[comparator.q](comparator.radius)
+    if isinstance(comparator, LqBall):
+        raise PartError(
+            f"the best point of an lq-ball is looked for with q = 1, 2 or infinity only, not q = {comparator.q:g}: "
+            "compare with an L1Ball or L2Ball, or do with the linearised regret (--certify stream)"
+        )
     known = learner.loss.dual and isinstance(comparator, L2Ball | L1Ball | Simplex | Box | Reals)
     held = gathered(learner.loss, rows, learner.bias) if known else None
     if held is None:

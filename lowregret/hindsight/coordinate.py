@@ -21,7 +21,7 @@ from lowregret.state import Cells, Vector
 
 SEED = 1
 EPOCHS = 5  # times as many rows as there are that are visited between two looks at the gap, at most
-IDLE = 3  # visits in which a slope did not change, after which it is left alone until the next look
+IDLE = 2  # visits in which a slope did not change, after which it is left alone until the next look
 CALM = 0.1  # share of the largest change at which a look is worth its time
 FALL = 4.0  # how fast λ falls while the ball is out of reach
 SLACK = 0.3  # and the share of the gap that must be due to that

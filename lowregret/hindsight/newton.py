@@ -24,7 +24,7 @@ from lowregret.rows import Dense, Rows
 from lowregret.state import Cells, Vector
 
 DENSE = 600  # coordinates up to which the Hessian is a matrix
-STEPS, WIDE_STEPS = 300, 25  # Newton steps at most, where the Hessian is a matrix and where it is not
+STEPS, WIDE_STEPS = 300, 40  # Newton steps at most, where the Hessian is a matrix and where it is not
 SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain

@@ -21,7 +21,7 @@ from lowregret.state import Vector
 
 ROWS = 2000
 PEERS: dict[str, tuple[Loss, Callable[[float], Any]]] = {
-    "hinge": (Hinge(), lambda c: LinearSVC(C=c, loss="hinge", tol=1e-9, max_iter=200_000, fit_intercept=False)),
+    "hinge": (Hinge(), lambda c: LinearSVC(C=c, loss="hinge", tol=1e-7, max_iter=20_000, fit_intercept=False)),
     "logistic": (Logistic(), lambda c: LogisticRegression(C=c, solver="newton-cg", tol=1e-9, fit_intercept=False)),
     "square": (Square(), lambda c: Ridge(alpha=0.5 / c, solver="lsqr", tol=1e-12, fit_intercept=False)),
 }
@@ -43,8 +43,8 @@ def prefix(find: Callable[[str], Path], name: str) -> tuple[Any, Vector]:
 
 @pytest.mark.parametrize(
     ("name", "peer"),
-    [(name, peer) for name in ("elec2", "a9a", "farm_ads") for peer in PEERS]
-    + [("enron_spam", "hinge"), ("enron_spam", "logistic")],
+    [(name, peer) for name in ("elec2", "a9a") for peer in PEERS]
+    + [(name, peer) for name in ("farm_ads", "enron_spam") for peer in ("hinge", "logistic")],
 )
 def test_as_others_find(data_file: Callable[[str], Path], name: str, peer: str) -> None:
     """With a ridge as scikit-learn has it; then in the ball through its answer, which has the same answer."""
