@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from tqdm import tqdm
 
-from lowregret import Hinge, Logistic, Square, best_in_hindsight, read, train, zoo
+from lowregret import Hinge, L1Ball, Logistic, LqBall, Square, best_in_hindsight, read, train, zoo
 from lowregret.certificate import natural_comparator
 from lowregret.domain import Domain
 from lowregret.learner import Linear
