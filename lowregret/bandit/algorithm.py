@@ -23,7 +23,7 @@ from lowregret.part import Part
 from lowregret.state import Vector
 
 UNKNOWN = -1.0  # a probability that has no closed form
-FAINT = 1e-100  # sum of weights, relative to 1 for the best arm when they were last computed, that makes them afresh
+FAINT = 1e-100  # when the sum of weights leaves (FAINT, 1/FAINT) they are computed afresh, 1 for the best arm
 
 
 class BanditAlgorithm(Part):
@@ -44,6 +44,10 @@ class BanditAlgorithm(Part):
     def room(self, arms: int) -> Vector:
         """Zeros for the weights."""
         return np.zeros(arms)
+
+    def weighs(self) -> bool:
+        """Whether costs are divided by their probabilities; then only differences between arms matter."""
+        return True
 
     @abstractmethod
     def policy(self, s: BanditState, w: Vector) -> None:
@@ -84,13 +88,13 @@ class Exponential(BanditAlgorithm):
             w[i] = leaf(s.weights, i) / s.weights[1]
 
     def absorb(self, s: BanditState, arm: int, z: float) -> None:
-        """Ĉ[arm] += z ≥ 0, and the weight that follows from it."""
+        """Ĉ[arm] += z, and the weight that follows from it."""
         v = leaf(s.weights, arm) / s.weights[1]
         s.sums[LINEAR] += v * z
         s.sums[LOCAL] += v * z * z
         s.estimates[arm] = min(s.estimates[arm] + z, LARGEST)
         put_leaf(s.weights, arm, math.exp(-self.eta * (s.estimates[arm] - s.sums[BASE])))
-        if s.weights[1] < FAINT:
+        if not FAINT < s.weights[1] < 1 / FAINT:
             self.begin(s)
 
 

@@ -109,7 +109,11 @@ class Bandit:
         return Played(arms, paid, None if best is None else float(np.sum(paid) - best))
 
     def learn(self, arms: Any, costs: Any, propensities: Any) -> Bandit:
-        """Learn from logged choices of another policy: each has its arm, cost and the probability it was made with."""
+        """Learn from logged choices of another policy: each has its arm, cost and the probability it was made with.
+
+        Algorithms that weigh are given ((y − mean)/p)e_i: it favours no arm in expectation, and where nearly all costs
+        are alike it spares them nearly all of its noise.
+        """
         chosen = np.asarray(arms)
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= self.arms)):
             raise DataError(f"arms must be a vector of whole numbers from 0 to {self.arms - 1}")
@@ -120,7 +124,7 @@ class Bandit:
             if bad.size:
                 raise DataError(f"row {bad[0]}: {what} {values[bad[0]]:g} must lie between {low:g} and {high:g}")
         y = (c - self.desk.low) / (self.desk.high - self.desk.low)
-        self._call(learn_log, np.ascontiguousarray(chosen, np.int64), y, p)
+        self._call(learn_log, np.ascontiguousarray(chosen, np.int64), y, p, float(np.mean(y)) if y.size else 0.0)
         self.desk.skip(chosen.size)
         return self
 

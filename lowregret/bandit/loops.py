@@ -11,12 +11,12 @@ from lowregret.kernel import kernel
 from lowregret.state import Vector
 
 
-def taken(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: float) -> None:
+def taken(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: float, baseline: float) -> None:
     """Book a cost, then learn from it."""
     s.counts[COSTS] += 1
     s.seen[arm] += 1
     s.sums[COST] += y
-    algorithm.learn(s, arm, p, y)
+    algorithm.learn(s, arm, p, y - baseline if algorithm.weighs() else y)
 
 
 @kernel
@@ -37,7 +37,7 @@ def choose_one(algorithm: BanditAlgorithm, s: BanditState) -> tuple[int, float]:
 @kernel
 def learn_one(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: float) -> None:
     """The cost of an arm that was chosen with probability p."""
-    taken(algorithm, s, arm, p, y)
+    taken(algorithm, s, arm, p, y, 0.0)
 
 
 @kernel
@@ -59,18 +59,20 @@ def play_rounds(
             return k
         s.shown[arm] += 1
         s.counts[CHOICES] += 1
-        taken(algorithm, s, arm, p, (c - low) / (high - low))
+        taken(algorithm, s, arm, p, (c - low) / (high - low), 0.0)
     return arms.size
 
 
 @kernel
-def learn_log(algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, propensities: Vector) -> None:
+def learn_log(
+    algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, propensities: Vector, baseline: float
+) -> None:
     """Learn from choices that somebody else made with these probabilities."""
     for k in range(arms.size):
         s.shown[arms[k]] += 1
         s.counts[CHOICES] += 1
         s.counts[LOGGED] += 1
-        taken(algorithm, s, arms[k], propensities[k], costs[k])
+        taken(algorithm, s, arms[k], propensities[k], costs[k], baseline)
 
 
 @kernel
@@ -82,4 +84,4 @@ def replay_log(algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vec
         if kept[k]:
             s.shown[arm] += 1
             s.counts[CHOICES] += 1
-            taken(algorithm, s, arm, p, costs[k])
+            taken(algorithm, s, arm, p, costs[k], 0.0)

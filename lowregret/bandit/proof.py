@@ -76,7 +76,7 @@ def _on_estimates(name: str, formula: str, s: BanditState, bound: float) -> Cert
         comparator={"set": "arms", "arms": s.arms},
         linear_regret=float(s.sums[COST]) - lowest,
         bound=bound + drift,
-        premises=(finite,),
+        premises=(finite, _own(s)),
         measure=ON_ESTIMATES,
         details={"least_estimated_cost": lowest, "drift": drift},
     )

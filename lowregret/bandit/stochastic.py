@@ -22,6 +22,9 @@ class Greedy(BanditAlgorithm):
     def begin(self, s: BanditState) -> None:
         pass
 
+    def weighs(self) -> bool:
+        return False
+
     def policy(self, s: BanditState, w: Vector) -> None:
         """All on the arm that looks best, ties to the first: the choice if exploring stopped now."""
         best = 0
