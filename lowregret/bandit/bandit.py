@@ -164,8 +164,13 @@ class Bandit:
         """Estimated cumulative cost of every arm, unbiased for `Exp3` and `TsallisInf`, beyond low per round."""
         return self.unit * np.array(self.state.estimates)
 
-    def certificates(self, delta: float = 0.05) -> list[Certificate]:
-        """What the theorems say; none speaks of UCB1 and Thompson sampling here. δ is for those that hold with 1 − δ."""
+    @property
+    def certificates(self) -> list[Certificate]:
+        """What the theorems say (nothing of UCB1 and Thompson sampling), with probability 95 % where they need one."""
+        return self.certificates_at(0.05)
+
+    def certificates_at(self, delta: float) -> list[Certificate]:
+        """The same, with probability 1 − δ."""
         if not 0 < delta < 1:
             raise PartError(f"delta must lie between 0 and 1, got {delta!r}")
         return [scaled(c, self.unit) for c in bandit_certificates(self.algorithm, self.state, delta)]

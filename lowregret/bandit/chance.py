@@ -1,4 +1,4 @@
-"""Random numbers for compiled loops: the n-th number is a hash of (key, n), so that saving two integers saves them all."""
+"""Random numbers for compiled loops: the n-th is a hash of (key, n), so that saving two integers saves them all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNIT = 2.0**-53
 
 
 def mixed(x: Any) -> Any:
-    """A bijection of 64-bit integers in which every bit of x moves about half of the result (splitmix64's last step)."""
+    """A bijection of 64-bit integers: every bit of x moves about half of the result (splitmix64's last step)."""
     x = (x ^ (x >> _U(30))) * _ODD
     x = (x ^ (x >> _U(27))) * _OTHER_ODD
     return x ^ (x >> _U(31))

@@ -55,6 +55,6 @@ class Desk(Generic[Choice]):
         """Take a choice off the desk; returns it, and whether a later choice was made meanwhile."""
         if number in self.pending:
             return self.pending.pop(number), number != self.issued - 1
-        if isinstance(number, Integral) and 0 <= number < self.issued:
+        if isinstance(number, Integral) and 0 <= int(number) < self.issued:
             raise DataError(f"the cost of choice {number} is known already: each choice has one cost")
         raise DataError(f"there is no choice {number!r}: {self.issued} were made, numbered from 0")

@@ -1,8 +1,9 @@
 """What the theorems say of a bandit. Nobody sees the costs of the arms not chosen, so the regret itself is not known.
 
 What is known: the regret against *estimated* costs, with its bound, on this very run (…-PATH); a bound on the expected
-regret, before the run (COR-4.2+, TSALLIS); and an upper confidence bound on the regret itself (EXP3-IX). Written with K arms,
-T costs seen, y_t the cost and p_t the probability of the chosen arm, v_t its weight when the cost came (p_t unless late).
+regret, before the run (COR-4.2+, TSALLIS); and an upper confidence bound on the regret itself (EXP3-IX). Written with
+K arms, T costs seen, y_t the cost and p_t the probability of the chosen arm, z_t the estimate of its cost, v_t its
+weight when the cost came (p_t unless late).
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def scaled(certificate: Certificate, factor: float) -> Certificate:
 def exp3_path(eta: float, s: BanditState, name: str = "EXP3-PATH") -> Certificate:
     """EXP3-PATH: Σy_t − min_i Ĉ[i] ≤ ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − v_t z_t).
 
-    THM-2.22+ on the estimates (for EXP4, of the experts' costs, v_t z_t² summed over them) z_t ≥ 0; z_t = y_t/p_t, so without late costs the last sum is 0 (of EXP3-IX: γΣz_t).
+    THM-2.22+ on z_t = y_t/p_t ≥ 0; the last sum is 0 if no cost is late (of EXP3-IX: γΣz_t). For EXP4 z_t is the
+    estimate of all experts' costs, and v_t z_t² is summed over them.
     """
     formula = "ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − v_t z_t)"
     bound = math.log(s.arms) / eta + eta / 2 * float(s.sums[LOCAL])
@@ -86,7 +88,7 @@ def _on_estimates(name: str, formula: str, s: BanditState, bound: float) -> Cert
 
 
 def exp3_expected(eta: float, arms: int, s: BanditState, name: str = "COR-4.2+") -> Certificate:
-    """COR-4.2+: E Σy_t ≤ min_i Σ_t y_t[i] + ln K/η + ηKT/2; EXP4: of N experts, with ln N and the K arms they advise."""
+    """COR-4.2+: E Σy_t ≤ min_i Σ_t y_t[i] + ln K/η + ηKT/2; EXP4: of N experts, with ln N and the K arms advised."""
     rounds = int(s.counts[COSTS])
     bound = math.log(s.arms) / eta + eta * arms * rounds / 2
     return _expected(name, "ln K/η + ηKT/2" if name == "COR-4.2+" else "ln N/η + ηKT/2", s, bound)

@@ -1,4 +1,4 @@
-"""What a bandit carries from round to round: numbers per arm, running sums, counters, and its place in the random numbers."""
+"""What a bandit carries from round to round: numbers per arm, running sums, counters, its place in the coins."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from lowregret.bandit.chance import new_chance
 from lowregret.state import Cells, Vector
 
-# ---- sums[...]; y_t is the cost in [0, 1], p_t its arm's probability when it was chosen, z_t the estimate of all costs,
-# ---- v_t the weight of that arm when the cost arrives: v_t = p_t unless the cost is late ------------------------------
+# ---- sums[...]; y_t is the cost in [0, 1], p_t its arm's probability when chosen, z_t the estimate of all costs,
+# v_t the weight of that arm when the cost arrives: v_t = p_t unless the cost is late ----------------------------------
 COST = 0  # Σ y_t
 LINEAR = 1  # Σ ⟨v_t, z_t⟩
 LOCAL = 2  # Σ of the algorithm's local norm of z_t

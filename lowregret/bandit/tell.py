@@ -18,9 +18,10 @@ def tell_bandit(bandit: Bandit) -> str:
         f"{bandit.rounds:,} rounds of {bandit.algorithm.name} on {bandit.arms:,} arms, "
         f"cost {bandit.cost:.6g} ({bandit.cost / rounds:.4g} a round){waiting}"
     ]
-    for certificate in bandit.certificates():
+    found = bandit.certificates
+    for certificate in found:
         lines += tell_certificate(certificate)
-    if not bandit.certificates():
+    if not found:
         lines.append("no theorem here speaks of this algorithm against any costs whatever")
     return "\n".join(lines)
 
@@ -28,9 +29,13 @@ def tell_bandit(bandit: Bandit) -> str:
 def tell_certificate(certificate: Certificate) -> list[str]:
     """One theorem: what is known, what it promised, and which premise fails."""
     known = certificate.linear_regret
-    seen = "is not observed" if known is None else f"at most {known:.6g}" if "prob" in certificate.measure else f"{known:.6g}"
+    seen = (
+        "is not observed"
+        if known is None
+        else f"at most {known:.6g}"
+        if "prob" in certificate.measure
+        else f"{known:.6g}"
+    )
     lines = [f"{certificate.measure}: {seen}; {certificate.id} promises at most {certificate.bound:.6g}"]
-    lines += [
-        f"  but the premise fails: {p.name} (observed {p.observed})" for p in certificate.premises if not p.holds
-    ]
+    lines += [f"  but the premise fails: {p.name} (observed {p.observed})" for p in certificate.premises if not p.holds]
     return lines

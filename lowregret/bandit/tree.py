@@ -1,6 +1,6 @@
 """A sum tree: n weights as leaves, every node the sum of its two children. Changing or drawing one costs O(log n).
 
-tree[1] is the root, node k has the children 2k and 2k+1, leaf i is tree[half + i] with half = len(tree)/2 a power of two.
+tree[1] is the root, node k has the children 2k and 2k+1, leaf i is tree[half + i], half = len(tree)/2 a power of two.
 A node is always computed from its children, never by adding differences, so that rounding does not accumulate.
 """
 

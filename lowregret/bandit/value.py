@@ -1,4 +1,4 @@
-"""What another policy would have brought, from a log: importance weights w_t = π(a_t)/p_t, each estimate with an interval.
+"""What another policy would have brought, from a log: weights w_t = π(a_t)/p_t, each estimate with an interval.
 
 IPS     mean of w_t r_t                                        unbiased
 SNIPS   Σ w_t r_t / Σ w_t                                      nearly unbiased, steadier
@@ -64,7 +64,9 @@ def snips(log: BanditLog, policy: Any, delta: float = 0.05) -> Estimate:
         raise DataError("the policy chooses no arm of the log: nothing can be said of its value")
     value = float(w @ r) / total
     spread = math.sqrt(float(w**2 @ (r - value) ** 2)) / total
-    half = NormalDist().inv_cdf(1 - _checked(delta) / 2) * spread if spread > 0 else math.inf  # all alike: it cannot say
+    half = (
+        NormalDist().inv_cdf(1 - _checked(delta) / 2) * spread if spread > 0 else math.inf
+    )  # all alike: it cannot say
     return _told(log, "SNIPS", value, half, NORMAL, w)
 
 
@@ -182,8 +184,8 @@ def _told(log: BanditLog, method: str, value: float, half: float, interval: str,
     low, high = min(low, 1.0), max(high, 0.0)
     squares = float(w @ w)
     effective = float(np.sum(w)) ** 2 / squares if squares else 0.0
-    told = [log.low + log.unit * v for v in (value, low, high)]
-    return Estimate(method, *told, interval, len(log), effective)
+    value, low, high = (log.low + log.unit * v for v in (value, low, high))
+    return Estimate(method, value, low, high, interval, len(log), effective)
 
 
 def _checked(delta: float) -> float:

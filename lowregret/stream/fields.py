@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from lowregret.error import DataError
 from lowregret.stream.source import Source
@@ -21,7 +21,7 @@ def read_fields(path: str, columns: Sequence[str]) -> list[list[Any]]:
         stream = io.BufferedReader(_Bytes(source), 1 << 20)
         if stream.peek(4)[:4] == PARQUET:
             return _from_parquet(source.name, stream.read(), columns)
-        return _from_text(source.name, stream, columns)
+        return _from_text(source.name, cast(BinaryIO, stream), columns)
     finally:
         source.close()
 
@@ -42,7 +42,7 @@ class _Bytes(io.RawIOBase):
         return count
 
 
-def _from_text(name: str, stream: io.BufferedReader, columns: Sequence[str]) -> list[list[Any]]:
+def _from_text(name: str, stream: BinaryIO, columns: Sequence[str]) -> list[list[Any]]:
     try:
         text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
         header = text.readline()

@@ -44,7 +44,7 @@ def replay(log: BanditLog, algorithm: BanditAlgorithm, *, seed: int = 0, delta: 
             f"rejection replay needs uniform logging, these propensities go from {low:.3g} to {high:.3g}: "
             "learn from the log with its propensities instead (Bandit.learn), or evaluate policies with ips"
         )
-    bandit = Bandit(len(log.names), algorithm, seed=seed)
+    bandit = Bandit(len(log.names), algorithm, seed=seed, low=log.low, high=log.high)
     kept = np.zeros(len(log), np.bool_)
     call(replay_log, bandit.compiled, bandit.algorithm, bandit.state, log.arms, log.costs, kept)
     bandit.desk.skip(bandit.rounds)
