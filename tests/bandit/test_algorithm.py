@@ -124,7 +124,7 @@ def test_a_probability_that_is_almost_nought_is_raised_and_reported() -> None:
     assert bandit.state.counts[CLAMPED] == 1
     bandit.reward(number, cost=1.0)
     assert np.all(np.isfinite(bandit.policy))
-    assert not [c for c in bandit.certificates if c.id == "COR-4.2+"][0].premises_hold
+    assert not next(c for c in bandit.certificates if c.id == "COR-4.2+").premises_hold
 
 
 def test_ten_million_rounds() -> None:

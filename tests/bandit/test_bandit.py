@@ -73,7 +73,7 @@ def test_other_ranges_scale_costs_and_certificates() -> None:
         assert b.bound == pytest.approx(20 * a.bound)
     with pytest.raises(PartError, match="low < high"):
         Bandit(3, low=1.0, high=1.0)
-    with pytest.raises(DataError, match="round 0: arm . costs"):
+    with pytest.raises(DataError, match=r"round 0: arm \d costs"):
         plain.play(table + 1)
 
 
@@ -123,7 +123,7 @@ def test_the_pathwise_certificates_hold_however_late_the_costs_are(data: st.Data
     bandit = Bandit(3, algorithm, seed=data.draw(st.integers(0, 1000)))
     waiting: list[int] = []
     for _ in range(data.draw(st.integers(1, 40))):
-        if waiting and data.draw(st.booleans()):
+        if data.draw(st.booleans()) and waiting:
             number = waiting.pop(data.draw(st.integers(0, len(waiting) - 1)))
             bandit.reward(number, cost=data.draw(st.sampled_from([0.0, 0.3, 1.0])))
         else:

@@ -32,9 +32,7 @@ def test_a_slow_transcription() -> None:
     played = exp4.play(costs, advice)
     assert np.array_equal(played.arms, arms)
     assert np.allclose(exp4.state.estimates, estimates)
-    assert played.regret == pytest.approx(
-        np.sum(played.costs) - min(np.sum(advice[:, n] * costs) for n in range(4))
-    )
+    assert played.regret == pytest.approx(np.sum(played.costs) - min(np.sum(advice[:, n] * costs) for n in range(4)))
 
 
 def test_expected_regret_and_every_path_by_enumeration() -> None:

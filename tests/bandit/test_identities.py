@@ -53,7 +53,9 @@ def test_expected_regret_and_every_path(algorithm: BanditAlgorithm, game: str) -
         assert path.holds
     regret = expected - np.min(np.sum(costs, axis=0))
     assert mass == pytest.approx(1.0)
-    if not (isinstance(algorithm, Exp3) and algorithm.eta > 1):  # there weights underflow to 0 on paths that never occur
+    if not (
+        isinstance(algorithm, Exp3) and algorithm.eta > 1
+    ):  # there weights underflow to 0 on paths that never occur
         assert np.allclose(estimates, np.sum(costs, axis=0))
     assert regret <= promised.bound + 1e-9
     assert promised.premises_hold
@@ -80,7 +82,7 @@ def test_implicit_exploration_overestimates_rarely(algorithm: Exp3IX, game: str)
     assert failures <= 0.2
 
 
-# ---- late costs --------------------------------------------------------------------------------------------------------
+# ---- late costs ------------------------------------------------------------------------------------------------------
 
 ORDER = [("choose", 0), ("choose", 1), ("cost", 1), ("choose", 2), ("cost", 0), ("choose", 3), ("cost", 3), ("cost", 2)]
 
