@@ -67,7 +67,7 @@ def _in_numpy(arms: int) -> float:
 
 
 def games() -> dict[str, Vector]:
-    """Tables of costs: one that suits the stochastic algorithms, one whose costs rise and fall together, one made to defeat UCB1."""
+    """Costs for the stochastic algorithms, costs that rise and fall together, and costs made to defeat UCB1."""
     rng = np.random.default_rng(1)
     means = np.full((ROUNDS, ARMS), 0.5)
     means[:, 3] = 0.4

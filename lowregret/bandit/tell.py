@@ -20,22 +20,18 @@ def tell_bandit(bandit: Bandit) -> str:
     ]
     found = bandit.certificates
     for certificate in found:
-        lines += tell_certificate(certificate)
+        lines += tell_certificate(certificate, bandit.rounds * bandit.unit)
     if not found:
         lines.append("no theorem here speaks of this algorithm against any costs whatever")
     return "\n".join(lines)
 
 
-def tell_certificate(certificate: Certificate) -> list[str]:
-    """One theorem: what is known, what it promised, and which premise fails."""
+def tell_certificate(certificate: Certificate, most: float) -> list[str]:
+    """One theorem: what is known, what it promised, and which premise fails. No more than `most` can be lost anyway."""
     known = certificate.linear_regret
-    seen = (
-        "is not observed"
-        if known is None
-        else f"at most {known:.6g}"
-        if "prob" in certificate.measure
-        else f"{known:.6g}"
-    )
-    lines = [f"{certificate.measure}: {seen}; {certificate.id} promises at most {certificate.bound:.6g}"]
+    at_most = "at most " if "probability" in certificate.measure else ""
+    seen = "is not observed" if known is None else f"{at_most}{known:.6g}"
+    empty = f", which says nothing yet: more than {most:.6g} cannot be lost" if certificate.bound >= most else ""
+    lines = [f"{certificate.measure}: {seen}; {certificate.id} promises at most {certificate.bound:.6g}{empty}"]
     lines += [f"  but the premise fails: {p.name} (observed {p.observed})" for p in certificate.premises if not p.holds]
     return lines

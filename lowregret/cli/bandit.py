@@ -15,7 +15,7 @@ from lowregret.bandit.bandit import Bandit
 from lowregret.bandit.log import COST, BanditLog, read_log
 from lowregret.bandit.rejection import Replayed, expected_rounds, learn_from, make_algorithm, replay
 from lowregret.bandit.tell import tell_certificate
-from lowregret.bandit.value import Estimate, evaluate, logged_value, snips
+from lowregret.bandit.value import Estimate, arm_values, evaluate, logged_value, snips
 from lowregret.certificate import Certificate
 from lowregret.spec import to_json
 
@@ -64,10 +64,10 @@ class Study:
 
     @cached_property
     def best_arms(self) -> list[tuple[int, Estimate]]:
-        """The arms with the best self-normalised value, each chosen always."""
-        found = [(arm, snips(self.log, arm)) for arm in range(len(self.log.names))]
-        sign = 1 if self.log.measure == COST else -1
-        return sorted(found, key=lambda pair: (sign * pair[1].value, -pair[1].effective_rows))[:SHOWN]
+        """The arms with the best self-normalised value, each chosen always, with intervals for all arms at once."""
+        each = 0.05 / len(self.log.names)
+        values = arm_values(self.log) * (1 if self.log.measure == COST else -1)
+        return [(arm, snips(self.log, arm, each)) for arm in np.argsort(values, kind="stable")[:SHOWN].tolist()]
 
     @cached_property
     def learned(self) -> tuple[Bandit, list[Estimate]] | None:
@@ -108,9 +108,9 @@ class Study:
                 else f"logged with probabilities from {np.min(p):.3g} to {np.max(p):.3g}"
             ),
             f"logging    {line(self.logging)}",
-            f"arms       always choosing one arm, the {len(self.best_arms)} best of {len(log.names):,} by SNIPS:",
+            f"arms       always choosing one arm, the {len(self.best_arms)} best of {len(log.names):,} by SNIPS "
+            "(intervals for all of them at once):",
             *(f"           {log.names[arm]:<12} {line(e)}" for arm, e in self.best_arms),
-            "           (the best of many look better than they are: each interval is for its arm alone)",
         ]  # fmt: skip
         return "\n".join(lines + self._tell_learned() + self._tell_replay())
 
@@ -137,7 +137,7 @@ class Study:
             + ("" if e is None else f"; {line(e)}")
         ]
         for certificate in self.certificates:
-            lines += [f"           {text}" for text in tell_certificate(certificate)]
+            lines += [f"           {text}" for text in tell_certificate(certificate, n * self.log.unit)]
         if not self.certificates:
             lines.append("           no theorem here speaks of this algorithm against any costs whatever")
         return lines

@@ -22,7 +22,7 @@ from lowregret import (
     read_log,
     snips,
 )
-from lowregret.bandit.value import evaluate
+from lowregret.bandit.value import arm_values, evaluate
 from lowregret.state import Vector
 
 P, MEANS, POLICY = np.array([0.6, 0.3, 0.1]), np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.3, 0.6])
@@ -64,6 +64,12 @@ def test_by_hand() -> None:
     by_row = np.tile(POLICY, (4, 1))
     assert ips(log, by_row).value == pytest.approx(ips(log, POLICY).value)
     assert doubly_robust(log, by_row).value == pytest.approx(doubly_robust(log, POLICY).value)
+
+
+def test_all_arms_at_once() -> None:
+    log = drawn_log(60, 7)
+    assert np.allclose(arm_values(log), [snips(log, arm).value for arm in range(3)])
+    assert np.isnan(arm_values(log_of([0, 1], [1, 0]))).tolist() == [False, False, True]
 
 
 def test_the_logging_policy_is_its_own_mean() -> None:
