@@ -24,6 +24,7 @@ from lowregret.state import Vector
 
 UNKNOWN = -1.0  # a probability that has no closed form
 FAINT = 1e-100  # when the sum of weights leaves (FAINT, 1/FAINT) they are computed afresh, 1 for the best arm
+HIGHEST = 700.0  # an exponent whose power is a number, and beyond 1/FAINT
 
 
 class BanditAlgorithm(Part):
@@ -93,7 +94,8 @@ class Exponential(BanditAlgorithm):
         s.sums[LINEAR] += v * z
         s.sums[LOCAL] += v * z * z
         s.estimates[arm] = min(s.estimates[arm] + z, LARGEST)
-        put_leaf(s.weights, arm, math.exp(-self.eta * (s.estimates[arm] - s.sums[BASE])))
+        exponent = -self.eta * (s.estimates[arm] - s.sums[BASE])
+        put_leaf(s.weights, arm, math.exp(min(exponent, HIGHEST)))
         if not FAINT < s.weights[1] < 1 / FAINT:
             self.begin(s)
 

@@ -88,11 +88,12 @@ class Bandit:
     def play(self, costs: Any, rounds: int | None = None) -> Played:
         """Play against a table of costs (rounds × arms), or for some rounds against a `Costs` part, compiled."""
         source = costs if isinstance(costs, Costs) else CostTable(costs)
+        source.fits(self.arms)
         first = 0
         if isinstance(source, CostTable):
             rounds = len(source.costs) if rounds is None else rounds
-            if source.costs.shape[1] != self.arms or rounds > len(source.costs):
-                raise DataError(f"the table is {source.costs.shape}, wanted are {rounds} rounds × {self.arms} arms")
+            if rounds > len(source.costs):
+                raise DataError(f"the table has {len(source.costs)} rounds, wanted are {rounds}")
         else:
             first = int(self.state.counts[CHOICES])
         if rounds is None:

@@ -10,7 +10,6 @@ import numpy as np
 from lowregret.bandit.chance import hashed, mixed, unit
 from lowregret.error import DataError
 from lowregret.part import Part
-from lowregret.state import Vector
 
 
 class Costs(Part):
@@ -19,6 +18,9 @@ class Costs(Part):
     @abstractmethod
     def cost(self, t: int, arm: int) -> float:
         """The cost of this arm in round t = 0, 1, …"""
+
+    def fits(self, arms: int) -> None:
+        """Refuse a number of arms for which there are no costs."""
 
 
 class CostTable(Costs):
@@ -34,6 +36,10 @@ class CostTable(Costs):
         if table.ndim != 2 or table.size == 0:
             raise DataError(f"costs must be a table of rounds × arms, got shape {table.shape}")
         object.__setattr__(self, "costs", table)
+
+    def fits(self, arms: int) -> None:
+        if self.costs.shape[1] != arms:
+            raise DataError(f"the table has {self.costs.shape[1]} columns, the bandit {arms} arms")
 
     def cost(self, t: int, arm: int) -> float:
         return self.costs[t, arm]
@@ -51,13 +57,12 @@ class BernoulliCosts(Costs):
             means.ndim == 1 and means.size > 0 and bool(np.all((means >= 0) & (means <= 1))),
             "means must be a vector of probabilities",
         )
+        self.require(self.seed >= 0, f"seed must not be negative, got {self.seed}")
         object.__setattr__(self, "means", means)
+
+    def fits(self, arms: int) -> None:
+        self.require(self.means.size == arms, f"there are {self.means.size} means, the bandit has {arms} arms")
 
     def cost(self, t: int, arm: int) -> float:
         coin = unit(mixed(hashed(np.uint64(self.seed), t) ^ hashed(np.uint64(1), arm)))
         return 1.0 if coin < self.means[arm] else 0.0
-
-
-def regret_of(table: Vector, paid: Vector) -> float:
-    """Σ paid − min_i Σ_t table[t, i]"""
-    return float(np.sum(paid) - np.min(np.sum(table, axis=0)))

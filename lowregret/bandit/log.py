@@ -30,6 +30,15 @@ class BanditLog:
     high: float = 1.0
     assumed: bool = False  # nobody said the propensities: uniform logging is assumed
 
+    def __post_init__(self) -> None:
+        n, k = self.arms.size, len(self.names)
+        if not (n == self.values.size == self.propensities.size) or np.any((self.arms < 0) | (self.arms >= k)):
+            raise DataError(f"a log needs arms from 0 to {k - 1}, and as many values and propensities as arms")
+        if not np.all((self.propensities > 0) & (self.propensities <= 1)):
+            raise DataError("propensities must be above 0 and at most 1")
+        if not np.all((self.values >= self.low) & (self.values <= self.high)):
+            raise DataError(f"values must lie between {self.low:g} and {self.high:g}")
+
     def __len__(self) -> int:
         return int(self.arms.size)
 

@@ -92,8 +92,12 @@ def test_costs_of_ones_own_run_compiled_and_go_on_where_they_stopped() -> None:
     assert one.regret is None
     with pytest.raises(PartError, match="give rounds"):
         whole.play(Forgetful())
-    with pytest.raises(DataError, match="the table is"):
+    with pytest.raises(DataError, match="3 columns, the bandit 4 arms"):
         whole.play(np.zeros((5, 3)))
+    with pytest.raises(DataError, match="5 rounds, wanted are 6"):
+        whole.play(np.zeros((5, 4)), 6)
+    with pytest.raises(PartError, match="2 means, the bandit has 4 arms"):
+        whole.play(BernoulliCosts([0.1, 0.2]), 5)
     with pytest.raises(DataError, match="table"):
         whole.play(np.zeros(5))
 
@@ -159,6 +163,15 @@ def test_learning_from_a_log_finds_the_arm_that_was_best_not_the_one_shown_most(
         Bandit(3).learn([0, 1], [2.0, 0.0], [0.5, 0.5])
     with pytest.raises(DataError, match="from 0 to 2"):
         Bandit(3).learn([3], [0.0], [0.5])
+
+
+@pytest.mark.parametrize("algorithm", [Exp3(1.0), Exp3IX(1.0, 1e-9), TsallisInf()], ids=str)
+def test_tiny_propensities_in_a_log_stay_numbers(algorithm: BanditAlgorithm) -> None:
+    rng = np.random.default_rng(7)
+    arms, costs, p = rng.integers(0, 3, 200), rng.integers(0, 2, 200).astype(float), 10.0 ** -rng.integers(0, 9, 200)
+    fast, slow = (Bandit(3, algorithm, compiled=c).learn(arms, costs, p) for c in (True, False))
+    assert np.array_equal(fast.policy, slow.policy)
+    assert np.sum(fast.policy) == pytest.approx(1)
 
 
 def test_regret_is_below_what_was_promised_over_many_seeds() -> None:

@@ -7,11 +7,12 @@ import gzip
 import lzma
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from lowregret import DataError, bandit_log, read_log
+from lowregret import BanditLog, DataError, bandit_log, read_log
 
 TEXT = "n,banner,click,p\n1,b10,1,0.5\n2,b2,0,0.25\n\n3,b10,0,0.5\n"
 
@@ -75,6 +76,21 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, text: str, said: str) -> No
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError, match=said):
         read_log(path, "banner", reward="click", propensity="p")
+
+
+def test_a_log_made_by_hand_is_checked() -> None:
+    good: dict[str, Any] = {
+        "arms": np.array([0, 1]),
+        "values": np.zeros(2),
+        "propensities": np.full(2, 0.5),
+        "names": ("a", "b"),
+    }
+    assert len(BanditLog(**good)) == 2
+    for wrong in ({"arms": np.array([0, 2])}, {"values": np.zeros(3)}, {"values": np.full(2, 2.0)}):
+        with pytest.raises(DataError):
+            BanditLog(**(good | wrong))
+    with pytest.raises(DataError, match="above 0"):
+        BanditLog(**(good | {"propensities": np.array([0.5, 0.0])}))
 
 
 def test_damage_is_said(tmp_path: Path) -> None:

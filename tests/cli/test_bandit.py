@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.running import run, written
+from tests.cli.running import process, run, written
 
 
 @pytest.fixture
@@ -93,6 +93,12 @@ def test_refusals(clicks: Path, capsys: pytest.CaptureFixture[str], words: tuple
     assert told.code == 2
     assert said in told.err
     assert "Traceback" not in told.err
+
+
+def test_standard_input(clicks: Path) -> None:
+    told = process("bandit", "-", "--action", "banner", "--reward", "click", "--json", stdin=clicks.read_bytes())
+    assert told.code == 0, told.err
+    assert told.json["rows"] == 4000
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
