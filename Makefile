@@ -21,6 +21,9 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.tightness
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.risk
+	$(BIN)/python -m benchmarks.hindsight
+	$(BIN)/python -m benchmarks.nested
+	$(BIN)/python -m benchmarks.bandits
 
 fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000

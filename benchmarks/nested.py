@@ -6,6 +6,7 @@ hindsight with its gap, and writes the three numbers to docs/nested.md. Ends wit
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -16,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from tqdm import tqdm
 
-from lowregret import Hinge, L1Ball, Logistic, LqBall, Square, best_in_hindsight, read, train, zoo
+from lowregret import Hinge, L1Ball, L2Ball, Logistic, LqBall, Square, best_in_hindsight, read, train, zoo
 from lowregret.certificate import natural_comparator
 from lowregret.domain import Domain
 from lowregret.learner import Linear
@@ -60,21 +61,23 @@ def rows(path: Path, **options: Any) -> Data:
     return Data(sparse.csr_matrix((values, columns, starts), (counts.size, used.size)), np.concatenate(labels))
 
 
-def learners(data: Data, radius: float) -> dict[str, Callable[[Loss], Linear]]:
-    """Every algorithm that learns any loss, with rates that suit the size of the set."""
+def learners(data: Data, radius: float, loss: Loss) -> dict[str, Linear]:
+    """Every algorithm that learns any loss, with rates that suit the set: η = B/(G√T), G a bound on sub-gradients."""
     rounds, d = data.x.shape
-    eta = radius / (data.length * rounds**0.5)
-    lam = data.length**2 / (radius * rounds**0.5)
-    largest = max(abs(data.x.data).max(), 1e-300)
+    slope = loss.lipschitz if math.isfinite(loss.lipschitz) else 2 * (1 + radius * data.length)
+    steep = slope * data.length
+    eta = radius / (steep * rounds**0.5)
+    largest = float(abs(data.x.data).max())
+    lam, ball = steep / (radius * rounds**0.5), L2Ball(radius)
     return {
-        "ogd": lambda loss: zoo.ogd(loss),
-        "ogd-lazy": lambda loss: zoo.ogd_lazy(loss, eta, radius),
-        "ogd-eager": lambda loss: zoo.ogd_eager(loss, eta, radius),
-        "ogd-sqrt": lambda loss: zoo.ogd_sqrt(loss, 2**0.5 * radius / data.length, radius),
-        "ogd-sc": lambda loss: zoo.ogd_sc(loss, lam),
-        "ogd-scw": lambda loss: zoo.ogd_scw(loss, lam),
-        "eg": lambda loss: zoo.eg(loss, (np.log(d) / rounds) ** 0.5 / largest, radius),
-        "pnorm": lambda loss: zoo.pnorm(loss, eta, 3.0),
+        "ogd": zoo.ogd(loss),
+        "ogd-lazy": zoo.ogd_lazy(loss, eta, radius),
+        "ogd-eager": zoo.ogd_eager(loss, eta, radius),
+        "ogd-sqrt": zoo.ogd_sqrt(loss, 2**0.5 * radius / steep, radius),
+        "ogd-sc": zoo.ogd_sc(loss, lam, ball),
+        "ogd-scw": zoo.ogd_scw(loss, lam, ball),
+        "eg": zoo.eg(loss, (2 * math.log(d) / rounds) ** 0.5 / (slope * largest), radius),
+        "pnorm": zoo.pnorm(loss, min(eta, 0.1 / (slope * data.length**2)), 3.0),
     }
 
 
@@ -140,8 +143,7 @@ def main(folder: Path) -> int:
                 return best_in_hindsight(loss, data.x, data.y, comparator, weights, ridge, tolerance=GAP)
 
             for radius in RADII:
-                for title, make in tqdm(learners(data, radius).items(), f"{name} {loss} {radius:g}"):
-                    learner = make(loss)
+                for title, learner in tqdm(learners(data, radius, loss).items(), f"{name} {loss} {radius:g}"):
                     comparator = natural_comparator(learner, data.x.shape[1], radius)
                     if isinstance(comparator, LqBall):
                         comparator = L1Ball(radius)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 
 from lowregret import store
+from lowregret.bandit import Bandit, Exp4
 from lowregret.delayed_run import DelayedRun
 from lowregret.doubling_run import DoublingRun
 from lowregret.error import StoreError
@@ -13,17 +14,21 @@ from lowregret.kernel_run import KernelRun
 from lowregret.play import Game
 from lowregret.run import Run
 
-_READERS: dict[str, Callable[[str | os.PathLike[str]], Run | KernelRun | Game]] = {
+Kept = Run | KernelRun | Game | Bandit | Exp4
+
+_READERS: dict[str, Callable[[str | os.PathLike[str]], Kept]] = {
     "run": Run.load,
     "delayed-run": DelayedRun.load,
     "doubling-run": DoublingRun.load,
     "kernel-run": KernelRun.load,
     "game": Game.load,
+    "bandit": Bandit.load,
+    "exp4": Exp4.load,
 }
 
 
-def load(path: str | os.PathLike[str]) -> Run | KernelRun | Game:
-    """The run or game in a file, ready to go on where it stopped."""
+def load(path: str | os.PathLike[str]) -> Kept:
+    """The run, game or bandit in a file, ready to go on where it stopped."""
     kind = store.kind_of(path)
     if kind not in _READERS:
         raise StoreError(f"{path} holds a {kind}, which this version of lowregret cannot read: upgrade to read it")

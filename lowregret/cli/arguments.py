@@ -30,6 +30,7 @@ LOSSES = (
     "epsilon-insensitive",
     "poisson",
 )
+BANDITS = ("exp3", "exp3-ix", "tsallis-inf", "ucb1", "thompson")
 FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 
 
@@ -42,6 +43,7 @@ def parser() -> ArgumentParser:
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
     _train(_command(commands, "train", "learn from files or a stream, in one pass", _TRAIN))
     _predict(_command(commands, "predict", "score rows with a model", _PREDICT))
+    _bandit(_command(commands, "bandit", "what other choices would have brought, from a log of choices", _BANDIT))
     zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")
@@ -75,6 +77,8 @@ _TRAIN = """examples:
   lowregret train more.svm --resume clicks.lr -o clicks.lr"""
 _PREDICT = """example:
   lowregret predict clicks.lr new.svm -o scores.txt --link prob"""
+_BANDIT = """example:
+  lowregret bandit clicks.csv.gz --action banner --reward click --propensity p --report clicks.html"""
 _ZOO = """example:
   lowregret zoo ogd-lazy"""
 
@@ -123,6 +127,27 @@ def _predict(command: ArgumentParser) -> None:
     command.add_argument("--threads", type=count, default=0, metavar="N", help="threads that parse (one per core)")
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
     _showing(command, "scores (standard output)", "-o")
+
+
+def _bandit(command: ArgumentParser) -> None:
+    command.add_argument("log", metavar="LOG", help="a CSV, TSV or Parquet file, compressed or not, or -")
+    command.add_argument("--action", required=True, metavar="COL", help="the column with what was chosen")
+    outcome = command.add_mutually_exclusive_group(required=True)
+    outcome.add_argument("--reward", metavar="COL", help="the column with what it brought: more is better")
+    outcome.add_argument("--cost", metavar="COL", help="the column with what it cost: less is better")
+    command.add_argument(
+        "--propensity", metavar="COL", help="the column with the choice's probability (uniform logging is assumed)"
+    )
+    command.add_argument("--low", type=float, default=0.0, help="the least possible reward or cost (0)")
+    command.add_argument("--high", type=float, default=1.0, help="the largest possible reward or cost (1)")
+    command.add_argument(
+        "--algorithm", choices=BANDITS, default="exp3", metavar="NAME", help=f"{', '.join(BANDITS)} (exp3)"
+    )
+    command.add_argument("--eta", type=positive, help="learning rate of exp3 and exp3-ix, if not tuned to the log")
+    command.add_argument("--seed", type=int, default=0, help="of the learner's coins (0)")
+    command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    command.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof and picture")
+    command.add_argument("--plot", metavar="FILE", help="draw the values with their intervals")
 
 
 def _reading(group: _ArgumentGroup) -> None:

@@ -40,7 +40,7 @@ def report(session: Session, data: Iterable[str], seconds: float, model: str | N
     sections = [
         ("What was learnt", f"<pre>{escape(show(session, seconds, model))}</pre>"),
         ("Loss and regret over the rows", _picture(session)),
-        ("The proof", _proof(session.certificate)),
+        ("The proof", proof(session.certificate)),
         ("Other theorems that speak of this learner", _others(session)),
         ("Predicted and actual labels", _confusion(session.metrics)),
         (f"The {HEAVIEST} heaviest weights", _heaviest(session)),
@@ -50,7 +50,7 @@ def report(session: Session, data: Iterable[str], seconds: float, model: str | N
         ),
     ]
     body = "".join(f"<h2>{escape(name)}</h2>\n{content}\n" for name, content in sections if content)
-    return _PAGE.replace("{title}", escape(title)).replace("{body}", body)
+    return PAGE.replace("{title}", escape(title)).replace("{body}", body)
 
 
 def _picture(session: Session) -> str:
@@ -60,7 +60,7 @@ def _picture(session: Session) -> str:
     return f"<figure>{text[text.index('<svg') :]}</figure>"
 
 
-def _proof(certificate: Certificate) -> str:
+def proof(certificate: Certificate) -> str:
     def number(value: float | None) -> str:
         return "–" if value is None else f"{value:.6g}"
 
@@ -80,14 +80,14 @@ def _proof(certificate: Certificate) -> str:
         )
         for p in certificate.premises
     ]
-    return _table((), rows)
+    return table((), rows)
 
 
 def _others(session: Session) -> str:
     rows = [
         (c.id, c.statement, f"{c.bound:.6g}", "yes" if c.premises_hold else "no") for c in session.run.certificates[1:]
     ]
-    return _table(("theorem", "statement", "bound", "premises hold"), rows) if rows else ""
+    return table(("theorem", "statement", "bound", "premises hold"), rows) if rows else ""
 
 
 def _confusion(metrics: Metrics) -> str:
@@ -95,16 +95,16 @@ def _confusion(metrics: Metrics) -> str:
     if not counts or not metrics.rows:
         return ""
     rows = [(f"labelled {label}", *(f"{counts[label][said]:,}" for said in counts)) for label in counts]
-    return _table(("", *(f"predicted {said}" for said in counts)), rows)
+    return table(("", *(f"predicted {said}" for said in counts)), rows)
 
 
 def _heaviest(session: Session) -> str:
     found = itertools.islice(session.weights_by_name(), HEAVIEST)
     rows = [(name, f"{weight:.6g}") for name, weight in found]
-    return _table(("feature", "weight"), rows) if rows else "<p>All weights are 0.</p>"
+    return table(("feature", "weight"), rows) if rows else "<p>All weights are 0.</p>"
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     def line(cells: Iterable[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>\n"
 
@@ -112,7 +112,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return f"<table>\n{line(names, 'th') if names else ''}{''.join(line(row, 'td') for row in rows)}</table>"
 
 
-_PAGE = """<!DOCTYPE html>
+PAGE = """<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

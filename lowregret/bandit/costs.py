@@ -1,0 +1,68 @@
+"""Where costs come from in simulations: parts that say what arm i costs in round t, whatever was chosen before."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from lowregret.bandit.chance import hashed, mixed, unit
+from lowregret.error import DataError
+from lowregret.part import Part
+
+
+class Costs(Part):
+    """An oblivious adversary: `cost(t, arm)` depends on nothing else. A subclass of your own runs compiled too."""
+
+    @abstractmethod
+    def cost(self, t: int, arm: int) -> float:
+        """The cost of this arm in round t = 0, 1, …"""
+
+    def fits(self, arms: int) -> None:
+        """Refuse a number of arms for which there are no costs."""
+
+
+class CostTable(Costs):
+    """costs[t, arm]"""
+
+    costs: Any
+
+    def check(self) -> None:
+        try:
+            table = np.ascontiguousarray(self.costs, np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"costs must be a table of numbers: {error}") from None
+        if table.ndim != 2 or table.size == 0:
+            raise DataError(f"costs must be a table of rounds × arms, got shape {table.shape}")
+        object.__setattr__(self, "costs", table)
+
+    def fits(self, arms: int) -> None:
+        if self.costs.shape[1] != arms:
+            raise DataError(f"the table has {self.costs.shape[1]} columns, the bandit {arms} arms")
+
+    def cost(self, t: int, arm: int) -> float:
+        return self.costs[t, arm]
+
+
+class BernoulliCosts(Costs):
+    """1 with probability means[arm], else 0; the coin of (t, arm) is a hash, the same however often it is looked at."""
+
+    means: Any
+    seed: int = 0
+
+    def check(self) -> None:
+        means = np.ascontiguousarray(self.means, np.float64)
+        self.require(
+            means.ndim == 1 and means.size > 0 and bool(np.all((means >= 0) & (means <= 1))),
+            "means must be a vector of probabilities",
+        )
+        self.require(self.seed >= 0, f"seed must not be negative, got {self.seed}")
+        object.__setattr__(self, "means", means)
+
+    def fits(self, arms: int) -> None:
+        self.require(self.means.size == arms, f"there are {self.means.size} means, the bandit has {arms} arms")
+
+    def cost(self, t: int, arm: int) -> float:
+        coin = unit(mixed(hashed(np.uint64(self.seed), t) ^ hashed(np.uint64(1), arm)))
+        return 1.0 if coin < self.means[arm] else 0.0

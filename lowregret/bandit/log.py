@@ -1,0 +1,137 @@
+"""Logs of somebody else's choices: which arm, what came of it, and with what probability it was chosen."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lowregret.error import DataError
+from lowregret.state import Vector
+from lowregret.stream.fields import read_fields
+
+REWARD, COST = "reward", "cost"
+
+
+@dataclass(frozen=True)
+class BanditLog:
+    """n choices among K arms. `values` are rewards or costs, as `measure` says, between `low` and `high`."""
+
+    arms: Any  # n whole numbers from 0 to K − 1
+    values: Vector
+    propensities: Vector
+    names: tuple[str, ...]  # of the arms
+    measure: str = REWARD
+    low: float = 0.0
+    high: float = 1.0
+    assumed: bool = False  # nobody said the propensities: uniform logging is assumed
+
+    def __post_init__(self) -> None:
+        n, k = self.arms.size, len(self.names)
+        if not (n == self.values.size == self.propensities.size) or np.any((self.arms < 0) | (self.arms >= k)):
+            raise DataError(f"a log needs arms from 0 to {k - 1}, and as many values and propensities as arms")
+        if not np.all((self.propensities > 0) & (self.propensities <= 1)):
+            raise DataError("propensities must be above 0 and at most 1")
+        if not np.all((self.values >= self.low) & (self.values <= self.high)):
+            raise DataError(f"values must lie between {self.low:g} and {self.high:g}")
+
+    def __len__(self) -> int:
+        return int(self.arms.size)
+
+    def __getitem__(self, rows: slice) -> BanditLog:
+        return replace(self, arms=self.arms[rows], values=self.values[rows], propensities=self.propensities[rows])
+
+    @property
+    def unit(self) -> float:
+        return self.high - self.low
+
+    @property
+    def costs(self) -> Vector:
+        """In [0, 1]: a reward r is the cost (high − r)/(high − low)."""
+        off = self.values - self.low if self.measure == COST else self.high - self.values
+        return off / self.unit
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all choices were made with one probability."""
+        return bool(np.ptp(self.propensities) <= 1e-9 * self.propensities[0])
+
+
+def bandit_log(
+    actions: Any,
+    *,
+    reward: Any = None,
+    cost: Any = None,
+    propensity: Any = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    source: str = "the log",
+) -> BanditLog:
+    """A log from columns: actions of any kind, rewards or costs in [low, high], propensities in (0, 1].
+
+    Without propensities uniform logging over the actions that occur is assumed.
+    """
+    if (reward is None) == (cost is None):
+        raise DataError("a log has either rewards or costs: give one of them")
+    measure, told = (REWARD, reward) if cost is None else (COST, cost)
+    labels = [str(a).strip() for a in actions]
+    if not labels:
+        raise DataError(f"{source} has no rows")
+    if "" in labels:
+        raise DataError(f"{source}: data row {labels.index('') + 1} has no action")
+    names = tuple(sorted(set(labels), key=_order))
+    place = {name: k for k, name in enumerate(names)}
+    arms = np.array([place[label] for label in labels], np.int64)
+    values = _numbers(told, len(labels), source, measure, lambda v: low <= v <= high, f"between {low:g} and {high:g}")
+    if propensity is None:
+        p = np.full(len(labels), 1 / len(names))
+    else:
+        wanted = "above 0 and at most 1: without it the row cannot be weighed; remove the row, or log propensities"
+        p = _numbers(propensity, len(labels), source, "propensity", lambda v: 0 < v <= 1, wanted)
+    return BanditLog(arms, values, p, names, measure, float(low), float(high), propensity is None)
+
+
+def read_log(
+    path: str | os.PathLike[str],
+    action: str,
+    *,
+    reward: str | None = None,
+    cost: str | None = None,
+    propensity: str | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> BanditLog:
+    """A log from columns of a CSV, TSV or Parquet file, compressed or not."""
+    wanted = {"actions": action, "reward": reward, "cost": cost, "propensity": propensity}
+    chosen = {key: column for key, column in wanted.items() if column is not None}
+    columns = dict(zip(chosen, read_fields(os.fspath(path), list(chosen.values())), strict=True))
+    return bandit_log(columns.pop("actions"), **columns, low=low, high=high, source=os.fspath(path))
+
+
+def _order(name: str) -> tuple[float, str]:
+    try:
+        return float(name), name
+    except ValueError:
+        return math.inf, name
+
+
+def _numbers(
+    told: Sequence[Any], size: int, source: str, what: str, fits: Callable[[float], bool], wanted: str
+) -> Vector:
+    """Numbers that fit, or an error that names the row."""
+    if len(told) != size:
+        raise DataError(f"{source}: there are {size} actions and {len(told)} of {what}")
+    out = np.empty(size)
+    for k, text in enumerate(told):
+        try:
+            out[k] = float(text)
+        except (TypeError, ValueError):
+            out[k] = math.nan
+        if not fits(out[k]):
+            found = repr(text) if text not in (None, "") else "missing"
+            raise DataError(f"{source}: data row {k + 1}: {what} is {found}, it must be a number {wanted}")
+    return out

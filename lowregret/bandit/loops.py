@@ -1,0 +1,87 @@
+"""The compiled loops over rounds: choosing, learning, whole simulations, logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowregret.bandit.algorithm import BanditAlgorithm
+from lowregret.bandit.costs import Costs
+from lowregret.bandit.state import CHOICES, COST, COSTS, LOGGED, BanditState
+from lowregret.kernel import kernel
+from lowregret.state import Vector
+
+
+def taken(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: float, baseline: float) -> None:
+    """Book a cost, then learn from it."""
+    s.counts[COSTS] += 1
+    s.seen[arm] += 1
+    s.sums[COST] += y
+    algorithm.learn(s, arm, p, y - baseline if algorithm.weighs() else y)
+
+
+@kernel
+def begin(algorithm: BanditAlgorithm, s: BanditState) -> None:
+    """The first round's weights."""
+    algorithm.begin(s)
+
+
+@kernel
+def choose_one(algorithm: BanditAlgorithm, s: BanditState) -> tuple[int, float]:
+    """An arm, and its probability."""
+    arm, p = algorithm.choose(s)
+    s.shown[arm] += 1
+    s.counts[CHOICES] += 1
+    return arm, p
+
+
+@kernel
+def learn_one(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: float) -> None:
+    """The cost of an arm that was chosen with probability p."""
+    taken(algorithm, s, arm, p, y, 0.0)
+
+
+@kernel
+def write_policy(algorithm: BanditAlgorithm, s: BanditState, w: Vector) -> None:
+    """The present probability of every arm."""
+    algorithm.policy(s, w)
+
+
+@kernel
+def play_rounds(
+    algorithm: BanditAlgorithm, s: BanditState, costs: Costs, first: int, low: float, high: float, arms: Any, paid: Any
+) -> int:
+    """Play len(arms) rounds; stops before a cost outside [low, high]. Returns how many were played."""
+    for k in range(arms.size):
+        arm, p = algorithm.choose(s)
+        c = costs.cost(first + k, arm)
+        arms[k], paid[k] = arm, c
+        if not low <= c <= high:
+            return k
+        s.shown[arm] += 1
+        s.counts[CHOICES] += 1
+        taken(algorithm, s, arm, p, (c - low) / (high - low), 0.0)
+    return arms.size
+
+
+@kernel
+def learn_log(
+    algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, propensities: Vector, baseline: float
+) -> None:
+    """Learn from choices that somebody else made with these probabilities."""
+    for k in range(arms.size):
+        s.shown[arms[k]] += 1
+        s.counts[CHOICES] += 1
+        s.counts[LOGGED] += 1
+        taken(algorithm, s, arms[k], propensities[k], costs[k], baseline)
+
+
+@kernel
+def replay_log(algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, kept: Any) -> None:
+    """Choose in every row of a uniformly logged file; learn from those where the logged arm is the chosen one."""
+    for k in range(arms.size):
+        arm, p = algorithm.choose(s)
+        kept[k] = arm == arms[k]
+        if kept[k]:
+            s.shown[arm] += 1
+            s.counts[CHOICES] += 1
+            taken(algorithm, s, arm, p, costs[k], 0.0)

@@ -1,0 +1,181 @@
+"""What the theorems say of a bandit. Nobody sees the costs of the arms not chosen, so the regret itself is not known.
+
+What is known: the regret against *estimated* costs, with its bound, on this very run (…-PATH); a bound on the expected
+regret, before the run (COR-4.2+, TSALLIS); and an upper confidence bound on the regret itself (EXP3-IX). Written with
+K arms, T costs seen, y_t the cost and p_t the probability of the chosen arm, z_t the estimate of its cost, v_t its
+weight when the cost came (p_t unless late).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from lowregret.bandit.algorithm import BanditAlgorithm, Exp3, Exp3IX
+from lowregret.bandit.state import CLAMPED, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, LOGGED, BanditState
+from lowregret.bandit.tsallis import TsallisInf
+from lowregret.certificate import Certificate, Premise
+
+ON_ESTIMATES, EXPECTED = "regret on estimated costs", "expected regret"
+
+
+def bandit_certificates(algorithm: BanditAlgorithm, s: BanditState, delta: float = 0.05) -> list[Certificate]:
+    """All certificates of a run, in units in which costs lie in [0, 1]; those whose premises fail come last."""
+    found: list[Certificate] = []
+    if isinstance(algorithm, Exp3):
+        found = [exp3_path(algorithm.eta, s), exp3_expected(algorithm.eta, s.arms, s)]
+    elif isinstance(algorithm, Exp3IX):
+        found = [ix_observed(algorithm, s, delta), exp3_path(algorithm.eta, s), ix_promised(algorithm, s, delta)]
+    elif isinstance(algorithm, TsallisInf):
+        found = [tsallis_path(s), tsallis_expected(s)]
+    return sorted(found, key=lambda c: not c.premises_hold)
+
+
+def scaled(certificate: Certificate, factor: float) -> Certificate:
+    """The same in the units of costs between low and high."""
+    linear = certificate.linear_regret
+    return replace(
+        certificate,
+        bound=certificate.bound * factor,
+        linear_regret=None if linear is None else linear * factor,
+        details={name: value * factor for name, value in certificate.details.items()},
+    )
+
+
+# ---- on this run, against estimated costs ---------------------------------------------------------------------------
+
+
+def exp3_path(eta: float, s: BanditState, name: str = "EXP3-PATH") -> Certificate:
+    """EXP3-PATH: Σy_t − min_i Ĉ[i] ≤ ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − v_t z_t).
+
+    THM-2.22+ on z_t = y_t/p_t ≥ 0; the last sum is 0 if no cost is late (of EXP3-IX: γΣz_t). For EXP4 z_t is the
+    estimate of all experts' costs, and v_t z_t² is summed over them.
+    """
+    formula = "ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − v_t z_t)"
+    bound = math.log(s.arms) / eta + eta / 2 * float(s.sums[LOCAL])
+    return _on_estimates(name, formula, s, bound)
+
+
+def tsallis_path(s: BanditState) -> Certificate:
+    """TSALLIS-PATH: Σy_t − min_i Ĉ[i] ≤ 2(√K − 1)√T + Σ v_t^{3/2} z_t²/√t + Σ(y_t − v_t z_t).
+
+    FTRL with R = −2Σ√w and η_t = 1/√t: max R − min R = 2(√K − 1), and moving w_i → w costs at most
+    max_w (w_i − w)z − (√w_i − √w)²/(η√w_i) ≤ η w_i^{3/2} z² for z ≥ 0.
+    """
+    bound = 2 * (math.sqrt(s.arms) - 1) * math.sqrt(s.counts[COSTS]) + float(s.sums[LOCAL])
+    return _on_estimates("TSALLIS-PATH", "2(√K − 1)√T + Σ v_t^{3/2} z_t²/√t + Σ(y_t − v_t z_t)", s, bound)
+
+
+def _on_estimates(name: str, formula: str, s: BanditState, bound: float) -> Certificate:
+    lowest = float(np.min(s.estimates))
+    drift = float(s.sums[COST] - s.sums[LINEAR])
+    finite = Premise("estimated costs stayed finite", float(np.max(s.estimates)) < LARGEST, float(np.max(s.estimates)))
+    return Certificate(
+        id=name,
+        statement=f"on this run: cost − least estimated cost of an arm ≤ {formula}",
+        comparator={"set": "arms", "arms": s.arms},
+        linear_regret=float(s.sums[COST]) - lowest,
+        bound=bound + drift,
+        premises=(finite, _own(s)),
+        measure=ON_ESTIMATES,
+        details={"least_estimated_cost": lowest, "drift": drift},
+    )
+
+
+# ---- in expectation -------------------------------------------------------------------------------------------------
+
+
+def exp3_expected(eta: float, arms: int, s: BanditState, name: str = "COR-4.2+") -> Certificate:
+    """COR-4.2+: E Σy_t ≤ min_i Σ_t y_t[i] + ln K/η + ηKT/2; EXP4: of N experts, with ln N and the K arms advised."""
+    rounds = int(s.counts[COSTS])
+    bound = math.log(s.arms) / eta + eta * arms * rounds / 2
+    return _expected(name, "ln K/η + ηKT/2" if name == "COR-4.2+" else "ln N/η + ηKT/2", s, bound)
+
+
+def tsallis_expected(s: BanditState) -> Certificate:
+    """TSALLIS: E Σy_t ≤ min_i Σ_t y_t[i] + 4√(KT) + 1 (Zimmert and Seldin 2021, theorem 1)."""
+    return _expected("TSALLIS", "4√(KT) + 1", s, 4 * math.sqrt(s.arms * s.counts[COSTS]) + 1)
+
+
+def _expected(name: str, formula: str, s: BanditState, bound: float) -> Certificate:
+    return Certificate(
+        id=name,
+        statement=f"expected cost − cost of the best fixed arm ≤ {formula}",
+        comparator={"set": "arms", "arms": s.arms},
+        linear_regret=None,
+        bound=bound,
+        premises=(_oblivious(), _prompt(s), _own(s), _unclamped(s)),
+        measure=EXPECTED,
+    )
+
+
+# ---- with high probability ------------------------------------------------------------------------------------------
+
+
+def ix_observed(algorithm: Exp3IX, s: BanditState, delta: float) -> Certificate:
+    """EXP3-IX: with probability ≥ 1 − δ, Σy_t − Σ_t y_t[i] ≤ Σy_t − Ĉ[i] + ln(K/δ)/(2γ) for all i at once.
+
+    Neu 2015, corollary 1: Ĉ[i] exceeds the cost of arm i by more than ln(K/δ)/(2γ) for some i with probability ≤ δ,
+    for T fixed in advance, also against adversaries that react and with late costs. All of it is observed; the bound is
+    EXP3-PATH and the same margin.
+    """
+    path = exp3_path(algorithm.eta, s)
+    margin = math.log(s.arms / delta) / (2 * algorithm.gamma)
+    assert path.linear_regret is not None
+    return Certificate(
+        id="EXP3-IX",
+        statement=f"with probability ≥ {1 - delta:g}: regret against every arm ≤ Σy_t − min_i Ĉ[i] + ln(K/δ)/(2γ)",
+        comparator={"set": "arms", "arms": s.arms},
+        linear_regret=path.linear_regret + margin,
+        bound=path.bound + margin,
+        premises=(_own(s), _horizon()),
+        measure=f"regret (with probability ≥ {1 - delta:g})",
+        details={"margin": margin},
+    )
+
+
+def ix_promised(algorithm: Exp3IX, s: BanditState, delta: float) -> Certificate:
+    """EXP3-IX-T: with probability ≥ 1 − δ, regret ≤ ln K/η + (η/2 + γ)(KT + ln(2/δ)/(2γ)) + ln(2K/δ)/(2γ).
+
+    For η = 2γ = √(2 ln K/(KT)) this is below Neu's theorem 1, 2√(2KT ln K) + (√(2KT/ln K) + 1)ln(2/δ).
+    """
+    eta, gamma, rounds = algorithm.eta, algorithm.gamma, int(s.counts[COSTS])
+    margin = math.log(2 * s.arms / delta) / (2 * gamma)
+    spread = (eta / 2 + gamma) * (s.arms * rounds + math.log(2 / delta) / (2 * gamma))
+    return Certificate(
+        id="EXP3-IX-T",
+        statement="regret against every arm ≤ ln K/η + (η/2 + γ)(KT + ln(2/δ)/(2γ)) + ln(2K/δ)/(2γ)",
+        comparator={"set": "arms", "arms": s.arms},
+        linear_regret=None,
+        bound=math.log(s.arms) / eta + spread + margin,
+        premises=(_own(s), _prompt(s), _horizon()),
+        measure=f"regret (with probability ≥ {1 - delta:g})",
+    )
+
+
+# ---- premises -------------------------------------------------------------------------------------------------------
+
+
+def _oblivious() -> Premise:
+    return Premise("costs do not depend on the learner's coins (assumed: nobody can check it)", True)
+
+
+def _horizon() -> Premise:
+    return Premise("the number of rounds, η and γ were fixed in advance (assumed)", True)
+
+
+def _prompt(s: BanditState) -> Premise:
+    late = int(s.counts[LATE])
+    return Premise("every cost came before the next choice", late == 0, f"{late} late")
+
+
+def _own(s: BanditState) -> Premise:
+    logged = int(s.counts[LOGGED])
+    return Premise("all choices were the learner's own", logged == 0, f"{logged} from a log")
+
+
+def _unclamped(s: BanditState) -> Premise:
+    clamped = int(s.counts[CLAMPED])
+    return Premise("no probability had to be raised to 1e-300", clamped == 0, clamped)

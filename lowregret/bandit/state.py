@@ -1,0 +1,58 @@
+"""What a bandit carries from round to round: numbers per arm, running sums, counters, its place in the coins."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowregret.bandit.chance import new_chance
+from lowregret.state import Cells, Vector
+
+# ---- sums[...]; y_t is the cost in [0, 1], p_t its arm's probability when chosen, z_t the estimate of all costs,
+# v_t the weight of that arm when the cost arrives: v_t = p_t unless the cost is late ----------------------------------
+COST = 0  # Σ y_t
+LINEAR = 1  # Σ ⟨v_t, z_t⟩
+LOCAL = 2  # Σ of the algorithm's local norm of z_t
+BASE = 3  # exponential weights are relative to this estimated cost
+SUMS = 4
+
+# ---- counts[...] -----------------------------------------------------------------------------------------------------
+CHOICES = 0
+COSTS = 1  # choices whose cost is known, and rows learnt from a log
+LATE = 2  # costs that came after a later choice
+CLAMPED = 3  # probabilities raised to SMALLEST
+LOGGED = 4  # costs of choices that somebody else made
+COUNTS = 5
+
+SMALLEST = 1e-300  # a probability, so that dividing by it stays finite
+LARGEST = 1e300  # an estimated cost
+
+
+class BanditState(NamedTuple):
+    """The carried arrays."""
+
+    estimates: Cells  # per arm: estimated cumulative cost Ĉ, or the sum of costs seen
+    weights: Cells  # per arm: what it is drawn by; a sum tree where only one weight changes a round
+    shown: Any  # per arm: how often it was chosen
+    seen: Any  # per arm: how often its cost was seen
+    sums: Vector
+    counts: Any
+    chance: Any
+
+    @classmethod
+    def start(cls, arms: int, weights: Vector, seed: int) -> BanditState:
+        """Nothing has been seen."""
+        return cls(
+            np.zeros(arms),
+            weights,
+            np.zeros(arms, np.int64),
+            np.zeros(arms, np.int64),
+            np.zeros(SUMS),
+            np.zeros(COUNTS, np.int64),
+            new_chance(seed),
+        )
+
+    @property
+    def arms(self) -> int:
+        return int(self.estimates.size)

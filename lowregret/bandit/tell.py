@@ -1,0 +1,37 @@
+"""What a bandit has come to, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lowregret.certificate import Certificate
+
+if TYPE_CHECKING:
+    from lowregret.bandit.bandit import Bandit
+
+
+def tell_bandit(bandit: Bandit) -> str:
+    """Rounds, cost, and what is proved."""
+    rounds = max(bandit.rounds, 1)
+    waiting = f", {len(bandit.pending):,} choices wait for their costs" if bandit.pending else ""
+    lines = [
+        f"{bandit.rounds:,} rounds of {bandit.algorithm.name} on {bandit.arms:,} arms, "
+        f"cost {bandit.cost:.6g} ({bandit.cost / rounds:.4g} a round){waiting}"
+    ]
+    found = bandit.certificates
+    for certificate in found:
+        lines += tell_certificate(certificate, bandit.rounds * bandit.unit)
+    if not found:
+        lines.append("no theorem here speaks of this algorithm against any costs whatever")
+    return "\n".join(lines)
+
+
+def tell_certificate(certificate: Certificate, most: float) -> list[str]:
+    """One theorem: what is known, what it promised, and which premise fails. No more than `most` can be lost anyway."""
+    known = certificate.linear_regret
+    at_most = "at most " if "probability" in certificate.measure else ""
+    seen = "is not observed" if known is None else f"{at_most}{known:.6g}"
+    empty = f", which says nothing yet: more than {most:.6g} cannot be lost" if certificate.bound >= most else ""
+    lines = [f"{certificate.measure}: {seen}; {certificate.id} promises at most {certificate.bound:.6g}{empty}"]
+    lines += [f"  but the premise fails: {p.name} (observed {p.observed})" for p in certificate.premises if not p.holds]
+    return lines

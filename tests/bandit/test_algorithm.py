@@ -1,0 +1,157 @@
+"""Each algorithm against a slow transcription, compiled against interpreted, and where numbers become extreme."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from lowregret import Bandit, BanditAlgorithm, BernoulliCosts, Exp3, Exp3IX, PartError, Thompson, TsallisInf, Ucb1
+from lowregret.bandit.chance import new_chance, uniform
+from lowregret.bandit.rejection import make_algorithm
+from lowregret.bandit.state import CLAMPED
+from lowregret.state import Vector
+
+ALL = [Exp3(0.1), Exp3IX(0.1, 0.05), TsallisInf(), Ucb1(), Thompson()]
+
+
+def softmax_policy(eta: float) -> Callable[[Vector, int], Vector]:
+    def policy(estimates: Vector, _t: int) -> Vector:
+        w = np.exp(-eta * (estimates - estimates.min()))
+        return w / w.sum()
+
+    return policy
+
+
+def tsallis_policy(estimates: Vector, t: int) -> Vector:
+    rate = 2 / math.sqrt(t)  # as printed: w = 4(η(L − x))^{−2}
+    low = estimates.min()
+
+    def excess(x: float) -> float:
+        return float(np.sum(4 * (rate * (estimates - x)) ** -2.0) - 1)
+
+    x = brentq(excess, low - 2 * math.sqrt(estimates.size) / rate - 1e-9, low - 2 / rate + 1e-12, xtol=1e-14)
+    w = 4 * (rate * (estimates - x)) ** -2.0
+    return w / w.sum()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "policy", "gamma"),
+    [
+        (Exp3(0.03), softmax_policy(0.03), 0.0),
+        (Exp3IX(0.03, 0.07), softmax_policy(0.03), 0.07),
+        (TsallisInf(), tsallis_policy, 0.0),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_a_slow_transcription_makes_the_same_choices(
+    algorithm: BanditAlgorithm, policy: Callable[[Vector, int], Vector], gamma: float
+) -> None:
+    """At small rates: an error in a weight is multiplied by η/w whenever its arm is drawn."""
+    costs = np.random.default_rng(1).random((400, 7))
+    chance, estimates, arms = new_chance(9), np.zeros(7), []
+    for t in range(400):
+        w = policy(estimates, t + 1)
+        with np.errstate(over="ignore"):
+            u = uniform(chance)
+        arm = int(np.searchsorted(np.cumsum(w), u, side="right"))
+        arms.append(arm)
+        estimates[arm] += costs[t, arm] / (w[arm] + gamma)
+    bandit = Bandit(7, algorithm, seed=9)
+    assert np.array_equal(bandit.play(costs).arms, arms)
+    assert np.allclose(bandit.estimates, estimates)
+    assert np.allclose(bandit.policy, policy(estimates, 401))
+
+
+def test_ucb1_by_hand() -> None:
+    costs = np.random.default_rng(2).random((300, 4))
+    sums, counts, arms = np.zeros(4), np.zeros(4), []
+    for t in range(300):
+        arm = t if t < 4 else int(np.argmin(sums / counts - np.sqrt(2 * np.log(t + 1) / counts)))
+        sums[arm] += costs[t, arm]
+        counts[arm] += 1
+        arms.append(arm)
+    assert np.array_equal(Bandit(4, Ucb1()).play(costs).arms, arms)
+
+
+@pytest.mark.parametrize("algorithm", ALL, ids=str)
+def test_compiled_is_interpreted_and_one_by_one_is_all_at_once(algorithm: BanditAlgorithm) -> None:
+    costs = np.random.default_rng(3).random((150, 5))
+    fast, slow, single = (Bandit(5, algorithm, seed=4, compiled=c) for c in (True, False, True))
+    assert np.array_equal(fast.play(costs).arms, slow.play(costs).arms)
+    for row in costs:
+        number, arm = single.choose()
+        single.reward(number, cost=row[arm])
+    for one, other, third in zip(fast.state, slow.state, single.state, strict=True):
+        assert np.array_equal(one, other)
+        assert np.array_equal(one, third)
+
+
+@pytest.mark.parametrize("algorithm", ALL, ids=str)
+def test_the_better_arm_is_found(algorithm: BanditAlgorithm) -> None:
+    costs = (np.random.default_rng(4).random((5000, 4)) < [0.7, 0.2, 0.7, 0.7]).astype(float)
+    bandit = Bandit(4, algorithm)
+    played = bandit.play(costs)
+    assert np.mean(played.arms == 1) > 0.5
+    assert int(np.argmax(bandit.policy)) == 1
+    assert played.regret == pytest.approx(np.sum(played.costs) - np.min(costs.sum(axis=0)))
+    assert all(c.holds for c in bandit.certificates)
+
+
+@pytest.mark.parametrize("algorithm", [*ALL, Exp3(1e6), Exp3(1e-12), Exp3IX(1e6, 1e-9)], ids=str)
+@pytest.mark.parametrize("arms", [1, 3])
+@pytest.mark.parametrize("cost", [0.0, 1.0])
+def test_extremes_stay_numbers(algorithm: BanditAlgorithm, arms: int, cost: float) -> None:
+    bandit = Bandit(arms, algorithm)
+    bandit.play(np.full((300, arms), cost))
+    assert np.all(np.isfinite(bandit.policy))
+    assert np.sum(bandit.policy) == pytest.approx(1)
+    for certificate in bandit.certificates:
+        assert certificate.holds
+        assert math.isfinite(certificate.bound)
+
+
+def test_a_probability_that_is_almost_nought_is_raised_and_reported() -> None:
+    bandit = Bandit(2, Exp3(1.0), compiled=False)
+    bandit.state.estimates[:] = [0.0, 720.0]
+    bandit.algorithm.begin(bandit.state)
+    bandit.state.weights[2] = 0.0  # all that is left to draw is the other, whose weight is below 1e-300
+    number, arm = bandit.choose()
+    assert arm == 1
+    assert bandit.state.counts[CLAMPED] == 1
+    bandit.reward(number, cost=1.0)
+    assert np.all(np.isfinite(bandit.policy))
+    assert not next(c for c in bandit.certificates if c.id == "COR-4.2+").premises_hold
+
+
+def test_ten_million_rounds() -> None:
+    bandit = Bandit(3, Exp3.tuned(3, 10_000_000))
+    costs = BernoulliCosts([0.5, 0.49, 0.52], seed=1)
+    for _ in range(10):
+        bandit.play(costs, 1_000_000)
+    assert bandit.rounds == 10_000_000
+    assert np.sum(bandit.policy) == pytest.approx(1, abs=1e-12)
+    assert bandit.policy[1] > 0.99
+    assert bandit.cost / 1e7 == pytest.approx(0.49, abs=0.002)
+    assert all(c.holds for c in bandit.certificates)
+
+
+def test_many_arms_cost_little() -> None:
+    arms = 100_000
+    bandit = Bandit(arms, Exp3.tuned(arms, 100_000))
+    bandit.play(BernoulliCosts(np.linspace(0.1, 0.9, arms)), 100_000)
+    w = np.exp(-bandit.algorithm.eta * (bandit.estimates - bandit.estimates.min()))  # type: ignore[attr-defined]
+    assert np.allclose(bandit.policy, w / w.sum(), rtol=1e-9)
+
+
+def test_refusals() -> None:
+    for make in (lambda: Exp3(0.0), lambda: Exp3IX(0.1, 0.0), lambda: Thompson(a=0.0), lambda: Bandit(0)):
+        with pytest.raises(PartError):
+            make()
+    with pytest.raises(PartError, match="learning rate"):
+        make_algorithm("ucb1", 3, 10, eta=0.1)
+    with pytest.raises(PartError, match="choose among"):
+        make_algorithm("exp5", 3, 10)

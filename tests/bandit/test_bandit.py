@@ -1,0 +1,201 @@
+"""Choices and their costs: numbers, order, ranges, refusals, files, and what is certified when costs are late."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowregret import (
+    Bandit,
+    BanditAlgorithm,
+    BernoulliCosts,
+    DataError,
+    Exp3,
+    Exp3IX,
+    PartError,
+    Thompson,
+    TsallisInf,
+    Ucb1,
+    load,
+)
+from lowregret.bandit.costs import Costs
+
+ALL = [Exp3(0.1), Exp3IX(0.1, 0.05), TsallisInf(), Ucb1(), Thompson()]
+
+
+def test_costs_come_in_any_order_once() -> None:
+    bandit = Bandit(3, Exp3(0.5), seed=1)
+    (a, i), (b, j), (c, _) = (bandit.choose() for _ in range(3))
+    assert (a, b, c) == (0, 1, 2)
+    assert bandit.probability(a) == pytest.approx(1 / 3)
+    bandit.reward(b, 0.25)
+    bandit.reward(a, cost=0.5)
+    expected = np.zeros(3)
+    expected[j] += 0.75 * 3  # a reward of ¼ is a cost of ¾
+    expected[i] += 0.5 * 3
+    assert np.allclose(bandit.estimates, expected)
+    assert bandit.pending == [c]
+    with pytest.raises(DataError, match="known already"):
+        bandit.reward(a, 0.0)
+    with pytest.raises(DataError, match="no choice 7: 3 were made"):
+        bandit.reward(7, 0.0)
+    with pytest.raises(DataError, match="no choice 'x'"):
+        bandit.reward("x", 0.0)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="not waiting"):
+        bandit.probability(a)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), float("inf"), "much", None])
+def test_a_cost_that_is_refused_changes_nothing(wrong: object) -> None:
+    bandit = Bandit(2)
+    number, _ = bandit.choose()
+    with pytest.raises(DataError):
+        bandit.reward(number, cost=wrong)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="either"):
+        bandit.reward(number, 0.5, cost=0.5)
+    assert bandit.pending == [number]
+    assert bandit.rounds == 0
+    bandit.reward(number, 1.0)
+    assert bandit.cost == 0.0
+
+
+def test_other_ranges_scale_costs_and_certificates() -> None:
+    table = np.random.default_rng(0).random((500, 3))
+    plain, wide = Bandit(3, Exp3(0.1)), Bandit(3, Exp3(0.1), low=-5.0, high=15.0)
+    one, other = plain.play(table), wide.play(20 * table - 5)
+    assert np.array_equal(one.arms, other.arms)
+    assert wide.cost == pytest.approx(np.sum(other.costs))
+    for a, b in zip(plain.certificates, wide.certificates, strict=True):
+        assert b.bound == pytest.approx(20 * a.bound)
+    with pytest.raises(PartError, match="low < high"):
+        Bandit(3, low=1.0, high=1.0)
+    with pytest.raises(DataError, match=r"round 0: arm \d costs"):
+        plain.play(table + 1)
+
+
+class Forgetful(Costs):
+    """A user's own: arm 0 is free in even rounds"""
+
+    def cost(self, t: int, arm: int) -> float:
+        return 0.0 if arm == 0 and t % 2 == 0 else 1.0
+
+
+def test_costs_of_ones_own_run_compiled_and_go_on_where_they_stopped() -> None:
+    whole, parts = Bandit(4, TsallisInf()), Bandit(4, TsallisInf())
+    one = whole.play(Forgetful(), 300)
+    two = [parts.play(Forgetful(), n) for n in (101, 199)]
+    assert np.array_equal(one.arms, np.concatenate([p.arms for p in two]))
+    assert one.regret is None
+    with pytest.raises(PartError, match="give rounds"):
+        whole.play(Forgetful())
+    with pytest.raises(DataError, match="3 columns, the bandit 4 arms"):
+        whole.play(np.zeros((5, 3)))
+    with pytest.raises(DataError, match="5 rounds, wanted are 6"):
+        whole.play(np.zeros((5, 4)), 6)
+    with pytest.raises(PartError, match="2 means, the bandit has 4 arms"):
+        whole.play(BernoulliCosts([0.1, 0.2]), 5)
+    with pytest.raises(DataError, match="table"):
+        whole.play(np.zeros(5))
+
+
+@pytest.mark.parametrize("algorithm", ALL, ids=str)
+def test_a_saved_bandit_goes_on_to_the_last_bit(algorithm: BanditAlgorithm, tmp_path: Path) -> None:
+    bandit = Bandit(6, algorithm, seed=3, high=2.0)
+    bandit.play(BernoulliCosts(np.linspace(0.2, 0.8, 6)), 50)
+    waiting = [bandit.choose()[0] for _ in range(3)]
+    path = bandit.save(tmp_path / "bandit.lr")
+    again = load(path)
+    assert isinstance(again, Bandit)
+    assert again.pending == waiting
+    for b in (bandit, again):
+        b.reward(waiting[1], 0.3)
+        b.reward(waiting[0], cost=1.5)
+        b.play(BernoulliCosts(np.linspace(0.2, 0.8, 6)), 50)
+    assert all(np.array_equal(x, y) for x, y in zip(bandit.state, again.state, strict=True))
+    assert again.choose() == bandit.choose()
+    assert str(again) == str(bandit)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_the_pathwise_certificates_hold_however_late_the_costs_are(data: st.DataObject) -> None:
+    algorithm = data.draw(st.sampled_from([Exp3(0.3), Exp3(2.0), Exp3IX(0.3, 0.1), TsallisInf()]))
+    bandit = Bandit(3, algorithm, seed=data.draw(st.integers(0, 1000)))
+    waiting: list[int] = []
+    for _ in range(data.draw(st.integers(1, 40))):
+        if data.draw(st.booleans()) and waiting:
+            number = waiting.pop(data.draw(st.integers(0, len(waiting) - 1)))
+            bandit.reward(number, cost=data.draw(st.sampled_from([0.0, 0.3, 1.0])))
+        else:
+            waiting.append(bandit.choose()[0])
+    path = next(c for c in bandit.certificates if c.id.endswith("PATH"))
+    assert path.linear_regret is not None
+    assert path.linear_regret <= path.bound + 1e-9 * (1 + abs(path.bound))
+
+
+def test_theorems_for_prompt_costs_say_so_when_costs_are_late() -> None:
+    bandit = Bandit(2, Exp3(0.1))
+    first, _ = bandit.choose()
+    second, _ = bandit.choose()
+    bandit.reward(second, 0.0)  # nothing was chosen since
+    assert all(c.premises_hold for c in bandit.certificates)
+    bandit.reward(first, 0.0)
+    assert [c.id for c in bandit.certificates if not c.premises_hold] == ["COR-4.2+"]
+    assert "1 late" in str(bandit)
+
+
+def test_learning_from_a_log_finds_the_arm_that_was_best_not_the_one_shown_most() -> None:
+    rng = np.random.default_rng(5)
+    p = np.array([0.7, 0.2, 0.1])
+    arms = rng.choice(3, 4000, p=p)
+    costs = (rng.random(4000) < np.array([0.6, 0.6, 0.3])[arms]).astype(float)
+    for algorithm in ALL:
+        bandit = Bandit(3, algorithm).learn(arms, costs, p[arms])
+        assert int(np.argmax(bandit.policy)) == 2
+        assert not any(c.premises_hold for c in bandit.certificates)
+    with pytest.raises(DataError, match="row 1: propensity 0"):
+        Bandit(3).learn([0, 1], [0.0, 0.0], [0.5, 0.0])
+    with pytest.raises(DataError, match="row 0: cost 2"):
+        Bandit(3).learn([0, 1], [2.0, 0.0], [0.5, 0.5])
+    with pytest.raises(DataError, match="from 0 to 2"):
+        Bandit(3).learn([3], [0.0], [0.5])
+
+
+@pytest.mark.parametrize("algorithm", [Exp3(1.0), Exp3IX(1.0, 1e-9), TsallisInf()], ids=str)
+def test_tiny_propensities_in_a_log_stay_numbers(algorithm: BanditAlgorithm) -> None:
+    rng = np.random.default_rng(7)
+    arms, costs, p = rng.integers(0, 3, 200), rng.integers(0, 2, 200).astype(float), 10.0 ** -rng.integers(0, 9, 200)
+    fast, slow = (Bandit(3, algorithm, compiled=c).learn(arms, costs, p) for c in (True, False))
+    assert np.array_equal(fast.policy, slow.policy)
+    assert np.sum(fast.policy) == pytest.approx(1)
+
+
+def test_regret_is_below_what_was_promised_over_many_seeds() -> None:
+    """Monte Carlo: the mean over 60 seeds of the regret against a cost sequence that turns round."""
+    costs = np.zeros((1000, 5))
+    costs[:, :] = 0.6
+    costs[:500, 0], costs[500:, 1] = 0.0, 0.1
+    for algorithm in (Exp3.tuned(5, 1000), TsallisInf()):
+        found = [Bandit(5, algorithm, seed=seed).play(costs).regret or 0.0 for seed in range(60)]
+        bandit = Bandit(5, algorithm)
+        bandit.play(costs)
+        promised = min(c.bound for c in bandit.certificates if c.measure == "expected regret")
+        assert np.mean(found) <= promised
+        assert np.mean(found) > -promised
+
+
+def test_the_confidence_bound_is_kept_over_many_seeds() -> None:
+    costs = (np.random.default_rng(6).random((400, 4)) < [0.4, 0.5, 0.5, 0.5]).astype(float)
+    failures = 0
+    for seed in range(200):
+        bandit = Bandit(4, Exp3IX.tuned(4, 400), seed=seed)
+        regret = bandit.play(costs).regret
+        known = next(c for c in bandit.certificates_at(0.1) if c.id == "EXP3-IX")
+        assert regret is not None
+        assert known.linear_regret is not None
+        failures += regret > known.linear_regret
+    assert failures <= 20

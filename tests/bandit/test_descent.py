@@ -1,0 +1,109 @@
+"""Bandit descent: exact gradients over a spherical design, feasible play, and the corrected bound."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowregret import BanditDescent, Box, DataError, Domain, L1Ball, L2Ball, PartError, Simplex
+from lowregret.bandit.descent import Shape
+from lowregret.state import Vector
+
+DOMAINS = [(L2Ball(2.0), 3), (Box(-1.0, 3.0), 2), (Box([0.0, 1.0], [1.0, 5.0]), 2), (Simplex(), 4), (Simplex(3.0), 2)]
+
+
+def test_the_cross_polytope_gives_exact_gradients_of_quadratics() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(4, 4))
+    a, b, w, delta = a + a.T, rng.normal(size=4), rng.normal(size=4), 0.3
+    design = [sign * e for e in np.eye(4) for sign in (1, -1)]
+
+    def f(x: Vector) -> float:
+        return float(x @ a @ x / 2 + b @ x + 1)
+
+    one = np.mean([4 / delta * f(w + delta * v) * v for v in design], axis=0)
+    two = np.mean([2 / delta * (f(w + delta * v) - f(w - delta * v)) * v for v in design], axis=0)
+    assert np.allclose(one, a @ w + b)
+    assert np.allclose(two, a @ w + b)
+    assert np.mean([v / 0.1 * (1 + v * 0.1) ** 2 for v in (1, -1)]) == pytest.approx(2)
+
+
+@pytest.mark.parametrize(("domain", "d"), DOMAINS, ids=str)
+def test_the_ball_in_the_set(domain: Domain, d: int) -> None:
+    """The in-radius is that of a ball that just fits; B is the distance of the farthest point."""
+    s, rng = Shape(domain, d), np.random.default_rng(1)
+    directions = [s.within(rng.normal(size=d)) for _ in range(4000)]
+    directions = [v / np.linalg.norm(v) for v in directions]
+    assert domain.contains(s.centre)
+    assert all(domain.contains(s.centre + s.inner * v, 1e-9) for v in directions)
+    assert not all(domain.contains(s.centre + 1.3 * s.inner * v, 1e-9) for v in directions)
+    farthest = max(np.linalg.norm(domain.projection(s.centre + 100 * v) - s.centre) for v in directions)
+    assert 0.8 * s.outer < farthest <= s.outer * (1 + 1e-9)
+
+
+@given(st.sampled_from(DOMAINS), st.sampled_from([1, 2]), st.floats(0.01, 1.0), st.floats(0.01, 100.0))
+@settings(max_examples=30)
+def test_every_point_played_lies_in_the_set(pair: tuple[Domain, int], points: int, share: float, eta: float) -> None:
+    domain, d = pair
+    delta, seen = share * Shape(domain, d).inner / 2, []
+
+    def cost(t: int, w: Vector) -> float:
+        seen.append(w)
+        return float(np.sum(np.abs(w))) + math.sin(t)
+
+    BanditDescent(domain, d, eta, delta, points=points).play(cost, 30)
+    assert len(seen) == 30 * points
+    assert all(domain.contains(w, 1e-9) for w in seen)
+
+
+@pytest.mark.parametrize(("domain", "d"), [DOMAINS[0], DOMAINS[1], DOMAINS[3]], ids=str)
+@pytest.mark.parametrize("points", [1, 2])
+def test_mean_regret_is_below_the_corrected_bound(domain: Domain, d: int, points: int) -> None:
+    goal, rounds, found = np.linspace(-0.3, 0.4, d), 300, []
+    best = float(np.linalg.norm(domain.projection(goal) - goal))
+    most = float(np.linalg.norm(Shape(domain, d).centre - goal)) + Shape(domain, d).outer
+    for seed in range(12):
+        player = BanditDescent.tuned(domain, d, rounds, 1.0, most, points=points, seed=seed)
+        player.play(lambda _t, w: float(np.linalg.norm(w - goal)), rounds)
+        found.append(player.cost - rounds * best)
+    certificate = player.certificate(1.0, most)
+    assert np.mean(found) <= certificate.bound
+    assert certificate.premises_hold
+    assert player.largest <= most
+    if points == 2:
+        assert np.linalg.norm(player.average - domain.projection(goal)) < 0.25
+
+
+def test_two_points_beat_one() -> None:
+    goal = np.array([0.5, -0.2, 0.1])
+    one, two = (
+        BanditDescent.tuned(L2Ball(1.0), 3, 2000, 1.0, 2.0, points=p).play(
+            lambda _t, w: float(np.linalg.norm(w - goal)), 2000
+        )
+        for p in (1, 2)
+    )
+    assert two.cost < one.cost / 2
+
+
+def test_a_premise_that_fails_is_seen() -> None:
+    player = BanditDescent(L2Ball(1.0), 2, 0.01, 0.2).play(lambda _t, w: 50.0, 20)
+    assert not player.certificate(1.0, 1.0).premises_hold
+
+
+def test_refusals() -> None:
+    with pytest.raises(PartError, match="in-radius"):
+        BanditDescent(L2Ball(1.0), 2, 0.1, 0.6)
+    with pytest.raises(PartError, match="L2Ball, a Box or a Simplex"):
+        BanditDescent(L1Ball(1.0), 2, 0.1, 0.1)
+    with pytest.raises(PartError, match="nothing to explore"):
+        BanditDescent(Simplex(), 1, 0.1, 0.1)
+    with pytest.raises(PartError, match="points"):
+        BanditDescent(L2Ball(1.0), 2, 0.1, 0.1, points=3)
+    with pytest.raises(PartError, match="largest"):
+        BanditDescent(L2Ball(1.0), 2, 0.1, 0.1).certificate(1.0)
+    with pytest.raises(DataError, match="round 0: the cost is nan"):
+        BanditDescent(L2Ball(1.0), 2, 0.1, 0.1).play(lambda _t, w: math.nan, 1)

@@ -1,0 +1,152 @@
+"""Off-policy values: unbiased by enumeration of all logs, intervals that cover, and what cannot be said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret import (
+    BanditLog,
+    DataError,
+    Estimate,
+    PartError,
+    bandit_log,
+    doubly_robust,
+    ips,
+    logged_value,
+    read_log,
+    snips,
+)
+from lowregret.bandit.value import arm_values, evaluate
+from lowregret.state import Vector
+
+P, MEANS, POLICY = np.array([0.6, 0.3, 0.1]), np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.3, 0.6])
+
+
+def log_of(arms: Any, rewards: Any, p: Vector = P, **more: Any) -> BanditLog:
+    """A log in which all three arms have their names, whichever occur."""
+    arms = np.asarray(arms)
+    return BanditLog(arms, np.asarray(rewards, float), p[arms], ("0", "1", "2"), **more)
+
+
+def drawn_log(n: int, seed: int, p: Vector = P) -> BanditLog:
+    rng = np.random.default_rng(seed)
+    arms = rng.choice(3, n, p=p)
+    return log_of(arms, rng.random(n) < MEANS[arms], p)
+
+
+@pytest.mark.parametrize("method", [ips, doubly_robust])
+def test_unbiased_over_all_logs_of_three_rows(method: Callable[..., Estimate]) -> None:
+    expected = 0.0
+    for arms in product(range(3), repeat=3):
+        for rewards in product((0, 1), repeat=3):
+            chance = np.prod([P[a] * (MEANS[a] if r else 1 - MEANS[a]) for a, r in zip(arms, rewards, strict=True)])
+            expected += chance * method(log_of(arms, rewards), POLICY).value
+    assert expected == pytest.approx(POLICY @ MEANS)
+
+
+def test_by_hand() -> None:
+    log = log_of([0, 2, 1, 2], [1, 1, 0, 0])
+    w = POLICY[[0, 2, 1, 2]] / P[[0, 2, 1, 2]]
+    assert ips(log, POLICY).value == pytest.approx((w[0] + w[1]) / 4)
+    assert snips(log, POLICY).value == pytest.approx((w[0] + w[1]) / w.sum())
+    assert snips(log, POLICY).effective_rows == pytest.approx(w.sum() ** 2 / (w @ w))
+    assert ips(log, 2).value == pytest.approx(10 / 4)
+    model = np.tile([0.3, 0.4, 0.5], (4, 1))
+    direct = POLICY @ model[0]
+    terms = direct + w * (np.array([1, 1, 0, 0]) - model[0][[0, 2, 1, 2]])
+    assert doubly_robust(log, POLICY, model=lambda rows: model[rows]).value == pytest.approx(terms.mean())
+    by_row = np.tile(POLICY, (4, 1))
+    assert ips(log, by_row).value == pytest.approx(ips(log, POLICY).value)
+    assert doubly_robust(log, by_row).value == pytest.approx(doubly_robust(log, POLICY).value)
+
+
+def test_all_arms_at_once() -> None:
+    log = drawn_log(60, 7)
+    assert np.allclose(arm_values(log), [snips(log, arm).value for arm in range(3)])
+    assert np.isnan(arm_values(log_of([0, 1], [1, 0]))).tolist() == [False, False, True]
+
+
+def test_the_logging_policy_is_its_own_mean() -> None:
+    log = drawn_log(500, 1)
+    assert ips(log, P).value == pytest.approx(logged_value(log).value)
+    assert snips(log, P).effective_rows == pytest.approx(500)
+    assert logged_value(log).low < np.mean(log.values) < logged_value(log).high
+
+
+@pytest.mark.parametrize(("method", "most"), [(ips, 10), (doubly_robust, 10), (snips, 30)])
+def test_intervals_cover(method: Callable[..., Estimate], most: int) -> None:
+    """200 logs: empirical Bernstein fails in at most 5 %; the normal approximation, no guarantee, in not many more."""
+    truth, failures, width = POLICY @ MEANS, 0, 0.0
+    for seed in range(200):
+        e = method(drawn_log(800, seed), POLICY)
+        failures += not e.low <= truth <= e.high
+        width += (e.high - e.low) / 200
+    assert failures <= most
+    assert width < 0.75
+
+
+def test_a_good_model_narrows_the_interval() -> None:
+    log = drawn_log(20_000, 3)
+    plain = ips(log, POLICY)
+    helped = doubly_robust(log, POLICY, model=lambda rows: np.tile(MEANS, (rows.size, 1)))
+    spread = [np.ptp([f(drawn_log(500, s), POLICY).value for s in range(60)]) for f in (ips, doubly_robust)]
+    assert plain.interval == helped.interval == "empirical Bernstein"
+    assert abs(helped.value - POLICY @ MEANS) < 0.03
+    assert spread[1] < spread[0]
+
+
+def test_units_and_costs() -> None:
+    log = drawn_log(300, 4)
+    wide = log_of(log.arms, 10 * log.values - 2, low=-2.0, high=8.0)
+    for method in (ips, snips, doubly_robust):
+        assert method(wide, POLICY).value == pytest.approx(10 * method(log, POLICY).value - 2)
+        assert method(wide, POLICY).high <= 8.0
+
+
+def test_little_is_said_of_little() -> None:
+    log = log_of([0], [1.0])
+    assert (ips(log, 0).low, ips(log, 0).high) == (0.0, 1.0)
+    assert (doubly_robust(log, 0).low, doubly_robust(log, 0).high) == (0.0, 1.0)
+    nothing = log_of([0, 0, 0], [0, 0, 0])
+    assert (snips(nothing, 0).low, snips(nothing, 0).high) == (0.0, 1.0)  # all alike: no spread to go by
+    with pytest.raises(DataError, match="no arm of the log"):
+        snips(nothing, 2)
+    assert [e.method for e in evaluate(nothing, 2)] == ["IPS", "DR"]
+    assert evaluate(nothing, 2)[0].effective_rows == 0
+
+
+def test_refusals() -> None:
+    log = drawn_log(10, 0)
+    for wrong in ([0.5, 0.5], [0.5, 0.6, 0.2], [1.5, -0.5, 0.0], 3, -1):
+        with pytest.raises(DataError):
+            ips(log, wrong)
+    with pytest.raises(PartError, match="delta"):
+        ips(log, 0, delta=0.0)
+    with pytest.raises(DataError, match="the model must predict 10 rows × 3 arms"):
+        doubly_robust(log, 0, model=lambda rows: np.zeros(3))
+    with pytest.raises(DataError, match="clip"):
+        doubly_robust(log, 0, model=lambda rows: np.full((10, 3), 2.0))
+
+
+def test_real_logs_agree_about_the_uniform_policy(data_file: Callable[[str], Path]) -> None:
+    """The value of choosing uniformly, from a uniform log and from one of Thompson sampling."""
+    one, other = (
+        read_log(data_file(f"obd_{name}_all.csv.gz"), "item_id", reward="click", propensity="propensity_score")
+        for name in ("random", "bts")
+    )
+    uniform = np.full(80, 1 / 80)
+    direct = logged_value(one)
+    for e in evaluate(other, uniform):
+        assert e.low <= direct.value <= e.high
+        assert e.effective_rows < len(other) / 5
+    assert ips(one, uniform).value == pytest.approx(direct.value)
+
+
+def test_names_order_numbers_by_value() -> None:
+    assert bandit_log([10, 9, 1], reward=[0, 0, 1]).names == ("1", "9", "10")
