@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import brentq
 
 from lowregret import Bandit, BanditAlgorithm, BernoulliCosts, Exp3, Exp3IX, PartError, Thompson, TsallisInf, Ucb1
-from lowregret.bandit.chance import new_chance, uniform
+from lowregret.bandit.chance import beta, new_chance, uniform
 from lowregret.bandit.rejection import make_algorithm
 from lowregret.bandit.state import CLAMPED
 from lowregret.state import Vector
@@ -75,6 +75,22 @@ def test_ucb1_by_hand() -> None:
         counts[arm] += 1
         arms.append(arm)
     assert np.array_equal(Bandit(4, Ucb1()).play(costs).arms, arms)
+
+
+def test_thompson_by_hand() -> None:
+    """Draws from the posteriors in the order of the arms; a cost of 0.3 counts as 1 with that probability."""
+    costs = np.random.default_rng(2).random((100, 3))
+    chance, ones, counts, arms = new_chance(6), np.zeros(3), np.zeros(3), []
+    with np.errstate(over="ignore"):
+        for y in costs:
+            arm = int(np.argmin([beta(chance, 2 + a, 0.5 + n - a) for a, n in zip(ones, counts, strict=True)]))
+            ones[arm] += uniform(chance) < y[arm]
+            counts[arm] += 1
+            arms.append(arm)
+    bandit = Bandit(3, Thompson(2.0, 0.5), seed=6)
+    assert np.array_equal(bandit.play(costs).arms, arms)
+    assert np.array_equal(bandit.estimates, ones)
+    assert int(np.argmax(bandit.policy)) == int(np.argmin((2 + ones) / (2.5 + counts)))
 
 
 @pytest.mark.parametrize("algorithm", ALL, ids=str)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowregret import BanditDescent, Box, DataError, Domain, L1Ball, L2Ball, PartError, Simplex
+from lowregret.bandit.chance import new_chance, normal
 from lowregret.bandit.descent import Shape
 from lowregret.state import Vector
 
@@ -30,6 +31,29 @@ def test_the_cross_polytope_gives_exact_gradients_of_quadratics() -> None:
     assert np.allclose(one, a @ w + b)
     assert np.allclose(two, a @ w + b)
     assert np.mean([v / 0.1 * (1 + v * 0.1) ** 2 for v in (1, -1)]) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_a_slow_transcription(points: int) -> None:
+    """On the unit ball, whose shrunk form is the ball of radius 1 − δ."""
+    eta, delta, goal = 0.02, 0.3, np.array([0.4, -0.9, 0.0])
+    chance, theta, total = new_chance(5), np.zeros(3), 0.0
+
+    def f(x: Vector) -> float:
+        return float(np.linalg.norm(x - goal))
+
+    for _ in range(50):
+        w = eta * theta
+        w *= min(1.0, (1 - delta) / max(float(np.linalg.norm(w)), 1e-300))
+        with np.errstate(over="ignore"):
+            v = np.array([normal(chance) for _ in range(3)])
+        v /= np.linalg.norm(v)
+        up, down = f(w + delta * v), f(w - delta * v)
+        theta -= (3 / delta * up if points == 1 else 3 / (2 * delta) * (up - down)) * v
+        total += up if points == 1 else (up + down) / 2
+    player = BanditDescent(L2Ball(1.0), 3, eta, delta, points=points, seed=5).play(lambda _t, x: f(x), 50)
+    assert np.allclose(player.theta, theta)
+    assert player.cost == pytest.approx(total)
 
 
 @pytest.mark.parametrize(("domain", "d"), DOMAINS, ids=str)

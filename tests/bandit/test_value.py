@@ -79,6 +79,23 @@ def test_the_logging_policy_is_its_own_mean() -> None:
     assert logged_value(log).low < np.mean(log.values) < logged_value(log).high
 
 
+def test_the_interval_of_cross_fitting_by_hand() -> None:
+    """Each half by the other's means, drawn to the overall mean by one row; 1 − δ/2 for each half."""
+    log = drawn_log(4000, 2)
+    w, value, half = POLICY[log.arms] / P[log.arms], 0.0, 0.0
+    for a, b in ((0, 1), (1, 0)):
+        arms, r = log.arms[b::2], log.values[b::2]
+        q = np.array([(np.sum(r[arms == i]) + np.mean(r)) / (np.sum(arms == i) + 1) for i in range(3)])
+        x = POLICY @ q + w[a::2] * (log.values[a::2] - q[log.arms[a::2]])
+        span, term = np.max(w) * (1 + np.ptp(q)), np.log(8 / 0.05)
+        value += np.mean(x) / 2
+        half += (np.sqrt(2 * np.var(x, ddof=1) * term / 2000) + 7 * span * term / (3 * 1999)) / 2
+    e = doubly_robust(log, POLICY)
+    assert e.value == pytest.approx(value)
+    assert e.low == pytest.approx(value - half)
+    assert e.high == pytest.approx(value + half)
+
+
 @pytest.mark.parametrize(("method", "most"), [(ips, 10), (doubly_robust, 10), (snips, 30)])
 def test_intervals_cover(method: Callable[..., Estimate], most: int) -> None:
     """200 logs: empirical Bernstein fails in at most 5 %; the normal approximation, no guarantee, in not many more."""
