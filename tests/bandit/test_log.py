@@ -18,7 +18,7 @@ TEXT = "n,banner,click,p\n1,b10,1,0.5\n2,b2,0,0.25\n\n3,b10,0,0.5\n"
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress], ids=str)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress], ids=["plain", "gz", "bz2", "xz"])
 def test_delimiters_and_compression(tmp_path: Path, delimiter: str, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "log"
     path.write_bytes(pack(TEXT.replace(",", delimiter).encode()))
