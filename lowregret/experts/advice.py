@@ -1,0 +1,145 @@
+"""The loop over rounds: weigh the experts, mix their forecasts, see the outcome, learn. O(N) a round, compiled.
+
+x[i·K + k] is expert i's forecast of part k (one part, or one per class); one that is not a number means that the expert
+sleeps. An outcome that is not a number means that there is none: forecast, but do not learn.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lowregret.experts.aggregator import Aggregator
+from lowregret.experts.book import NAPS, OWN, ROUNDS, Book
+from lowregret.experts.substitute import Substitution
+from lowregret.kernel import kernel
+from lowregret.loss import Loss
+
+
+def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: int, p: Any) -> int:
+    """Weights of round t into s.mass, the mixed forecast into p[t]; returns how many experts are awake."""
+    parts = p.shape[1]
+    aggregator.weigh(s)
+    total, awake, trusted = 0.0, 0, 0.0
+    for i in range(s.mass.size):
+        if is_awake(x, t, i, parts):
+            awake += 1
+            total += s.mass[i]
+            trusted += s.prior[i]
+        else:
+            s.mass[i] = 0.0
+    for i in range(s.mass.size):
+        if total > 0.0:
+            s.mass[i] /= total
+        elif is_awake(x, t, i, parts):  # nobody awake has earned any: as at the beginning
+            s.mass[i] = s.prior[i] / trusted if trusted > 0.0 else 1.0 / awake
+    if awake > 0:
+        substitution.forecast(s, x, t, p)
+    else:
+        for k in range(parts):
+            p[t, k] = math.nan
+    return awake
+
+
+def is_awake(x: Any, t: int, i: int, parts: int) -> bool:
+    """Whether expert i said something in round t."""
+    for k in range(parts):
+        if math.isnan(x[t, i * parts + k]):
+            return False
+    return True
+
+
+def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool) -> float:
+    """r_t into s.instant, losses into the book; returns ℓ(p_t, y_t). Changes nothing if that is not finite."""
+    parts = p.shape[1]
+    own = 0.0
+    for k in range(parts):
+        own += loss.at(p[t, k], y[t, k])[0]
+    if not math.isfinite(own):
+        return own
+    asleep = False
+    for i in range(s.mass.size):
+        s.instant[i] = 0.0
+        if not is_awake(x, t, i, parts):
+            asleep = True
+            continue
+        value, linear = 0.0, 0.0
+        for k in range(parts):
+            value += loss.at(x[t, i * parts + k], y[t, k])[0]
+            linear += loss.at(p[t, k], y[t, k])[1] * (p[t, k] - x[t, i * parts + k])
+        s.instant[i] = linear if linearised else own - value
+        s.losses[i] += value
+        s.owed[i] += own
+        s.linear[i] += linear
+    s.sums[OWN] += own
+    s.counts[NAPS] += 1 if asleep else 0
+    return own
+
+
+@kernel
+def forecast_rows(
+    aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, p: Any, weights: Any, t: int
+) -> int:
+    """Mix row t without learning; returns how many experts are awake."""
+    awake = mix(aggregator, substitution, s, x, t, p)
+    for i in range(s.mass.size):
+        weights[t, i] = s.mass[i]
+    return awake
+
+
+@kernel
+def learn_rows(
+    aggregator: Aggregator,
+    substitution: Substitution,
+    loss: Loss,
+    s: Book,
+    x: Any,
+    y: Any,
+    p: Any,
+    weights: Any,
+    every: int,
+    linearised: bool,
+    t: int,
+) -> int:
+    """Forecast and learn rows t, t+1, …; weights[t // every] are those of every so many rounds.
+
+    Returns the number of rows done; stops before one that cannot be learnt.
+    """
+    while t < x.shape[0]:
+        awake = mix(aggregator, substitution, s, x, t, p)
+        if t % every == 0:
+            for i in range(s.mass.size):
+                weights[t // every, i] = s.mass[i]
+        if awake > 0 and not math.isnan(y[t, 0]):
+            if not math.isfinite(judge(loss, s, x, t, p, y, linearised)):
+                return t
+            aggregator.absorb(s)
+            s.counts[ROUNDS] += 1
+        t += 1
+    return t
+
+
+@kernel
+def learn_late(
+    aggregator: Aggregator, loss: Loss, s: Book, x: Any, y: Any, p: Any, weights: Any, linearised: bool
+) -> float:
+    """Learn one round whose forecast p[0] and weights[0] were made earlier; returns its loss."""
+    for i in range(s.mass.size):
+        s.mass[i] = weights[0, i]
+    own = judge(loss, s, x, 0, p, y, linearised)
+    if math.isfinite(own):
+        aggregator.absorb(s)
+        s.counts[ROUNDS] += 1
+    return own
+
+
+
+@kernel
+def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any) -> int:
+    """Book forecasts p that were made elsewhere; returns the number of rows done, all unless a loss is not finite."""
+    for t in range(x.shape[0]):
+        if not math.isnan(p[t, 0]) and not math.isnan(y[t, 0]):
+            if not math.isfinite(judge(loss, s, x, t, p, y, True)):
+                return t
+            s.counts[ROUNDS] += 1
+    return int(x.shape[0])

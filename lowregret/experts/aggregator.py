@@ -1,0 +1,220 @@
+"""How much to trust whom: weights over experts, made of what each has been better or worse than the mixture.
+
+r_t[i] = ℓ(p_t) − ℓ(x_t[i]), or linearised ⟨ℓ'(p_t), p_t − x_t[i]⟩, which is no smaller and so competes with every
+convex combination of experts; R[i] and V[i] are the sums of r and r². An expert asleep has r = 0: it loses what the
+mixture loses, so nobody gains or suffers by being absent. All is kept as logarithms or differences from the highest,
+so nothing under- or overflows, however long the run.
+
+An aggregator of your own is a subclass of `Aggregator` with the methods `weigh` and `absorb`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+from lowregret.experts.book import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
+from lowregret.part import Part
+
+RATES = 30  # of Squint: each half the one before
+
+
+class Aggregator(Part):
+    """Weights from the past."""
+
+    @abstractmethod
+    def weigh(self, s: Book) -> None:
+        """Write weights for the coming round, not yet normalised, into s.mass: O(N)."""
+
+    @abstractmethod
+    def absorb(self, s: Book) -> None:
+        """Take in s.instant = r_t, given the normalised s.mass: O(N)."""
+
+
+class Hedge(Aggregator):
+    """w[i] ∝ π[i]·e^{ηR[i]}: exponential weights (ALG-WM, ALG-HEDGE; for log loss and η = 1 the Bayes mixture)
+
+    π[k]e^{ηR[k]} ≤ Σ π e^{ηR} = Π_t Σ_i w_t[i] e^{ηr_t[i]}, and ln of a factor is at most 0 for mixable losses, at most
+    η²M_t²/8 for others, M_t the range of r_t (Hoeffding): R[k] ≤ ln(1/π[k])/η + (η/8)ΣM_t² (THM-14.15).
+    """
+
+    eta: float
+
+    def check(self) -> None:
+        _require_positive(self, "eta", self.eta)
+
+    def weigh(self, s: Book) -> None:
+        highest = -math.inf
+        for i in range(s.mass.size):
+            s.mass[i] = math.log(s.prior[i]) + self.eta * s.regret[i] if s.prior[i] > 0.0 else -math.inf
+            highest = max(highest, s.mass[i])
+        for i in range(s.mass.size):
+            s.mass[i] = math.exp(s.mass[i] - highest)
+
+    def absorb(self, s: Book) -> None:
+        add_spread(s)
+        for i in range(s.mass.size):
+            s.regret[i] += s.instant[i]
+
+
+class FixedShare(Aggregator):
+    """Exponential weights that leak: after each round w ← (1 − α)w + απ, so that a change of the best is followed.
+
+    s.regret holds ln w. A path with k switches has the prior weight π·(απ)^k·(1−α)^{T−1−k} at least, so against it
+    R ≤ (ln 1/π + k ln 1/(απ) + (T−1−k) ln 1/(1−α))/η + (η/8)ΣM_t² (Herbster, Warmuth, Machine Learning 32, 1998).
+    """
+
+    eta: float
+    share: float
+
+    def check(self) -> None:
+        _require_positive(self, "eta", self.eta)
+        self.require(0 < self.share < 1, f"share must lie strictly between 0 and 1, got {self.share}")
+
+    def weigh(self, s: Book) -> None:
+        for i in range(s.mass.size):
+            s.mass[i] = math.exp(s.regret[i]) if s.counts[ROUNDS] > 0 else s.prior[i]
+
+    def absorb(self, s: Book) -> None:
+        add_spread(s)
+        if s.counts[ROUNDS] == 0:
+            for i in range(s.mass.size):
+                s.regret[i] = math.log(s.prior[i]) if s.prior[i] > 0.0 else -math.inf
+        highest = -math.inf
+        for i in range(s.mass.size):
+            highest = max(highest, s.regret[i] + self.eta * s.instant[i])
+        total = 0.0
+        for i in range(s.mass.size):
+            total += math.exp(s.regret[i] + self.eta * s.instant[i] - highest)
+        scale = highest + math.log(total)
+        for i in range(s.mass.size):
+            kept = (1.0 - self.share) * math.exp(s.regret[i] + self.eta * s.instant[i] - scale)
+            leaked = kept + self.share * s.prior[i]
+            s.regret[i] = math.log(leaked) if leaked > 0.0 else -math.inf
+
+
+class AdaHedge(Aggregator):
+    """Exponential weights with η_t = ln N/Δ_{t−1}, Δ the sum of mixability gaps so far: no learning rate, no range
+
+    δ_t = [ln(Σ w e^{ηr})/η]₊. As η falls, Σ(ℓ(p_t) − δ_t) ≤ any expert's loss + ln N/η_T, so R[k] ≤ Δ_T + Δ_{T−1}.
+    (de Rooij, van Erven, Grünwald, Koolen, "Follow the leader if you can, hedge if you must", JMLR 15, 2014.)
+    """
+
+    def weigh(self, s: Book) -> None:
+        highest = s.regret[0]
+        for i in range(s.mass.size):
+            highest = max(highest, s.regret[i])
+        for i in range(s.mass.size):
+            behind = s.regret[i] - highest if s.regret[i] < highest else 0.0
+            s.mass[i] = math.exp(behind * self.eta(s)) if behind < 0.0 else 1.0
+
+    def eta(self, s: Book) -> float:
+        """η of the coming round; infinite (follow the leaders) as long as no gap was seen."""
+        return math.log(s.mass.size) / s.sums[GAPS] if s.sums[GAPS] > 0.0 else math.inf
+
+    def absorb(self, s: Book) -> None:
+        eta, best, total = self.eta(s), -math.inf, 0.0
+        for i in range(s.mass.size):
+            if s.mass[i] > 0.0:
+                best = max(best, s.instant[i])
+        gap = best
+        if eta < math.inf:
+            for i in range(s.mass.size):
+                if s.mass[i] > 0.0:
+                    total += s.mass[i] * math.exp(eta * (s.instant[i] - best))
+            gap = best + math.log(total) / eta
+        s.sums[BEFORE] = s.sums[GAPS]
+        s.sums[GAPS] += max(gap, 0.0)
+        for i in range(s.mass.size):
+            s.regret[i] += s.instant[i]
+
+
+class Polynomial(Aggregator):
+    """w[i] ∝ η[i]·[R[i]]₊ with a rate of its own for each expert, η[i] = 1/(V[i] + max r²): ML-Poly
+
+    Σ w r ≤ 0 makes Σ η[R]₊² grow by at most Σ η r² a round while η falls, so R[k] ≤ √(Σ_t Σ_i η_t[i] r_t[i]²/η_T[k]), on
+    observed numbers (Gaillard, Stoltz, van Erven, "A second-order bound with excess losses", COLT 2014).
+    `memory` < 1 forgets: R and V shrink by that factor every round; then there is no bound.
+    """
+
+    memory: float = 1.0
+
+    def check(self) -> None:
+        self.require(0 < self.memory <= 1, f"memory must be above 0 and at most 1, got {self.memory}")
+
+    def weigh(self, s: Book) -> None:
+        for i in range(s.mass.size):
+            s.mass[i] = s.rate[i] * s.regret[i] if s.regret[i] > 0.0 else 0.0
+
+    def absorb(self, s: Book) -> None:
+        before = s.sums[LARGEST]
+        largest = before
+        for i in range(s.mass.size):
+            largest = max(largest, abs(s.instant[i]))
+        s.sums[LARGEST] = largest
+        for i in range(s.mass.size):
+            r = s.instant[i]
+            s.regret[i] = self.memory * s.regret[i] + r
+            s.square[i] = self.memory * s.square[i] + r * r + (largest * largest - before * before)
+            rate = 1.0 / s.square[i] if s.square[i] > 0.0 else 0.0
+            s.sums[ENERGY] += (s.rate[i] if s.rate[i] > 0.0 else rate) * r * r
+            s.rate[i] = rate
+
+
+class Squint(Aggregator):
+    """w[i] ∝ π[i]·Σ_j γ_j η_j e^{η_jR[i] − η_j²V[i]} over rates η_j = 2^{−j}/(2 max|r|): a second-order bound
+
+    For Φ = Σ_i Σ_j π[i]γ_j e^{η_jR[i] − η_j²V[i]} (≤ 1 while the largest |r| stays the same) and every j,
+    R[k] ≤ (ln Φ + ln 1/(π[k]γ_j))/η_j + η_jV[k]: with V small it is far below √T.
+    (Koolen, van Erven, "Second-order quantile methods for experts and combinatorial games", COLT 2015.)
+    """
+
+    def weigh(self, s: Book) -> None:
+        if s.sums[LARGEST] == 0.0:
+            for i in range(s.mass.size):
+                s.mass[i] = s.prior[i]
+            return
+        for i in range(s.mass.size):
+            highest = -math.inf
+            for j in range(RATES):
+                highest = max(highest, self.exponent(s, i, j) + math.log(self.rate(s, j)))
+            total = 0.0
+            for j in range(RATES):
+                total += math.exp(self.exponent(s, i, j) + math.log(self.rate(s, j)) - highest)
+            s.mass[i] = math.log(s.prior[i]) + highest + math.log(total) if s.prior[i] > 0.0 else -math.inf
+        highest = -math.inf
+        for i in range(s.mass.size):
+            highest = max(highest, s.mass[i])
+        for i in range(s.mass.size):
+            s.mass[i] = math.exp(s.mass[i] - highest)
+
+    def rate(self, s: Book, j: int) -> float:
+        """η_j"""
+        return 0.5 ** (j + 1) / s.sums[LARGEST]
+
+    def exponent(self, s: Book, i: int, j: int) -> float:
+        """ln of the term of expert i and rate j in Φ, without π; all γ_j are the same."""
+        if s.regret[i] == -math.inf:
+            return -math.inf
+        eta = self.rate(s, j)
+        return eta * s.regret[i] - eta * eta * s.square[i] - math.log(RATES)
+
+    def absorb(self, s: Book) -> None:
+        for i in range(s.mass.size):
+            if abs(s.instant[i]) < math.inf:
+                s.sums[LARGEST] = max(s.sums[LARGEST], abs(s.instant[i]))
+                s.square[i] += s.instant[i] * s.instant[i]
+            s.regret[i] += s.instant[i]
+
+
+def add_spread(s: Book) -> None:
+    """Book the range of r over the experts that have weight."""
+    highest, lowest = -math.inf, math.inf
+    for i in range(s.mass.size):
+        if s.mass[i] > 0.0:
+            highest, lowest = max(highest, s.instant[i]), min(lowest, s.instant[i])
+    s.sums[SPREAD] += (highest - lowest) * (highest - lowest)
+
+
+def _require_positive(part: Part, name: str, value: float) -> None:
+    part.require(0 < value < math.inf, f"{name} must be a positive number, got {value}")
