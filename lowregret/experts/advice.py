@@ -133,7 +133,6 @@ def learn_late(
     return own
 
 
-
 @kernel
 def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any) -> int:
     """Book forecasts p that were made elsewhere; returns the number of rows done, all unless a loss is not finite."""

@@ -132,8 +132,9 @@ class AdaHedge(Aggregator):
 class Polynomial(Aggregator):
     """w[i] ∝ η[i]·[R[i]]₊ with a rate of its own for each expert, η[i] = 1/(V[i] + max r²): ML-Poly
 
-    Σ w r ≤ 0 makes Σ η[R]₊² grow by at most Σ η r² a round while η falls, so R[k] ≤ √(Σ_t Σ_i η_t[i] r_t[i]²/η_T[k]), on
-    observed numbers (Gaillard, Stoltz, van Erven, "A second-order bound with excess losses", COLT 2014).
+    Σ w r ≤ 0 makes Φ = Σ η[R]₊² grow by at most Σ η r² a round while η falls, so R[k] ≤ √(Σ_tΣ_i η_t[i]r_t[i]²/η_T[k]), on
+    observed numbers (Gaillard, Stoltz, van Erven, "A second-order bound with excess losses", COLT 2014). A round whose
+    |r| is more than twice all before makes η fall so much that Φ is counted afresh.
     `memory` < 1 forgets: R and V shrink by that factor every round; then there is no bound.
     """
 
@@ -159,6 +160,10 @@ class Polynomial(Aggregator):
             rate = 1.0 / s.square[i] if s.square[i] > 0.0 else 0.0
             s.sums[ENERGY] += (s.rate[i] if s.rate[i] > 0.0 else rate) * r * r
             s.rate[i] = rate
+        if largest > 2.0 * before:
+            s.sums[ENERGY] = 0.0
+            for i in range(s.mass.size):
+                s.sums[ENERGY] += s.rate[i] * max(s.regret[i], 0.0) ** 2
 
 
 class Squint(Aggregator):

@@ -18,7 +18,7 @@ from lowregret import store
 from lowregret.certificate import Certificate
 from lowregret.check import call
 from lowregret.experts.advice import book_rows
-from lowregret.experts.aggregator import AdaHedge, Aggregator, Polynomial
+from lowregret.experts.aggregator import AdaHedge, Aggregator, Polynomial, Squint
 from lowregret.experts.book import Book
 from lowregret.experts.certify import bound_against
 from lowregret.experts.panel import Matrix, Panel
@@ -26,17 +26,20 @@ from lowregret.loss import Loss, Square
 from lowregret.state import Vector
 
 KIND = "layered-experts"
-LANES: tuple[Aggregator, ...] = (
-    *(Polynomial(memory) for memory in (1.0, 0.999, 0.995, 0.99, 0.98, 0.97, 0.95, 0.9, 0.8)),
-    AdaHedge(),
-)
+LANES: tuple[Aggregator, ...] = (Polynomial(), Polynomial(0.99), Polynomial(0.9), AdaHedge(), Squint())
 
 
 class Layered(Panel):
     """The default: every lane linearises at its own forecasts, and `Polynomial` mixes the lanes."""
 
     def __init__(
-        self, experts: int | list[str], loss: Loss = Square(), *, parts: int = 1, prior: Any = None, compiled: bool = True
+        self,
+        experts: int | list[str],
+        loss: Loss = Square(),
+        *,
+        parts: int = 1,
+        prior: Any = None,
+        compiled: bool = True,
     ) -> None:
         super().__init__(experts, Polynomial(), loss, parts=parts, prior=prior, compiled=compiled)
         self.lanes = [Panel(self.names, lane, loss, parts=parts, prior=prior, compiled=compiled) for lane in LANES]
@@ -130,7 +133,10 @@ class Layered(Panel):
         panels = [
             Panel.of(
                 description[f"lane {i}"],
-                {name: arrays[f"lane {i}.{name}"] for name in (*Book._fields, "history", "forecasts", "mixture", "used")},
+                {
+                    name: arrays[f"lane {i}.{name}"]
+                    for name in (*Book._fields, "history", "forecasts", "mixture", "used")
+                },
             )
             for i in range(len(whole.lanes) + 1)
         ]

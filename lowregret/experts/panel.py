@@ -141,9 +141,7 @@ class Panel:
         """Trust in each expert in the coming round, if all are awake: O(N)."""
         x = np.zeros((1, len(self.names) * self.parts))
         w = np.empty((1, len(self.names)))
-        call(
-            forecast_rows, self.compiled, self.aggregator, Mean(), self.book, x, np.empty((1, self.parts)), w, 0
-        )
+        call(forecast_rows, self.compiled, self.aggregator, Mean(), self.book, x, np.empty((1, self.parts)), w, 0)
         return w[0]
 
     @property
@@ -206,7 +204,7 @@ class Panel:
         arrays = self.book._asdict() | {"history": self.history[1]}
         for part, name in enumerate(("forecasts", "mixture", "used")):
             kept = [waiting[part][0] for waiting in self.pending.values()]
-            arrays[name] = np.array(kept).reshape(len(kept), -1)
+            arrays[name] = np.array(kept) if kept else np.empty((0, 0))
         return description, arrays
 
     @classmethod
@@ -219,7 +217,9 @@ class Panel:
         """The panel with these `contents`."""
         told = {name: from_json(description[name]) for name in ("aggregator", "loss", "substitution")}
         aggregator, loss, substitution = told["aggregator"], told["loss"], told["substitution"]
-        if not (isinstance(aggregator, Aggregator) and isinstance(loss, Loss) and isinstance(substitution, Substitution)):
+        if not (
+            isinstance(aggregator, Aggregator) and isinstance(loss, Loss) and isinstance(substitution, Substitution)
+        ):
             raise StoreError(f"not a panel of experts: {aggregator!r}, {loss!r}, {substitution!r}")
         panel = cls(description["names"], aggregator, loss, substitution=substitution, linearised=False)
         for name in _PLAIN:
