@@ -43,10 +43,10 @@ def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: 
 
 def is_awake(x: Any, t: int, i: int, parts: int) -> bool:
     """Whether expert i said something in round t."""
+    known = True
     for k in range(parts):
-        if math.isnan(x[t, i * parts + k]):
-            return False
-    return True
+        known = known and not math.isnan(x[t, i * parts + k])
+    return known
 
 
 def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool) -> float:

@@ -43,13 +43,7 @@ class Book(NamedTuple):
     def fresh(cls, prior: Vector) -> Book:
         """Nothing learnt yet."""
         n = prior.size
+        zeros = [np.zeros(n) for _ in range(7)]
         return cls(
-            np.zeros(n),
-            np.zeros(n),
-            np.zeros(n),
-            prior.copy(),
-            prior.copy(),
-            *(np.zeros(n) for _ in range(4)),
-            np.zeros(SUMS),
-            np.zeros(COUNTS, np.int64),
+            *zeros[:3], prior.copy(), prior.copy(), *zeros[3:], np.zeros(SUMS), counts=np.zeros(COUNTS, np.int64)
         )

@@ -15,7 +15,7 @@ from lowregret.experts.aggregator import RATES, AdaHedge, Aggregator, FixedShare
 from lowregret.experts.book import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
 from lowregret.experts.forecast import BinaryLogScore, LogScore
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
-from lowregret.loss import Loss, LogWealth, Square
+from lowregret.loss import LogWealth, Loss, Square
 
 
 def mixable_rate(loss: Loss, substitution: Substitution) -> float:
