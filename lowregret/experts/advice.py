@@ -97,26 +97,30 @@ def learn_rows(
     y: Any,
     p: Any,
     weights: Any,
+    regrets: Any,
+    first: int,
     every: int,
     linearised: bool,
-    t: int,
 ) -> int:
-    """Forecast and learn rows t, t+1, …; weights[t // every] are those of every so many rounds.
+    """Forecast and learn all rows, numbered from `first`; weights, and regrets before, are kept of every so many.
 
     Returns the number of rows done; stops before one that cannot be learnt.
     """
-    while t < x.shape[0]:
+    kept = 0
+    for t in range(x.shape[0]):
         awake = mix(aggregator, substitution, s, x, t, p)
-        if t % every == 0:
+        if (first + t) % every == 0:
+            regrets[kept] = -math.inf
             for i in range(s.mass.size):
-                weights[t // every, i] = s.mass[i]
+                weights[kept, i] = s.mass[i]
+                regrets[kept] = max(s.owed[i] - s.losses[i], regrets[kept])
+            kept += 1
         if awake > 0 and not math.isnan(y[t, 0]):
             if not math.isfinite(judge(loss, s, x, t, p, y, linearised)):
                 return t
             aggregator.absorb(s)
             s.counts[ROUNDS] += 1
-        t += 1
-    return t
+    return int(x.shape[0])
 
 
 @kernel
@@ -134,11 +138,12 @@ def learn_late(
 
 
 @kernel
-def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any) -> int:
-    """Book forecasts p that were made elsewhere; returns the number of rows done, all unless a loss is not finite."""
+def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any, regrets: Any) -> None:
+    """Book forecasts p that were made elsewhere, and the regret before each round."""
     for t in range(x.shape[0]):
+        regrets[t] = s.owed[0] - s.losses[0]
+        for i in range(s.mass.size):
+            regrets[t] = max(regrets[t], s.owed[i] - s.losses[i])
         if not math.isnan(p[t, 0]) and not math.isnan(y[t, 0]):
-            if not math.isfinite(judge(loss, s, x, t, p, y, True)):
-                return t
+            judge(loss, s, x, t, p, y, True)
             s.counts[ROUNDS] += 1
-    return int(x.shape[0])

@@ -132,7 +132,7 @@ class AdaHedge(Aggregator):
 class Polynomial(Aggregator):
     """w[i] ∝ η[i]·[R[i]]₊ with a rate of its own for each expert, η[i] = 1/(V[i] + max r²): ML-Poly
 
-    Σ w r ≤ 0 makes Φ = Σ η[R]₊² grow by at most Σ η r² a round while η falls: R[k] ≤ √(Σ_tΣ_i η_t[i]r_t[i]²/η_T[k]), all
+    Σ w r ≤ 0 makes Φ = Σ η[R]₊² grow by at most Σ η r² a round while η falls: R[k] ≤ √(Σ_tΣ_i η_t[i]r_t[i]²/η_T[k]),
     observed (Gaillard, Stoltz, van Erven, "A second-order bound with excess losses", COLT 2014). A round whose |r| is
     more than twice all before makes η fall so much that Φ is counted afresh.
     `memory` < 1 forgets: R and V shrink by that factor every round; then there is no bound.

@@ -42,8 +42,6 @@ class Book(NamedTuple):
     @classmethod
     def fresh(cls, prior: Vector) -> Book:
         """Nothing learnt yet."""
-        n = prior.size
-        zeros = [np.zeros(n) for _ in range(7)]
-        return cls(
-            *zeros[:3], prior.copy(), prior.copy(), *zeros[3:], np.zeros(SUMS), counts=np.zeros(COUNTS, np.int64)
-        )
+        blank = {name: np.zeros(prior.size) for name in cls._fields[:-2]}
+        blank |= {"prior": prior.copy(), "mass": prior.copy(), "sums": np.zeros(SUMS)}
+        return cls(**blank, counts=np.zeros(COUNTS, np.int64))

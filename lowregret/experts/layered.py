@@ -21,7 +21,7 @@ from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, Polynomial, Squint
 from lowregret.experts.book import Book
 from lowregret.experts.certify import bound_against
-from lowregret.experts.panel import Matrix, Panel
+from lowregret.experts.panel import KEPT, Matrix, Panel
 from lowregret.loss import Loss, Square
 from lowregret.state import Vector
 
@@ -52,7 +52,10 @@ class Layered(Panel):
         y = self._outcomes(outcomes, x.shape[0])
         said = np.stack([lane.learn(forecasts, outcomes) for lane in self.lanes], axis=1)
         p = self.chief.learn(said, outcomes)
-        call(book_rows, self.compiled, self.loss, self.book, x, y, np.ascontiguousarray(p.reshape(len(p), -1)))
+        regrets = np.empty(len(x))
+        call(book_rows, self.compiled, self.loss, self.book, x, y, np.ascontiguousarray(p.reshape(len(p), -1)), regrets)
+        marks = self._marks(len(x))
+        self._keep(np.empty((marks, 0)), regrets[-self.asked % self._every :: self._every], marks)
         self.asked += len(x)
         return p
 
@@ -60,6 +63,7 @@ class Layered(Panel):
         asked = [lane.ask(forecasts) for lane in self.lanes]
         chief, p = self.chief.ask([said for _, said in asked])
         x = self._forecasts(np.asarray(forecasts, float)[None])
+        self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
         self.asked += 1
         number = self.asked - 1
         self._rounds[number] = [*(own for own, _ in asked), chief]
@@ -76,7 +80,7 @@ class Layered(Panel):
             lane.tell(round_, outcome)
         x, p, _ = self.pending.pop(number)
         del self._rounds[number]
-        call(book_rows, self.compiled, self.loss, self.book, x, y, p)
+        call(book_rows, self.compiled, self.loss, self.book, x, y, p, np.empty(1))
         self.late = self.chief.late
         return own
 
@@ -133,10 +137,7 @@ class Layered(Panel):
         panels = [
             Panel.of(
                 description[f"lane {i}"],
-                {
-                    name: arrays[f"lane {i}.{name}"]
-                    for name in (*Book._fields, "history", "forecasts", "mixture", "used")
-                },
+                {name: arrays[f"lane {i}.{name}"] for name in (*Book._fields, *KEPT)},
             )
             for i in range(len(whole.lanes) + 1)
         ]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KIND = "experts"
+KEPT = ("history", "regrets", "forecasts", "mixture", "used")  # arrays of a file besides the book
 Matrix = NDArray[np.float64]
 SHOWN = 1000  # rounds whose weights are kept for a picture, at most twice as many
 
@@ -78,6 +79,7 @@ class Panel:
         self.pending: dict[int, tuple[Matrix, Matrix, Matrix]] = {}  # forecasts, mixture and weights by round
         self.asked = 0
         self._weights: list[Vector] = []
+        self._regrets: list[float] = []
         self._every = 1
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
@@ -90,14 +92,14 @@ class Panel:
         """
         x = self._forecasts(forecasts)
         y = self._outcomes(outcomes, x.shape[0])
-        p, done = np.full((x.shape[0], self.parts), math.nan), 0
-        weights = np.empty((-(-x.shape[0] // self._every), len(self.names)))
-        done = call(
-            learn_rows, self.compiled, self.aggregator, self.substitution, self.loss, self.book, x, y, p, weights,
-            self._every, self.linearised, 0,
-        )  # fmt: skip
+        p = np.full((x.shape[0], self.parts), math.nan)
+        marks = self._marks(x.shape[0])
+        weights, regrets = np.empty((marks, len(self.names))), np.empty(marks)
+        parts = self.aggregator, self.substitution, self.loss
+        arrays = x, y, p, weights, regrets
+        done = call(learn_rows, self.compiled, *parts, self.book, *arrays, self.asked, self._every, self.linearised)
+        self._keep(weights, regrets, self._marks(done))
         self.asked += done
-        self._keep(weights[: -(-done // self._every)])
         if done < x.shape[0]:
             raise DataError(self._strange(x, y, p, done))
         return p[:, 0] if self.parts == 1 else p
@@ -108,6 +110,7 @@ class Panel:
         p, weights = np.empty((1, self.parts)), np.empty((1, len(self.names)))
         if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
             raise DataError("no expert has a forecast: all are NaN")
+        self._keep(weights, np.array([self.regret]), self._marks(1))
         self.asked += 1
         self.pending[self.asked - 1] = x, p, weights
         return self.asked - 1, float(p[0, 0]) if self.parts == 1 else p[0].copy()
@@ -178,8 +181,13 @@ class Panel:
         weights = np.array(self._weights).reshape(-1, len(self.names))
         return np.arange(len(weights)) * self._every, weights
 
+    @property
+    def regrets(self) -> Vector:
+        """The regret against the best expert so far, before each of the rounds of `history`."""
+        return np.array(self._regrets)
+
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Weights over the rounds; written to `path` if given."""
+        """Weights, and the regret to the best expert so far, over the rounds; written to `path` if given."""
         from lowregret.experts.picture import plot_panel
 
         return plot_panel(self, path)
@@ -201,8 +209,8 @@ class Panel:
             "pending": list(self.pending),
             "every": self._every,
         } | {name: getattr(self, name) for name in _PLAIN}
-        arrays = self.book._asdict() | {"history": self.history[1]}
-        for part, name in enumerate(("forecasts", "mixture", "used")):
+        arrays = self.book._asdict() | {"history": self.history[1], "regrets": self.regrets}
+        for part, name in enumerate(KEPT[2:]):
             kept = [waiting[part][0] for waiting in self.pending.values()]
             arrays[name] = np.array(kept) if kept else np.empty((0, 0))
         return description, arrays
@@ -225,19 +233,25 @@ class Panel:
         for name in _PLAIN:
             setattr(panel, name, description[name])
         panel.book = Book(*(arrays[name] for name in Book._fields))
-        panel._weights, panel._every = list(arrays["history"]), description["every"]
+        panel._weights, panel._regrets = list(arrays["history"]), arrays["regrets"].tolist()
+        panel._every = description["every"]
         for row, number in enumerate(description["pending"]):
-            x, p, w = (arrays[name][row : row + 1].copy() for name in ("forecasts", "mixture", "used"))
+            x, p, w = (arrays[name][row : row + 1].copy() for name in KEPT[2:])
             panel.pending[number] = x, p, w
         return panel
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
-    def _keep(self, weights: Matrix) -> None:
-        """Keep weights for the picture; when there are too many, every other one."""
-        self._weights += list(weights)
+    def _marks(self, rounds: int) -> int:
+        """How many of the coming rounds are kept for the picture."""
+        return -(-(self.asked + rounds) // self._every) - -(-self.asked // self._every)
+
+    def _keep(self, weights: Matrix, regrets: Vector, marks: int) -> None:
+        """Keep weights and regrets for the picture; when there are too many, every other one."""
+        self._weights += list(weights[:marks])
+        self._regrets += regrets[:marks].tolist()
         while len(self._weights) > 2 * SHOWN:
-            self._weights = self._weights[::2]
+            self._weights, self._regrets = self._weights[::2], self._regrets[::2]
             self._every *= 2
 
     def _forecasts(self, forecasts: Any) -> Matrix:
