@@ -133,7 +133,8 @@ class Layered(Panel):
         description, arrays = store.read(path, KIND)
         outer = Panel.of(description, arrays)
         whole = cls(outer.names, outer.loss, parts=outer.parts, compiled=outer.compiled)
-        whole.book, whole.late, whole.asked, whole.pending = outer.book, outer.late, outer.asked, outer.pending
+        for name in ("book", "late", "asked", "pending", "_weights", "_regrets", "_every"):
+            setattr(whole, name, getattr(outer, name))
         panels = [
             Panel.of(
                 description[f"lane {i}"],
