@@ -20,7 +20,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"files", "session"},
-    {"run", "play"},
+    {"run", "play", "experts"},
     {"kernel_run", "seat", "fixed", "growth", "hindsight"},
     {"trace", "summary", "plot", "metrics"},
     {"certificate"},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from lowregret.experts.aggregator import AdaHedge, Aggregator, FixedShare, Hedge, Polynomial, Squint
+from lowregret.experts.aggregator import AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
+from lowregret.experts.layered import Layered
 from lowregret.experts.panel import Panel
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 
@@ -12,13 +13,15 @@ __all__ = [
     "Aggregator",
     "BinaryLogScore",
     "BrierSimplex",
+    "Descent",
     "FixedShare",
     "Hedge",
+    "Layered",
     "LogScore",
+    "MLPoly",
     "Mean",
     "Panel",
     "Percentage",
-    "Polynomial",
     "SquareOn",
     "Squint",
     "Substitution",

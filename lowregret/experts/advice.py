@@ -19,15 +19,18 @@ from lowregret.loss import Loss
 def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: int, p: Any) -> int:
     """Weights of round t into s.mass, the mixed forecast into p[t]; returns how many experts are awake."""
     parts = p.shape[1]
-    aggregator.weigh(s)
-    total, awake, trusted = 0.0, 0, 0.0
+    awake, trusted, total = 0, 0.0, 0.0
     for i in range(s.mass.size):
+        s.mass[i] = 0.0
         if is_awake(x, t, i, parts):
             awake += 1
-            total += s.mass[i]
             trusted += s.prior[i]
-        else:
+            s.mass[i] = 1.0
+    aggregator.weigh(s)
+    for i in range(s.mass.size):
+        if not is_awake(x, t, i, parts):
             s.mass[i] = 0.0
+        total += s.mass[i]
     for i in range(s.mass.size):
         if total > 0.0:
             s.mass[i] /= total
@@ -53,24 +56,29 @@ def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool)
     """r_t into s.instant, losses into the book; returns ℓ(p_t, y_t). Changes nothing if that is not finite."""
     parts = p.shape[1]
     own = 0.0
+    for i in range(s.mass.size):
+        s.instant[i] = 0.0
     for k in range(parts):
-        own += loss.at(p[t, k], y[t, k])[0]
+        value, slope = loss.at(p[t, k], y[t, k])
+        own += value
+        for i in range(s.mass.size):
+            s.instant[i] += slope * (p[t, k] - x[t, i * parts + k])
     if not math.isfinite(own):
         return own
     asleep = False
     for i in range(s.mass.size):
-        s.instant[i] = 0.0
         if not is_awake(x, t, i, parts):
             asleep = True
+            s.instant[i] = 0.0
             continue
-        value, linear = 0.0, 0.0
+        value = 0.0
         for k in range(parts):
             value += loss.at(x[t, i * parts + k], y[t, k])[0]
-            linear += loss.at(p[t, k], y[t, k])[1] * (p[t, k] - x[t, i * parts + k])
-        s.instant[i] = linear if linearised else own - value
         s.losses[i] += value
         s.owed[i] += own
-        s.linear[i] += linear
+        s.linear[i] += s.instant[i]
+        if not linearised:
+            s.instant[i] = own - value
     s.sums[OWN] += own
     s.counts[NAPS] += 1 if asleep else 0
     return own
@@ -135,6 +143,15 @@ def learn_late(
         aggregator.absorb(s)
         s.counts[ROUNDS] += 1
     return own
+
+
+@kernel
+def first_refused(loss: Loss, y: Any) -> int:
+    """The first outcome that is known and not one that the loss takes; how many there are if there is none."""
+    for t in range(y.size):
+        if not math.isnan(y[t]) and not loss.accepts(y[t]):
+            return t
+    return int(y.size)
 
 
 @kernel

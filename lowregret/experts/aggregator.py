@@ -13,10 +13,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 
+from lowregret.domain.simplex import project_simplex
 from lowregret.experts.book import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
 from lowregret.part import Part
 
 RATES = 30  # of Squint: each half the one before
+HUGE = 1e150  # how far behind an expert counts in a projection
+_LN2 = math.log(2.0)
 
 
 class Aggregator(Part):
@@ -24,7 +27,10 @@ class Aggregator(Part):
 
     @abstractmethod
     def weigh(self, s: Book) -> None:
-        """Write weights for the coming round, not yet normalised, into s.mass: O(N)."""
+        """Write weights for the coming round, not yet normalised, into s.mass: O(N).
+
+        s.mass holds 1 for the experts awake and 0 for the others, whose weights will not count.
+        """
 
     @abstractmethod
     def absorb(self, s: Book) -> None:
@@ -44,12 +50,7 @@ class Hedge(Aggregator):
         _require_positive(self, "eta", self.eta)
 
     def weigh(self, s: Book) -> None:
-        highest = -math.inf
-        for i in range(s.mass.size):
-            s.mass[i] = math.log(s.prior[i]) + self.eta * s.regret[i] if s.prior[i] > 0.0 else -math.inf
-            highest = max(highest, s.mass[i])
-        for i in range(s.mass.size):
-            s.mass[i] = math.exp(s.mass[i] - highest)
+        exponential_weights(s, self.eta)
 
     def absorb(self, s: Book) -> None:
         add_spread(s)
@@ -96,45 +97,42 @@ class FixedShare(Aggregator):
 class AdaHedge(Aggregator):
     """Exponential weights with η_t = ln N/Δ_{t−1}, Δ the sum of mixability gaps so far: no learning rate, no range
 
-    δ_t = [ln(Σ w e^{ηr})/η]₊. As η falls, Σ(ℓ(p_t) − δ_t) ≤ any expert's loss + ln N/η_T, so R[k] ≤ Δ_T + Δ_{T−1}.
+    δ_t = [Φ_t(η_t) − Φ_{t−1}(η_t)]₊ with Φ_t(η) = ln(Σ π e^{ηR_t})/η, which grows with η. As η_t falls, Σδ_t ≥ Φ_T(η_T)
+    ≥ R[k] − ln(1/π[k])/η_T, so R[k] ≤ Δ_T + Δ_{T−1}·ln(1/π[k])/ln N.
     (de Rooij, van Erven, Grünwald, Koolen, "Follow the leader if you can, hedge if you must", JMLR 15, 2014.)
     """
 
     def weigh(self, s: Book) -> None:
-        highest = s.regret[0]
-        for i in range(s.mass.size):
-            highest = max(highest, s.regret[i])
-        for i in range(s.mass.size):
-            behind = s.regret[i] - highest if s.regret[i] < highest else 0.0
-            s.mass[i] = math.exp(behind * self.eta(s)) if behind < 0.0 else 1.0
+        exponential_weights(s, self.eta(s))
 
     def eta(self, s: Book) -> float:
         """η of the coming round; infinite (follow the leaders) as long as no gap was seen."""
-        return math.log(s.mass.size) / s.sums[GAPS] if s.sums[GAPS] > 0.0 else math.inf
+        return math.log(max(s.mass.size, 2)) / s.sums[GAPS] if s.sums[GAPS] > 0.0 else math.inf
 
     def absorb(self, s: Book) -> None:
-        eta, best, total = self.eta(s), -math.inf, 0.0
-        for i in range(s.mass.size):
-            if s.mass[i] > 0.0:
-                best = max(best, s.instant[i])
-        gap = best
-        if eta < math.inf:
-            for i in range(s.mass.size):
-                if s.mass[i] > 0.0:
-                    total += s.mass[i] * math.exp(eta * (s.instant[i] - best))
-            gap = best + math.log(total) / eta
-        s.sums[BEFORE] = s.sums[GAPS]
-        s.sums[GAPS] += max(gap, 0.0)
+        eta = self.eta(s)
+        before = leading(s)
         for i in range(s.mass.size):
             s.regret[i] += s.instant[i]
+        after = leading(s)
+        gap = after - before
+        if eta < math.inf and gap > -math.inf:
+            earlier, later = 0.0, 0.0
+            for i in range(s.mass.size):
+                if s.regret[i] > -math.inf:
+                    earlier += s.prior[i] * math.exp(eta * (s.regret[i] - s.instant[i] - before))
+                    later += s.prior[i] * math.exp(eta * (s.regret[i] - after))
+            gap += math.log(later / earlier) / eta
+        s.sums[BEFORE] = s.sums[GAPS]
+        s.sums[GAPS] += max(gap, 0.0)
 
 
-class Polynomial(Aggregator):
-    """w[i] ∝ η[i]·[R[i]]₊ with a rate of its own for each expert, η[i] = 1/(V[i] + max r²): ML-Poly
+class MLPoly(Aggregator):
+    """w[i] ∝ π[i]·η[i]·[R[i]]₊ with a rate of its own for each expert, η[i] = 1/(V[i] + max r²)
 
-    Σ w r ≤ 0 makes Φ = Σ η[R]₊² grow by at most Σ η r² a round while η falls: R[k] ≤ √(Σ_tΣ_i η_t[i]r_t[i]²/η_T[k]),
-    observed (Gaillard, Stoltz, van Erven, "A second-order bound with excess losses", COLT 2014). A round whose |r| is
-    more than twice all before makes η fall so much that Φ is counted afresh.
+    Σ w r ≤ 0 makes Φ = Σ πη[R]₊² grow by at most Σ πηr² a round while η falls: R[k] ≤ √(Σ_tΣ_i π[i]η_t[i]r_t[i]² /
+    (π[k]η_T[k])), observed (Gaillard, Stoltz, van Erven, "A second-order bound with excess losses", COLT 2014). A round
+    whose |r| is more than twice all before makes η fall so much that Φ is counted afresh.
     `memory` < 1 forgets: R and V shrink by that factor every round; then there is no bound.
     """
 
@@ -145,25 +143,30 @@ class Polynomial(Aggregator):
 
     def weigh(self, s: Book) -> None:
         for i in range(s.mass.size):
-            s.mass[i] = s.rate[i] * s.regret[i] if s.regret[i] > 0.0 else 0.0
+            s.mass[i] = s.prior[i] * s.rate[i] * s.regret[i] if s.regret[i] > 0.0 else 0.0
 
     def absorb(self, s: Book) -> None:
         before = s.sums[LARGEST]
-        largest = before
+        largest, ruined = before, False
         for i in range(s.mass.size):
-            largest = max(largest, abs(s.instant[i]))
+            if s.instant[i] == -math.inf:
+                ruined = True
+            else:
+                largest = max(largest, abs(s.instant[i]))
         s.sums[LARGEST] = largest
         for i in range(s.mass.size):
             r = s.instant[i]
             s.regret[i] = self.memory * s.regret[i] + r
+            if r == -math.inf:
+                continue
             s.square[i] = self.memory * s.square[i] + r * r + (largest * largest - before * before)
             rate = 1.0 / s.square[i] if s.square[i] > 0.0 else 0.0
-            s.sums[ENERGY] += (s.rate[i] if s.rate[i] > 0.0 else rate) * r * r
+            s.sums[ENERGY] += s.prior[i] * (s.rate[i] if s.rate[i] > 0.0 else rate) * r * r
             s.rate[i] = rate
-        if largest > 2.0 * before:
+        if largest > 2.0 * before or ruined:  # an infinite loss is out of proportion to R, so Σ w r ≤ 0 says nothing
             s.sums[ENERGY] = 0.0
             for i in range(s.mass.size):
-                s.sums[ENERGY] += s.rate[i] * max(s.regret[i], 0.0) ** 2
+                s.sums[ENERGY] += s.prior[i] * s.rate[i] * max(s.regret[i], 0.0) ** 2
 
 
 class Squint(Aggregator):
@@ -177,32 +180,34 @@ class Squint(Aggregator):
     def weigh(self, s: Book) -> None:
         if s.sums[LARGEST] == 0.0:
             for i in range(s.mass.size):
-                s.mass[i] = s.prior[i]
+                s.mass[i] = s.prior[i] if s.regret[i] > -math.inf else 0.0
             return
-        for i in range(s.mass.size):
-            highest = -math.inf
-            for j in range(RATES):
-                highest = max(highest, self.exponent(s, i, j) + math.log(self.rate(s, j)))
-            total = 0.0
-            for j in range(RATES):
-                total += math.exp(self.exponent(s, i, j) + math.log(self.rate(s, j)) - highest)
-            s.mass[i] = math.log(s.prior[i]) + highest + math.log(total) if s.prior[i] > 0.0 else -math.inf
         highest = -math.inf
         for i in range(s.mass.size):
+            s.mass[i] = self.trust(s, i) if s.mass[i] > 0.0 else -math.inf
             highest = max(highest, s.mass[i])
         for i in range(s.mass.size):
-            s.mass[i] = math.exp(s.mass[i] - highest)
+            s.mass[i] = math.exp(s.mass[i] - highest) if s.mass[i] > -math.inf else 0.0
+
+    def trust(self, s: Book, i: int) -> float:
+        """ln of the weight of expert i, up to a constant."""
+        if s.prior[i] == 0.0 or s.regret[i] == -math.inf:
+            return -math.inf
+        highest, total = -math.inf, 0.0
+        for j in range(RATES):
+            highest = max(highest, self.exponent(s, i, j) - j * _LN2)
+        for j in range(RATES):
+            total += math.exp(self.exponent(s, i, j) - j * _LN2 - highest)
+        return math.log(s.prior[i]) + highest + math.log(total)
 
     def rate(self, s: Book, j: int) -> float:
         """η_j"""
         return 0.5 ** (j + 1) / s.sums[LARGEST]
 
     def exponent(self, s: Book, i: int, j: int) -> float:
-        """ln of the term of expert i and rate j in Φ, without π; all γ_j are the same."""
-        if s.regret[i] == -math.inf:
-            return -math.inf
+        """ln of the term of expert i and rate j in Φ, without π and γ, which is the same for all j."""
         eta = self.rate(s, j)
-        return eta * s.regret[i] - eta * eta * s.square[i] - math.log(RATES)
+        return eta * s.regret[i] - eta * eta * s.square[i]
 
     def absorb(self, s: Book) -> None:
         for i in range(s.mass.size):
@@ -212,13 +217,62 @@ class Squint(Aggregator):
             s.regret[i] += s.instant[i]
 
 
+class Descent(Aggregator):
+    """w = Π_Δ(π + ηR): lazy gradient descent on the simplex (ALG-OGD-LAZY)
+
+    Weights and regrets stay the same if a constant is added to all of r_t, so with r̄_t the mean of r_t
+    R[k] ≤ ‖e_k − π‖²/(2η) + (η/2)Σ‖r_t − r̄_t‖² (LAZY+).
+    """
+
+    eta: float
+
+    def check(self) -> None:
+        _require_positive(self, "eta", self.eta)
+
+    def weigh(self, s: Book) -> None:
+        highest = leading(s)
+        for i in range(s.mass.size):
+            s.mass[i] = s.prior[i] + self.eta * max(s.regret[i] - highest, -HUGE)
+        project_simplex(s.mass, 1.0)
+
+    def absorb(self, s: Book) -> None:
+        mean = 0.0
+        for i in range(s.mass.size):
+            mean += s.instant[i] / s.mass.size if s.instant[i] > -math.inf else 0.0
+        for i in range(s.mass.size):
+            s.sums[ENERGY] += (s.instant[i] - mean) ** 2
+            s.regret[i] += s.instant[i]
+
+
+def exponential_weights(s: Book, eta: float) -> None:
+    """π[i]·e^{η(R[i] − max R)} for those awake; η may be infinite."""
+    highest = -math.inf
+    for i in range(s.mass.size):
+        if s.mass[i] > 0.0 and s.prior[i] > 0.0:
+            highest = max(highest, s.regret[i])
+    for i in range(s.mass.size):
+        if s.mass[i] > 0.0 and s.regret[i] > -math.inf:
+            s.mass[i] = s.prior[i] * math.exp(eta * (s.regret[i] - highest)) if s.regret[i] < highest else s.prior[i]
+        else:
+            s.mass[i] = 0.0
+
+
+def leading(s: Book) -> float:
+    """The largest R[i] of the experts with a prior."""
+    highest = -math.inf
+    for i in range(s.mass.size):
+        if s.prior[i] > 0.0:
+            highest = max(highest, s.regret[i])
+    return highest
+
+
 def add_spread(s: Book) -> None:
-    """Book the range of r over the experts that have weight."""
+    """Book the range of r over the experts that can have weight, however little: a weight of e^{−1000} may yet grow."""
     highest, lowest = -math.inf, math.inf
     for i in range(s.mass.size):
-        if s.mass[i] > 0.0:
+        if s.prior[i] > 0.0 and s.regret[i] > -math.inf:
             highest, lowest = max(highest, s.instant[i]), min(lowest, s.instant[i])
-    s.sums[SPREAD] += (highest - lowest) * (highest - lowest)
+    s.sums[SPREAD] += (highest - lowest) * (highest - lowest) if highest > lowest else 0.0
 
 
 def _require_positive(part: Part, name: str, value: float) -> None:

@@ -8,6 +8,7 @@ smallest such sum is the bound. Lanes that forget follow changes; those that do 
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -15,22 +16,23 @@ from typing import Any
 import numpy as np
 
 from lowregret import store
-from lowregret.certificate import Certificate
+from lowregret.certificate import Certificate, Premise
 from lowregret.check import call
+from lowregret.error import PartError
 from lowregret.experts.advice import book_rows
-from lowregret.experts.aggregator import AdaHedge, Aggregator, Polynomial, Squint
-from lowregret.experts.book import Book
+from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
+from lowregret.experts.book import NAPS, Book
 from lowregret.experts.certify import bound_against
 from lowregret.experts.panel import KEPT, Matrix, Panel
 from lowregret.loss import Loss, Square
 from lowregret.state import Vector
 
 KIND = "layered-experts"
-LANES: tuple[Aggregator, ...] = (Polynomial(), Polynomial(0.99), Polynomial(0.9), AdaHedge(), Squint())
+LANES: tuple[Aggregator, ...] = (MLPoly(), MLPoly(0.99), MLPoly(0.9), AdaHedge(), Squint())
 
 
 class Layered(Panel):
-    """The default: every lane linearises at its own forecasts, and `Polynomial` mixes the lanes."""
+    """The default: every lane linearises at its own forecasts, and `MLPoly` mixes the lanes."""
 
     def __init__(
         self,
@@ -41,9 +43,14 @@ class Layered(Panel):
         prior: Any = None,
         compiled: bool = True,
     ) -> None:
-        super().__init__(experts, Polynomial(), loss, parts=parts, prior=prior, compiled=compiled)
+        if not math.isfinite(loss.at(0.0, 1.0)[0]):
+            raise PartError(
+                f"{type(loss).__name__} can be infinite for a lane that trusts one expert: use "
+                "Panel(experts, Hedge(1.0), loss, linearised=False), the Bayes mixture, which needs no tuning either"
+            )
+        super().__init__(experts, MLPoly(), loss, parts=parts, prior=prior, compiled=compiled)
         self.lanes = [Panel(self.names, lane, loss, parts=parts, prior=prior, compiled=compiled) for lane in LANES]
-        self.chief = Panel([_name(lane) for lane in LANES], Polynomial(), loss, parts=parts, compiled=compiled)
+        self.chief = Panel([_name(lane) for lane in LANES], MLPoly(), loss, parts=parts, compiled=compiled)
         self._rounds: dict[int, list[int]] = {}  # pending rounds: their numbers in each lane and the chief
 
     def learn(self, forecasts: Any, outcomes: Any) -> Matrix:
@@ -98,6 +105,7 @@ class Layered(Panel):
     def certificate(self) -> Certificate:
         regrets = self.book.owed - self.book.losses
         linear = float(np.max(self.book.linear))
+        slept = int(self.book.counts[NAPS])  # over the rounds of one expert only, the mixture may owe a lane more
         bound = min(self._bound(lane) for lane in range(len(self.lanes)))
         return Certificate(
             "LAYERED",
@@ -105,7 +113,7 @@ class Layered(Panel):
             {"set": "simplex", "radius": 1.0},
             linear if linear <= bound else None,
             bound,
-            tuple(self._premises()),
+            (*self._premises(), Premise("no expert slept", slept == 0, f"{slept} rounds with a sleeper")),
             regret=float(np.max(regrets)),
         )
 
@@ -148,5 +156,5 @@ class Layered(Panel):
 
 
 def _name(lane: Aggregator) -> str:
-    """`Polynomial(memory=0.9)` is polynomial 0.9."""
+    """`MLPoly(memory=0.9)` is polynomial 0.9."""
     return " ".join([type(lane).__name__.lower(), *(f"{value:g}" for value in lane.parameters.values())])

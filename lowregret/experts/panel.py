@@ -15,11 +15,11 @@ from lowregret import store
 from lowregret.certificate import Certificate, Premise
 from lowregret.check import call, compilable
 from lowregret.error import DataError, PartError, StoreError
-from lowregret.experts.advice import forecast_rows, learn_late, learn_rows
-from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.book import NAPS, OWN, ROUNDS, Book
-from lowregret.experts.certify import certificate
-from lowregret.experts.substitute import Mean, SquareOn, Substitution
+from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
+from lowregret.experts.aggregator import Aggregator, FixedShare
+from lowregret.experts.book import OWN, ROUNDS, Book
+from lowregret.experts.certify import bound_against, certificate, is_mixable
+from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
 from lowregret.spec import from_json, to_json
 from lowregret.state import Vector
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 KIND = "experts"
 KEPT = ("history", "regrets", "forecasts", "mixture", "used")  # arrays of a file besides the book
 Matrix = NDArray[np.float64]
+PROPER = 1e-9  # by how much probabilities may miss a sum of 1
 SHOWN = 1000  # rounds whose weights are kept for a picture, at most twice as many
 
 
@@ -70,6 +71,8 @@ class Panel:
             raise PartError(f"{type(substitution).__name__} needs the losses as they are: say linearised=False")
         if isinstance(substitution, SquareOn) and parts != 1:
             raise PartError("SquareOn mixes single numbers: for probabilities of classes use BrierSimplex()")
+        if isinstance(substitution, BrierSimplex) and parts == 1:
+            raise PartError("BrierSimplex mixes probabilities of classes: say parts=, or for numbers use SquareOn()")
         self.aggregator, self.loss, self.substitution = aggregator, loss, substitution
         self.parts, self.linearised = parts, linearised
         self.compiled = compiled and all(map(compilable, (aggregator, loss, substitution)))
@@ -170,10 +173,23 @@ class Panel:
 
     def _premises(self) -> list[Premise]:
         found = [Premise("each outcome was known before the next forecast", self.late == 0, f"{self.late} late")]
-        if isinstance(self.substitution, SquareOn):
-            name = f"forecasts and outcomes lie in [{self.substitution.low:g}, {self.substitution.high:g}]"
-            found.append(Premise(name, self.inside))
+        match self.substitution:
+            case SquareOn(low, high):
+                found.append(Premise(f"forecasts and outcomes lie in [{low:g}, {high:g}]", self.inside))
+            case BrierSimplex():
+                found.append(Premise("forecasts are probabilities", self.inside))
         return found
+
+    def bound(self, switches: int) -> float:
+        """What the theorem says the regret to any sequence of experts with so many switches is at most.
+
+        Infinite but for `FixedShare`: only what forgets can follow.
+        """
+        if (switches and not isinstance(self.aggregator, FixedShare)) or self.late:
+            return math.inf
+        mixable = is_mixable(self.aggregator, self.substitution, self.loss, self.linearised)
+        least = int(np.argmin(self.book.prior))
+        return bound_against(self.aggregator, mixable, self.book, least, switches)[2]
 
     @property
     def history(self) -> tuple[NDArray[np.int64], Matrix]:
@@ -229,7 +245,14 @@ class Panel:
             isinstance(aggregator, Aggregator) and isinstance(loss, Loss) and isinstance(substitution, Substitution)
         ):
             raise StoreError(f"not a panel of experts: {aggregator!r}, {loss!r}, {substitution!r}")
-        panel = cls(description["names"], aggregator, loss, substitution=substitution, linearised=False)
+        panel = cls(
+            description["names"],
+            aggregator,
+            loss,
+            substitution=substitution,
+            parts=description["parts"],
+            linearised=False,
+        )
         for name in _PLAIN:
             setattr(panel, name, description[name])
         panel.book = Book(*(arrays[name] for name in Book._fields))
@@ -266,8 +289,7 @@ class Panel:
         if infinite.size:
             t, i = infinite[0][:2].tolist()
             raise DataError(f"round {self.asked + t}: the forecast of {self.names[i]} is infinite")
-        if isinstance(self.substitution, SquareOn) and x.size:
-            self._note(x)
+        self._note(x)
         return x.reshape(len(x), -1)
 
     def _outcomes(self, outcomes: Any, rounds: int) -> Matrix:
@@ -286,20 +308,23 @@ class Panel:
                 )
             came = (y[:, None] == np.arange(self.parts)).astype(float)
             return np.where(np.isnan(y)[:, None], math.nan, came)
-        for t in np.flatnonzero(~np.isnan(y)).tolist():
-            if not self.loss.accepts(float(y[t])):
-                raise DataError(
-                    f"round {self.asked + t}: the outcome {y[t]:g} does not fit {type(self.loss).__name__}, "
-                    f"which takes {self.loss.labels}"
-                )
-        if isinstance(self.substitution, SquareOn) and y.size:
+        t = call(first_refused, self.compiled, self.loss, y)
+        if t < y.size:
+            raise DataError(
+                f"round {self.asked + t}: the outcome {y[t]:g} does not fit {type(self.loss).__name__}, "
+                f"which takes {self.loss.labels}"
+            )
+        if isinstance(self.substitution, SquareOn):
             self._note(y)
         return y[:, None]
 
     def _note(self, values: Matrix) -> None:
-        known = values[~np.isnan(values)]
-        if isinstance(self.substitution, SquareOn) and known.size:
-            self.inside &= bool(self.substitution.low <= known.min() and known.max() <= self.substitution.high)
+        """Whether the values are where the substitution wants them."""
+        match self.substitution:
+            case SquareOn(low, high):
+                self.inside &= not bool(np.any((values < low) | (values > high)))
+            case BrierSimplex():
+                self.inside &= not bool(np.any(values < 0) or np.any(np.abs(values.sum(-1) - 1) > PROPER))
 
     def _strange(self, x: Matrix, y: Matrix, p: Matrix, t: int) -> str:
         return (
@@ -318,8 +343,3 @@ def _prior(prior: Any, n: int) -> Vector:
     if found.shape != (n,) or not np.all(np.isfinite(found)) or np.any(found < 0) or found.sum() <= 0:
         raise DataError(f"the prior must be {n} numbers from 0 on, not all 0")
     return found / found.sum()
-
-
-def slept(panel: Panel) -> int:
-    """Rounds in which some expert slept."""
-    return int(panel.book.counts[NAPS])
