@@ -266,16 +266,16 @@ class Panel:
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _marks(self, rounds: int) -> int:
-        """How many of the coming rounds are kept for the picture."""
+        """How many of the coming rounds are kept for the picture; before there are too many, every other one is."""
+        while -(-(self.asked + rounds) // self._every) > 2 * SHOWN:
+            self._weights, self._regrets = self._weights[::2], self._regrets[::2]
+            self._every *= 2
         return -(-(self.asked + rounds) // self._every) - -(-self.asked // self._every)
 
     def _keep(self, weights: Matrix, regrets: Vector, marks: int) -> None:
-        """Keep weights and regrets for the picture; when there are too many, every other one."""
+        """Keep weights and regrets for the picture."""
         self._weights += list(weights[:marks])
         self._regrets += regrets[:marks].tolist()
-        while len(self._weights) > 2 * SHOWN:
-            self._weights, self._regrets = self._weights[::2], self._regrets[::2]
-            self._every *= 2
 
     def _forecasts(self, forecasts: Any) -> Matrix:
         wanted = (len(self.names),) if self.parts == 1 else (len(self.names), self.parts)
@@ -290,7 +290,7 @@ class Panel:
             t, i = infinite[0][:2].tolist()
             raise DataError(f"round {self.asked + t}: the forecast of {self.names[i]} is infinite")
         self._note(x)
-        return x.reshape(len(x), -1)
+        return x.reshape(len(x), len(self.names) * self.parts)
 
     def _outcomes(self, outcomes: Any, rounds: int) -> Matrix:
         try:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import lowregret
 from lowregret import Absolute, AdaHedge, Aggregator, DataError, Hedge, Layered, LogScore, Panel, PartError, Square
+from lowregret.experts.aggregator import leading
 from lowregret.part import Part
 from tests.experts import naive
 from tests.experts.cases import AGGREGATORS, random_rounds
@@ -186,7 +187,7 @@ class Leader(Aggregator):
 
     def weigh(self, s: Any) -> None:
         for i in range(s.mass.size):
-            s.mass[i] = 1.0 if s.regret[i] >= s.regret.max() else 0.0
+            s.mass[i] = 1.0 if s.regret[i] == leading(s) else 0.0
 
     def absorb(self, s: Any) -> None:
         for i in range(s.mass.size):
