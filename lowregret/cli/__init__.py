@@ -1,4 +1,4 @@
-"""The command line: `lowregret train | predict | zoo`. Answers --help without importing anything heavy."""
+"""The command line: `lowregret train | predict | experts | zoo`. Answers --help without importing anything heavy."""
 
 from __future__ import annotations
 

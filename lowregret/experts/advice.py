@@ -76,6 +76,7 @@ def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool)
             value += loss.at(x[t, i * parts + k], y[t, k])[0]
         s.losses[i] += value
         s.owed[i] += own
+        s.awake[i] += 1.0
         s.linear[i] += s.instant[i]
         if not linearised:
             s.instant[i] = own - value
@@ -143,6 +144,18 @@ def learn_late(
         aggregator.absorb(s)
         s.counts[ROUNDS] += 1
     return own
+
+
+@kernel
+def loss_rows(loss: Loss, x: Any, y: Any, losses: Any) -> None:
+    """losses[t, i] = ℓ(x_t[i], y_t), infinite while i sleeps."""
+    parts = y.shape[1]
+    for t in range(x.shape[0]):
+        for i in range(losses.shape[1]):
+            losses[t, i] = 0.0 if is_awake(x, t, i, parts) else math.inf
+            for k in range(parts):
+                if losses[t, i] < math.inf:
+                    losses[t, i] += loss.at(x[t, i * parts + k], y[t, k])[0]
 
 
 @kernel

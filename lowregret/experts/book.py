@@ -36,6 +36,7 @@ class Book(NamedTuple):
     losses: Vector  # Σ ℓ(x_t[i], y_t) while awake
     owed: Vector  # Σ ℓ(p_t, y_t) over the same rounds
     linear: Vector  # Σ ⟨ℓ'(p_t), p_t − x_t[i]⟩ over the same rounds
+    awake: Vector  # how many they are
     sums: Vector
     counts: NDArray[np.int64]
 

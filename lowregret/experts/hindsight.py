@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from lowregret.check import call
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
 from lowregret.kernel import kernel
-from lowregret.loss import Absolute, Loss, LogWealth, Quantile, Square
+from lowregret.loss import Absolute, LogWealth, Loss, Quantile, Square
 from lowregret.minimise import Solution
 from lowregret.state import Vector
 
 Matrix = NDArray[np.float64]
 STEPS = 200  # of Newton's method, each exact on the simplex
+PROGRAMME = 500_000  # cells up to which a linear programme is solved
 NEAR = 1e-10  # gap, relative to the loss, that is near enough
 
 
@@ -32,9 +33,9 @@ class Path(NamedTuple):
 
 
 def best_combination(loss: Loss, x: Matrix, y: Matrix) -> Solution | None:
-    """The best fixed weights on x[t, i·K + k] for outcomes y[t, k], all known; None for a loss with no solver here.
+    """The best fixed weights on x[t, i·K + k] for outcomes y[t, k], all known; None where there is no solver.
 
-    Square losses and log losses: Newton's method, O(TKN² + N³) a step. Absolute ones: a linear programme.
+    Square losses and log losses: Newton's method, O(TKN² + N³) a step. Absolute ones: a linear programme, if not large.
     """
     classes = y.shape[1]
     apart = x.reshape(len(x), -1, classes).transpose(0, 2, 1)  # [t, k, i]
@@ -43,7 +44,7 @@ def best_combination(loss: Loss, x: Matrix, y: Matrix) -> Solution | None:
             return least_squares((apart - y[:, :, None]).reshape(len(x) * classes, -1))
         case LogScore() | LogWealth() | BinaryLogScore():
             return best_mixture(_likelihoods(loss, apart, y))
-        case Absolute() | Quantile() | Percentage() if classes == 1:
+        case Absolute() | Quantile() | Percentage() if classes == 1 and x.size <= PROGRAMME:
             return least_deviations(loss, apart[:, 0] - y, y[:, 0])
     return None
 

@@ -124,7 +124,7 @@ def _from_text(path: str, header: bool, delimiter: str | None) -> Table:
         if len(cells) != len(names):
             raise DataError(f"{name}:{first + row}: {len(cells)} fields, expected {len(names)} as in the first line")
     return Table(
-        name, dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {n: () for n in names}, first
+        name, dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ()), first
     )
 
 
