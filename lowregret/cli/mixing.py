@@ -108,7 +108,7 @@ def _aggregator(name: str, args: Namespace, rate: float) -> Aggregator:
     """For a loss that is mixable up to this rate."""
     if name == "bayes" and not rate:
         raise PartError(f"--algorithm bayes is for losses that are mixable: log, brier, portfolio; not {args.loss}")
-    eta = args.eta or (rate if name in ("bayes", "fixed-share") else None)
+    eta: float = args.eta or (rate if name in ("bayes", "fixed-share") else 0.0)
     if not eta and "eta" in TAKES[name][0]:
         raise PartError(f"--algorithm {name} needs --eta, a learning rate; auto, adahedge and ml-poly do without")
     if name == "fixed-share" and args.share is None:

@@ -85,7 +85,8 @@ class Review:
         lines.append(_line("the best expert", panel.best.loss, max(awake, 1), note))
         if self.combination is not None:
             best = self.combination
-            note = f"{np.count_nonzero(best.w > 1e-9)} experts, known only afterwards; less at most {best.gap / rounds:.2g}"
+            used = np.count_nonzero(best.w > 1e-9)
+            note = f"{used} experts, known only afterwards; less at most {best.gap / rounds:.2g}"
             lines.append(_line("the best weights", best.value, rounds, note))
         for path in self.paths:
             if math.isfinite(path.loss):
