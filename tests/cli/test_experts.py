@@ -198,7 +198,10 @@ def test_report_plot_and_prior(capsys: Capsys, tmp_path: Path) -> None:
         (["--target", "y", "--loss", "log"], "t.csv:2: "),
         (["--target", "y", "--classes", "A,B"], "--classes is for --loss log and brier"),
         (["--target", "y", "--odds", "--loss", "log"], "--odds needs --classes"),
-        (["--target", "day", "--loss", "log", "--classes", "A,B"], "'2020-01-01' in column 'day' is none of the classes"),
+        (
+            ["--target", "day", "--loss", "log", "--classes", "A,B"],
+            "t.csv:2: '2020-01-01' in column 'day' is none of",
+        ),
         (["--target", "y", "--loss", "portfolio"], "has no target"),
         (["--target", "y", "--report", "/no/such/folder/x.html"], "there is no folder"),
         (["--target", "y", "--prior", "/no/such/file"], "cannot read /no/such/file"),
