@@ -1,7 +1,7 @@
 """The loop over rounds: weigh the experts, mix their forecasts, see the outcome, learn. O(N) a round, compiled.
 
-x[i·K + k] is expert i's forecast of part k (one part, or one per class); one that is not a number means that the expert
-sleeps. An outcome that is not a number means that there is none: forecast, but do not learn.
+x[t, k, i] is expert i's forecast of part k in round t (one part, or one per class); one that is not a number means that
+the expert sleeps. An outcome that is not a number means that there is none: forecast, but do not learn.
 """
 
 from __future__ import annotations
@@ -18,70 +18,72 @@ from lowregret.loss import Loss
 
 def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: int, p: Any) -> int:
     """Weights of round t into s.mass, the mixed forecast into p[t]; returns how many experts are awake."""
-    parts = p.shape[1]
-    awake, trusted, total = 0, 0.0, 0.0
+    awake = look(s, x, t, p.shape[1])
     for i in range(s.mass.size):
-        s.mass[i] = 0.0
-        if is_awake(x, t, i, parts):
-            awake += 1
-            trusted += s.prior[i]
-            s.mass[i] = 1.0
+        s.mass[i] = s.present[i]
+    if awake == 0:
+        for k in range(p.shape[1]):
+            p[t, k] = math.nan
+        return 0
     aggregator.weigh(s)
+    total = 0.0
     for i in range(s.mass.size):
-        if not is_awake(x, t, i, parts):
+        if s.present[i] == 0.0:
             s.mass[i] = 0.0
         total += s.mass[i]
+    if total == 0.0:  # nobody awake has earned any: as at the beginning
+        for i in range(s.mass.size):
+            s.mass[i] = s.present[i] * s.prior[i]
+            total += s.mass[i]
+    if total == 0.0:
+        for i in range(s.mass.size):
+            s.mass[i] = s.present[i]
+        total = float(awake)
     for i in range(s.mass.size):
-        if total > 0.0:
-            s.mass[i] /= total
-        elif is_awake(x, t, i, parts):  # nobody awake has earned any: as at the beginning
-            s.mass[i] = s.prior[i] / trusted if trusted > 0.0 else 1.0 / awake
-    if awake > 0:
-        substitution.forecast(s, x, t, p)
-    else:
-        for k in range(parts):
-            p[t, k] = math.nan
+        s.mass[i] /= total
+    substitution.forecast(s, x, t, p)
     return awake
 
 
-def is_awake(x: Any, t: int, i: int, parts: int) -> bool:
-    """Whether expert i said something in round t."""
-    known = True
+def look(s: Book, x: Any, t: int, parts: int) -> int:
+    """Who said something in round t, into s.present; returns how many."""
+    for i in range(s.present.size):
+        s.present[i] = 1.0
     for k in range(parts):
-        known = known and not math.isnan(x[t, i * parts + k])
-    return known
+        for i in range(s.present.size):
+            s.present[i] = 0.0 if math.isnan(x[t, k, i]) else s.present[i]
+    awake = 0
+    for i in range(s.present.size):
+        awake += 1 if s.present[i] > 0.0 else 0
+    return awake
 
 
 def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool) -> float:
     """r_t into s.instant, losses into the book; returns ℓ(p_t, y_t). Changes nothing if that is not finite."""
-    parts = p.shape[1]
-    own = 0.0
+    own, awake = 0.0, 0.0
     for i in range(s.mass.size):
         s.instant[i] = 0.0
-    for k in range(parts):
+        s.paid[i] = 0.0
+    for k in range(p.shape[1]):
         value, slope = loss.at(p[t, k], y[t, k])
         own += value
         for i in range(s.mass.size):
-            s.instant[i] += slope * (p[t, k] - x[t, i * parts + k])
+            s.instant[i] += slope * (p[t, k] - x[t, k, i])
+            s.paid[i] += loss.at(x[t, k, i], y[t, k])[0]
     if not math.isfinite(own):
         return own
-    asleep = False
     for i in range(s.mass.size):
-        if not is_awake(x, t, i, parts):
-            asleep = True
+        if s.present[i] > 0.0:
+            s.losses[i] += s.paid[i]
+            s.owed[i] += own
+            s.linear[i] += s.instant[i]
+            s.instant[i] = s.instant[i] if linearised else own - s.paid[i]
+        else:
             s.instant[i] = 0.0
-            continue
-        value = 0.0
-        for k in range(parts):
-            value += loss.at(x[t, i * parts + k], y[t, k])[0]
-        s.losses[i] += value
-        s.owed[i] += own
-        s.awake[i] += 1.0
-        s.linear[i] += s.instant[i]
-        if not linearised:
-            s.instant[i] = own - value
+        s.awake[i] += s.present[i]
+        awake += s.present[i]
     s.sums[OWN] += own
-    s.counts[NAPS] += 1 if asleep else 0
+    s.counts[NAPS] += 1 if awake < s.mass.size else 0
     return own
 
 
@@ -139,6 +141,7 @@ def learn_late(
     """Learn one round whose forecast p[0] and weights[0] were made earlier; returns its loss."""
     for i in range(s.mass.size):
         s.mass[i] = weights[0, i]
+    look(s, x, 0, p.shape[1])
     own = judge(loss, s, x, 0, p, y, linearised)
     if math.isfinite(own):
         aggregator.absorb(s)
@@ -152,10 +155,10 @@ def loss_rows(loss: Loss, x: Any, y: Any, losses: Any) -> None:
     parts = y.shape[1]
     for t in range(x.shape[0]):
         for i in range(losses.shape[1]):
-            losses[t, i] = 0.0 if is_awake(x, t, i, parts) else math.inf
+            losses[t, i] = 0.0
             for k in range(parts):
-                if losses[t, i] < math.inf:
-                    losses[t, i] += loss.at(x[t, i * parts + k], y[t, k])[0]
+                said = x[t, k, i]
+                losses[t, i] += math.inf if math.isnan(said) else loss.at(said, y[t, k])[0]
 
 
 @kernel
@@ -175,5 +178,6 @@ def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any, regrets: Any) -> None
         for i in range(s.mass.size):
             regrets[t] = max(regrets[t], s.owed[i] - s.losses[i])
         if not math.isnan(p[t, 0]) and not math.isnan(y[t, 0]):
+            look(s, x, t, p.shape[1])
             judge(loss, s, x, t, p, y, True)
             s.counts[ROUNDS] += 1

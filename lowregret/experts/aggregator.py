@@ -18,6 +18,7 @@ from lowregret.experts.book import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD
 from lowregret.part import Part
 
 RATES = 30  # of Squint: each half the one before
+NOTHING = -746.0  # e to this is 0
 HUGE = 1e150  # how far behind an expert counts in a projection
 _LN2 = math.log(2.0)
 
@@ -120,8 +121,8 @@ class AdaHedge(Aggregator):
             earlier, later = 0.0, 0.0
             for i in range(s.mass.size):
                 if s.regret[i] > -math.inf:
-                    earlier += s.prior[i] * math.exp(eta * (s.regret[i] - s.instant[i] - before))
-                    later += s.prior[i] * math.exp(eta * (s.regret[i] - after))
+                    earlier += s.prior[i] * decay(eta, s.regret[i] - s.instant[i] - before)
+                    later += s.prior[i] * decay(eta, s.regret[i] - after)
             gap += math.log(later / earlier) / eta
         s.sums[BEFORE] = s.sums[GAPS]
         s.sums[GAPS] += max(gap, 0.0)
@@ -252,9 +253,16 @@ def exponential_weights(s: Book, eta: float) -> None:
             highest = max(highest, s.regret[i])
     for i in range(s.mass.size):
         if s.mass[i] > 0.0 and s.regret[i] > -math.inf:
-            s.mass[i] = s.prior[i] * math.exp(eta * (s.regret[i] - highest)) if s.regret[i] < highest else s.prior[i]
+            s.mass[i] = s.prior[i] * decay(eta, s.regret[i] - highest)
         else:
             s.mass[i] = 0.0
+
+
+def decay(eta: float, behind: float) -> float:
+    """e^{η·behind}, behind ≤ 0; η may be infinite. Most experts end up where it is 0, which needs no exponential."""
+    if behind >= 0.0:
+        return 1.0
+    return math.exp(eta * behind) if eta * behind > NOTHING else 0.0
 
 
 def leading(s: Book) -> float:

@@ -32,7 +32,9 @@ class Book(NamedTuple):
     rate: Vector  # η[i]
     prior: Vector
     mass: Vector  # the weights of the round, summing to 1 over the experts awake
+    present: Vector  # 1 for the experts awake in the round, 0 for the others
     instant: Vector  # r_t[i] of the round
+    paid: Vector  # ℓ(x_t[i], y_t) of the round
     losses: Vector  # Σ ℓ(x_t[i], y_t) while awake
     owed: Vector  # Σ ℓ(p_t, y_t) over the same rounds
     linear: Vector  # Σ ⟨ℓ'(p_t), p_t − x_t[i]⟩ over the same rounds

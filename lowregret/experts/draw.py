@@ -100,7 +100,7 @@ def draw_rows(
             if s.mass[i] > 0.0 and (passed <= thrown[t] or drawn[t] < 0):
                 drawn[t] = i
             passed += s.mass[i]
-        paid += x[t, drawn[t]]
+        paid += x[t, 0, drawn[t]]
         judge(loss, s, x, t, p, y, True)
         aggregator.absorb(s)
         s.counts[ROUNDS] += 1

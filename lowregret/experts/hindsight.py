@@ -33,29 +33,28 @@ class Path(NamedTuple):
 
 
 def best_combination(loss: Loss, x: Matrix, y: Matrix) -> Solution | None:
-    """The best fixed weights on x[t, i·K + k] for outcomes y[t, k], all known; None where there is no solver.
+    """The best fixed weights on x[t, k, i] for outcomes y[t, k], all known; None where there is no solver.
 
     Square losses and log losses: Newton's method, O(TKN² + N³) a step. Absolute ones: a linear programme, if not large.
     """
     classes = y.shape[1]
-    apart = x.reshape(len(x), -1, classes).transpose(0, 2, 1)  # [t, k, i]
     match loss:
         case Square():
-            return least_squares((apart - y[:, :, None]).reshape(len(x) * classes, -1))
+            return least_squares((x - y[:, :, None]).reshape(len(x) * classes, -1))
         case LogScore() | LogWealth() | BinaryLogScore():
-            return best_mixture(_likelihoods(loss, apart, y))
+            return best_mixture(_likelihoods(loss, x, y))
         case Absolute() | Quantile() | Percentage() if classes == 1 and x.size <= PROGRAMME:
-            return least_deviations(loss, apart[:, 0] - y, y[:, 0])
+            return least_deviations(loss, x[:, 0] - y, y[:, 0])
     return None
 
 
-def _likelihoods(loss: Loss, apart: Any, y: Matrix) -> Matrix:
+def _likelihoods(loss: Loss, x: Any, y: Matrix) -> Matrix:
     """What each expert thought of what came."""
     if isinstance(loss, LogWealth):
-        return np.asarray(apart[:, 0])
+        return np.asarray(x[:, 0])
     if isinstance(loss, BinaryLogScore):
-        return np.where(y == 1, apart[:, 0], 1 - apart[:, 0])
-    return np.asarray(np.take_along_axis(apart, np.argmax(y, 1)[:, None, None], 1)[:, 0])
+        return np.where(y == 1, x[:, 0], 1 - x[:, 0])
+    return np.asarray(np.take_along_axis(x, np.argmax(y, 1)[:, None, None], 1)[:, 0])
 
 
 def least_deviations(loss: Loss, errors: Matrix, y: Vector) -> Solution:

@@ -145,7 +145,7 @@ class Panel:
     @property
     def weights(self) -> Vector:
         """Trust in each expert in the coming round, if all are awake: O(N)."""
-        x = np.zeros((1, len(self.names) * self.parts))
+        x = np.zeros((1, self.parts, len(self.names)))
         w = np.empty((1, len(self.names)))
         call(forecast_rows, self.compiled, self.aggregator, Mean(), self.book, x, np.empty((1, self.parts)), w, 0)
         return w[0]
@@ -278,6 +278,7 @@ class Panel:
         self._regrets += regrets[:marks].tolist()
 
     def _forecasts(self, forecasts: Any) -> Matrix:
+        """x[t, k, i]: side by side in memory are the experts."""
         wanted = (len(self.names),) if self.parts == 1 else (len(self.names), self.parts)
         try:
             x = np.ascontiguousarray(forecasts, np.float64)
@@ -285,12 +286,12 @@ class Panel:
             raise DataError(f"forecasts must be numbers: {error}") from None
         if x.shape[1:] != wanted:
             raise DataError(f"a round has forecasts of shape {x.shape[1:]}, expected {wanted}: experts, then classes")
-        infinite = np.argwhere(np.isinf(x))
-        if infinite.size:
-            t, i = infinite[0][:2].tolist()
+        infinite = np.isinf(x)
+        if infinite.any():
+            t, i = np.argwhere(infinite)[0][:2].tolist()
             raise DataError(f"round {self.asked + t}: the forecast of {self.names[i]} is infinite")
         self._note(x)
-        return x.reshape(len(x), len(self.names) * self.parts)
+        return x[:, None] if self.parts == 1 else np.ascontiguousarray(x.transpose(0, 2, 1))
 
     def _outcomes(self, outcomes: Any, rounds: int) -> Matrix:
         try:

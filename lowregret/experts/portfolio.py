@@ -36,7 +36,7 @@ class Portfolio(Panel):
 
     def learn(self, relatives: Any, outcomes: Any = None) -> Matrix:
         """Rounds of price relatives; returns the portfolio's own, one a round."""
-        x = self._forecasts(relatives)
+        x = self._forecasts(relatives)[:, 0]
         if np.isnan(x).any() or np.any(x < 0):
             t, i = np.argwhere(~(x >= 0))[0].tolist()
             raise DataError(
@@ -57,7 +57,7 @@ class Portfolio(Panel):
 
     def _book(self, x: Matrix, p: Matrix, weights: list[Vector]) -> None:
         regrets = np.empty(len(x))
-        call(book_rows, self.compiled, self.loss, self.book, x, np.ones((len(x), 1)), p, regrets)
+        call(book_rows, self.compiled, self.loss, self.book, x[:, None], np.ones((len(x), 1)), p, regrets)
         marks = self._marks(len(x))
         kept = np.array(weights).reshape(-1, len(self.names))
         self._keep(kept, regrets[-self.asked % self._every :: self._every], marks)

@@ -31,12 +31,12 @@ class Review:
     def of(cls, panel: Panel, forecasts: Any, outcomes: Any) -> Review:
         """Look back on all rounds that a panel has learnt, given again: O(kTN), and the solver for the combination."""
         x, y = panel._forecasts(forecasts), panel._outcomes(outcomes, len(forecasts))
-        awake = np.all(~np.isnan(x.reshape(len(x), -1, panel.parts)), axis=2)
+        awake = np.all(~np.isnan(x), axis=1)
         learnt = ~np.isnan(y[:, 0]) & awake.any(1)
         x, y, awake = x[learnt], y[learnt], awake[learnt]
         losses, own = np.empty(awake.shape), np.empty((len(x), 1))
         call(loss_rows, panel.compiled, panel.loss, x, y, losses)
-        call(loss_rows, panel.compiled, panel.loss, _mean(x, awake, panel.parts), y, own)
+        call(loss_rows, panel.compiled, panel.loss, _mean(x, awake), y, own)
         paths = best_switching(losses, max(SWITCHES), panel.compiled) if len(x) else []
         best = best_combination(panel.loss, x, y) if awake.all() and len(x) else None
         return cls(panel, float(own.sum()), best, [path for path in paths if path.switches in SWITCHES])
@@ -118,10 +118,10 @@ def _line(name: str, total: float, rounds: int, note: str) -> str:
     return f"{name:<16} {total / rounds:.6g} a round" + (f" ({note})" if note else "")
 
 
-def _mean(x: Matrix, awake: Any, parts: int) -> Matrix:
-    """The mean forecast of those awake."""
-    apart = np.where(awake[:, :, None], x.reshape(len(x), -1, parts), 0.0)
-    return np.ascontiguousarray(apart.sum(1) / np.maximum(awake.sum(1), 1)[:, None])
+def _mean(x: Matrix, awake: Any) -> Matrix:
+    """The mean forecast of those awake, as that of one expert."""
+    said = np.where(awake[:, None], x, 0.0).sum(2, keepdims=True)
+    return np.ascontiguousarray(said / np.maximum(awake.sum(1), 1)[:, None, None])
 
 
 def _plain(value: float) -> float | None:

@@ -32,7 +32,7 @@ class Mean(Substitution):
             total = 0.0
             for i in range(s.mass.size):
                 if s.mass[i] > 0.0:
-                    total += s.mass[i] * x[t, i * parts + k]
+                    total += s.mass[i] * x[t, k, i]
             p[t, k] = total
 
 
@@ -55,10 +55,10 @@ class SquareOn(Substitution):
         eta, nearest, total = self.eta(), math.inf, 0.0
         for i in range(s.mass.size):
             if s.mass[i] > 0.0:
-                nearest = min(nearest, (x[t, i] - y) ** 2)
+                nearest = min(nearest, (x[t, 0, i] - y) ** 2)
         for i in range(s.mass.size):
             if s.mass[i] > 0.0:
-                total += s.mass[i] * math.exp(-eta * ((x[t, i] - y) ** 2 - nearest))
+                total += s.mass[i] * math.exp(-eta * ((x[t, 0, i] - y) ** 2 - nearest))
         return nearest - math.log(total) / eta
 
     def eta(self) -> float:
@@ -104,7 +104,7 @@ class BrierSimplex(Substitution):
             if s.mass[i] > 0.0:
                 loss = 0.0
                 for k in range(parts):
-                    off = x[t, i * parts + k] - (1.0 if k == y else 0.0)
+                    off = x[t, k, i] - (1.0 if k == y else 0.0)
                     loss += off * off
                 total += s.mass[i] * math.exp(-loss)
         return -math.log(total)

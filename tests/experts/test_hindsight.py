@@ -32,7 +32,7 @@ from tests.experts.cases import random_rounds
 
 
 def total(loss: Loss, x: Any, y: Any, u: Any) -> float:
-    p = np.einsum("tik,i->tk", x.reshape(len(x), -1, y.shape[1]), u)
+    p = x @ u
     return sum(loss.at(a, b)[0] for a, b in zip(p.ravel(), y.ravel(), strict=True))
 
 
@@ -42,6 +42,7 @@ def test_no_point_of_a_fine_grid_is_better_than_the_gap_allows(loss: Loss) -> No
     y: Any = rng.uniform(1, 2, (40, 1)) if not isinstance(loss, BinaryLogScore) else (rng.random((40, 1)) < 0.5) * 1.0
     x = rng.uniform(0.05, 0.95, (40, 3)) if isinstance(loss, BinaryLogScore) else y + rng.normal(size=(40, 3)) * 0.3
     x = np.maximum(x, 0.01)
+    x = x[:, None]
     found = best_combination(loss, x, y)
     assert found is not None
     assert found.w.min() >= 0
@@ -56,9 +57,10 @@ def test_no_point_of_a_fine_grid_is_better_than_the_gap_allows(loss: Loss) -> No
 
 def test_classes() -> None:
     rng = np.random.default_rng(2)
-    x, y = rng.dirichlet(np.ones(3), (60, 4)), np.eye(3)[rng.integers(0, 3, 60)]
+    x = rng.dirichlet(np.ones(3), (60, 4)).transpose(0, 2, 1)
+    y = np.eye(3)[rng.integers(0, 3, 60)]
     for loss in (LogScore(), Square()):
-        found = best_combination(loss, x.reshape(60, -1), y)
+        found = best_combination(loss, x, y)
         assert found is not None
         assert found.value == pytest.approx(total(loss, x, y, found.w))
         assert found.gap <= 1e-8 * found.value
@@ -67,7 +69,7 @@ def test_classes() -> None:
 
 
 def test_a_loss_without_solver() -> None:
-    assert best_combination(Hinge(), np.ones((2, 2)), np.ones((2, 1))) is None
+    assert best_combination(Hinge(), np.ones((2, 1, 2)), np.ones((2, 1))) is None
 
 
 @settings(max_examples=60)
