@@ -195,20 +195,15 @@ class Squint(Aggregator):
         if s.prior[i] == 0.0 or s.regret[i] == -math.inf:
             return -math.inf
         highest, total = -math.inf, 0.0
+        eta = 0.5 / s.sums[LARGEST]
         for j in range(RATES):
-            highest = max(highest, self.exponent(s, i, j) - j * _LN2)
+            highest = max(highest, eta * s.regret[i] - eta * eta * s.square[i] - j * _LN2)
+            eta *= 0.5
+        eta = 0.5 / s.sums[LARGEST]
         for j in range(RATES):
-            total += math.exp(self.exponent(s, i, j) - j * _LN2 - highest)
+            total += decay(1.0, eta * s.regret[i] - eta * eta * s.square[i] - j * _LN2 - highest)
+            eta *= 0.5
         return math.log(s.prior[i]) + highest + math.log(total)
-
-    def rate(self, s: Book, j: int) -> float:
-        """η_j"""
-        return 0.5 ** (j + 1) / s.sums[LARGEST]
-
-    def exponent(self, s: Book, i: int, j: int) -> float:
-        """ln of the term of expert i and rate j in Φ, without π and γ, which is the same for all j."""
-        eta = self.rate(s, j)
-        return eta * s.regret[i] - eta * eta * s.square[i]
 
     def absorb(self, s: Book) -> None:
         for i in range(s.mass.size):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret import AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
+from lowregret import Absolute, AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Panel, Squint
 from tests.experts import naive
 
 Rounds = tuple[Any, Any]  # forecasts and outcomes
@@ -32,7 +32,7 @@ def random_rounds(rounds: int, experts: int, seed: int, asleep: float = 0.0) -> 
     return x, y
 
 
-def changing(rounds: int = 400) -> Rounds:
+def changing(rounds: int = 150) -> Rounds:
     """The best expert changes four times."""
     y = np.zeros(rounds)
     x = np.ones((rounds, 5))
@@ -45,37 +45,35 @@ def all_equal(rounds: int = 50) -> Rounds:
     return np.tile(np.linspace(1, 2, rounds)[:, None], 4), np.zeros(rounds)
 
 
-def huge(rounds: int = 200) -> Rounds:
+def huge(rounds: int = 80) -> Rounds:
     rng = np.random.default_rng(5)
     return rng.choice([-1e6, 1e6], (rounds, 4)), rng.choice([-1e6, 1e6], rounds)
 
 
-def jumping(rounds: int = 300) -> Rounds:
+def jumping(rounds: int = 120) -> Rounds:
     """The scale jumps by 1e12, up and down again."""
     x, y = random_rounds(rounds, 4, 6)
-    scale = np.where(np.arange(rounds) // 60 % 2 == 1, 1e12, 1.0)
+    scale = np.where(np.arange(rounds) // 30 % 2 == 1, 1e12, 1.0)
     return x * scale[:, None], y * scale
 
 
-def comeback(rounds: int = 400) -> Rounds:
+def comeback(rounds: int = 160) -> Rounds:
     """An expert falls so far behind that its weight is 0 in floating point, and then is right for ever."""
     x = np.zeros((rounds, 3))
     x[: rounds // 2, 0], x[rounds // 2 :, 1:] = 50.0, 80.0
     return x, np.zeros(rounds)
 
 
-def only_the_worst_awake(rounds: int = 300) -> Rounds:
+def only_the_worst_awake(rounds: int = 120) -> Rounds:
     """After long, only experts whose weights have underflown beside the leader's are awake, one far better."""
     x = np.zeros((rounds, 3))
-    x[:200, 1], x[:200, 2] = 60.0, 61.0
-    x[200:, 0], x[200:, 1], x[200:, 2] = np.nan, 1.0, 2.0
+    x[:80, 1], x[:80, 2] = 60.0, 61.0
+    x[80:, 0], x[80:, 1], x[80:, 2] = np.nan, 1.0, 2.0
     return x, np.zeros(rounds)
 
 
 def adversarial(aggregator: Aggregator) -> Rounds:
     """Whoever is trusted most is wrong in the next round."""
-    from lowregret import Absolute, Panel
-
     panel = Panel(3, aggregator, Absolute(), compiled=False)
     rows = []
     for _ in range(60):
@@ -87,8 +85,8 @@ def adversarial(aggregator: Aggregator) -> Rounds:
 
 
 SEQUENCES = {
-    "random": random_rounds(300, 5, 1),
-    "sleeping": random_rounds(300, 5, 2, 0.4),
+    "random": random_rounds(120, 5, 1),
+    "sleeping": random_rounds(120, 5, 2, 0.4),
     "one": random_rounds(40, 1, 3),
     "changing": changing(),
     "all equal": all_equal(),
