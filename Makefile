@@ -20,6 +20,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.tightness
 	$(BIN)/python -m benchmarks.files
+	$(BIN)/python -m benchmarks.experts
 
 fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from argparse import Namespace
 from html import escape
@@ -114,7 +113,7 @@ def _ranking(panel: Panel) -> str:
 def _write_predictions(path: str, p: Any) -> None:
     """One line a row, the parts of a forecast side by side; nan where nobody had one."""
     try:
-        with open(path, "w", encoding="utf-8") if path != "-" else sys.stdout as file:
+        with open(path, "w", encoding="utf-8") as file:
             file.writelines("\t".join(map(repr, row)) + "\n" for row in p.reshape(len(p), -1).tolist())
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None

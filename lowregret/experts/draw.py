@@ -59,7 +59,7 @@ class Drawing:
     def learn(self, costs: Any) -> NDArray[np.int64]:
         """Rounds of costs[t, i], NaN for those asleep: draw, pay, learn. Returns whom it drew, −1 for nobody: O(TN)."""
         panel = self.panel
-        x = panel._forecasts(costs)
+        x = panel.as_forecasts(costs)
         drawn, p = np.full(len(x), -1), np.empty((len(x), 1))
         parts = panel.aggregator, panel.substitution, panel.loss
         thrown = coins(self.seed, panel.asked, len(x))

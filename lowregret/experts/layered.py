@@ -55,8 +55,8 @@ class Layered(Panel):
 
     def learn(self, forecasts: Any, outcomes: Any) -> Matrix:
         """As `Panel.learn`: O(TN) for each lane."""
-        x = self._forecasts(forecasts)
-        y = self._outcomes(outcomes, x.shape[0])
+        x = self.as_forecasts(forecasts)
+        y = self.as_outcomes(outcomes, x.shape[0])
         said = np.stack([lane.learn(forecasts, outcomes) for lane in self.lanes], axis=1)
         p = self.chief.learn(said, outcomes)
         regrets = np.empty(len(x))
@@ -69,7 +69,7 @@ class Layered(Panel):
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         asked = [lane.ask(forecasts) for lane in self.lanes]
         chief, p = self.chief.ask([said for _, said in asked])
-        x = self._forecasts(np.asarray(forecasts, float)[None])
+        x = self.as_forecasts(np.asarray(forecasts, float)[None])
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
         self.asked += 1
         number = self.asked - 1
@@ -80,7 +80,7 @@ class Layered(Panel):
     def tell(self, number: int, outcome: Any) -> float:
         if number not in self.pending:
             return super().tell(number, outcome)  # which says why not
-        y = self._outcomes([outcome], 1)
+        y = self.as_outcomes([outcome], 1)
         *lanes, chief = self._rounds[number]
         own = self.chief.tell(chief, outcome)
         for lane, round_ in zip(self.lanes, lanes, strict=True):

@@ -93,8 +93,8 @@ class Panel:
         `forecasts[t, i]` is expert i's in round t (with classes, `forecasts[t, i, k]`), NaN if it has none.
         `outcomes[t]` is a number, or the number of the class that came; NaN if it is not known, and then not learnt.
         """
-        x = self._forecasts(forecasts)
-        y = self._outcomes(outcomes, x.shape[0])
+        x = self.as_forecasts(forecasts)
+        y = self.as_outcomes(outcomes, x.shape[0])
         p = np.full((x.shape[0], self.parts), math.nan)
         marks = self._marks(x.shape[0])
         weights, regrets = np.empty((marks, len(self.names))), np.empty(marks)
@@ -109,7 +109,7 @@ class Panel:
 
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N)."""
-        x = self._forecasts(np.asarray(forecasts, float)[None])
+        x = self.as_forecasts(np.asarray(forecasts, float)[None])
         p, weights = np.empty((1, self.parts)), np.empty((1, len(self.names)))
         if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
             raise DataError("no expert has a forecast: all are NaN")
@@ -125,7 +125,7 @@ class Panel:
             reason = "its outcome was told before" if known else f"rounds so far: {self.asked}"
             raise DataError(f"round {number} waits for no outcome: {reason}")
         x, p, weights = self.pending[number]
-        y = self._outcomes([outcome], 1)
+        y = self.as_outcomes([outcome], 1)
         if np.isnan(y[0, 0]):
             raise DataError(f"round {number}: the outcome is not a number: tell it when it is known")
         own = call(learn_late, self.compiled, self.aggregator, self.loss, self.book, x, y, p, weights, self.linearised)
@@ -277,8 +277,8 @@ class Panel:
         self._weights += list(weights[:marks])
         self._regrets += regrets[:marks].tolist()
 
-    def _forecasts(self, forecasts: Any) -> Matrix:
-        """x[t, k, i]: side by side in memory are the experts."""
+    def as_forecasts(self, forecasts: Any) -> Matrix:
+        """Forecasts as x[t, k, i], experts side by side in memory, or an error that says what is wrong with them."""
         wanted = (len(self.names),) if self.parts == 1 else (len(self.names), self.parts)
         try:
             x = np.ascontiguousarray(forecasts, np.float64)
@@ -293,7 +293,8 @@ class Panel:
         self._note(x)
         return x[:, None] if self.parts == 1 else np.ascontiguousarray(x.transpose(0, 2, 1))
 
-    def _outcomes(self, outcomes: Any, rounds: int) -> Matrix:
+    def as_outcomes(self, outcomes: Any, rounds: int) -> Matrix:
+        """Outcomes as y[t, k], with classes 0s and a 1, or an error that says what is wrong with them."""
         try:
             y = np.ascontiguousarray(outcomes, np.float64)
         except (TypeError, ValueError) as error:

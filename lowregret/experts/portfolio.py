@@ -36,7 +36,7 @@ class Portfolio(Panel):
 
     def learn(self, relatives: Any, outcomes: Any = None) -> Matrix:
         """Rounds of price relatives; returns the portfolio's own, one a round."""
-        x = self._forecasts(relatives)[:, 0]
+        x = self.as_forecasts(relatives)[:, 0]
         if np.isnan(x).any() or np.any(x < 0):
             t, i = np.argwhere(~(x >= 0))[0].tolist()
             raise DataError(

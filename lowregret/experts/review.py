@@ -25,12 +25,12 @@ class Review:
     panel: Panel
     uniform: float  # of the mean of those awake
     combination: Solution | None  # the best fixed weights; None if somebody slept, or no solver knows the loss
-    paths: list[Path]  # the best sequences with 1, 5 and 10 switches; empty where somebody was awake in no way
+    paths: list[Path]  # the best sequences with 1, 5 and 10 switches
 
     @classmethod
     def of(cls, panel: Panel, forecasts: Any, outcomes: Any) -> Review:
         """Look back on all rounds that a panel has learnt, given again: O(kTN), and the solver for the combination."""
-        x, y = panel._forecasts(forecasts), panel._outcomes(outcomes, len(forecasts))
+        x, y = panel.as_forecasts(forecasts), panel.as_outcomes(outcomes, len(forecasts))
         awake = np.all(~np.isnan(x), axis=1)
         learnt = ~np.isnan(y[:, 0]) & awake.any(1)
         x, y, awake = x[learnt], y[learnt], awake[learnt]

@@ -108,27 +108,34 @@ def learn_sparse(
         p[t] = mix_sparse(aggregator, s, ids, x, begin, end, weights)
         if math.isnan(y[t]):
             continue
-        own, slope = loss.at(p[t], y[t])
-        if not math.isfinite(own):
+        if not math.isfinite(loss.at(p[t], y[t])[0]):
             return t
-        asleep = end - begin < s.regret.size
-        highest, lowest = (0.0, 0.0) if asleep else (-math.inf, math.inf)
-        for k in range(begin, end):
-            i = ids[k]
-            value, linear = loss.at(x[k], y[t])[0], slope * (p[t] - x[k])
-            r = linear if linearised else own - value
-            if s.regret[i] > -math.inf:
-                highest, lowest = max(highest, r), min(lowest, r)
-            s.regret[i] += r
-            s.losses[i] += value
-            s.owed[i] += own
-            s.linear[i] += linear
-            s.awake[i] += 1.0
-        s.sums[SPREAD] += (highest - lowest) * (highest - lowest) if highest > lowest else 0.0
-        s.sums[OWN] += own
-        s.counts[NAPS] += 1 if asleep else 0
-        s.counts[ROUNDS] += 1
+        judge_sparse(loss, s, ids, x, begin, end, p[t], y[t], linearised)
     return int(y.size)
+
+
+def judge_sparse(
+    loss: Loss, s: Book, ids: Any, x: Any, begin: int, end: int, p: float, y: float, linearised: bool
+) -> None:
+    """Book one round; an expert asleep has r = 0, which belongs to the range of r too."""
+    own, slope = loss.at(p, y)
+    asleep = end - begin < s.regret.size
+    highest, lowest = (0.0, 0.0) if asleep else (-math.inf, math.inf)
+    for k in range(begin, end):
+        i = ids[k]
+        value, linear = loss.at(x[k], y)[0], slope * (p - x[k])
+        r = linear if linearised else own - value
+        if s.regret[i] > -math.inf:
+            highest, lowest = max(highest, r), min(lowest, r)
+        s.regret[i] += r
+        s.losses[i] += value
+        s.owed[i] += own
+        s.linear[i] += linear
+        s.awake[i] += 1.0
+    s.sums[SPREAD] += (highest - lowest) * (highest - lowest) if highest > lowest else 0.0
+    s.sums[OWN] += own
+    s.counts[NAPS] += 1 if asleep else 0
+    s.counts[ROUNDS] += 1
 
 
 def mix_sparse(aggregator: Hedge, s: Book, ids: Any, x: Any, begin: int, end: int, weights: Any) -> float:
