@@ -24,6 +24,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.hindsight
 	$(BIN)/python -m benchmarks.nested
 	$(BIN)/python -m benchmarks.bandits
+	$(BIN)/python -m benchmarks.experts
 
 fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000

@@ -10,11 +10,13 @@ from lowregret.bandit import Bandit, Exp4
 from lowregret.delayed_run import DelayedRun
 from lowregret.doubling_run import DoublingRun
 from lowregret.error import StoreError
+from lowregret.experts.layered import Layered
+from lowregret.experts.panel import Panel
 from lowregret.kernel_run import KernelRun
 from lowregret.play import Game
 from lowregret.run import Run
 
-Kept = Run | KernelRun | Game | Bandit | Exp4
+Kept = Run | KernelRun | Game | Bandit | Exp4 | Panel
 
 _READERS: dict[str, Callable[[str | os.PathLike[str]], Kept]] = {
     "run": Run.load,
@@ -24,11 +26,13 @@ _READERS: dict[str, Callable[[str | os.PathLike[str]], Kept]] = {
     "game": Game.load,
     "bandit": Bandit.load,
     "exp4": Exp4.load,
+    "experts": Panel.load,
+    "layered-experts": Layered.load,
 }
 
 
 def load(path: str | os.PathLike[str]) -> Kept:
-    """The run, game or bandit in a file, ready to go on where it stopped."""
+    """The run, game, bandit or panel of experts in a file, ready to go on where it stopped."""
     kind = store.kind_of(path)
     if kind not in _READERS:
         raise StoreError(f"{path} holds a {kind}, which this version of lowregret cannot read: upgrade to read it")

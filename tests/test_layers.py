@@ -21,7 +21,7 @@ LAYERS = [
     {"cli"},
     {"files", "session", "regret"},
     {"delayed_run", "doubling_run"},
-    {"run", "play", "bandit"},
+    {"run", "play", "bandit", "experts"},
     {"wrapped_seat"},
     {"kernel_run", "seat", "fixed", "growth", "hindsight"},
     {"late", "blocks", "summary"},

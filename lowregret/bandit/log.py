@@ -12,7 +12,7 @@ import numpy as np
 
 from lowregret.error import DataError
 from lowregret.state import Vector
-from lowregret.stream.fields import read_fields
+from lowregret.stream.table import read_table
 
 REWARD, COST = "reward", "cost"
 
@@ -108,8 +108,9 @@ def read_log(
     """A log from columns of a CSV, TSV or Parquet file, compressed or not."""
     wanted = {"actions": action, "reward": reward, "cost": cost, "propensity": propensity}
     chosen = {key: column for key, column in wanted.items() if column is not None}
-    columns = dict(zip(chosen, read_fields(os.fspath(path), list(chosen.values())), strict=True))
-    return bandit_log(columns.pop("actions"), **columns, low=low, high=high, source=os.fspath(path))
+    table = read_table(os.fspath(path), wanted=set(chosen.values()))
+    columns = {key: table.column(column) for key, column in chosen.items()}
+    return bandit_log(columns.pop("actions"), **columns, low=low, high=high, source=table.name)
 
 
 def _order(name: str) -> tuple[float, str]:

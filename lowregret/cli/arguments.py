@@ -30,6 +30,19 @@ LOSSES = (
     "epsilon-insensitive",
     "poisson",
 )
+AGGREGATORS = (
+    "auto",
+    "wm",
+    "hedge",
+    "adahedge",
+    "ml-poly",
+    "squint",
+    "fixed-share",
+    "bayes",
+    "ogd",
+    "eg",
+    "newton",
+)
 BANDITS = ("exp3", "exp3-ix", "tsallis-inf", "ucb1", "thompson")
 FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 
@@ -43,6 +56,7 @@ def parser() -> ArgumentParser:
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
     _train(_command(commands, "train", "learn from files or a stream, in one pass", _TRAIN))
     _predict(_command(commands, "predict", "score rows with a model", _PREDICT))
+    _experts(_command(commands, "experts", "mix the forecasts of many, with proof", _EXPERTS))
     _bandit(_command(commands, "bandit", "what other choices would have brought, from a log of choices", _BANDIT))
     zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
@@ -77,6 +91,11 @@ _TRAIN = """examples:
   lowregret train more.svm --resume clicks.lr -o clicks.lr"""
 _PREDICT = """example:
   lowregret predict clicks.lr new.svm -o scores.txt --link prob"""
+_EXPERTS = """examples:
+  lowregret experts load.csv.gz --target load --loss mape --plot weights.png
+  lowregret experts rain.csv --target rained --experts model,radar,frog --loss brier --report rain.html
+  lowregret experts football.csv --target result --classes H,D,A --odds --loss log --json
+  lowregret experts prices.csv --no-header --loss portfolio"""
 _BANDIT = """example:
   lowregret bandit clicks.csv.gz --action banner --reward click --propensity p --report clicks.html"""
 _ZOO = """example:
@@ -127,6 +146,41 @@ def _predict(command: ArgumentParser) -> None:
     command.add_argument("--threads", type=count, default=0, metavar="N", help="threads that parse (one per core)")
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
     _showing(command, "scores (standard output)", "-o")
+
+
+def _experts(command: ArgumentParser) -> None:
+    command.add_argument("table", metavar="TABLE", help="CSV, TSV, Parquet or Arrow, compressed or not, or - ")
+    reading = command.add_argument_group("reading")
+    reading.add_argument("--target", metavar="COL", help="the column with what came")
+    reading.add_argument(
+        "--experts", type=names, default=(), metavar="A,B,…", help="the columns with forecasts (all others of numbers)"
+    )
+    reading.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
+    reading.add_argument(
+        "--classes", type=names, default=(), metavar="A,B,…",
+        help="what can come, for log and brier: each expert has a column NAMEA, NAMEB, … of probabilities",
+    )  # fmt: skip
+    reading.add_argument("--odds", action="store_true", help="these columns are decimal odds: 1/odds, made to sum to 1")
+    reading.add_argument("--no-header", action="store_true", help="columns have no names: call them 1, 2, …")
+    reading.add_argument("--delimiter", metavar="C", help=", ; | or a tab, if not found from the first line")
+    mixing = command.add_argument_group("mixing")
+    mixing.add_argument(
+        "--loss", default="square", metavar="NAME[:X]",
+        help="square, absolute, quantile:0.9, mape, log, brier, portfolio (square)",
+    )  # fmt: skip
+    mixing.add_argument(
+        "--algorithm", choices=AGGREGATORS, default="auto", metavar="NAME",
+        help=f"{', '.join(AGGREGATORS)}; auto needs no tuning (auto)",
+    )  # fmt: skip
+    mixing.add_argument("--eta", type=positive, help="learning rate of wm, hedge, eg, ogd and fixed-share")
+    mixing.add_argument("--share", type=positive, help="how often the best expert changes, of fixed-share")
+    mixing.add_argument("--prior", metavar="FILE", help="trust at the beginning: lines of a name and a weight")
+    showing = command.add_argument_group("showing")
+    showing.add_argument("--predictions", metavar="FILE", help="write the mixed forecasts, one line a row")
+    showing.add_argument("--plot", metavar="FILE", help="draw weights and regret over the rounds")
+    showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and experts")
+    showing.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    showing.add_argument("--quiet", action="store_true", help="no summary")
 
 
 def _bandit(command: ArgumentParser) -> None:

@@ -36,12 +36,13 @@ def bandit(args: Namespace) -> int:
     study = Study(log, args.algorithm, args.eta, args.seed)
     told = study.tell()
     if args.report or args.plot:
-        from lowregret.cli.bandit_page import draw, write_page
+        from lowregret.cli.bandit_page import draw, study_page
+        from lowregret.cli.report import write_page
 
         if args.plot:
             draw(study, args.plot)
         if args.report:
-            write_page(args.report, args.log, study, told)
+            write_page(args.report, study_page(args.log, study, told))
     if args.json:
         print(json.dumps(study.to_json(time.perf_counter() - begin), ensure_ascii=False))
     else:

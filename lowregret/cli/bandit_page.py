@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lowregret.bandit.value import Estimate
 from lowregret.cli.bandit import Study
-from lowregret.cli.report import PAGE, proof, table
-from lowregret.error import StoreError
+from lowregret.cli.report import page, picture, proof, table
 from lowregret.plot import BOUND, REGRET, finish, new_figure
 from lowregret.spec import to_json
 
@@ -22,22 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write_page(path: str, source: str, study: Study, told: str) -> None:
-    """Write one HTML file that refers to nothing outside itself. Needs matplotlib for the picture."""
-    try:
-        Path(path).write_text(page(source, study, told), encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
-
-
-def page(source: str, study: Study, told: str) -> str:
-    """The page as text."""
-    drawing = io.StringIO()
-    draw(study, None).savefig(drawing, format="svg", metadata={"Date": None})
-    picture = drawing.getvalue()
+def study_page(source: str, study: Study, told: str) -> str:
+    """One HTML file that refers to nothing outside itself. Needs matplotlib for the picture."""
     sections = [
         ("What was found", f"<pre>{escape(told)}</pre>"),
-        ("Values with 95 % intervals", f"<figure>{picture[picture.index('<svg') :]}</figure>"),
+        ("Values with 95 % intervals", picture(draw(study, None))),
         (
             "The figures",
             table(("policy", "method", "value", "low", "high", "interval", "rows in effect"), _rows(study)),
@@ -47,8 +33,7 @@ def page(source: str, study: Study, told: str) -> str:
     if study.learned:
         spec = json.dumps(to_json(study.learned[0].algorithm), indent=1)
         sections.append(("The learner, to the letter", f"<pre>{escape(spec)}</pre>"))
-    body = "".join(f"<h2>{escape(name)}</h2>\n{content}\n" for name, content in sections)
-    return PAGE.replace("{title}", escape(f"{study.algorithm} on {source}")).replace("{body}", body)
+    return page(f"{study.algorithm} on {source}", sections)
 
 
 def estimates(study: Study) -> list[tuple[str, Estimate]]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lowregret.certificate import Certificate
 from lowregret.cli.show import show
@@ -15,6 +16,9 @@ from lowregret.error import StoreError
 from lowregret.metrics import Metrics
 from lowregret.session import Session
 from lowregret.spec import to_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HEAVIEST = 20  # weights shown
 
@@ -27,8 +31,13 @@ def require_folder(path: str) -> None:
 
 def write_report(path: str, session: Session, data: Iterable[str], seconds: float, model: str | None) -> None:
     """Write the page. Needs matplotlib for the picture."""
+    write_page(path, report(session, data, seconds, model))
+
+
+def write_page(path: str, text: str) -> None:
+    """Write a page, or say why not."""
     try:
-        Path(path).write_text(report(session, data, seconds, model), encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
@@ -39,7 +48,7 @@ def report(session: Session, data: Iterable[str], seconds: float, model: str | N
     title = f"{session.algorithm} on {', '.join(data)}"
     sections = [
         ("What was learnt", f"<pre>{escape(show(session, seconds, model))}</pre>"),
-        ("Loss and regret over the rows", _picture(session)),
+        ("Loss and regret over the rows", picture(session.run.plot(theirs=session.theirs))),
         ("The proof", proof(session.certificate)),
         ("Other theorems that speak of this learner", _others(session)),
         ("Predicted and actual labels", _confusion(session.metrics)),
@@ -49,18 +58,26 @@ def report(session: Session, data: Iterable[str], seconds: float, model: str | N
             f"<pre>{escape(json.dumps(to_json(run.learner), indent=1, ensure_ascii=False))}</pre>",
         ),
     ]
+    return page(title, sections)
+
+
+def page(title: str, sections: Iterable[tuple[str, str]]) -> str:
+    """A whole page of named sections, those without content left out."""
     body = "".join(f"<h2>{escape(name)}</h2>\n{content}\n" for name, content in sections if content)
-    return PAGE.replace("{title}", escape(title)).replace("{body}", body)
+    return _PAGE.replace("{title}", escape(title)).replace("{body}", body)
 
 
-def _picture(session: Session) -> str:
+def picture(figure: Figure) -> str:
+    """A figure drawn into the page."""
     drawing = io.StringIO()
-    session.run.plot(theirs=session.theirs).savefig(drawing, format="svg", metadata={"Date": None})
+    figure.savefig(drawing, format="svg", metadata={"Date": None})
     text = drawing.getvalue()
     return f"<figure>{text[text.index('<svg') :]}</figure>"
 
 
 def proof(certificate: Certificate) -> str:
+    """A certificate as a table."""
+
     def number(value: float | None) -> str:
         return "–" if value is None else f"{value:.6g}"
 
@@ -105,6 +122,8 @@ def _heaviest(session: Session) -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table, perhaps without a head."""
+
     def line(cells: Iterable[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>\n"
 
@@ -112,7 +131,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return f"<table>\n{line(names, 'th') if names else ''}{''.join(line(row, 'td') for row in rows)}</table>"
 
 
-PAGE = """<!DOCTYPE html>
+_PAGE = """<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

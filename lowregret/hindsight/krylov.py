@@ -108,10 +108,7 @@ def _see(space: Space, best: Best, mu: float, c: Vector) -> None:
     """The true value and the true bound, by true products."""
     o = space.o
     alpha, u = space.answer(c)
-    if space.tall:
-        slopes = space.roots * (o.y - o.scores(u)) - space.residual(c)
-    else:
-        slopes = mu * alpha
+    slopes = space.roots * (o.y - o.scores(u)) - space.residual(c) if space.tall else mu * alpha
     slopes *= -2.0 * space.inverse
     u = o.domain.projection(u)
     best.see(u, o.value(u, o.scores(u)), o.bound(slopes, o.gather(slopes)))
@@ -139,9 +136,7 @@ def multiplier(space: Space, tolerance: float, c: Vector) -> tuple[float, bool]:
 
 
 @kernel
-def small(
-    diagonal: Vector, below: Vector, size: float, mu: float, pivots: Vector, c: Vector
-) -> tuple[float, float]:
+def small(diagonal: Vector, below: Vector, size: float, mu: float, pivots: Vector, c: Vector) -> tuple[float, float]:
     """c = size·(LLᵀ + μI)⁻¹e₁, where nothing cancels; returns ‖Lᵀc‖² and ‖c‖²: O(k)."""
     last = c.size - 1
     rest = mu

@@ -79,7 +79,7 @@ class TableStream:
             name = _name(table)
             converter = _Converter(self.form, name, self.skip)
             size = os.path.getsize(table) if _is_file(table) else 0
-            for rows, done in _record_batches(table, name, self.threads != 1):
+            for rows, done in record_batches(table, name, self.threads != 1):
                 for batch in converter.batches(rows):
                     batch.position = before + round(done * size)
                     yield batch
@@ -109,7 +109,7 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _record_batches(table: Any, name: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
+def record_batches(table: Any, name: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
     """Record batches of a table, and which part of it is read then. Its errors become ours."""
     pa = _pyarrow()
     opened = _from_object if has_arrow_stream(table) else _from_file

@@ -64,11 +64,11 @@ def test_rewards_become_costs() -> None:
         ("banner,click,p\nx,1,1.5\n", "data row 1: propensity is '1.5'"),
         ("banner,click,p\nx,nan,0.5\n", "data row 1: reward is 'nan'"),
         ("banner,click,p\n,1,0.5\n", "data row 1 has no action"),
-        ("banner,click,p\nx,1\n", "data row 1 has 2 fields, the header 3"),
+        ("banner,click,p\nx,1\n", "log.csv:2: 2 fields, expected 3"),
         ("banner,click,p\n", "has no rows"),
-        ("banner,click\nx,1\n", "has no column 'p'; it has banner, click"),
-        ("", "has no column 'banner'"),
-        ("banner,click,p\nx,\xff,0.5\n", "not UTF-8"),
+        ("banner,click\nx,1\n", "has no column 'p'; its columns are banner, click"),
+        ("", "is empty"),
+        ("banner,click,p\nx,\xff,0.5\n", "log.csv:2: not UTF-8"),
     ],
 )
 def test_what_cannot_be_read_is_said(tmp_path: Path, text: str, said: str) -> None:

@@ -79,7 +79,7 @@ def test_logging_that_was_not_uniform(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--action", "banner", "--reward", "clicks"), "no column 'clicks'; it has banner, click, cost, p"),
+        (("--action", "banner", "--reward", "clicks"), "no column 'clicks'; its columns are banner, click, cost, p"),
         (("--action", "banner", "--reward", "click", "--high", "0.5"), "it must be a number between 0 and 0.5"),
         (("--action", "banner", "--reward", "click", "--propensity", "cost"), "propensity is '0'"),
         (("--action", "banner", "--reward", "click", "--algorithm", "ucb1", "--eta", "1"), "no learning rate"),

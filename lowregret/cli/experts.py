@@ -1,0 +1,119 @@
+"""`lowregret experts`: mix the forecasts in a table, show whom to trust, and the proof."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import Namespace
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from lowregret.cli.forecasts import Forecasts, read_forecasts
+from lowregret.cli.mixing import make_panel
+from lowregret.cli.report import page, picture, proof, require_folder, table, write_page
+from lowregret.error import DataError, StoreError
+from lowregret.experts.layered import Layered
+from lowregret.experts.panel import Panel
+from lowregret.experts.review import Review
+from lowregret.spec import to_json
+from lowregret.stream.table import read_table
+
+
+def experts(args: Namespace) -> int:
+    """Read, mix, tell."""
+    begin = time.perf_counter()
+    for path in (args.report, args.plot, args.predictions):
+        if path:
+            require_folder(path)
+    found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
+    panel = make_panel(args, found)
+    learning = time.perf_counter()
+    try:
+        p = panel.learn(found.x, found.y)
+    except DataError as error:
+        raise DataError(f"{found.place(panel.asked)}: {error}") from None
+    learnt = time.perf_counter() - learning
+    if not panel.rounds:
+        raise DataError(f"{args.table} has no row with a forecast and an outcome: nothing was learnt")
+    if args.predictions:
+        _write_predictions(args.predictions, p)
+    review = Review.of(panel, found.x, found.y)
+    seconds = {"total": time.perf_counter() - begin, "learn": learnt}
+    _tell(args, found, review, seconds)
+    return 0
+
+
+def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, float]) -> None:
+    """Show what came out, in the forms that were asked for."""
+    panel = review.panel
+    if args.plot:
+        panel.plot(args.plot)
+    summary = _summary(args, found, review)
+    if args.report:
+        sections = [
+            ("What came out", f"<pre>{escape(summary)}</pre>"),
+            ("Weights and regret over the rounds", picture(panel.plot())),
+            ("The proof", proof(review.certificate)),
+            ("The experts", _ranking(panel)),
+            ("The aggregator, to the letter", f"<pre>{escape(json.dumps(_spec(panel), indent=1))}</pre>"),
+        ]
+        write_page(args.report, page(f"{args.algorithm} on {args.table}", sections))
+    if args.json:
+        told = {
+            "algorithm": args.algorithm,
+            "spec": _spec(panel),
+            "rounds": panel.rounds,
+            "loss": {"name": args.loss, "total": panel.total, "mean": panel.total / panel.rounds},
+            **review.to_json(),
+            "left_out": found.left_out,
+            "seconds": seconds,
+        }
+        print(json.dumps(told, ensure_ascii=False))
+    elif not args.quiet:
+        print(summary)
+
+
+def _spec(panel: Panel) -> Any:
+    if isinstance(panel, Layered):
+        return {"lanes": [to_json(lane.aggregator) for lane in panel.lanes], "loss": to_json(panel.loss)}
+    parts = {"aggregator": panel.aggregator, "substitution": panel.substitution, "loss": panel.loss}
+    return {name: to_json(part) for name, part in parts.items()} | {"linearised": panel.linearised}
+
+
+def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
+    panel = review.panel
+    lines = [f"experts          {len(panel.names)}, mixed by {args.algorithm}; loss: {args.loss}"]
+    if found.left_out:
+        lines.append(f"left out         {', '.join(found.left_out)}: not forecasts")
+    if found.unknown:
+        lines.append(f"unknown          {found.unknown:,} rows have no outcome: forecast, not learnt")
+    if found.naps:
+        lines.append(f"asleep           {found.naps:,} rows in which some expert has no forecast")
+    lines.append(str(review))
+    if args.loss == "portfolio":
+        lines.append(f"wealth           1 has become {np.exp(-panel.total):.6g}")
+        others = {"evenly spread": review.uniform, f"all in {panel.best.name}": panel.best.loss}
+        if review.combination is not None:
+            others["with the best fixed weights"] = review.combination.value
+        lines += [f"                 {np.exp(-loss):.6g} {how}" for how, loss in others.items()]
+    return "\n".join(lines)
+
+
+def _ranking(panel: Panel) -> str:
+    weights, order = panel.weights, np.argsort(panel.book.losses - panel.book.owed, kind="stable")
+    rows = [
+        (panel.names[i], f"{panel.book.losses[i]:.6g}", f"{int(panel.book.awake[i]):,}", f"{weights[i]:.4g}")
+        for i in order.tolist()
+    ]
+    return table(("expert", "loss", "rounds awake", "weight now"), rows)
+
+
+def _write_predictions(path: str, p: Any) -> None:
+    """One line a row, the parts of a forecast side by side; nan where nobody had one."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines("\t".join(map(repr, row)) + "\n" for row in p.reshape(len(p), -1).tolist())
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,137 @@
+"""From a table to forecasts and outcomes: which columns are experts, and what their numbers mean."""
+
+from __future__ import annotations
+
+import math
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lowregret.error import DataError, PartError
+from lowregret.state import Vector
+from lowregret.stream.table import Table
+
+OFF = 1e-6  # by how much probabilities may miss a sum of 1; they are made to have it
+
+
+@dataclass
+class Forecasts:
+    """x[t, i] (with classes, x[t, i, k]) and y[t]; NaN is missing."""
+
+    table: Table
+    names: list[str]
+    x: Any
+    y: Vector
+    parts: int = 1
+    left_out: list[str] = field(default_factory=list)  # columns that are nobody's forecasts
+
+    def place(self, row: int) -> str:
+        return self.table.place(row)
+
+    @property
+    def unknown(self) -> int:
+        return int(np.isnan(self.y).sum())
+
+    @property
+    def naps(self) -> int:
+        """Rows in which some expert has no forecast."""
+        return int(np.isnan(self.x.reshape(len(self.y), -1)).any(1).sum())
+
+
+def read_forecasts(args: Namespace, table: Table) -> Forecasts:
+    """What the options say that the table holds."""
+    if args.classes and args.loss not in ("log", "brier"):
+        raise PartError(f"--classes is for --loss log and brier, not {args.loss}: leave it out")
+    if args.odds and not args.classes:
+        raise PartError("--odds needs --classes: the outcomes that the odds are for, such as --classes H,D,A")
+    if args.loss == "portfolio":
+        if args.target:
+            raise PartError("a portfolio has no target: its columns are assets; leave --target out")
+        names, left_out = _numeric(args, table, ())
+        x = np.column_stack([table.numbers(name) for name in names])
+        _require(table, names, x, x >= 0, "a price relative, price after / price before, from 0 on")
+        return Forecasts(table, names, x, np.ones(len(x)), left_out=left_out)
+    if not args.target:
+        raise PartError("say which column holds the outcome: --target COL")
+    if args.classes:
+        return _classes(args, table)
+    names, left_out = _numeric(args, table, (args.target,))
+    x, y = np.column_stack([table.numbers(name) for name in names]), table.numbers(args.target)
+    if args.loss in ("log", "brier"):
+        _require(table, names, x, (x >= 0) & (x <= 1), "a probability")
+        _require(table, [args.target], y[:, None], np.isin(y, (0, 1))[:, None], "0 or 1, or classes: see --classes")
+    if args.loss == "mape":
+        _require(table, [args.target], y[:, None], (y != 0)[:, None], "a number other than 0, for --loss mape")
+    return Forecasts(table, names, x, y, left_out=left_out)
+
+
+def _numeric(args: Namespace, table: Table, taken: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The columns that are experts, and those that are left out because they are not numbers."""
+    for name in (*taken, *args.drop, *args.experts):
+        table.column(name)
+    others = [name for name in table.columns if name not in (*taken, *args.drop)]
+    if args.experts:
+        return list(args.experts), []
+    names = [name for name in others if table.is_numeric(name)]
+    if not names:
+        raise DataError(f"{table.name} has no column of numbers besides {', '.join(taken) or 'none'}: name --experts")
+    return names, [name for name in others if name not in names]
+
+
+def _classes(args: Namespace, table: Table) -> Forecasts:
+    """Columns are called after expert and class: B365H, B365D, B365A."""
+    classes = list(args.classes)
+    if len(classes) < 2:
+        raise PartError(f"--classes needs at least two classes with commas, got {','.join(classes)!r}")
+    words = table.words(args.target)
+    number = {name: float(k) for k, name in enumerate(classes)}
+    for row, word in enumerate(words):
+        if word and word not in number:
+            raise DataError(
+                f"{table.place(row)}: {word!r} in column {args.target!r} is none of the classes {', '.join(classes)}"
+            )
+    first = classes[0]
+    found = [name.removesuffix(first) for name in table.columns if name.endswith(first) and name != first]
+    names = list(args.experts) or [e for e in found if all(e + c in table.columns for c in classes)]
+    if not names:
+        raise DataError(
+            f"{table.name} has no expert with a column for each class: expected names such as "
+            f"{', '.join('NAME' + c for c in classes)}"
+        )
+    x = np.stack([np.column_stack([table.numbers(e + c) for c in classes]) for e in names], axis=1)
+    x[np.isnan(x).any(2)] = math.nan
+    y = np.array([number.get(word, math.nan) for word in words])
+    used = {args.target, *(e + c for e in names for c in classes)}
+    left_out = [name for name in table.columns if name not in used]
+    columns = [e + c for e in names for c in classes]
+    return Forecasts(table, names, _proper(args, table, columns, x), y, len(classes), left_out)
+
+
+def _proper(args: Namespace, table: Table, columns: list[str], x: Any) -> Any:
+    """Probabilities that sum to 1."""
+    flat = x.reshape(len(x), -1)
+    if args.odds:
+        _require(table, columns, flat, flat >= 1, "decimal odds, at least 1")
+        x = 1 / x
+    else:
+        _require(table, columns, flat, (flat >= 0) & (flat <= 1), "a probability; are these --odds?")
+    sums = x.sum(2, keepdims=True)
+    wrong = np.argwhere(np.abs(sums - 1) > OFF) if not args.odds else np.empty((0, 3), int)
+    if wrong.size:
+        row, i, _ = wrong[0].tolist()
+        raise DataError(
+            f"{table.place(row)}: the probabilities of {columns[i * x.shape[2]]!r} and the other classes sum to "
+            f"{sums[row, i, 0]:g}, not to 1: are these --odds?"
+        )
+    return x / sums
+
+
+def _require(table: Table, columns: Sequence[str], x: Any, fits: Any, expected: str) -> None:
+    """Refuse the first number that is there and does not fit."""
+    bad = np.argwhere(~fits & ~np.isnan(x))
+    if bad.size:
+        row, i = bad[0].tolist()
+        raise DataError(f"{table.place(row)}: {x[row, i]:g} in column {columns[i]!r}: expected {expected}")

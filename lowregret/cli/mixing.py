@@ -1,0 +1,149 @@
+"""From words to a panel: the loss and the aggregator that a command line names."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+import numpy as np
+
+from lowregret.cli.forecasts import Forecasts
+from lowregret.cli.make import make_loss
+from lowregret.error import DataError, PartError
+from lowregret.experts import (
+    AdaHedge,
+    Aggregator,
+    BinaryLogScore,
+    BrierSimplex,
+    Descent,
+    FixedShare,
+    Hedge,
+    Layered,
+    LogScore,
+    Mean,
+    MLPoly,
+    Panel,
+    Percentage,
+    SquareOn,
+    Squint,
+    Substitution,
+)
+from lowregret.experts.certify import mixable_rate
+from lowregret.experts.portfolio import OnlineNewton
+from lowregret.loss import LogWealth, Loss, Square
+
+CALM = 0.05  # η of EG on portfolios, from the paper: daily relatives are so near 1 that no rate learns fast
+
+# Which of --eta and --share each takes, and whether it learns from linearised losses.
+TAKES: dict[str, tuple[str, bool]] = {
+    "auto": ("", True),
+    "wm": ("eta", False),
+    "hedge": ("eta", False),
+    "adahedge": ("", True),
+    "ml-poly": ("", True),
+    "squint": ("", True),
+    "fixed-share": ("eta share", False),
+    "bayes": ("", False),
+    "ogd": ("eta", True),
+    "eg": ("eta", True),
+    "newton": ("", True),
+}
+
+
+def make_panel(args: Namespace, found: Forecasts) -> Panel:
+    """The panel that the options describe; an option that the algorithm does not take is refused."""
+    loss = _loss(args.loss, found.parts)
+    prior = _prior(args.prior, found.names) if args.prior else None
+    name = args.algorithm
+    takes, linearised = TAKES[name]
+    for option in ("eta", "share"):
+        if getattr(args, option) is not None and option not in takes.split():
+            raise PartError(f"--algorithm {name} takes no --{option}: leave it out")
+    if name == "newton":
+        if args.loss != "portfolio" or prior is not None:
+            raise PartError("--algorithm newton is for --loss portfolio, and takes no --prior")
+        return OnlineNewton(found.names)
+    if name == "auto" and args.loss not in ("log", "brier", "portfolio"):
+        return Layered(found.names, loss, parts=found.parts, prior=prior)
+    if name == "auto" and args.loss == "portfolio":
+        return Panel(found.names, Hedge(CALM), loss, prior=prior)
+    if name == "auto":
+        name, linearised = "bayes", False
+    substitution = Mean() if linearised else _sharpest(args.loss, found.parts)
+    aggregator = _aggregator(name, args, mixable_rate(loss, substitution))
+    if isinstance(aggregator, Hedge | FixedShare) and aggregator.eta > mixable_rate(loss, substitution):
+        substitution = Mean()
+    return Panel(
+        found.names,
+        aggregator,
+        loss,
+        parts=found.parts,
+        linearised=linearised,
+        substitution=substitution,
+        prior=prior,
+    )
+
+
+def _loss(words: str, parts: int) -> Loss:
+    match words:
+        case "mape":
+            return Percentage()
+        case "log":
+            return LogScore() if parts > 1 else BinaryLogScore()
+        case "brier":
+            return Square()
+        case "portfolio":
+            return LogWealth()
+    return make_loss(words)
+
+
+def _sharpest(loss: str, parts: int) -> Substitution:
+    """The substitution by which the loss is mixable."""
+    if loss != "brier":
+        return Mean()
+    return BrierSimplex() if parts > 1 else SquareOn(0.0, 1.0)
+
+
+def _aggregator(name: str, args: Namespace, rate: float) -> Aggregator:
+    """For a loss that is mixable up to this rate."""
+    if name == "bayes" and not rate:
+        raise PartError(f"--algorithm bayes is for losses that are mixable: log, brier, portfolio; not {args.loss}")
+    eta: float = args.eta or (rate if name in ("bayes", "fixed-share") else 0.0)
+    if not eta and "eta" in TAKES[name][0]:
+        raise PartError(f"--algorithm {name} needs --eta, a learning rate; auto, adahedge and ml-poly do without")
+    if name == "fixed-share" and args.share is None:
+        raise PartError("--algorithm fixed-share needs --share: about switches / rounds, such as 0.01")
+    match name:
+        case "adahedge":
+            return AdaHedge()
+        case "ml-poly":
+            return MLPoly()
+        case "squint":
+            return Squint()
+        case "ogd":
+            return Descent(eta)
+        case "fixed-share":
+            return FixedShare(eta, args.share)
+    return Hedge(eta)
+
+
+def _prior(path: str, names: list[str]) -> Any:
+    """A file with a line for each expert: its name and a weight, or weights alone, in order."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = [line.replace(",", " ").split() for line in file if line.strip()]
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from None
+    given: dict[str, float] = {}
+    for at, words in enumerate(lines):
+        name = " ".join(words[:-1]) or (names[at] if at < len(names) else "")
+        try:
+            given[name] = float(words[-1])
+        except ValueError:
+            raise DataError(f"{path}:{at + 1}: {words[-1]!r} is not a number: expected a name and a weight") from None
+        if name not in names:
+            raise DataError(f"{path}:{at + 1}: there is no expert {name!r}")
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise DataError(f"{path} says nothing about {missing[0]!r}: give every expert a weight, 0 if none")
+    return np.array([given[name] for name in names])

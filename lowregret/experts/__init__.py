@@ -1,0 +1,42 @@
+"""Experts: many forecasts, one mixture, and the proof that it is nearly as good as the best of them."""
+
+from __future__ import annotations
+
+from lowregret.experts.aggregator import AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
+from lowregret.experts.continuous import BoxHedge, SampledHedge, grid
+from lowregret.experts.draw import Drawing
+from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
+from lowregret.experts.layered import Layered
+from lowregret.experts.panel import Panel
+from lowregret.experts.portfolio import OnlineNewton, Universal, best_rebalanced
+from lowregret.experts.review import Review
+from lowregret.experts.specialists import Specialists
+from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
+
+__all__ = [
+    "AdaHedge",
+    "Aggregator",
+    "BinaryLogScore",
+    "BoxHedge",
+    "BrierSimplex",
+    "Descent",
+    "Drawing",
+    "FixedShare",
+    "Hedge",
+    "Layered",
+    "LogScore",
+    "MLPoly",
+    "Mean",
+    "OnlineNewton",
+    "Panel",
+    "Percentage",
+    "Review",
+    "SampledHedge",
+    "Specialists",
+    "SquareOn",
+    "Squint",
+    "Substitution",
+    "Universal",
+    "best_rebalanced",
+    "grid",
+]

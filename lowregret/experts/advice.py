@@ -1,0 +1,183 @@
+"""The loop over rounds: weigh the experts, mix their forecasts, see the outcome, learn. O(N) a round, compiled.
+
+x[t, k, i] is expert i's forecast of part k in round t (one part, or one per class); one that is not a number means that
+the expert sleeps. An outcome that is not a number means that there is none: forecast, but do not learn.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lowregret.experts.aggregator import Aggregator
+from lowregret.experts.book import NAPS, OWN, ROUNDS, Book
+from lowregret.experts.substitute import Substitution
+from lowregret.kernel import kernel
+from lowregret.loss import Loss
+
+
+def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: int, p: Any) -> int:
+    """Weights of round t into s.mass, the mixed forecast into p[t]; returns how many experts are awake."""
+    awake = look(s, x, t, p.shape[1])
+    for i in range(s.mass.size):
+        s.mass[i] = s.present[i]
+    if awake == 0:
+        for k in range(p.shape[1]):
+            p[t, k] = math.nan
+        return 0
+    aggregator.weigh(s)
+    total = 0.0
+    for i in range(s.mass.size):
+        if s.present[i] == 0.0:
+            s.mass[i] = 0.0
+        total += s.mass[i]
+    if total == 0.0:  # nobody awake has earned any: as at the beginning
+        for i in range(s.mass.size):
+            s.mass[i] = s.present[i] * s.prior[i]
+            total += s.mass[i]
+    if total == 0.0:
+        for i in range(s.mass.size):
+            s.mass[i] = s.present[i]
+        total = float(awake)
+    for i in range(s.mass.size):
+        s.mass[i] /= total
+    substitution.forecast(s, x, t, p)
+    return awake
+
+
+def look(s: Book, x: Any, t: int, parts: int) -> int:
+    """Who said something in round t, into s.present; returns how many."""
+    for i in range(s.present.size):
+        s.present[i] = 1.0
+    for k in range(parts):
+        for i in range(s.present.size):
+            s.present[i] = 0.0 if math.isnan(x[t, k, i]) else s.present[i]
+    awake = 0
+    for i in range(s.present.size):
+        awake += 1 if s.present[i] > 0.0 else 0
+    return awake
+
+
+def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool) -> float:
+    """r_t into s.instant, losses into the book; returns ℓ(p_t, y_t). Changes nothing if that is not finite."""
+    own, awake = 0.0, 0.0
+    for i in range(s.mass.size):
+        s.instant[i] = 0.0
+        s.paid[i] = 0.0
+    for k in range(p.shape[1]):
+        value, slope = loss.at(p[t, k], y[t, k])
+        own += value
+        for i in range(s.mass.size):
+            s.instant[i] += slope * (p[t, k] - x[t, k, i])
+            s.paid[i] += loss.at(x[t, k, i], y[t, k])[0]
+    if not math.isfinite(own):
+        return own
+    for i in range(s.mass.size):
+        if s.present[i] > 0.0:
+            s.losses[i] += s.paid[i]
+            s.owed[i] += own
+            s.linear[i] += s.instant[i]
+            s.instant[i] = s.instant[i] if linearised else own - s.paid[i]
+        else:
+            s.instant[i] = 0.0
+        s.awake[i] += s.present[i]
+        awake += s.present[i]
+    s.sums[OWN] += own
+    s.counts[NAPS] += 1 if awake < s.mass.size else 0
+    return own
+
+
+@kernel
+def forecast_rows(
+    aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, p: Any, weights: Any, t: int
+) -> int:
+    """Mix row t without learning; returns how many experts are awake."""
+    awake = mix(aggregator, substitution, s, x, t, p)
+    for i in range(s.mass.size):
+        weights[t, i] = s.mass[i]
+    return awake
+
+
+@kernel
+def learn_rows(
+    aggregator: Aggregator,
+    substitution: Substitution,
+    loss: Loss,
+    s: Book,
+    x: Any,
+    y: Any,
+    p: Any,
+    weights: Any,
+    regrets: Any,
+    first: int,
+    every: int,
+    linearised: bool,
+) -> int:
+    """Forecast and learn all rows, numbered from `first`; weights, and regrets before, are kept of every so many.
+
+    Returns the number of rows done; stops before one that cannot be learnt.
+    """
+    kept = 0
+    for t in range(x.shape[0]):
+        awake = mix(aggregator, substitution, s, x, t, p)
+        if (first + t) % every == 0:
+            regrets[kept] = -math.inf
+            for i in range(s.mass.size):
+                weights[kept, i] = s.mass[i]
+                regrets[kept] = max(s.owed[i] - s.losses[i], regrets[kept])
+            kept += 1
+        if awake > 0 and not math.isnan(y[t, 0]):
+            if not math.isfinite(judge(loss, s, x, t, p, y, linearised)):
+                return t
+            aggregator.absorb(s)
+            s.counts[ROUNDS] += 1
+    return int(x.shape[0])
+
+
+@kernel
+def learn_late(
+    aggregator: Aggregator, loss: Loss, s: Book, x: Any, y: Any, p: Any, weights: Any, linearised: bool
+) -> float:
+    """Learn one round whose forecast p[0] and weights[0] were made earlier; returns its loss."""
+    for i in range(s.mass.size):
+        s.mass[i] = weights[0, i]
+    look(s, x, 0, p.shape[1])
+    own = judge(loss, s, x, 0, p, y, linearised)
+    if math.isfinite(own):
+        aggregator.absorb(s)
+        s.counts[ROUNDS] += 1
+    return own
+
+
+@kernel
+def loss_rows(loss: Loss, x: Any, y: Any, losses: Any) -> None:
+    """losses[t, i] = ℓ(x_t[i], y_t), infinite while i sleeps."""
+    parts = y.shape[1]
+    for t in range(x.shape[0]):
+        for i in range(losses.shape[1]):
+            losses[t, i] = 0.0
+            for k in range(parts):
+                said = x[t, k, i]
+                losses[t, i] += math.inf if math.isnan(said) else loss.at(said, y[t, k])[0]
+
+
+@kernel
+def first_refused(loss: Loss, y: Any) -> int:
+    """The first outcome that is known and not one that the loss takes; how many there are if there is none."""
+    for t in range(y.size):
+        if not math.isnan(y[t]) and not loss.accepts(y[t]):
+            return t
+    return int(y.size)
+
+
+@kernel
+def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any, regrets: Any) -> None:
+    """Book forecasts p that were made elsewhere, and the regret before each round."""
+    for t in range(x.shape[0]):
+        regrets[t] = s.owed[0] - s.losses[0]
+        for i in range(s.mass.size):
+            regrets[t] = max(regrets[t], s.owed[i] - s.losses[i])
+        if not math.isnan(p[t, 0]) and not math.isnan(y[t, 0]):
+            look(s, x, t, p.shape[1])
+            judge(loss, s, x, t, p, y, True)
+            s.counts[ROUNDS] += 1

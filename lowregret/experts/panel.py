@@ -1,0 +1,347 @@
+"""Forecasts of many, one forecast out of them: rounds as they come or all at once, outcomes in time or late."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret import store
+from lowregret.certificate import Certificate, Premise
+from lowregret.check import call, compilable
+from lowregret.error import DataError, PartError, StoreError
+from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
+from lowregret.experts.aggregator import Aggregator, FixedShare
+from lowregret.experts.book import OWN, ROUNDS, Book
+from lowregret.experts.certify import bound_against, certificate, is_mixable
+from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
+from lowregret.loss import Loss, Square
+from lowregret.spec import from_json, to_json
+from lowregret.state import Vector
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KIND = "experts"
+KEPT = ("history", "regrets", "forecasts", "mixture", "used")  # arrays of a file besides the book
+Matrix = NDArray[np.float64]
+PROPER = 1e-9  # by how much probabilities may miss a sum of 1
+SHOWN = 1000  # rounds whose weights are kept for a picture, at most twice as many
+
+
+@dataclass(frozen=True)
+class Best:
+    """The expert with the smallest loss, over the rounds in which it was awake."""
+
+    index: int
+    name: str
+    loss: float
+
+
+class Panel:
+    """Experts, and how their forecasts become one.
+
+    `parts`: numbers per forecast: 1, or one for each class. `linearised`: learn from ⟨ℓ'(p), p − x[i]⟩, to compete with
+    every convex combination of experts instead of every expert. `prior`: trust at the beginning (the same for all).
+    """
+
+    def __init__(
+        self,
+        experts: int | list[str],
+        aggregator: Aggregator,
+        loss: Loss = Square(),
+        *,
+        parts: int = 1,
+        linearised: bool = True,
+        substitution: Substitution = Mean(),
+        prior: Any = None,
+        compiled: bool = True,
+    ) -> None:
+        self.names = [f"expert {i}" for i in range(experts)] if isinstance(experts, int) else list(experts)
+        if not self.names:
+            raise DataError("there are no experts")
+        if not isinstance(aggregator, Aggregator):
+            raise PartError(f"the aggregator must be one such as AdaHedge() or Hedge(0.1), got {aggregator!r}")
+        if linearised and not isinstance(substitution, Mean):
+            raise PartError(f"{type(substitution).__name__} needs the losses as they are: say linearised=False")
+        if isinstance(substitution, SquareOn) and parts != 1:
+            raise PartError("SquareOn mixes single numbers: for probabilities of classes use BrierSimplex()")
+        if isinstance(substitution, BrierSimplex) and parts == 1:
+            raise PartError("BrierSimplex mixes probabilities of classes: say parts=, or for numbers use SquareOn()")
+        self.aggregator, self.loss, self.substitution = aggregator, loss, substitution
+        self.parts, self.linearised = parts, linearised
+        self.compiled = compiled and all(map(compilable, (aggregator, loss, substitution)))
+        self.book = Book.fresh(_prior(prior, len(self.names)))
+        self.late = 0  # outcomes that came after later forecasts had been made
+        self.inside = True  # forecasts and outcomes were where the substitution wants them
+        self.pending: dict[int, tuple[Matrix, Matrix, Matrix]] = {}  # forecasts, mixture and weights by round
+        self.asked = 0
+        self._weights: list[Vector] = []
+        self._regrets: list[float] = []
+        self._every = 1
+
+    # ---- rounds ------------------------------------------------------------------------------------------------------
+
+    def learn(self, forecasts: Any, outcomes: Any) -> Matrix:
+        """Rounds in order: each is forecast before its outcome is seen. Returns the forecasts, one row a round: O(TN).
+
+        `forecasts[t, i]` is expert i's in round t (with classes, `forecasts[t, i, k]`), NaN if it has none.
+        `outcomes[t]` is a number, or the number of the class that came; NaN if it is not known, and then not learnt.
+        """
+        x = self.as_forecasts(forecasts)
+        y = self.as_outcomes(outcomes, x.shape[0])
+        p = np.full((x.shape[0], self.parts), math.nan)
+        marks = self._marks(x.shape[0])
+        weights, regrets = np.empty((marks, len(self.names))), np.empty(marks)
+        parts = self.aggregator, self.substitution, self.loss
+        arrays = x, y, p, weights, regrets
+        done = call(learn_rows, self.compiled, *parts, self.book, *arrays, self.asked, self._every, self.linearised)
+        self._keep(weights, regrets, self._marks(done))
+        self.asked += done
+        if done < x.shape[0]:
+            raise DataError(self._strange(x, y, p, done))
+        return p[:, 0] if self.parts == 1 else p
+
+    def ask(self, forecasts: Any) -> tuple[int, Any]:
+        """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N)."""
+        x = self.as_forecasts(np.asarray(forecasts, float)[None])
+        p, weights = np.empty((1, self.parts)), np.empty((1, len(self.names)))
+        if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
+            raise DataError("no expert has a forecast: all are NaN")
+        self._keep(weights, np.array([self.regret]), self._marks(1))
+        self.asked += 1
+        self.pending[self.asked - 1] = x, p, weights
+        return self.asked - 1, float(p[0, 0]) if self.parts == 1 else p[0].copy()
+
+    def tell(self, number: int, outcome: Any) -> float:
+        """The outcome of a round that was asked; returns the loss: O(N)."""
+        if number not in self.pending:
+            known = 0 <= number < self.asked
+            reason = "its outcome was told before" if known else f"rounds so far: {self.asked}"
+            raise DataError(f"round {number} waits for no outcome: {reason}")
+        x, p, weights = self.pending[number]
+        y = self.as_outcomes([outcome], 1)
+        if np.isnan(y[0, 0]):
+            raise DataError(f"round {number}: the outcome is not a number: tell it when it is known")
+        own = call(learn_late, self.compiled, self.aggregator, self.loss, self.book, x, y, p, weights, self.linearised)
+        if not math.isfinite(own):
+            raise DataError(self._strange(x, y, p, 0))
+        self.late += any(other > number for other in self.pending) or number + 1 < self.asked
+        del self.pending[number]
+        return float(own)
+
+    # ---- results -----------------------------------------------------------------------------------------------------
+
+    @property
+    def rounds(self) -> int:
+        """Rounds whose outcome was learnt."""
+        return int(self.book.counts[ROUNDS])
+
+    @property
+    def weights(self) -> Vector:
+        """Trust in each expert in the coming round, if all are awake: O(N)."""
+        x = np.zeros((1, self.parts, len(self.names)))
+        w = np.empty((1, len(self.names)))
+        call(forecast_rows, self.compiled, self.aggregator, Mean(), self.book, x, np.empty((1, self.parts)), w, 0)
+        return w[0]
+
+    @property
+    def total(self) -> float:
+        """Σ ℓ(p_t, y_t)"""
+        return float(self.book.sums[OWN])
+
+    @property
+    def best(self) -> Best:
+        """The expert with the smallest regret-making loss: of those awake throughout, the smallest loss."""
+        k = int(np.argmax(self.book.owed - self.book.losses))
+        return Best(k, self.names[k], float(self.book.losses[k]))
+
+    @property
+    def regret(self) -> float:
+        """Σ(ℓ(p_t) − ℓ(x_t[k])) against the best expert k, exactly."""
+        return float(np.max(self.book.owed - self.book.losses))
+
+    @property
+    def certificate(self) -> Certificate:
+        """The regret, and what the theorem says it could have been at most."""
+        return certificate(self.aggregator, self.substitution, self.loss, self.book, self.linearised, self._premises())
+
+    def _premises(self) -> list[Premise]:
+        found = [Premise("each outcome was known before the next forecast", self.late == 0, f"{self.late} late")]
+        match self.substitution:
+            case SquareOn(low, high):
+                found.append(Premise(f"forecasts and outcomes lie in [{low:g}, {high:g}]", self.inside))
+            case BrierSimplex():
+                found.append(Premise("forecasts are probabilities", self.inside))
+        return found
+
+    def bound(self, switches: int) -> float:
+        """What the theorem says the regret to any sequence of experts with so many switches is at most.
+
+        Infinite but for `FixedShare`: only what forgets can follow.
+        """
+        if (switches and not isinstance(self.aggregator, FixedShare)) or self.late:
+            return math.inf
+        mixable = is_mixable(self.aggregator, self.substitution, self.loss, self.linearised)
+        least = int(np.argmin(self.book.prior))
+        return bound_against(self.aggregator, mixable, self.book, least, switches)[2]
+
+    @property
+    def history(self) -> tuple[NDArray[np.int64], Matrix]:
+        """Rounds, and the weights that were used in them: at most 2,000 of them, evenly spaced."""
+        weights = np.array(self._weights).reshape(-1, len(self.names))
+        return np.arange(len(weights)) * self._every, weights
+
+    @property
+    def regrets(self) -> Vector:
+        """The regret against the best expert so far, before each of the rounds of `history`."""
+        return np.array(self._regrets)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Weights, and the regret to the best expert so far, over the rounds; written to `path` if given."""
+        from lowregret.experts.picture import plot_panel
+
+        return plot_panel(self, path)
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the panel, so that `load` goes on to the last bit, with rounds that still wait for their outcome."""
+        store.write(path, KIND, *self.contents())
+        return Path(path)
+
+    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
+        """What `save` writes: a description, and arrays."""
+        description = {
+            "names": self.names,
+            "aggregator": to_json(self.aggregator),
+            "loss": to_json(self.loss),
+            "substitution": to_json(self.substitution),
+            "pending": list(self.pending),
+            "every": self._every,
+        } | {name: getattr(self, name) for name in _PLAIN}
+        arrays = self.book._asdict() | {"history": self.history[1], "regrets": self.regrets}
+        for part, name in enumerate(KEPT[2:]):
+            kept = [waiting[part][0] for waiting in self.pending.values()]
+            arrays[name] = np.array(kept) if kept else np.empty((0, 0))
+        return description, arrays
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Panel:
+        """Read a panel written by `save`."""
+        return cls.of(*store.read(path, KIND))
+
+    @classmethod
+    def of(cls, description: dict[str, Any], arrays: store.Arrays) -> Panel:
+        """The panel with these `contents`."""
+        told = {name: from_json(description[name]) for name in ("aggregator", "loss", "substitution")}
+        aggregator, loss, substitution = told["aggregator"], told["loss"], told["substitution"]
+        if not (
+            isinstance(aggregator, Aggregator) and isinstance(loss, Loss) and isinstance(substitution, Substitution)
+        ):
+            raise StoreError(f"not a panel of experts: {aggregator!r}, {loss!r}, {substitution!r}")
+        panel = cls(
+            description["names"],
+            aggregator,
+            loss,
+            substitution=substitution,
+            parts=description["parts"],
+            linearised=False,
+        )
+        for name in _PLAIN:
+            setattr(panel, name, description[name])
+        panel.book = Book(*(arrays[name] for name in Book._fields))
+        panel._weights, panel._regrets = list(arrays["history"]), arrays["regrets"].tolist()
+        panel._every = description["every"]
+        for row, number in enumerate(description["pending"]):
+            x, p, w = (arrays[name][row : row + 1].copy() for name in KEPT[2:])
+            panel.pending[number] = x, p, w
+        return panel
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _marks(self, rounds: int) -> int:
+        """How many of the coming rounds are kept for the picture; before there are too many, every other one is."""
+        while -(-(self.asked + rounds) // self._every) > 2 * SHOWN:
+            self._weights, self._regrets = self._weights[::2], self._regrets[::2]
+            self._every *= 2
+        return -(-(self.asked + rounds) // self._every) - -(-self.asked // self._every)
+
+    def _keep(self, weights: Matrix, regrets: Vector, marks: int) -> None:
+        """Keep weights and regrets for the picture."""
+        self._weights += list(weights[:marks])
+        self._regrets += regrets[:marks].tolist()
+
+    def as_forecasts(self, forecasts: Any) -> Matrix:
+        """Forecasts as x[t, k, i], experts side by side in memory, or an error that says what is wrong with them."""
+        wanted = (len(self.names),) if self.parts == 1 else (len(self.names), self.parts)
+        try:
+            x = np.ascontiguousarray(forecasts, np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"forecasts must be numbers: {error}") from None
+        if x.shape[1:] != wanted:
+            raise DataError(f"a round has forecasts of shape {x.shape[1:]}, expected {wanted}: experts, then classes")
+        infinite = np.isinf(x)
+        if infinite.any():
+            t, i = np.argwhere(infinite)[0][:2].tolist()
+            raise DataError(f"round {self.asked + t}: the forecast of {self.names[i]} is infinite")
+        self._note(x)
+        return x[:, None] if self.parts == 1 else np.ascontiguousarray(x.transpose(0, 2, 1))
+
+    def as_outcomes(self, outcomes: Any, rounds: int) -> Matrix:
+        """Outcomes as y[t, k], with classes 0s and a 1, or an error that says what is wrong with them."""
+        try:
+            y = np.ascontiguousarray(outcomes, np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"outcomes must be numbers: {error}") from None
+        if y.shape != (rounds,):
+            raise DataError(f"there are {rounds} rounds of forecasts, but outcomes of shape {y.shape}")
+        if self.parts > 1:
+            wrong = np.flatnonzero(~(np.isnan(y) | np.isin(y, np.arange(self.parts))))
+            if wrong.size:
+                raise DataError(
+                    f"round {self.asked + int(wrong[0])}: the outcome {y[wrong[0]]:g} is no class: "
+                    f"they are numbered 0 to {self.parts - 1}"
+                )
+            came = (y[:, None] == np.arange(self.parts)).astype(float)
+            return np.where(np.isnan(y)[:, None], math.nan, came)
+        t = call(first_refused, self.compiled, self.loss, y)
+        if t < y.size:
+            raise DataError(
+                f"round {self.asked + t}: the outcome {y[t]:g} does not fit {type(self.loss).__name__}, "
+                f"which takes {self.loss.labels}"
+            )
+        if isinstance(self.substitution, SquareOn):
+            self._note(y)
+        return y[:, None]
+
+    def _note(self, values: Matrix) -> None:
+        """Whether the values are where the substitution wants them."""
+        match self.substitution:
+            case SquareOn(low, high):
+                self.inside &= not bool(np.any((values < low) | (values > high)))
+            case BrierSimplex():
+                self.inside &= not bool(np.any(values < 0) or np.any(np.abs(values.sum(-1) - 1) > PROPER))
+
+    def _strange(self, x: Matrix, y: Matrix, p: Matrix, t: int) -> str:
+        return (
+            f"round {self.asked + t}: the loss of the mixture {p[t]} is not finite for the outcome {y[t]}; "
+            "no expert with any weight thought this outcome possible. Give every class some probability"
+        )
+
+
+_PLAIN = ("parts", "linearised", "compiled", "late", "inside", "asked")
+
+
+def _prior(prior: Any, n: int) -> Vector:
+    if prior is None:
+        return np.full(n, 1 / n)
+    found = np.ascontiguousarray(prior, np.float64)
+    if found.shape != (n,) or not np.all(np.isfinite(found)) or np.any(found < 0) or found.sum() <= 0:
+        raise DataError(f"the prior must be {n} numbers from 0 on, not all 0")
+    return found / found.sum()

@@ -1,0 +1,205 @@
+"""Portfolios: experts are assets, a forecast is an asset's price relative, the loss −ln of the portfolio's.
+
+    wealth after T rounds = Π⟨w_t, x_t⟩ = e^{−loss},     regret = ln(best rebalanced portfolio's wealth / ours)
+
+`Panel(assets, Hedge(0.05), LogWealth())` is EG (Helmbold, Schapire, Singer, Warmuth, Mathematical Finance 8, 1998),
+`Panel(assets, AdaHedge(), LogWealth())` the same without a learning rate, both with the gradients as observed. Here are
+two that owe only a logarithm. Ask for `weights`, invest, and `learn` one row of relatives or many.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate, Premise
+from lowregret.check import call
+from lowregret.error import DataError, PartError
+from lowregret.experts.advice import book_rows
+from lowregret.experts.aggregator import Hedge, MLPoly
+from lowregret.experts.hindsight import best_mixture, quadratic_on_simplex
+from lowregret.experts.panel import Matrix, Panel
+from lowregret.loss import LogWealth
+from lowregret.minimise import Solution
+from lowregret.state import Vector
+
+CELLS = 2_000_000  # nodes × assets up to which the universal portfolio is integrated, not sampled
+
+
+class Portfolio(Panel):
+    """Assets and weights on them; a subclass says `weights` and `_invest`."""
+
+    def __init__(self, assets: int | list[str], *, compiled: bool = True) -> None:
+        super().__init__(assets, MLPoly(), LogWealth(), compiled=compiled)
+
+    def learn(self, relatives: Any, outcomes: Any = None) -> Matrix:
+        """Rounds of price relatives; returns the portfolio's own, one a round."""
+        x = self.as_forecasts(relatives)[:, 0]
+        if np.isnan(x).any() or np.any(x < 0):
+            t, i = np.argwhere(~(x >= 0))[0].tolist()
+            raise DataError(
+                f"round {self.asked + t}: the price relative of {self.names[i]} is {x[t, i]:g}: expected price after "
+                "/ price before, a number from 0 on"
+            )
+        self._marks(len(x))
+        first, weights, p = self.asked, list[Vector](), np.empty((len(x), 1))
+        for t, row in enumerate(x):
+            if (first + t) % self._every == 0:
+                weights.append(self.weights.copy())
+            p[t, 0] = self._invest(row)
+            if not p[t, 0] > 0:
+                self._book(x[:t], p[:t], weights)
+                raise DataError(f"round {first + t}: all that the portfolio held has become worthless")
+        self._book(x, p, weights)
+        return p[:, 0]
+
+    def _book(self, x: Matrix, p: Matrix, weights: list[Vector]) -> None:
+        regrets = np.empty(len(x))
+        call(book_rows, self.compiled, self.loss, self.book, x[:, None], np.ones((len(x), 1)), p, regrets)
+        marks = self._marks(len(x))
+        kept = np.array(weights).reshape(-1, len(self.names))
+        self._keep(kept, regrets[-self.asked % self._every :: self._every], marks)
+        self.asked += len(x)
+
+    def _invest(self, relatives: Vector) -> float:
+        """Pay ⟨w, x⟩ and learn."""
+        raise NotImplementedError
+
+    def ask(self, forecasts: Any) -> tuple[int, Any]:
+        raise PartError("a portfolio is asked for its `weights`, before any price is known; then `learn([relatives])`")
+
+    def save(self, path: Any) -> Any:
+        raise PartError(f"{type(self).__name__} cannot be saved: keep the price relatives and learn them again")
+
+    @property
+    def wealth(self) -> float:
+        """What 1 has become."""
+        return math.exp(-self.total)
+
+
+class OnlineNewton(Portfolio):
+    """w = argmin_Δ ½‖w‖² + ½Σ⟨g_s, w⟩² − cΣ⟨g_s, w⟩ with g = x/⟨w, x⟩, c = δ(1 + 1/β): O(N²) and a programme a round
+
+    (Agarwal, Hazan, Kale, Schapire, "Algorithms for portfolio management based on the Newton method", ICML 2006.)
+    With a = ⟨u, g_t⟩ and κ = 1/(c − 1), ln a ≤ (a − 1) − (a − 1)²κ/2 as long as κ ≤ 2(d − ln(1 + d))/d² for the largest
+    d = a − 1 seen; the right-hand side is κ times the surrogate's regret, which FTRL bounds (theory.md, THM-2.11+):
+    R(u) ≤ κ(‖u‖² − 1/N)/2 + Σ g_tᵀA_t⁻¹g_t/(2κ), A_t = I + Σ_{s≤t} ggᵀ. Without c > 1 nothing is claimed.
+    """
+
+    def __init__(
+        self, assets: int | list[str], beta: float = 0.5, delta: float = 1.0, *, compiled: bool = True
+    ) -> None:
+        super().__init__(assets, compiled=compiled)
+        if not (0 < beta < math.inf and 0 < delta < math.inf):
+            raise PartError(f"OnlineNewton: beta and delta must be positive numbers, got {beta} and {delta}")
+        self.pull = delta * (1 + 1 / beta)
+        n = len(self.names)
+        self._w, self._a, self._b = np.full(n, 1 / n), np.eye(n), np.zeros(n)
+        self._inverse, self._curved, self._ahead = np.eye(n), 0.0, 0.0
+
+    @property
+    def weights(self) -> Vector:
+        return self._w
+
+    def _invest(self, relatives: Vector) -> float:
+        p = float(self._w @ relatives)
+        if p > 0:
+            g = relatives / p
+            self._ahead = max(self._ahead, float(g.max()) - 1)
+            self._a += np.outer(g, g)
+            self._b += self.pull * g
+            side = self._inverse @ g
+            share = float(g @ side)
+            self._inverse -= np.outer(side, side) / (1 + share)  # Sherman, Morrison
+            self._curved += share / (1 + share)  # gᵀA_t⁻¹g
+            self._w = quadratic_on_simplex(self._a, self._b, self._w)
+        return p
+
+    @property
+    def certificate(self) -> Certificate:
+        d, n = self._ahead, len(self.names)
+        kappa = 1 / (self.pull - 1) if self.pull > 1 else math.inf
+        most = 2 * (d - math.log1p(d)) / d**2 if d > 1e-4 else 1 - 2 * d / 3
+        bound = kappa * (1 - 1 / n) / 2 + self._curved / (2 * kappa) if self.pull > 1 else math.inf
+        name = "1/(δ(1 + 1/β) − 1) is at most 2(d − ln(1 + d))/d², d the most an asset was ahead"
+        return Certificate(
+            "ONS",
+            "R(u) ≤ κ(‖u‖² − 1/N)/2 + Σ g_tᵀA_t⁻¹g_t/(2κ)",
+            {"set": "simplex", "radius": 1.0},
+            None,
+            bound,
+            (Premise(name, kappa <= most, f"{kappa:.4g}, allowed {most:.4g}"),),
+            regret=self.regret,
+        )
+
+
+class Universal(Portfolio):
+    """w_t = ∫u·wealth_{t−1}(u)du / ∫wealth_{t−1}(u)du over all rebalanced portfolios u (Cover 1991)
+
+    The wealth of u is a polynomial of degree T in u, so a Gauss rule of enough nodes integrates it exactly, and the
+    portfolio is the Bayes mixture of its nodes: R ≤ ln C(T+N−1, N−1) ≤ (N−1)ln(T+1) (Cover, Ordentlich 1996). It needs
+    (⌈T/2⌉+1)^(N−1) nodes: with more assets, `nodes` portfolios are drawn instead, and what is certified is the regret
+    to the best of those. `rounds`: how many there will be at most.
+    """
+
+    def __init__(
+        self, assets: int | list[str], rounds: int, *, nodes: int = 10_000, seed: int = 0, compiled: bool = True
+    ) -> None:
+        super().__init__(assets, compiled=compiled)
+        n, self.horizon = len(self.names), rounds
+        count = rounds // 2 + 2
+        self.exact = n == 1 or (n - 1) * math.log(count) + math.log(n) <= math.log(CELLS)
+        if self.exact:
+            self.nodes, prior = simplex_rule(n, count)
+        else:
+            self.nodes = np.random.default_rng(seed).dirichlet(np.ones(n), nodes)
+            prior = np.full(nodes, 1 / nodes)
+        self.inner = Panel(len(prior), Hedge(1.0), LogWealth(), linearised=False, prior=prior, compiled=compiled)
+
+    @property
+    def weights(self) -> Vector:
+        return np.asarray(self.inner.weights @ self.nodes)
+
+    def _invest(self, relatives: Vector) -> float:
+        return float(self.inner.learn((self.nodes @ relatives)[None], [1.0])[0])
+
+    @property
+    def certificate(self) -> Certificate:
+        if not self.exact:
+            return self.inner.certificate
+        n = len(self.names)
+        return Certificate(
+            "UNIVERSAL",
+            "R(u) ≤ (N−1)ln(T+1)",
+            {"set": "simplex", "radius": 1.0},
+            None,
+            (n - 1) * math.log1p(self.rounds),
+            (Premise(f"at most {self.horizon} rounds", self.rounds <= self.horizon, self.rounds),),
+            regret=self.regret,
+        )
+
+
+def simplex_rule(n: int, count: int) -> tuple[Matrix, Vector]:
+    """Nodes and weights of a rule on the simplex of n parts, exact for polynomials of degree 2·count − 1, weights of 1.
+
+    u_1 = s_1, u_2 = (1 − s_1)s_2, …: the uniform density is that of independent s_i with density ∝ (1 − s_i)^{n−1−i},
+    each with its Gauss–Jacobi rule.
+    """
+    from scipy.special import roots_jacobi
+
+    nodes, weights, left = np.ones((1, 0)), np.ones(1), np.ones(1)
+    for i in range(1, n):
+        points, shares = roots_jacobi(count, n - 1 - i, 0)
+        s, shares = (1 + points) / 2, shares / shares.sum()
+        taken = (left[:, None] * s).ravel()
+        nodes = np.hstack([np.repeat(nodes, count, 0), taken[:, None]])
+        left = (left[:, None] * (1 - s)).ravel()
+        weights = (weights[:, None] * shares).ravel()
+    return np.hstack([nodes, left[:, None]]), weights / weights.sum()
+
+
+def best_rebalanced(relatives: Any) -> Solution:
+    """The rebalanced portfolio that would have grown most: weights, −ln wealth, and a gap."""
+    return best_mixture(np.ascontiguousarray(relatives, np.float64))

@@ -1,0 +1,128 @@
+"""A panel after the fact: next to the plain mean, the best expert, combination and switching sequence in hindsight."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate
+from lowregret.check import call
+from lowregret.experts.advice import loss_rows
+from lowregret.experts.hindsight import Path, best_combination, best_switching
+from lowregret.experts.panel import Matrix, Panel
+from lowregret.minimise import Solution
+
+SWITCHES = (1, 5, 10)
+
+
+@dataclass(frozen=True)
+class Review:
+    """Losses over the rounds that a panel learnt."""
+
+    panel: Panel
+    uniform: float  # of the mean of those awake
+    combination: Solution | None  # the best fixed weights; None if somebody slept, or no solver knows the loss
+    paths: list[Path]  # the best sequences with 1, 5 and 10 switches
+
+    @classmethod
+    def of(cls, panel: Panel, forecasts: Any, outcomes: Any) -> Review:
+        """Look back on all rounds that a panel has learnt, given again: O(kTN), and the solver for the combination."""
+        x, y = panel.as_forecasts(forecasts), panel.as_outcomes(outcomes, len(forecasts))
+        awake = np.all(~np.isnan(x), axis=1)
+        learnt = ~np.isnan(y[:, 0]) & awake.any(1)
+        x, y, awake = x[learnt], y[learnt], awake[learnt]
+        losses, own = np.empty(awake.shape), np.empty((len(x), 1))
+        call(loss_rows, panel.compiled, panel.loss, x, y, losses)
+        call(loss_rows, panel.compiled, panel.loss, _mean(x, awake), y, own)
+        paths = best_switching(losses, max(SWITCHES), panel.compiled) if len(x) else []
+        best = best_combination(panel.loss, x, y) if awake.all() and len(x) else None
+        return cls(panel, float(own.sum()), best, [path for path in paths if path.switches in SWITCHES])
+
+    @property
+    def certificate(self) -> Certificate:
+        """The panel's, with the exact regret to the best combination if that is whom it speaks of."""
+        found, best = self.panel.certificate, self.combination
+        if best is None or found.comparator.get("set") != "simplex" or not math.isfinite(best.value):
+            return found
+        return replace(found, hindsight={"loss": best.value, "gap": best.gap}, regret=self.panel.total - best.value)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `lowregret experts --json`."""
+        panel, best = self.panel, self.combination
+        total = panel.total
+        return {
+            "experts": {
+                "names": panel.names,
+                "losses": [_plain(loss) for loss in panel.book.losses.tolist()],
+                "weights": panel.weights.tolist(),
+            },
+            "best": {"name": panel.best.name, "loss": _plain(panel.best.loss), "regret": _plain(panel.regret)},
+            "uniform": {"loss": _plain(self.uniform)},
+            "combination": best and {"loss": _plain(best.value), "gap": _plain(best.gap), "weights": best.w.tolist()},
+            "switching": [
+                {
+                    "switches": path.switches,
+                    "loss": _plain(path.loss),
+                    "regret": _plain(total - path.loss),
+                    "bound": _plain(panel.bound(path.switches)),
+                }
+                for path in self.paths
+            ],
+            "certificate": self.certificate.to_json(),
+        }
+
+    def __str__(self) -> str:
+        panel = self.panel
+        rounds = max(panel.rounds, 1)
+        lines = [_line("the mixture", panel.total, rounds, f"{panel.total:.6g} in all over {panel.rounds:,} rounds")]
+        lines.append(_line("the plain mean", self.uniform, rounds, ""))
+        k, awake = panel.best.index, self._awake(panel.best.index)
+        note = f"{panel.best.name}, weight now {panel.weights[k]:.3g}"
+        note += f", awake in {awake:,} rounds" if awake < panel.rounds else ""
+        lines.append(_line("the best expert", panel.best.loss, max(awake, 1), note))
+        if self.combination is not None:
+            best = self.combination
+            used = np.count_nonzero(best.w > 1e-9)
+            note = f"{used} experts, known only afterwards; less at most {best.gap / rounds:.2g}"
+            lines.append(_line("the best weights", best.value, rounds, note))
+        for path in self.paths:
+            if math.isfinite(path.loss):
+                s = "es" if path.switches > 1 else ""
+                lines.append(_line(f"{path.switches} switch{s}", path.loss, rounds, "the best sequence of experts"))
+        return "\n".join([*lines, *self._proof()])
+
+    def _awake(self, k: int) -> int:
+        """Rounds in which expert k was awake."""
+        return int(self.panel.book.awake[k])
+
+    def _proof(self) -> list[str]:
+        found, panel = self.certificate, self.panel
+        lines = [f"regret           {panel.regret:.6g} to the best expert"]
+        if found.hindsight is not None:
+            lines.append(f"                 {found.regret:.6g} to the best fixed weights")
+        whom = "any fixed weights" if found.comparator.get("set") == "simplex" else "any expert"
+        if found.linear_regret is not None:
+            lines.append(f"                 at most {found.linear_regret:.6g} to {whom}, known at every moment")
+        if found.premises_hold and math.isfinite(found.bound):
+            lines.append(f"                 theory promised at most {found.bound:.6g} ({found.id}: {found.statement})")
+        else:
+            lines.append("                 nothing was promised")
+        lines += [f"                 because not: {p.name} ({p.observed})" for p in found.premises if not p.holds]
+        return lines
+
+
+def _line(name: str, total: float, rounds: int, note: str) -> str:
+    return f"{name:<16} {total / rounds:.6g} a round" + (f" ({note})" if note else "")
+
+
+def _mean(x: Matrix, awake: Any) -> Matrix:
+    """The mean forecast of those awake, as that of one expert."""
+    said = np.where(awake[:, None], x, 0.0).sum(2, keepdims=True)
+    return np.ascontiguousarray(said / np.maximum(awake.sum(1), 1)[:, None, None])
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,153 @@
+"""Very many experts of which few are awake: O(awake) a round, whatever N is.
+
+Exponential weights among those awake need only their own R, and those asleep stay as they are: the same weights and the
+same certificate as `Panel(N, Hedge(η), loss)` with NaN for all others, without ever looking at these.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate, Premise
+from lowregret.check import call, compilable
+from lowregret.error import DataError
+from lowregret.experts.advice import first_refused
+from lowregret.experts.aggregator import Hedge
+from lowregret.experts.book import NAPS, OWN, ROUNDS, SPREAD, Book
+from lowregret.experts.certify import certificate
+from lowregret.experts.substitute import Mean
+from lowregret.kernel import kernel
+from lowregret.loss import Loss, Square
+from lowregret.state import Vector
+
+
+class Specialists:
+    """N experts, sparse rounds, exponential weights."""
+
+    def __init__(
+        self, experts: int, eta: float, loss: Loss = Square(), *, linearised: bool = True, compiled: bool = True
+    ) -> None:
+        if experts < 1:
+            raise DataError("there are no experts")
+        self.aggregator, self.loss, self.linearised = Hedge(eta), loss, linearised
+        self.compiled = compiled and compilable(loss)
+        self.book = Book.fresh(np.full(experts, 1 / experts))
+
+    def learn(self, starts: Any, ids: Any, forecasts: Any, outcomes: Any) -> Vector:
+        """Rounds in order: in round t the experts ids[starts[t]:starts[t+1]], ascending, say forecasts[…].
+
+        Returns the mixed forecasts, NaN where nobody was awake. An outcome of NaN is not known, and not learnt.
+        """
+        starts, ids = np.ascontiguousarray(starts, np.int64), np.ascontiguousarray(ids, np.int64)
+        x, y = np.ascontiguousarray(forecasts, np.float64), np.ascontiguousarray(outcomes, np.float64)
+        self._require(starts, ids, x, y)
+        p, weights = np.full(y.size, math.nan), np.empty(ids.size)
+        done = call(
+            learn_sparse, self.compiled, self.aggregator, self.loss, self.book, starts, ids, x, y, p, weights,
+            self.linearised,
+        )  # fmt: skip
+        if done < y.size:
+            raise DataError(f"round {done}: the loss of the forecast {p[done]:g} is not finite for {y[done]:g}")
+        return p
+
+    def _require(self, starts: Any, ids: Any, x: Vector, y: Vector) -> None:
+        """Refuse rounds that do not fit together."""
+        n = self.book.prior.size
+        if starts.size != y.size + 1 or np.any(np.diff(starts) < 0) or starts[0] != 0 or starts[-1] != ids.size:
+            raise DataError(f"starts must ascend from 0 to {ids.size}, one more than the {y.size} outcomes")
+        if ids.size != x.size or not np.all(np.isfinite(x)):
+            raise DataError("there must be a finite forecast for each id: leave out experts that have none")
+        if ids.size and not 0 <= ids.min() <= ids.max() < n:
+            raise DataError(f"ids must lie between 0 and {n - 1}, got {ids.min()} to {ids.max()}")
+        ascending = np.append(True, np.diff(ids) > 0)
+        ascending[starts[:-1][starts[:-1] < ids.size]] = True
+        if not ascending.all():
+            t = int(np.searchsorted(starts, np.argmin(ascending), "right")) - 1
+            raise DataError(f"round {t}: ids must ascend, each at most once")
+        t = call(first_refused, self.compiled, self.loss, y)
+        if t < y.size:
+            raise DataError(f"round {t}: {type(self.loss).__name__} takes {self.loss.labels}, got {y[t]:g}")
+
+    @property
+    def rounds(self) -> int:
+        return int(self.book.counts[ROUNDS])
+
+    @property
+    def total(self) -> float:
+        """Σ ℓ(p_t, y_t)"""
+        return float(self.book.sums[OWN])
+
+    @property
+    def certificate(self) -> Certificate:
+        """Against every expert over the rounds in which it was awake."""
+        known = [Premise("each outcome was known before the next forecast", True)]
+        return certificate(self.aggregator, Mean(), self.loss, self.book, self.linearised, known)
+
+
+@kernel
+def learn_sparse(
+    aggregator: Hedge,
+    loss: Loss,
+    s: Book,
+    starts: Any,
+    ids: Any,
+    x: Any,
+    y: Any,
+    p: Any,
+    weights: Any,
+    linearised: bool,
+) -> int:
+    """Forecast and learn all rounds, O(awake) each; returns how many; stops before one that cannot be learnt."""
+    for t in range(y.size):
+        begin, end = starts[t], starts[t + 1]
+        if begin == end:
+            continue
+        p[t] = mix_sparse(aggregator, s, ids, x, begin, end, weights)
+        if math.isnan(y[t]):
+            continue
+        if not math.isfinite(loss.at(p[t], y[t])[0]):
+            return t
+        judge_sparse(loss, s, ids, x, begin, end, p[t], y[t], linearised)
+    return int(y.size)
+
+
+def judge_sparse(
+    loss: Loss, s: Book, ids: Any, x: Any, begin: int, end: int, p: float, y: float, linearised: bool
+) -> None:
+    """Book one round; an expert asleep has r = 0, which belongs to the range of r too."""
+    own, slope = loss.at(p, y)
+    asleep = end - begin < s.regret.size
+    highest, lowest = (0.0, 0.0) if asleep else (-math.inf, math.inf)
+    for k in range(begin, end):
+        i = ids[k]
+        value, linear = loss.at(x[k], y)[0], slope * (p - x[k])
+        r = linear if linearised else own - value
+        if s.regret[i] > -math.inf:
+            highest, lowest = max(highest, r), min(lowest, r)
+        s.regret[i] += r
+        s.losses[i] += value
+        s.owed[i] += own
+        s.linear[i] += linear
+        s.awake[i] += 1.0
+    s.sums[SPREAD] += (highest - lowest) * (highest - lowest) if highest > lowest else 0.0
+    s.sums[OWN] += own
+    s.counts[NAPS] += 1 if asleep else 0
+    s.counts[ROUNDS] += 1
+
+
+def mix_sparse(aggregator: Hedge, s: Book, ids: Any, x: Any, begin: int, end: int, weights: Any) -> float:
+    """Weights of a round, and the mixed forecast."""
+    highest, total, mixed = -math.inf, 0.0, 0.0
+    for k in range(begin, end):
+        highest = max(highest, s.regret[ids[k]])
+    for k in range(begin, end):
+        behind = s.regret[ids[k]] - highest if s.regret[ids[k]] < highest else 0.0
+        weights[k] = math.exp(aggregator.eta * behind)
+        total += weights[k]
+    for k in range(begin, end):
+        weights[k] /= total
+        mixed += weights[k] * x[k]
+    return mixed

@@ -1,0 +1,120 @@
+"""Aggregators as their papers write them, in plain NumPy, round by round: slow, and independent of the package."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lowregret.state import Vector
+
+RATES = 0.5 ** np.arange(1, 31)
+Weigh = Callable[[Vector, Vector, Vector, "list[Vector]"], Vector]  # π, R, awake and all r so far → weights
+
+
+def hedge(eta: float) -> Weigh:
+    """π e^{ηR}"""
+    return lambda prior, total, awake, past: prior * np.exp(eta * (total - total[awake].max()))
+
+
+def fixed_share(eta: float, share: float) -> Weigh:
+    """The whole recursion each time."""
+
+    def weigh(prior: Vector, total: Vector, awake: Vector, past: list[Vector]) -> Vector:
+        w = prior
+        for r in past:
+            w = w * np.exp(eta * r)
+            w = (1 - share) * w / w.sum() + share * prior
+        return w
+
+    return weigh
+
+
+def adahedge() -> Weigh:
+    """Δ from all gaps, each at the η of its round."""
+
+    def potential(prior: Vector, total: Vector, eta: float) -> float:
+        if math.isinf(eta):
+            return float(total.max())
+        top = float(total.max())
+        return top + math.log(float(prior @ np.exp(eta * (total - top)))) / eta
+
+    def weigh(prior: Vector, total: Vector, awake: Vector, past: list[Vector]) -> Vector:
+        gaps, before = 0.0, np.zeros(prior.size)
+        for r in past:
+            eta = math.log(prior.size) / gaps if gaps else math.inf
+            gaps += max(potential(prior, before + r, eta) - potential(prior, before, eta), 0.0)
+            before = before + r
+        behind = total - total[awake].max()
+        if gaps == 0:
+            return prior * (behind == 0)
+        return prior * np.exp(np.minimum(math.log(prior.size) / gaps * behind, 700.0))
+
+    return weigh
+
+
+def ml_poly(memory: float = 1.0) -> Weigh:
+    """η[i] = 1/(Σr² + max r²), forgetting if asked to."""
+
+    def weigh(prior: Vector, total: Vector, awake: Vector, past: list[Vector]) -> Vector:
+        regret, square, largest = np.zeros(prior.size), np.zeros(prior.size), 0.0
+        for r in past:
+            largest, before = max(largest, float(np.abs(r).max())), largest
+            regret = memory * regret + r
+            square = memory * square + r**2 + (largest**2 - before**2)
+        rate = np.divide(1.0, square, out=np.zeros(prior.size), where=square > 0)
+        return prior * rate * np.maximum(regret, 0.0)
+
+    return weigh
+
+
+def squint() -> Weigh:
+    """Σ_j η_j e^{η_jR − η_j²V}"""
+
+    def weigh(prior: Vector, total: Vector, awake: Vector, past: list[Vector]) -> Vector:
+        if not past or not np.any(past):
+            return prior
+        etas = RATES / np.abs(past).max()
+        terms = np.outer(total, etas) - np.outer((np.array(past) ** 2).sum(0), etas**2)
+        return prior * (np.exp(terms - terms.max()) * etas).sum(1)
+
+    return weigh
+
+
+def descent(eta: float) -> Weigh:
+    """The projection of π + ηR by sorting."""
+
+    def weigh(prior: Vector, total: Vector, awake: Vector, past: list[Vector]) -> Vector:
+        v = prior + eta * total
+        u = np.sort(v)[::-1]
+        above = (np.cumsum(u) - 1) / np.arange(1, u.size + 1)
+        return np.maximum(v - above[np.flatnonzero(u > above)[-1]], 0.0)
+
+    return weigh
+
+
+def mix(
+    weigh: Weigh, loss: Any, x: Vector, y: Vector, prior: Vector, linearised: bool
+) -> tuple[Vector, Vector, Vector]:
+    """Forecasts, weights of every round, and R."""
+    total, past = np.zeros(prior.size), list[Vector]()
+    forecasts, weights = [], []
+    for row, outcome in zip(x, y, strict=True):
+        awake = ~np.isnan(row)
+        if not awake.any():
+            forecasts.append(math.nan)
+            weights.append(np.zeros(prior.size))
+            continue
+        w = np.where(awake, weigh(prior, total, awake, past), 0.0)
+        w = w / w.sum() if w.sum() > 0 else np.where(awake, prior, 0.0) / prior[awake].sum()
+        p = float(w[awake] @ row[awake])
+        value, slope = loss.at(p, outcome)
+        losses = np.array([loss.at(v, outcome)[0] if not math.isnan(v) else 0.0 for v in row])
+        r = np.where(awake, slope * (p - np.nan_to_num(row)) if linearised else value - losses, 0.0)
+        total = total + r
+        past.append(r)
+        forecasts.append(p)
+        weights.append(w)
+    return np.array(forecasts), np.array(weights), total

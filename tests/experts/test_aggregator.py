@@ -1,0 +1,193 @@
+"""Every aggregator is what its paper says, compiled and not, in pieces or whole."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lowregret
+from lowregret import Absolute, AdaHedge, Aggregator, DataError, Hedge, Layered, LogScore, Panel, PartError, Square
+from lowregret.experts.aggregator import leading
+from lowregret.part import Part
+from tests.experts import naive
+from tests.experts.cases import AGGREGATORS, random_rounds
+
+NAMES = [repr(aggregator) for aggregator, _ in AGGREGATORS]
+
+
+@pytest.mark.parametrize("linearised", [True, False])
+@pytest.mark.parametrize("asleep", [0.0, 0.4])
+@pytest.mark.parametrize(("aggregator", "weigh"), AGGREGATORS, ids=NAMES)
+def test_naive(aggregator: Aggregator, weigh: naive.Weigh, asleep: float, linearised: bool) -> None:
+    x, y = random_rounds(60, 4, 11, asleep)
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    panel = Panel(4, aggregator, Square(), prior=prior, linearised=linearised)
+    found = panel.learn(x, y)
+    expected, weights, total = naive.mix(weigh, Square(), x, y, prior, linearised)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(panel.history[1], weights, rtol=1e-7, atol=1e-9)
+    measured = panel.book.linear if linearised else panel.book.owed - panel.book.losses
+    np.testing.assert_allclose(measured, total, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("aggregator", [a for a, _ in AGGREGATORS], ids=NAMES)
+def test_compiled_is_interpreted(aggregator: Aggregator) -> None:
+    x, y = random_rounds(80, 4, 12, 0.3)
+    panels = [Panel(4, aggregator, Square(), compiled=compiled) for compiled in (True, False)]
+    ours, theirs = (panel.learn(x, y) for panel in panels)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    for one, other in zip(panels[0].book, panels[1].book, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def panels(kind: int) -> Panel:
+    return Layered(4) if kind == len(AGGREGATORS) else Panel(4, AGGREGATORS[kind][0])
+
+
+@settings(max_examples=6)
+@given(st.integers(0, len(AGGREGATORS)), st.integers(1, 2400), st.integers(0, 9))
+def test_in_pieces_from_disk_and_one_by_one_is_all_at_once(kind: int, cut: int, seed: int) -> None:
+    rounds = 2500  # so many that not every round is kept for the picture
+    x, y = random_rounds(rounds, 4, seed)
+    whole, split = panels(kind), panels(kind)
+    expected = whole.learn(x, y)
+    first = split.learn(x[:cut], y[:cut])
+    with TemporaryDirectory() as folder:
+        split = lowregret.load(split.save(Path(folder) / "panel.lr"))  # type: ignore[assignment]
+    assert type(split) is type(whole)
+    said = []
+    for row, outcome in zip(x[cut : cut + 20], y[cut : cut + 20], strict=True):
+        number, p = split.ask(row)
+        split.tell(number, outcome)
+        said.append(p)
+    rest = split.learn(x[cut + 20 :], y[cut + 20 :])
+    assert np.array_equal(np.concatenate([first, said, rest]), expected)
+    for one, other in zip(whole.book, split.book, strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(whole.history[1], split.history[1])
+    assert np.array_equal(whole.regrets, split.regrets)
+    assert whole.certificate == split.certificate
+
+
+def test_rounds_that_wait_are_saved(tmp_path: Path) -> None:
+    x, y = random_rounds(5, 3, 4)
+    for panel in (Panel(3, AdaHedge()), Layered(3)):
+        asked = [panel.ask(row)[0] for row in x]
+        again = lowregret.load(panel.save(tmp_path / "waiting.lr"))
+        assert isinstance(again, Panel)
+        for number, outcome in zip(asked, y, strict=True):
+            assert again.tell(number, outcome) == panel.tell(number, outcome)
+        assert np.array_equal(again.weights, panel.weights)
+
+
+def test_late_outcomes_are_learnt_but_nothing_is_claimed() -> None:
+    x, y = random_rounds(3, 3, 4)
+    for panel in (Panel(3, Hedge(0.1)), Layered(3)):
+        numbers = [panel.ask(row)[0] for row in x]
+        for number in reversed(numbers):
+            panel.tell(number, y[number])
+        assert panel.rounds == 3
+        assert not panel.certificate.holds
+        assert not panel.certificate.premises_hold
+        assert math.isinf(panel.bound(0)) or isinstance(panel, Layered)
+
+
+def test_one_expert_is_followed() -> None:
+    x, y = random_rounds(30, 1, 8)
+    for aggregator, _ in AGGREGATORS:
+        panel = Panel(1, aggregator)
+        assert np.array_equal(panel.learn(x, y), x[:, 0])
+        assert panel.regret == 0
+        assert panel.weights.tolist() == [1.0]
+
+
+def test_all_asleep_is_no_forecast_and_nothing_learnt() -> None:
+    for panel in (Panel(2, Hedge(0.5)), Layered(2)):
+        p = panel.learn([[1.0, 2.0], [math.nan, math.nan], [1.0, 2.0]], [1.0, 1.0, math.nan])
+        assert np.isnan(p).tolist() == [False, True, False]
+        assert panel.rounds == 1
+        with pytest.raises(DataError, match="no expert has a forecast"):
+            panel.ask([math.nan, math.nan])
+        assert panel.ask([1.0, 2.0])[0] == 3  # the failed question changed nothing
+
+
+def test_an_expert_that_appears_late_owes_nothing() -> None:
+    x, y = random_rounds(100, 3, 9)
+    x[:50, 2] = math.nan
+    panel = Panel(3, Hedge(0.2), Absolute(), linearised=False, compiled=False)
+    p = panel.learn(x, y)
+    expected = np.abs(p[50:] - y[50:]).sum() - np.abs(x[50:, 2] - y[50:]).sum()
+    assert (panel.book.owed - panel.book.losses)[2] == pytest.approx(expected)
+    alone = Panel(2, Hedge(0.2), Absolute(), linearised=False, compiled=False).learn(x[:50, :2], y[:50])
+    np.testing.assert_allclose(p[:50], alone)
+
+
+@pytest.mark.parametrize(
+    ("doing", "message"),
+    [
+        (lambda p: p.tell(7, 1.0), "round 7 waits for no outcome: rounds so far: 0"),
+        (lambda p: [p.ask([1.0, 2.0]), p.tell(0, 1.0), p.tell(0, 1.0)], "its outcome was told before"),
+        (lambda p: [p.ask([1.0, 2.0]), p.tell(0, math.nan)], "tell it when it is known"),
+        (lambda p: p.learn([[1.0, 2.0, 3.0]], [1.0]), r"shape \(3,\), expected \(2,\)"),
+        (lambda p: p.learn([[1.0, math.inf]], [1.0]), "the forecast of b is infinite"),
+        (lambda p: p.learn([[1.0, 2.0]], [math.inf]), "does not fit Square"),
+        (lambda p: p.learn([[1.0, 2.0]], [1.0, 2.0]), "1 rounds of forecasts"),
+        (lambda p: p.learn([["x", "y"]], [1.0]), "must be numbers"),
+    ],
+)
+def test_errors_say_what_is_wrong(doing: Any, message: str) -> None:
+    for panel in (Panel(["a", "b"], Hedge(0.1)), Layered(["a", "b"])):
+        with pytest.raises(DataError, match=message):
+            doing(panel)
+
+
+def test_parts_that_do_not_fit() -> None:
+    with pytest.raises(DataError, match="no experts"):
+        Panel(0, AdaHedge())
+    with pytest.raises(PartError, match="eta must be a positive number"):
+        Hedge(0.0)
+    with pytest.raises(DataError, match="prior must be 2 numbers"):
+        Panel(2, AdaHedge(), prior=[1.0, -1.0])
+    with pytest.raises(PartError, match="Bayes mixture"):
+        Layered(2, LogScore(), parts=3)
+    with pytest.raises(DataError, match="no class: they are numbered 0 to 2"):
+        Panel(2, Hedge(1.0), LogScore(), parts=3).learn(np.full((1, 2, 3), 1 / 3), [3.0])
+
+
+def test_no_two_parts_share_a_name() -> None:
+    """Else a file would be read as something else."""
+    found: dict[str, type] = {}
+    todo: list[type[Part]] = list(Part.__subclasses__())
+    while todo:
+        part = todo.pop()
+        todo += part.__subclasses__()
+        if part.__module__.startswith("lowregret"):
+            assert found.setdefault(part.__qualname__, part) is part
+
+
+class Leader(Aggregator):
+    """An aggregator of one's own: the best so far."""
+
+    def weigh(self, s: Any) -> None:
+        for i in range(s.mass.size):
+            s.mass[i] = 1.0 if s.regret[i] == leading(s) else 0.0
+
+    def absorb(self, s: Any) -> None:
+        for i in range(s.mass.size):
+            s.regret[i] += s.instant[i]
+
+
+def test_an_aggregator_of_ones_own() -> None:
+    x, y = random_rounds(50, 3, 2)
+    panel = Panel(3, Leader(), linearised=False)
+    panel.learn(x, y)
+    assert panel.weights[panel.best.index] == 1.0
+    assert panel.certificate.id == "EXACT"
+    assert math.isinf(panel.certificate.bound)

@@ -1,0 +1,219 @@
+"""What is certified holds: on random, adversarial and extreme sequences, for every aggregator."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowregret import (
+    Absolute,
+    AdaHedge,
+    Aggregator,
+    BinaryLogScore,
+    BrierSimplex,
+    Cost,
+    DataError,
+    FixedShare,
+    Hedge,
+    Layered,
+    LogScore,
+    Panel,
+    Quantile,
+    Square,
+    SquareOn,
+)
+from lowregret.loss import Loss
+from tests.experts.cases import PROVED, SEQUENCES, adversarial
+
+LOSSES: list[Loss] = [Absolute(), Square(), Quantile(0.9)]
+
+
+def require_certified(panel: Panel, p: Any, x: Any, y: Any) -> None:
+    """The certificate's regret is what was paid, over the rounds of each expert, and its chain holds."""
+    own = np.array([panel.loss.at(a, b)[0] for a, b in zip(p, y, strict=True)])
+    own = np.where(np.isnan(x).all(1), 0.0, own)  # where nobody was awake, nothing was said
+    theirs = np.array([[panel.loss.at(a, b)[0] for a in row] for row, b in zip(x, y, strict=True)])
+    regrets = np.nansum(np.where(np.isnan(x), 0.0, own[:, None] - theirs), 0)
+    certificate = panel.certificate
+    assert certificate.regret == pytest.approx(regrets.max(), rel=1e-9, abs=1e-12 * np.abs(own).sum())
+    assert certificate.holds, certificate
+    assert certificate.linear_regret is None or certificate.regret is not None
+
+
+@pytest.mark.parametrize("linearised", [True, False])
+@pytest.mark.parametrize("aggregator", PROVED, ids=repr)
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_certificates_hold(name: str, aggregator: Aggregator, linearised: bool) -> None:
+    x, y = SEQUENCES[name]
+    for loss in LOSSES:
+        panel = Panel(x.shape[1], aggregator, loss, linearised=linearised, compiled=False)
+        require_certified(panel, panel.learn(x, y), x, y)
+
+
+@pytest.mark.parametrize("aggregator", PROVED, ids=repr)
+def test_certificates_hold_against_who_knows_the_weights(aggregator: Aggregator) -> None:
+    x, y = adversarial(aggregator)
+    panel = Panel(3, aggregator, Absolute(), compiled=False)
+    require_certified(panel, panel.learn(x, y), x, y)
+    assert panel.regret > 0
+
+
+@pytest.mark.parametrize("name", [name for name in SEQUENCES if name not in ("sleeping", "only the worst awake")])
+def test_layers_hold_too(name: str) -> None:
+    x, y = SEQUENCES[name]
+    for loss in (Absolute(), Square()):
+        panel = Layered(x.shape[1], loss, compiled=False)
+        require_certified(panel, panel.learn(x, y), x, y)
+
+
+def test_layers_claim_nothing_about_sleepers() -> None:
+    x, y = SEQUENCES["sleeping"]
+    panel = Layered(x.shape[1], compiled=False)
+    panel.learn(x, y)
+    assert [premise.name for premise in panel.certificate.premises if not premise.holds] == ["no expert slept"]
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(PROVED), st.integers(1, 5), st.integers(1, 40), st.integers(0, 10**6), st.floats(-8, 8),
+    st.sampled_from([0.0, 0.3]), st.booleans(),
+)  # fmt: skip
+def test_any_costs(
+    aggregator: Aggregator, experts: int, rounds: int, seed: int, size: float, asleep: float, linearised: bool
+) -> None:
+    """ALG-WM: forecasts are costs of either sign, the mixture pays their mean."""
+    rng = np.random.default_rng(seed)
+    costs = rng.choice([-1.0, 0.0, 1.0], (rounds, experts)) * 10.0 ** (size * rng.random((rounds, 1)))
+    costs[rng.random(costs.shape) < asleep] = np.nan
+    panel = Panel(experts, aggregator, Cost(), linearised=linearised, prior=rng.random(experts) + 0.1, compiled=False)
+    panel.learn(costs, np.ones(rounds))
+    assert panel.certificate.holds, panel.certificate
+
+
+def paths(losses: Any, switches: int) -> float:
+    """The loss of the best path with at most so many switches, by brute force over where it switches."""
+    rounds = len(losses)
+    alone = float(losses.sum(0).min())
+    if switches == 0 or rounds == 1:
+        return alone
+    return min(paths(losses[:cut], 0) + paths(losses[cut:], switches - 1) for cut in range(1, rounds))
+
+
+@pytest.mark.parametrize("linearised", [True, False])
+def test_shares_follow_switches(linearised: bool) -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.random((12, 3)) + np.eye(3)[k] for k in range(3)])
+    panel = Panel(3, FixedShare(0.8, 0.1), Absolute(), linearised=linearised, compiled=False)
+    own = panel.learn(x, np.zeros(len(x))).sum()
+    for switches in range(4):
+        assert own - paths(x, switches) <= panel.bound(switches)
+    assert math.isinf(Panel(3, Hedge(0.1)).bound(1))
+
+
+# ---- mixable losses ------------------------------------------------------------------------------------------------
+
+
+def probabilities(rounds: int, experts: int, classes: int, seed: int) -> Any:
+    return np.random.default_rng(seed).dirichlet(np.full(classes, 0.3), (rounds, experts))
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 5), st.integers(2, 4), st.integers(1, 60), st.integers(0, 10**6))
+def test_mixable_losses_cost_ln_n_once(experts: int, classes: int, rounds: int, seed: int) -> None:
+    x, rng = probabilities(rounds, experts, classes, seed), np.random.default_rng(seed + 1)
+    prior, y = rng.random(experts) + 0.05, rng.integers(0, classes, rounds).astype(float)
+    log = Panel(experts, Hedge(1.0), LogScore(), parts=classes, linearised=False, prior=prior, compiled=False)
+    brier = Panel(
+        experts, Hedge(1.0), Square(), parts=classes, linearised=False, substitution=BrierSimplex(), prior=prior,
+        compiled=False,
+    )  # fmt: skip
+    square = Panel(experts, Hedge(0.5), linearised=False, substitution=SquareOn(-1.0, 1.0), prior=prior, compiled=False)
+    for panel, forecasts, outcomes in (
+        (log, np.maximum(x, 1e-9), y),
+        (brier, x, y),
+        (square, rng.uniform(-1, 1, (rounds, experts)), rng.uniform(-1, 1, rounds)),
+    ):
+        panel.learn(forecasts, outcomes)
+        regrets = panel.book.owed - panel.book.losses
+        eta = panel.aggregator.eta  # type: ignore[attr-defined]
+        assert np.all(regrets <= -np.log(panel.book.prior) / eta + 1e-9)
+        assert panel.certificate.id == "MIX"
+        assert panel.certificate.holds
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 6), st.integers(2, 5), st.integers(0, 10**6))
+def test_substitutions_are_mixable_whatever_comes(experts: int, classes: int, seed: int) -> None:
+    """ℓ(p, y) ≤ −(1/η) ln Σ w e^{−ηℓ(x, y)} for every y."""
+    rng = np.random.default_rng(seed)
+    w, x = rng.dirichlet(np.ones(experts)), probabilities(1, experts, classes, seed)[0]
+    panel = Panel(experts, Hedge(1.0), parts=classes, linearised=False, substitution=BrierSimplex(), prior=w)
+    panel.compiled = False
+    p = panel.ask(x)[1]
+    assert p.sum() == pytest.approx(1)
+    for y in np.eye(classes):
+        assert ((p - y) ** 2).sum() <= -np.log(w @ np.exp(-((x - y) ** 2).sum(1))) + 1e-12
+    low, high = sorted(rng.normal(size=2) * 10)
+    eta, numbers = 2 / (high - low) ** 2, rng.uniform(low, high, experts)
+    panel = Panel(experts, Hedge(eta), linearised=False, substitution=SquareOn(low, high), prior=w, compiled=False)
+    p = panel.ask(numbers)[1]
+    for outcome in np.linspace(low, high, 21):
+        mixed = -np.log(w @ np.exp(-eta * (numbers - outcome) ** 2)) / eta
+        assert (p - outcome) ** 2 <= mixed + 1e-9 * (high - low) ** 2
+
+
+def test_an_eta_too_large_is_not_claimed() -> None:
+    x = np.random.default_rng(0).random((20, 3))
+    panel = Panel(3, Hedge(5.0), linearised=False, substitution=SquareOn(0.0, 1.0), compiled=False)
+    panel.learn(x, x[:, 0])
+    assert not panel.certificate.premises_hold
+    panel = Panel(3, Hedge(2.0), linearised=False, substitution=SquareOn(0.0, 1.0), compiled=False)
+    panel.learn(x, 3 * x[:, 0])
+    assert not panel.certificate.premises_hold
+    panel = Panel(2, Hedge(1.0), parts=2, linearised=False, substitution=BrierSimplex(), compiled=False)
+    panel.learn([[[0.5, 0.6], [0.5, 0.5]]], [0.0])
+    assert not panel.certificate.premises_hold
+
+
+@pytest.mark.parametrize("aggregator", PROVED, ids=repr)
+def test_one_expert_infinitely_wrong(aggregator: Aggregator) -> None:
+    """Expert 0 is the best until it says that what comes is impossible."""
+    rng = np.random.default_rng(1)
+    y = (rng.random(80) < 0.5).astype(float)
+    x = np.full((80, 3), 0.5)
+    x[:, 0], x[:, 1] = np.where(y == 1, 0.9, 0.1), rng.uniform(0.2, 0.8, 80)
+    x[40, 0] = 1.0 - y[40]
+    x[:, 2] = np.clip(x[:, 2], 0.1, 0.9)
+    for linearised in (True, False):
+        panel = Panel(3, aggregator, BinaryLogScore(), linearised=linearised, compiled=False)
+        panel.learn(x[:40], y[:40])
+        if panel.weights[0] == 1.0:  # all weight on the one that is wrong now
+            with pytest.raises(DataError, match="thought this outcome possible"):
+                panel.learn(x[40:], y[40:])
+            assert panel.asked == 40
+            continue
+        p = panel.learn(x[40:], y[40:])
+        assert np.isfinite(p).all()
+        assert panel.certificate.holds, panel.certificate
+        if not linearised and not isinstance(aggregator, FixedShare):
+            assert panel.weights[0] == pytest.approx(0, abs=1e-6)
+
+
+def test_ten_million_rounds_with_large_costs() -> None:
+    rng = np.random.default_rng(2)
+    costs = rng.uniform(-1e6, 1e6, (10**7, 2))
+    panel = Panel(2, AdaHedge(), Cost())
+    panel.learn(costs[:10], np.ones(10))
+    begin = time.perf_counter()
+    panel.learn(costs[10:], np.ones(10**7 - 10))
+    seconds = time.perf_counter() - begin
+    assert panel.rounds == 10**7
+    assert panel.certificate.holds
+    assert panel.certificate.bound < 1e6 * math.sqrt(2 * 10**7 * math.log(2)) * 1.5
+    assert seconds < 5, "takes about one"

@@ -1,0 +1,126 @@
+"""Portfolios: what they promise, exactly computed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from lowregret import DataError, Hedge, LogWealth, OnlineNewton, Panel, PartError, Universal, best_rebalanced
+from lowregret.experts.portfolio import simplex_rule
+from lowregret.state import Vector
+
+
+def relatives(rounds: int, assets: int, seed: int, wild: float = 0.1) -> Vector:
+    return np.exp(np.random.default_rng(seed).normal(0, wild, (rounds, assets)))
+
+
+@pytest.mark.parametrize("wild", [0.02, 0.2])
+@pytest.mark.parametrize("assets", [1, 2, 5])
+def test_newton_is_certified(assets: int, wild: float) -> None:
+    x = relatives(150, assets, assets, wild)
+    panel = OnlineNewton(assets, compiled=False)
+    p = panel.learn(x)
+    best = best_rebalanced(x)
+    assert panel.wealth == pytest.approx(np.prod(p))
+    assert panel.certificate.holds, panel.certificate
+    assert panel.total - best.value <= panel.certificate.bound
+    assert panel.weights.sum() == pytest.approx(1)
+
+
+def test_newton_minimises_its_surrogate() -> None:
+    x = relatives(20, 3, 0)
+    panel, points = OnlineNewton(3, 0.7, compiled=False), np.random.default_rng(1).dirichlet(np.ones(3), 2000)
+    g: list[Vector] = []
+    for row in x:
+        w = panel.weights.copy()
+
+        def surrogate(u: Vector) -> float:
+            return float(u @ u / 2 + sum((r @ u) ** 2 / 2 - (1 + 1 / 0.7) * (r @ u) for r in g))
+
+        assert surrogate(w) <= min(map(surrogate, points)) + 1e-9
+        panel.learn(row[None])
+        g.append(row / (w @ row))
+
+
+def test_newton_with_the_parameters_of_others_claims_nothing() -> None:
+    panel = OnlineNewton(3, 1.0, 0.125, compiled=False)
+    panel.learn(relatives(30, 3, 0))
+    assert not panel.certificate.premises_hold
+    assert math.isinf(panel.certificate.bound)
+    wild = OnlineNewton(2, 0.9, compiled=False)
+    wild.learn([[5.0, 1.0], [1.0, 8.0]])
+    assert not wild.certificate.premises_hold
+
+
+def test_universal_of_two_assets_is_the_integral() -> None:
+    x = relatives(30, 2, 4, 0.3)
+    panel = Universal(2, 30, compiled=False)
+    assert panel.exact
+    panel.learn(x)
+    wealth = quad(lambda b: float(np.prod(b * x[:, 0] + (1 - b) * x[:, 1])), 0, 1, epsabs=1e-13)[0]
+    assert panel.wealth == pytest.approx(wealth, rel=1e-10)
+    share = quad(lambda b: b * float(np.prod(b * x[:, 0] + (1 - b) * x[:, 1])), 0, 1, epsabs=1e-13)[0] / wealth
+    assert panel.weights[0] == pytest.approx(share, rel=1e-10)
+
+
+@pytest.mark.parametrize(("assets", "rounds"), [(2, 200), (3, 60)])
+def test_universal_is_certified(assets: int, rounds: int) -> None:
+    x = relatives(rounds, assets, 7, 0.5)
+    panel = Universal(assets, rounds)
+    panel.learn(x)
+    assert panel.certificate.holds
+    assert panel.total - best_rebalanced(x).value <= panel.certificate.bound
+    panel.learn(x)
+    assert not panel.certificate.premises_hold  # more rounds than were announced
+
+
+def test_rules_integrate_polynomials() -> None:
+    """E Π u_i^{a_i} = (n−1)! Π a_i! / (n−1+Σa)!"""
+    for n, count in ((2, 4), (3, 3), (4, 3)):
+        nodes, weights = simplex_rule(n, count)
+        np.testing.assert_allclose(nodes.sum(1), 1)
+        for powers in ([2, 1, 0, 0], [0, 1, 1, 3], [5, 0, 0, 0]):
+            a = powers[:n]
+            exact = math.factorial(n - 1) * math.prod(map(math.factorial, a)) / math.factorial(n - 1 + sum(a))
+            assert weights @ np.prod(nodes**a, axis=1) == pytest.approx(exact)
+
+
+def test_sampled_universal_says_against_whom() -> None:
+    x = relatives(20, 12, 8)
+    one, other = (Universal(12, 20, nodes=50, seed=3, compiled=False) for _ in range(2))
+    assert not one.exact
+    assert np.array_equal(one.learn(x), other.learn(x))
+    assert one.certificate.comparator["set"] == "experts"
+    assert one.certificate.holds
+
+
+def test_eg_by_hand() -> None:
+    x = relatives(25, 4, 9)
+    panel = Panel(4, Hedge(0.05), LogWealth(), compiled=False)
+    panel.learn(x, np.ones(25))
+    w = np.full(4, 0.25)
+    for row in x:
+        w = w * np.exp(0.05 * row / (w @ row))
+        w /= w.sum()
+    np.testing.assert_allclose(panel.weights, w)
+    assert panel.total - best_rebalanced(x).value <= panel.certificate.bound
+
+
+def test_pieces_and_errors() -> None:
+    x = relatives(40, 3, 10)
+    whole, split = OnlineNewton(["a", "b", "c"], compiled=False), OnlineNewton(["a", "b", "c"], compiled=False)
+    expected = whole.learn(x)
+    assert np.array_equal(np.concatenate([split.learn(x[:13]), split.learn(x[13:])]), expected)
+    assert np.array_equal(whole.history[1], split.history[1])
+    with pytest.raises(DataError, match="round 40: the price relative of b is -1"):
+        whole.learn([[1.0, -1.0, 1.0]])
+    with pytest.raises(DataError, match="worthless"):
+        whole.learn([[0.0, 0.0, 0.0]])
+    assert whole.rounds == 40
+    with pytest.raises(PartError, match="asked for its `weights`"):
+        whole.ask([1.0, 1.0, 1.0])
+    with pytest.raises(PartError, match="positive numbers"):
+        OnlineNewton(2, 0.0)
