@@ -185,7 +185,10 @@ class Panel:
 
         Infinite but for `FixedShare`: only what forgets can follow.
         """
-        if (switches and not isinstance(self.aggregator, FixedShare)) or self.late:
+        if switches == 0:
+            found = self.certificate
+            return found.bound if found.premises_hold else math.inf
+        if not isinstance(self.aggregator, FixedShare) or self.late:
             return math.inf
         mixable = is_mixable(self.aggregator, self.substitution, self.loss, self.linearised)
         least = int(np.argmin(self.book.prior))

@@ -58,9 +58,10 @@ def jumping(rounds: int = 120) -> Rounds:
 
 
 def comeback(rounds: int = 160) -> Rounds:
-    """An expert falls so far behind that its weight is 0 in floating point, and then is right for ever."""
+    """An expert falls so far behind that its weight is 0 in floating point, overtakes in one round, and stays ahead."""
     x = np.zeros((rounds, 3))
     x[: rounds // 2, 0], x[rounds // 2 :, 1:] = 50.0, 80.0
+    x[rounds // 2, 1:] = 1e4
     return x, np.zeros(rounds)
 
 
