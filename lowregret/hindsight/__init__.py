@@ -6,7 +6,7 @@
 |---------------------------------------------|-----------------------------------------------------|-----------------|
 | linear costs                                | written down                                        | `minimise.py`   |
 | up to 600 coordinates                       | Newton, its quadratic model solved in the set       | `newton.py`     |
-| more, the square loss, as below             | one Krylov space for every multiplier               | `krylov.py`     |
+| more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
 | more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
 | rows beyond memory, other losses, other sets| cutting planes, a pass over the rows for each       | `passes.py`     |
 
@@ -28,7 +28,7 @@ from lowregret.error import PartError
 from lowregret.follow import FollowTheLeader
 from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.gather import gathered
-from lowregret.hindsight.krylov import in_krylov_space
+from lowregret.hindsight.krylov import in_subspaces
 from lowregret.hindsight.newton import DENSE, gram, newton
 from lowregret.hindsight.objective import Best, Objective, Report
 from lowregret.hindsight.passes import Pass, by_passes
@@ -125,7 +125,7 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
     radial = isinstance(o.domain, L2Ball) or (isinstance(o.domain, Reals) and o.kappa > 0)
     wide = o.dimension > DENSE and radial and not best.near(tolerance)
     if wide and isinstance(o.loss, Square):
-        in_krylov_space(o, best, tolerance, report)
+        in_subspaces(o, best, tolerance, report)
     elif wide:
         slopes = ascend(o, best, tolerance, EPOCHS, report)
     if not best.near(tolerance):

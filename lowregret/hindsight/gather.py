@@ -24,7 +24,7 @@ def gathered(loss: Loss, rows: Pass, bias: float, budget: float = BUDGET) -> tup
     for x, y, weights in rows():
         counted = np.ones(y.size, bool) if weights.size == 0 else weights != 0
         _check(loss, x, y, weights, counted, done)
-        matrix = _matrix(x)
+        matrix = as_matrix(x)
         size += matrix.data.nbytes * (1 if isinstance(x, Dense) else 2) + 16 * y.size
         if size > budget:
             return None
@@ -51,7 +51,7 @@ def _check(loss: Loss, x: Rows, y: Vector, weights: Vector, counted: Vector, don
         refuse(loss, x, y, weights, wrong[0], f"row {done + wrong[0]}")
 
 
-def _matrix(x: Rows) -> Any:
+def as_matrix(x: Rows) -> Any:
     if isinstance(x, Dense):
         return x.data
     assert isinstance(x, Sparse)

@@ -1,4 +1,4 @@
-"""The square loss in many coordinates, in an L2 ball or with a ridge: one Krylov space serves every multiplier.
+"""The square loss in many coordinates, in an L2 ball or with a ridge: one subspace serves every multiplier.
 
 With rows and labels scaled by the roots of their weights, F(u) = ‖Xu − y‖² + (κ/2)‖u‖². For μ ≥ κ/2 let α solve
 (XXᵀ + μI)α = y but for a residual ρ, and u = Xᵀα. The slopes −2μα then have b = −2μu exactly, so that the gap is
@@ -6,133 +6,162 @@ With rows and labels scaled by the roots of their weights, F(u) = ‖Xu − y‖
     F(u) − D = ‖ρ‖² + e,   e = (v − s)(2μs − (κ/2)(s + v)),   s = ‖u‖,   v = min(2μs/κ, B)  (B if κ = 0),
 
 second order in ρ. e is at most 0 where u leaves the ball of radius B and grows with μ: the largest μ whose e is half of
-the gap allowed makes the system as easy as it may be, whether or not the ball is in reach. Golub and Kahan's process
-from y (1965) reduces the system to a tridiagonal one for all μ at once: two products with X a step, O(nnz + n + d).
+the gap allowed makes the system as easy as it may be, whether or not the ball is in reach.
+
+Golub and Kahan's process from y (1965) reduces the system to a tridiagonal one for all μ at once: two products with X
+a step, O(nnz + n + d). Where that is slow, its answer is the first direction of a subspace that grows by the
+preconditioned residual of its own answer (Davidson 1975): two products, O(nk + k³) in its k dimensions.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from lowregret.check import call
 from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.precondition import Preconditioner
+from lowregret.hindsight.quadratic import orthonormal
 from lowregret.kernel import kernel
 from lowregret.state import Vector
 
-MEMORY = 600e6  # bytes of the vectors kept
-STEPS = 4000  # at most
-LOOK = 1.05  # growth of the space between two looks at the gap
+STEPS = 100  # of the process, at most
+MEMORY, LARGEST = 600e6, 400  # bytes and dimensions of the subspace at most
+LOOK = 1.1  # growth of the space between two looks at the gap
 HALVINGS = 60  # to the multiplier
-WIDEST = 1e30  # range of the multiplier, about the mean square of L's diagonal
+WIDEST = 1e30  # range of the multiplier, about the mean square of rows
+STALE, STAYS = 30.0, 8  # change of μ that needs a new preconditioner, and the steps each is used for at least
 
 
-class Space:
-    """Orthonormal left vectors (n) and right vectors (d) with XᵀP = QLᵀ, L lower bidiagonal; the shorter ones kept."""
+class Scaled:
+    """X and y, and what a multiplier costs."""
 
     def __init__(self, o: Objective) -> None:
         self.o, self.roots = o, np.sqrt(o.c)
         self.inverse = np.divide(1.0, self.roots, out=np.zeros(o.rows), where=o.c > 0)
-        self.tall = o.rows > o.dimension
-        width = min(o.rows, o.dimension)
-        self.most = int(min(STEPS, width, max(2.0, MEMORY / 8 / width)))
-        self.kept, self.steps = np.empty((self.most, width)), 0
-        self.diagonal, self.below = np.empty(self.most), np.empty(self.most)
-        self.left, self.right = self.roots * o.y, np.zeros(o.dimension)
-        self.size = self._unit(self.left)
+        self.y = self.roots * o.y
+        self.mean = float(np.mean(o.c * o.squares))
 
-    @staticmethod
-    def _unit(vector: Vector) -> float:
-        """Scale to length 1; returns what it was."""
-        size = float(np.linalg.norm(vector))
-        if size > 0:
-            vector /= size
-        return size
+    def forth(self, v: Vector) -> Vector:
+        """Xv"""
+        return self.roots * self.o.scores(v)
 
-    def gather(self, a: Vector) -> Vector:
+    def back(self, a: Vector) -> Vector:
         """Xᵀa"""
         return self.o.gather(a * self.inverse)
 
-    def grow(self) -> bool:
-        """One more pair of vectors; False if there is none, or no room for it."""
-        k = self.steps
-        if k == self.most or (k and self.below[k - 1] <= 1e-14 * self.diagonal[0]):
-            return False
-        self.right *= -(self.below[k - 1] if k else 0.0)
-        self.right += self.gather(self.left)
-        self.diagonal[k] = self._unit(self.right)
-        if self.diagonal[k] <= 1e-14 * self.diagonal[0]:
-            return False
-        self.kept[k] = self.right if self.tall else self.left
-        self.left *= -self.diagonal[k]
-        self.left += self.roots * self.o.scores(self.right)
-        self.below[k] = self._unit(self.left)
-        self.steps = k + 1
-        return True
+    def cost(self, mu: float, s: float) -> float:
+        """e of a u of length s."""
+        kappa, radius = self.o.kappa, self.o.radius
+        v = min(2 * mu * s / kappa, radius) if kappa > 0 else radius
+        return (v - s) * (2 * mu * s - kappa / 2 * (s + v))
 
-    def answer(self, c: Vector) -> tuple[Vector, Vector]:
-        """α and u = Xᵀα of the coefficients c, but for rounding μα is known as y − Xu − ρ where the right are kept."""
-        k = self.steps
-        if not self.tall:
-            alpha = c @ self.kept[:k]
-            return alpha, self.gather(alpha)
-        inner = self.diagonal[:k] * c
-        inner[:-1] += self.below[: k - 1] * c[1:]
-        return np.empty(0), inner @ self.kept[:k]
+    def multiplier(self, squares: Callable[[float], tuple[float, float]], tolerance: float) -> tuple[float, float]:
+        """The largest μ that costs half of the gap allowed, and what it leaves for ‖ρ‖²; μ ↦ ‖u‖², ‖α‖² is given."""
 
-    def residual(self, c: Vector) -> Vector:
-        """ρ of the coefficients c."""
-        k = self.steps - 1
-        return -self.diagonal[k] * self.below[k] * c[k] * self.left
+        def left(mu: float) -> tuple[float, float]:
+            image, length = squares(mu)
+            cost = self.cost(mu, math.sqrt(image))
+            allowed = tolerance * (1 + mu * mu * length + self.o.kappa / 2 * image)
+            return allowed / 2 - cost, allowed - cost
+
+        low, high = max(self.o.kappa / 2, self.mean / WIDEST), max(self.o.kappa, self.mean) * WIDEST
+        for _ in range(HALVINGS):
+            middle = math.sqrt(low) * math.sqrt(high)
+            low, high = (low, middle) if left(middle)[0] < 0 else (middle, high)
+        return low, left(low)[1]
+
+    def see(self, best: Best, mu: float, alpha: Vector) -> None:
+        """The true value and the true bound of a dual point, by true products."""
+        o = self.o
+        u, slopes = o.domain.projection(self.back(alpha)), -2.0 * mu * alpha * self.inverse
+        best.see(u, o.value(u, o.scores(u)), o.bound(slopes, o.gather(slopes)))
 
 
-def in_krylov_space(o: Objective, best: Best, tolerance: float, report: Report) -> None:
-    """Improve `best` for the square loss until it is near, or the vectors fill the memory."""
-    space, due = Space(o), 4.0
-    growing = space.size > 0
-    while growing:
-        growing = space.grow()
-        if not space.steps or (growing and space.steps < due):
+def in_subspaces(o: Objective, best: Best, tolerance: float, report: Report) -> None:
+    """Improve `best` for the square loss until it is near, or the subspace is as large as it may be."""
+    system = Scaled(o)
+    if np.any(system.y):
+        alpha = process(system, best, tolerance, report)
+        if not best.near(tolerance) and alpha is not None:
+            expand(system, best, alpha, tolerance, report)
+
+
+def process(system: Scaled, best: Best, tolerance: float, report: Report) -> Vector | None:
+    """Golub and Kahan's process: XᵀP = QLᵀ with orthonormal P, Q and a lower bidiagonal L. Returns its last α."""
+    most = min(STEPS, system.y.size, system.o.dimension)
+    kept, diagonal, below = np.empty((most, system.y.size)), np.empty(most), np.empty(most)
+    size = float(np.linalg.norm(system.y))
+    left, right, alpha, due = system.y / size, np.zeros(system.o.dimension), None, 4.0
+    for k in range(most):
+        kept[k] = left
+        right = system.back(left) - (below[k - 1] if k else 0.0) * right
+        diagonal[k] = np.linalg.norm(right)
+        if diagonal[k] == 0.0:
+            return alpha
+        right /= diagonal[k]
+        left = system.forth(right) - diagonal[k] * left
+        below[k] = np.linalg.norm(left)
+        ended = k + 1 == most or below[k] <= 1e-14 * diagonal[0]
+        left = left if ended else left / below[k]
+        if not ended and k + 1 < due:
             continue
-        due, c = space.steps * LOOK, np.empty(space.steps)
-        mu, near = multiplier(space, tolerance, c)
-        if near or not growing:
-            _see(space, best, mu, c)
-        report(space.steps, best.value, best.gap)
+        due, c, pivots = (k + 1) * LOOK, np.empty(k + 1), np.empty(k + 1)
+
+        def squares(mu: float, c: Vector = c, pivots: Vector = pivots) -> tuple[float, float]:
+            image, length = call(small, system.o.compiled, diagonal, below, size, mu, pivots, c)
+            return float(image), float(length)
+
+        mu, room = system.multiplier(squares, tolerance)
+        if ended or (diagonal[k] * below[k] * c[k]) ** 2 <= room:
+            alpha = c @ kept[: k + 1]
+            system.see(best, mu, alpha)
+        report(k + 1, best.value, best.gap)
+        if ended or best.near(tolerance):
+            break
+    return alpha
+
+
+def expand(system: Scaled, best: Best, first: Vector, tolerance: float, report: Report) -> None:
+    """The growing subspace, from one direction."""
+    n = first.size
+    most = int(min(LARGEST, n, max(2.0, MEMORY / 16 / n)))
+    basis, images, inner = np.empty((most, n)), np.empty((most, n)), np.empty((most, most))
+    preconditioner, inverse, shift, used = Preconditioner(system.o), None, 0.0, 0
+    new: Vector | None = first
+    for k in range(most):
+        new = orthonormal(new, basis[:k])
+        if new is None:
+            return
+        basis[k], images[k] = new, system.forth(system.back(new))
+        inner[k, : k + 1] = inner[: k + 1, k] = basis[: k + 1] @ images[k]
+        mu, c, room = solve_inner(system, inner[: k + 1, : k + 1], basis[: k + 1] @ system.y, tolerance)
+        alpha = c @ basis[: k + 1]
+        residual = system.y - c @ images[: k + 1] - mu * alpha
+        if float(residual @ residual) <= room or k + 1 == most:
+            system.see(best, mu, alpha)
+        report(k + 1, best.value, best.gap)
         if best.near(tolerance):
             return
+        used += 1
+        if inverse is None or (used >= STAYS and not shift / STALE <= mu <= shift * STALE):
+            inverse, shift, used = preconditioner.inverse(mu), mu, 0
+        new = inverse(residual)
 
 
-def _see(space: Space, best: Best, mu: float, c: Vector) -> None:
-    """The true value and the true bound, by true products."""
-    o = space.o
-    alpha, u = space.answer(c)
-    slopes = space.roots * (o.y - o.scores(u)) - space.residual(c) if space.tall else mu * alpha
-    slopes *= -2.0 * space.inverse
-    u = o.domain.projection(u)
-    best.see(u, o.value(u, o.scores(u)), o.bound(slopes, o.gather(slopes)))
+def solve_inner(system: Scaled, inner: Vector, y: Vector, tolerance: float) -> tuple[float, Vector, float]:
+    """μ, (inner + μI)⁻¹y, and the room left for ‖ρ‖²."""
+    values, vectors = np.linalg.eigh(inner)
+    values, parts = np.maximum(values, 0.0), y @ vectors
 
+    def squares(mu: float) -> tuple[float, float]:
+        c = parts / (values + mu)
+        return float(values @ (c * c)), float(c @ c)
 
-def multiplier(space: Space, tolerance: float, c: Vector) -> tuple[float, bool]:
-    """The largest μ that costs half of the gap allowed, with its c, and whether all of the gap should be allowed."""
-    o, k, pivots = space.o, space.steps, np.empty(space.steps)
-
-    def at(mu: float) -> tuple[float, float, float]:
-        squares = call(small, o.compiled, space.diagonal, space.below, space.size, mu, pivots, c)
-        s, rho = math.sqrt(squares[0]), space.diagonal[k - 1] * space.below[k - 1] * c[-1]
-        v = min(2 * mu * s / o.kappa, o.radius) if o.kappa > 0 else o.radius
-        cost = (v - s) * (2 * mu * s - o.kappa / 2 * (s + v))
-        return cost, rho * rho, tolerance * (1 + rho * rho + mu * mu * squares[1] + o.kappa / 2 * s * s)
-
-    mean = float(np.mean(space.diagonal[:k] ** 2))
-    low, high = max(o.kappa / 2, mean / WIDEST), max(o.kappa, mean) * WIDEST
-    for _ in range(HALVINGS):
-        middle = math.sqrt(low * high)
-        cost, _, allowed = at(middle)
-        low, high = (low, middle) if cost > allowed / 2 else (middle, high)
-    cost, residual, allowed = at(low)
-    return low, cost + residual <= allowed
+    mu, room = system.multiplier(squares, tolerance)
+    return mu, vectors @ (parts / (values + mu)), room
 
 
 @kernel

@@ -130,7 +130,7 @@ def in_subspace(
     for _ in range(PRODUCTS):
         if kept == BASIS:
             kept = _restart(basis, images, small, found, old)
-        fresh = _orthonormal(new, basis[:kept])
+        fresh = orthonormal(new, basis[:kept])
         if fresh is None:
             break
         basis[kept], images[kept] = fresh, apply(fresh)
@@ -189,7 +189,7 @@ def _restart(basis: Vector, images: Vector, small: Vector, found: Minimum, old: 
     return kept
 
 
-def _orthonormal(v: Vector, basis: Vector) -> Vector | None:
+def orthonormal(v: Vector, basis: Vector) -> Vector | None:
     """v's part orthogonal to the basis, of length 1 (twice is enough); None if there is none."""
     for _ in range(2):
         size = norm(v)

@@ -42,7 +42,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert log.costs.tolist() == [0.5, 1.0, 0.0]
     assert log.assumed
     assert log.propensities.tolist() == [0.5] * 3
-    with pytest.raises(DataError, match="no column 'b'; it has a, c, more"):
+    with pytest.raises(DataError, match="no column 'b'; its columns are a, c, more"):
         read_log(path, "b", cost="c")
 
 
