@@ -60,8 +60,8 @@ def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
         failed = {p.name: p.observed for p in found[0].premises if not p.holds} if found else {}
         if INDEPENDENT in failed:
             return [
-                "risk       unknown: the stream does not look independent; labels of independent rows would look so "
-                f"with probability at most {failed[INDEPENDENT]}"
+                "risk       unknown: the stream does not look independent;",
+                f"           labels of independent rows would look so with probability at most {failed[INDEPENDENT]}",
             ]
         return [f"risk       unknown, for this is not so: {name}" for name in failed]
     if best.of == "error" and best.bound >= 1:
@@ -69,8 +69,8 @@ def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
     size = f"{best.bound:.2%}" if best.of == "error" else f"{best.bound:.4g}"
     drawn = " on average over the draw" if best.output.startswith("a model drawn") else ""
     lines = [
-        f"risk       with probability {1 - delta:.0%} the {best.of} of {best.output} on new data of the same kind is "
-        f"at most {size}{drawn} ({best.id}, if rows are drawn independently from one source)"
+        f"risk       with probability {1 - delta:.0%} the {best.of} of {best.output} on new data of the same kind",
+        f"           is at most {size}{drawn} ({best.id}, if rows are drawn independently from one source)",
     ]
     if best.of == "loss":
         lines.append(
@@ -79,8 +79,7 @@ def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
         )
     if drawn and not run.learner.output.replaces():
         lines.append(
-            "           nothing of the kind is known of the model that is kept: for that, keep a random one or an "
-            "average (--output)"
+            "           nothing of the kind is known of the model that is kept: --output random or average keeps one"
         )
     return lines
 
