@@ -26,7 +26,7 @@ ROWS = 5000  # at most
 STEPS = 80
 INSIDE = 0.1  # share of the interval's middle in the first slopes
 SHORT = 0.995  # of the way to the boundary
-SHIFT = 1e-13  # added to the diagonal, relative to the trace
+SHIFT = 1e-12  # added to the diagonal, relative to it: rows may be equal
 FAR = 1e6  # scores at which a loss has its outer slopes
 
 
@@ -64,7 +64,7 @@ class Interior:
         self.o, self.lam, self.kinks = o, lam, Kinks(o)
         matrix = sp.csr_array(as_matrix(o.x), dtype=np.float64)
         self.products = (matrix @ matrix.T).toarray()
-        self.shift = SHIFT * float(np.trace(self.products))
+        self.shift = SHIFT * np.diagonal(self.products)
         middle = (self.kinks.low + self.kinks.high) / 2
         length = math.sqrt(max(float(middle @ self.products @ middle), 0.0))
         self.beta = middle * min(1.0, lam * min(o.radius, 1.0) / length if length > 0 else 1.0)
@@ -138,4 +138,7 @@ def inside(o: Objective, best: Best, tolerance: float, report: Report) -> None:
         report(step, best.value, best.gap)
         if best.near(tolerance) or point.solved(0.01 * allowed):
             return
-        point.step()
+        try:
+            point.step()
+        except la.LinAlgError:  # rounding has the last word
+            return
