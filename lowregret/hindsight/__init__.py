@@ -8,6 +8,7 @@
 | up to 600 coordinates                       | Newton, its quadratic model solved in the set       | `newton.py`     |
 | more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
 | more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
+| the same, one kink, up to 5,000 rows        | if need be, an interior-point method in the rows    | `interior.py`   |
 | rows beyond memory, other losses, other sets| cutting planes, a pass over the rows for each       | `passes.py`     |
 
 The gap never rests on a method having converged: it is the distance to a bound that holds by itself.
@@ -28,6 +29,7 @@ from lowregret.error import PartError
 from lowregret.follow import FollowTheLeader
 from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.gather import gathered
+from lowregret.hindsight.interior import has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
 from lowregret.hindsight.newton import DENSE, gram, newton
 from lowregret.hindsight.objective import Best, Objective, Report
@@ -128,6 +130,8 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
         in_subspaces(o, best, tolerance, report)
     elif wide:
         slopes = ascend(o, best, tolerance, EPOCHS, report)
+        if not best.near(tolerance) and has_one_kink(o):
+            inside(o, best, tolerance, report)
     if not best.near(tolerance):
         newton(o, best, slopes, tolerance, report)
     if math.isinf(best.value):

@@ -130,12 +130,12 @@ def expand(system: Scaled, best: Best, first: Vector, tolerance: float, report: 
     most = int(min(LARGEST, n, max(2.0, MEMORY / 16 / n)))
     basis, images, inner = np.empty((most, n)), np.empty((most, n)), np.empty((most, most))
     preconditioner, inverse, shift, used = Preconditioner(system.o), None, 0.0, 0
-    new: Vector | None = first
+    new = first
     for k in range(most):
-        new = orthonormal(new, basis[:k])
-        if new is None:
+        fresh = orthonormal(new, basis[:k])
+        if fresh is None:
             return
-        basis[k], images[k] = new, system.forth(system.back(new))
+        basis[k], images[k] = fresh, system.forth(system.back(fresh))
         inner[k, : k + 1] = inner[: k + 1, k] = basis[: k + 1] @ images[k]
         mu, c, room = solve_inner(system, inner[: k + 1, : k + 1], basis[: k + 1] @ system.y, tolerance)
         alpha = c @ basis[: k + 1]

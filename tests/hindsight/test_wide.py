@@ -1,0 +1,181 @@
+"""The methods for more coordinates than rows, against dense references: their answers, and gaps that hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import brentq, linprog
+
+from lowregret import Absolute, EpsilonInsensitive, Hinge, L2Ball, Logistic, Loss, Quantile, Reals, Square
+from lowregret.domain import Domain
+from lowregret.hindsight import krylov, precondition, solve
+from lowregret.hindsight.coordinate import ascend
+from lowregret.hindsight.interior import Kinks, has_one_kink, inside
+from lowregret.hindsight.krylov import in_subspaces
+from lowregret.hindsight.objective import Best, Objective
+from lowregret.rows import as_rows
+from lowregret.state import Vector
+
+ROWS, D = 60, 90
+
+
+def silent(*_: float) -> None:
+    pass
+
+
+def problem(
+    loss: Loss, domain: Domain, kappa: float = 0.0, shape: tuple[int, int] = (ROWS, D), spread: float = 2.0
+) -> Objective:
+    """Sparse rows of very different sizes; the first two contradict each other."""
+    rng = np.random.default_rng(5)
+    x: Any = np.array(sp.random_array(shape, density=0.2, rng=rng).todense()) * np.exp(
+        spread * rng.normal(size=(shape[0], 1))
+    )
+    y = np.where(rng.random(shape[0]) < 0.5, 1.0, -1.0)
+    x[1], y[1] = x[0], -y[0]
+    c = rng.integers(1, 4, shape[0]).astype(float)
+    return Objective(loss, as_rows(sp.csr_array(x)), y, c, domain, kappa, compiled=False)
+
+
+def dense(o: Objective) -> Vector:
+    return np.array([o.scores(unit) for unit in np.eye(o.dimension)]).T
+
+
+def least_squares(o: Objective) -> float:
+    """The least F of the square loss: an eigendecomposition, and the multiplier by Brent's method."""
+    x = dense(o)
+    values, vectors = np.linalg.eigh(x.T @ (o.c[:, None] * x))
+    parts = vectors.T @ (x.T @ (o.c * o.y))
+
+    def point(mu: float) -> Vector:
+        kept = values + mu > 1e-9 * values[-1]
+        return np.asarray(vectors[:, kept] @ (parts[kept] / (values[kept] + mu)))
+
+    u = point(o.kappa / 2)
+    if np.linalg.norm(u) > o.radius:
+        mu = brentq(lambda m: float(np.linalg.norm(point(math.exp(m)))) - o.radius, -18.0, 30.0, xtol=1e-14)
+        u = point(math.exp(mu))
+    return float(o.c @ (x @ u - o.y) ** 2) + o.kappa / 2 * float(u @ u)
+
+
+def check(o: Objective, best: Best, tolerance: float, truth: float) -> None:
+    assert best.near(tolerance)
+    assert best.bound <= truth * (1 + 1e-9) + 1e-9
+    assert best.value >= truth * (1 - 1e-9) - 1e-9
+    assert o.domain.contains(best.point)
+    assert best.value == pytest.approx(o.value(best.point, dense(o) @ best.point), rel=1e-9)
+
+
+SQUARES: list[tuple[Domain, float]] = [
+    (L2Ball(0.3), 0.0),
+    (L2Ball(1e3), 0.0),
+    (L2Ball(0.3), 0.5),
+    (L2Ball(1e3), 2.0),
+    (Reals(), 2.0),
+]
+
+
+@pytest.mark.parametrize(("domain", "kappa"), SQUARES, ids=repr)
+@pytest.mark.parametrize("shape", [(ROWS, D), (D, ROWS)])
+@pytest.mark.parametrize("steps", [2, 200])
+def test_squares(
+    monkeypatch: pytest.MonkeyPatch, domain: Domain, kappa: float, shape: tuple[int, int], steps: int
+) -> None:
+    """By the process alone, and with a preconditioned subspace after two steps of it."""
+    monkeypatch.setattr(krylov, "STEPS", steps)
+    o, best = problem(Square(), domain, kappa, shape=shape), Best(np.zeros(shape[1]))
+    in_subspaces(o, best, 1e-5, silent)
+    check(o, best, 1e-5, least_squares(o))
+
+
+def test_some_columns_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(krylov, "STEPS", 2)
+    monkeypatch.setattr(precondition, "ROWS", 0)
+    monkeypatch.setattr(precondition, "COLUMNS", 20)
+    o, best = problem(Square(), L2Ball(0.5)), Best(np.zeros(D))
+    in_subspaces(o, best, 1e-5, silent)
+    check(o, best, 1e-5, least_squares(o))
+
+
+@pytest.mark.parametrize("columns", [20, D])
+def test_preconditioners(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """Exact with all rows or all columns; else that of the columns kept and the diagonal of the others."""
+    o = problem(Square(), L2Ball(1.0))
+    x, r = np.sqrt(o.c)[:, None] * dense(o), np.random.default_rng(1).normal(size=ROWS)
+    whole = precondition.Preconditioner(o).inverse(0.1)(r)
+    np.testing.assert_allclose(whole, np.linalg.solve(x @ x.T + 0.1 * np.eye(ROWS), r), rtol=1e-6, atol=1e-9)
+    monkeypatch.setattr(precondition, "ROWS", 0)
+    monkeypatch.setattr(precondition, "COLUMNS", columns)
+    order = np.argsort(-np.sum(x * x, axis=0))
+    top, rest = x[:, order[:columns]], x[:, order[columns:]]
+    matrix = top @ top.T + np.diag(np.sum(rest * rest, axis=1) + 0.1)
+    part = precondition.Preconditioner(o).inverse(0.1)(r)
+    np.testing.assert_allclose(part, np.linalg.solve(matrix, r), rtol=1e-6, atol=1e-9)
+
+
+def test_labels_that_are_zero() -> None:
+    o = problem(Square(), L2Ball(1.0))
+    o.y = np.zeros(ROWS)
+    found = solve(o, 1e-6)
+    assert found.value == found.gap == 0.0
+
+
+KINKED: list[Loss] = [Hinge(), Hinge(0.5), Absolute(), Quantile(0.2)]
+
+
+def least_kinked(o: Objective) -> float:
+    """The least Σ c_i ℓ over all of space: a linear programme."""
+    x, kinks = dense(o), Kinks(o)
+    slopes = [np.concatenate([side[:, None] * x, -np.eye(ROWS)], axis=1) for side in (kinks.low, kinks.high)]
+    limits = np.concatenate([kinks.low * kinks.at, kinks.high * kinks.at])
+    cost = np.concatenate([np.zeros(D), np.ones(ROWS)])
+    found = linprog(cost, np.concatenate(slopes), limits, bounds=(None, None))
+    assert found.fun is not None
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("loss", KINKED, ids=repr)
+def test_one_kink(loss: Loss) -> None:
+    o, best = problem(loss, L2Ball(100.0), spread=0.3), Best(np.zeros(D))
+    assert has_one_kink(o)
+    inside(o, best, 1e-5, silent)
+    check(o, best, 1e-5, least_kinked(o))
+
+
+@pytest.mark.parametrize("domain", [Reals(), L2Ball(1e3)], ids=repr)
+@pytest.mark.parametrize("loss", KINKED, ids=repr)
+def test_one_kink_with_a_ridge(loss: Loss, domain: Domain) -> None:
+    o, best, rng = problem(loss, domain, 0.5), Best(np.zeros(D)), np.random.default_rng(3)
+    inside(o, best, 1e-6, silent)
+    assert best.near(1e-6)
+    x = dense(o)
+    for scale in np.geomspace(1e-5, 1.0, 100):
+        u = best.point + scale * rng.normal(size=D)
+        assert o.value(u, x @ u) >= best.bound
+
+
+def test_a_ball_in_reach_is_left_to_others() -> None:
+    """The bound holds, the point is in the ball, and the method ends."""
+    o, best = problem(Hinge(), L2Ball(0.1), spread=0.3), Best(np.zeros(D))
+    other, steps = Best(np.zeros(D)), list[float]()
+    inside(o, best, 1e-5, lambda step, *_: steps.append(step))
+    ascend(o, other, 1e-3, 100, silent)
+    assert o.domain.contains(best.point)
+    assert best.bound <= other.value
+    assert not best.near(1e-5)
+    assert len(steps) < 60
+
+
+def test_which_losses_have_one_kink() -> None:
+    for loss in (EpsilonInsensitive(0.3), Logistic(), Square()):
+        assert not has_one_kink(problem(loss, L2Ball(1.0)))
+    assert not has_one_kink(problem(Hinge(), L2Ball(1.0), shape=(D, ROWS)))
+    o = problem(Quantile(0.2), L2Ball(1.0))
+    kinks, p = Kinks(o), np.random.default_rng(2).normal(size=ROWS)
+    far = p - kinks.at
+    losses = [c * o.loss.at(s, y)[0] for c, s, y in zip(o.c, p, o.y, strict=True)]
+    np.testing.assert_allclose(np.maximum(kinks.low * far, kinks.high * far), losses, rtol=1e-9)
