@@ -26,8 +26,7 @@ from lowregret.loss import Cost
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.part import Part
 from lowregret.play import Game, play
-from lowregret.regret import GameRecord
-from lowregret.regret import Path as Moving
+from lowregret.regret import GameRecord, Moving
 from lowregret.rule import Eager, Lazy
 from lowregret.run import Run, train
 from lowregret.step import Constant, InverseSqrt

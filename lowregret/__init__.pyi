@@ -127,7 +127,7 @@ from .regret import Best as Best
 from .regret import Comparator as Comparator
 from .regret import ExpertRecord as ExpertRecord
 from .regret import Fixed as Fixed
-from .regret import Path as Path
+from .regret import Moving as Moving
 from .regret import Realised as Realised
 from .regret import Record as Record
 from .regret import Regret as Regret

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise, product
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,8 @@ from lowregret import (
     Lazy,
     Linear,
     Logistic,
+    Moving,
     PartError,
-    Path,
     QuadraticFunction,
     Realised,
     Reals,
@@ -230,7 +230,7 @@ def test_quadratics_switch_in_closed_form_and_others_by_a_solver() -> None:
 def test_worked_example() -> None:
     """S = [−1, 1], η_t = 1/√t, T = 4, u = (1, 1, −1, −1), |g| = 1: 11.05."""
     game = play(Eager(Box(-1.0, 1.0), InverseSqrt(1.0)), [[1.0], [-1.0], [1.0], [1.0]], compiled=False)
-    found = regret(game, Path([[1.0], [1.0], [-1.0], [-1.0]]))
+    found = regret(game, Moving([[1.0], [1.0], [-1.0], [-1.0]]))
     assert found.bound == pytest.approx(11.05, abs=0.005)
     assert found.path_length == 2
     assert found.value == pytest.approx(game.loss - (1 - 1 - 1 - 1))
@@ -241,7 +241,7 @@ def test_the_bound_in_advance(seed: int, rounds: int) -> None:
     """η_t = 1/√t: D²√T/2 + G²√T + D·P·√(T−1)."""
     rng = np.random.default_rng(seed)
     game = play(Eager(Box(-1.0, 1.0), InverseSqrt(1.0)), rng.choice([-3.0, 1.0, 3.0], (rounds, 1)), compiled=False)
-    found = regret(game, Path(rng.uniform(-1, 1, (rounds, 1))))
+    found = regret(game, Moving(rng.uniform(-1, 1, (rounds, 1))))
     assert found.bound is not None
     assert found.path_length is not None
     assert found.value <= found.bound + 1e-9
@@ -269,7 +269,7 @@ def test_nothing_that_moves_breaks_it(step: Any, domain: Any, seed: int, kind: s
     cheapest = np.array([ball.projection(-1e3 * z) for z in costs])
     slow = np.array([ball.projection(v) for v in np.cumsum(rng.normal(size=(rounds, 2)) / 3, axis=0)])
     for path in (cheapest, slow, np.repeat(slow[:1], rounds, axis=0)):
-        found = regret(game, Path(path))
+        found = regret(game, Moving(path))
         assert found.value == pytest.approx(game.loss - float(np.sum(path * costs)))
         assert found.bound is not None
         assert found.value <= found.bound + 1e-9
@@ -283,14 +283,14 @@ def test_a_comparator_that_rests_gives_the_static_bound(step: Any) -> None:
     """P = 0: EAGER-DEC, or THM-14.5 at a constant rate."""
     game = play(Eager(Box(-1.0, 1.0), step), RNG.normal(size=(30, 2)), compiled=False)
     static = {c.id: c.bound for c in game.certificates}
-    found = regret(game, Path(np.ones((30, 2))))
+    found = regret(game, Moving(np.ones((30, 2))))
     assert found.bound == pytest.approx(static["THM-14.5" if step.constant else "EAGER-DEC"])
     assert found.path_length == 0
 
 
 def test_outside_of_the_domain_theory_is_silent() -> None:
     game = play(Eager(Box(-1.0, 1.0), Constant(0.1)), np.ones((5, 1)), compiled=False)
-    assert regret(game, Path(np.full((5, 1), -2.0))).bound is None
+    assert regret(game, Moving(np.full((5, 1), -2.0))).bound is None
     assert regret(play(Lazy(Entropy(), Constant(0.1)), np.ones((5, 2)), compiled=False), Windows()).bound is None
 
 
@@ -340,19 +340,19 @@ def test_rows(bias: float) -> None:
     assert regret(record, u).value <= best.high <= best.bound
     assert best.gap < 0.01 * run.loss
     path = np.where(np.arange(50)[:, None] < 25, u, -u)
-    moving = regret(record, Path(path))
+    moving = regret(record, Moving(path))
     wide = np.column_stack([x, np.full(50, bias)])[:, :d]
     theirs = weights * np.maximum(0, 1 - y * np.sum(path * wide, axis=1))
     assert moving.value == pytest.approx(run.loss - theirs.sum())
     game = play(
         learner.rule, [_weighed(v, s, k) for v, s, k in zip(wide, y, weights, strict=True) if k], compiled=False
     )
-    assert moving.bound == pytest.approx(regret(game, Path(path[weights > 0])).bound)
+    assert moving.bound == pytest.approx(regret(game, Moving(path[weights > 0])).bound)
     window = regret(record, Windows(45))
     assert window.bound is not None
     assert window.value <= window.bound
     late = delayed(learner, 3, compiled=False).learn(x, y, weights, delay=3).deliver()
-    assert regret(RowRecord(late, x, y, weights), Path(path)).bound is None
+    assert regret(RowRecord(late, x, y, weights), Moving(path)).bound is None
     assert regret(RowRecord(late, x, y, weights)).bound is not None
 
 
@@ -369,13 +369,13 @@ def test_compiled_rows() -> None:
     x = RNG.normal(size=(200, 3))
     y = np.sign(x[:, 0] + RNG.normal(size=200))
     run = train(zoo.ogd_eager(Logistic(), 0.1), x, y)
-    found = regret(RowRecord(run, x, y), Path(np.tile([0.5, 0.0, 0.0], (200, 1))))
+    found = regret(RowRecord(run, x, y), Moving(np.tile([0.5, 0.0, 0.0], (200, 1))))
     assert found.value == pytest.approx(run.regret([0.5, 0.0, 0.0], x, y))
     assert found.bound is not None
     assert found.value <= found.bound
 
 
-def test_real_experts(data_file: Callable[[str], File]) -> None:
+def test_real_experts(data_file: Callable[[str], Path]) -> None:
     table = np.genfromtxt(data_file("french_load_experts.csv.gz"), delimiter=",", names=True)
     names = list(table.dtype.names or ())
     target = names[-1] if "y" not in names else "y"
@@ -395,9 +395,9 @@ def test_real_experts(data_file: Callable[[str], File]) -> None:
 # ---- results and refusals --------------------------------------------------------------------------------------------
 
 
-def test_it_can_be_read_and_drawn(tmp_path: File) -> None:
+def test_it_can_be_read_and_drawn(tmp_path: Path) -> None:
     game = games()[0]
-    found = regret(game, Path(np.zeros((40, 2))))
+    found = regret(game, Moving(np.zeros((40, 2))))
     assert "dynamic regret" in str(found)
     assert "(DYN)" in str(found)
     assert "between" in str(regret(games()[2])) or regret(games()[2]).gap == 0
@@ -412,7 +412,7 @@ def test_what_is_refused() -> None:
     record = ExpertRecord(np.ones((3, 2)), np.full((3, 2), 0.5))
     for comparator, problem, message in (
         ([1.0], DataError, "2 numbers"),
-        (Path(np.zeros((3, 2))), DataError, "one point of 2 coordinates for each of 40 rounds"),
+        (Moving(np.zeros((3, 2))), DataError, "one point of 2 coordinates for each of 40 rounds"),
         (Swap(), PartError, "about experts"),
         (Windows(41), PartError, "1 to 40 rounds"),
         (Windows(0), PartError, "1 to 40 rounds"),

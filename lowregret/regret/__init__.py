@@ -2,7 +2,7 @@
 
     regret(game, [0.5, 0.5])               one fixed point
     regret(game, Best(L2Ball(2.0)))        the best fixed point of a set
-    regret(game, Path(points))             a moving comparator, with its path length and the bound DYN
+    regret(game, Moving(points))             a moving comparator, with its path length and the bound DYN
     regret(game, Switching(3))             the best sequence with at most three switches
     regret(game, Windows(100))             the worst window of a hundred rounds
     regret(ExpertRecord(costs, weights), Swap())  the best replacement of each expert by another
@@ -17,7 +17,7 @@ from typing import Any
 from lowregret.domain import Domain
 from lowregret.error import PartError
 from lowregret.play import Game
-from lowregret.regret.comparator import Best, Comparator, Fixed, Path, Realised, Swap, Weighted
+from lowregret.regret.comparator import Best, Comparator, Fixed, Moving, Realised, Swap, Weighted
 from lowregret.regret.record import ExpertRecord, GameRecord, Record, RowRecord
 from lowregret.regret.result import Regret
 from lowregret.regret.switching import Switching, Windows
@@ -28,7 +28,7 @@ __all__ = [
     "ExpertRecord",
     "Fixed",
     "GameRecord",
-    "Path",
+    "Moving",
     "Realised",
     "Record",
     "Regret",

@@ -50,7 +50,7 @@ class Best(Comparator):
 
 
 @dataclass(frozen=True)
-class Path(Comparator):
+class Moving(Comparator):
     """A point u_t for each round (T × d): Σ f_t(w_t) − f_t(u_t), under DYN for projected gradient descent."""
 
     points: Any
