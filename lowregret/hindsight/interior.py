@@ -90,7 +90,9 @@ class Interior:
         return np.asarray(self.image / self.lam + self.kinks.at - self.below + self.above)
 
     def solved(self, allowed: float) -> bool:
-        """Whether D is at its maximum, nearly."""
+        """Whether D is at its maximum, nearly, or rounding leaves no room."""
+        if float(np.min(self.room)) <= 0.0:
+            return True
         error = np.abs(self.residual()) * (self.kinks.high - self.kinks.low)
         return float(self.room[0] @ self.below + self.room[1] @ self.above + np.sum(error)) <= allowed
 
