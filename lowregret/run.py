@@ -181,17 +181,20 @@ class Run(Foresight):
         self.uniform &= bool(np.all(w == 1))
         self.scores = np.empty(y.size)
         x, i = self._fitted(x), 0
-        while i < y.size:
-            mark, begin = self._next_mark(), i
-            i = self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark)
-            self.tally.see(self.learner, x, y, w, self.scores, begin, i, self.compiled)
-            if self.state.rounds == mark:
-                self._at_mark()
-            elif i < y.size and self._grow(x, i):
-                x = self._fitted(x)
-            elif i < y.size:
-                self.scores[i:] = np.nan
-                refuse(self.learner.loss, x, y, w, i, place(i))
+        try:
+            while i < y.size:
+                mark = self._next_mark()
+                i = self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark)
+                if self.state.rounds == mark:
+                    self._at_mark()
+                elif i < y.size and self._grow(x, i):
+                    x = self._fitted(x)
+                elif i < y.size:
+                    self.scores[i:] = np.nan
+                    refuse(self.learner.loss, x, y, w, i, place(i))
+        finally:
+            if i:
+                self.tally.see(self.learner, x, y, w, self.scores, i, self.compiled)
         if self.seen is not None:
             self.seen = max(self.seen, highest(x, y.size))
         if not np.isfinite(self.state.sums[MASS]):

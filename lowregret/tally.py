@@ -54,34 +54,43 @@ SUMS = 11
 
 
 @kernel
-def count_rows(
-    learner: Linear, x: Rows, y: Vector, weights: Vector, scores: Vector, tally: Any, begin: int, end: int
-) -> None:
-    """Count rows begin … end − 1, which were learnt: O(1) a row, O(nnz) if past iterates matter to the output."""
+def count_rows(learner: Linear, x: Rows, y: Vector, weights: Vector, scores: Vector, tally: Any, end: int) -> None:
+    """Count the first `end` rows, which were learnt: O(1) a row, O(nnz) if past iterates matter to the output."""
     sums, counts, levels, warm = tally
-    rounds, mistakes = counts[ROUNDS], counts[MISTAKES]
-    ones, both, before = counts[ONES], counts[BOTH], counts[BEFORE]
-    threshold = sums[THRESHOLD]
-    for i in range(begin, end):
-        if weights.size > 0 and weights[i] != 1.0:
+    i = 0
+    while i < end:
+        stop = min(end, i + BLOCK - counts[ROUNDS] % BLOCK)
+        if weights.size > 0:
+            stop = i + 1
             if weights[i] == 0.0:
+                i = stop
                 continue
-            counts[UNLIKE] = 1
-        rounds += 1
-        mistakes += 1 if learner.loss.wrong(scores[i], y[i]) else 0
-        bit = 1 if y[i] > threshold else 0
-        ones += bit
-        both += bit & before
-        before = bit
-        if rounds <= warm:
-            sums[LABELS] += y[i]
+            counts[UNLIKE] = 1 if weights[i] != 1.0 else counts[UNLIKE]
+        count_labels(learner, y, scores, sums, counts, i, stop)
+        if counts[ROUNDS] < warm:
+            for k in range(i, stop):
+                sums[LABELS] += y[k]
         if learner.output.averages():
-            count_loss(learner, x, i, y[i], scores[i], sums, rounds)
-        if rounds % BLOCK == 0:
-            end_block(sums, counts, levels, rounds, mistakes, ones, warm)
-            threshold = sums[THRESHOLD]
-    counts[ROUNDS], counts[MISTAKES] = rounds, mistakes
-    counts[ONES], counts[BOTH], counts[BEFORE] = ones, both, before
+            for k in range(i, stop):
+                count_loss(learner, x, k, y[k], scores[k], sums, counts[ROUNDS] + k - i + 1)
+        counts[ROUNDS] += stop - i
+        i = stop
+        if counts[ROUNDS] % BLOCK == 0:
+            end_block(sums, counts, levels, warm)
+
+
+def count_labels(learner: Linear, y: Vector, scores: Vector, sums: Vector, counts: Any, begin: int, end: int) -> None:
+    """Mistakes and bits of rows of one block. Nothing waits for the row before, so that many are counted at once."""
+    threshold, mistakes, ones, both = sums[THRESHOLD], 0, 0, 0
+    for i in range(np.uint64(begin), np.uint64(end)):
+        mistakes += learner.loss.wrong(scores[i], y[i])
+        ones += y[i] > threshold
+    for i in range(np.uint64(begin + 1), np.uint64(end)):
+        both += (y[i] > threshold) & (y[i - np.uint64(1)] > threshold)
+    counts[BOTH] += both + (counts[BEFORE] if y[begin] > threshold else 0)
+    counts[MISTAKES] += mistakes
+    counts[ONES] += ones
+    counts[BEFORE] = 1 if y[end - 1] > threshold else 0
 
 
 def count_loss(learner: Linear, x: Rows, i: int, y: float, p: float, sums: Vector, t: int) -> None:
@@ -98,10 +107,10 @@ def count_loss(learner: Linear, x: Rows, i: int, y: float, p: float, sums: Vecto
     sums[LARGEST_LABEL] = max(sums[LARGEST_LABEL], abs(y))
 
 
-def end_block(sums: Vector, counts: Any, levels: Any, rounds: int, mistakes: int, ones: int, warm: int) -> None:
+def end_block(sums: Vector, counts: Any, levels: Any, warm: int) -> None:
     """New predictions for the next block, and the bits of this one to the longer blocks of the test for drift."""
+    rounds, mistakes, ones, marked = counts[ROUNDS], counts[MISTAKES], counts[ONES], counts[MARKED_MISTAKES]
     sums[MEAN] = sums[LOSS] / rounds
-    marked = counts[MARKED_MISTAKES]
     sums[MISTAKE_SPREAD] += block_spread(mistakes - marked, BLOCK, marked, rounds - BLOCK)
     if rounds > warm:
         close_block(levels, ones - counts[MARKED_ONES], BLOCK)
@@ -139,28 +148,18 @@ class Tally:
         """Rounds that settle the threshold."""
         return 0 if self.classifies else BLOCK
 
-    def see(
-        self,
-        learner: Linear,
-        x: Rows,
-        y: Vector,
-        w: Vector,
-        scores: Vector,
-        begin: int,
-        end: int,
-        compiled: bool,
-    ) -> None:
-        """Count rows begin … end − 1 of a batch, which were learnt."""
+    def see(self, learner: Linear, x: Rows, y: Vector, w: Vector, scores: Vector, end: int, compiled: bool) -> None:
+        """Count the first `end` rows of a batch, which were learnt."""
         if self.counts[PRINTED] < SAMPLE:
-            self._remember(x, y, begin, end)
-        elif begin == 0 < end and y.size >= SAMPLE and row_print(x, y, 0, 0) == self.counts[FIRST_PRINT]:
+            self._remember(x, y, end)
+        elif y.size >= SAMPLE and row_print(x, y, 0, 0) == self.counts[FIRST_PRINT]:
             self._recognise(x, y)
         into = (self.sums, self.counts, self.levels, self._warm)
-        call(count_rows, compiled, learner, x, y, w, scores, into, begin, end)
+        call(count_rows, compiled, learner, x, y, w, scores, into, end)
 
-    def _remember(self, x: Rows, y: Vector, begin: int, end: int) -> None:
+    def _remember(self, x: Rows, y: Vector, end: int) -> None:
         """How the data begin."""
-        for i in range(begin, min(end, begin + SAMPLE - int(self.counts[PRINTED]))):
+        for i in range(min(end, SAMPLE - int(self.counts[PRINTED]))):
             self.counts[PRINT] = row_print(x, y, i, int(self.counts[PRINT]))
             if self.counts[PRINTED] == 0:
                 self.counts[FIRST_PRINT] = self.counts[PRINT]
