@@ -45,9 +45,9 @@ class Data(NamedTuple):
 
 def data_sets(folder: Path) -> Iterator[tuple[str, Data]]:
     yield "a9a", rows(folder / "a9a.svm.gz")
+    yield "elec2", rows(folder / "elec2.csv.gz", target="class", positive="UP", bits=10)
     yield "farm_ads", rows(folder / "farm_ads.svm.gz")
     yield "enron_spam", rows(folder / "enron_spam.svm.gz")
-    yield "elec2", rows(folder / "elec2.csv.gz", target="class", positive="UP", bits=10)
 
 
 def rows(path: Path, **options: Any) -> Data:
@@ -174,7 +174,7 @@ def main(folder: Path) -> int:
                     results.setdefault(title, {}).setdefault(key, []).append(nested)
                     if not nested.holds:
                         wrong.append(f"{title} {key} radius {radius:g}: {nested}")
-    OUT.write_text(f"{HEAD}\n\n" + "\n\n".join(table(*item) for item in results.items()) + "\n")
+        OUT.write_text(f"{HEAD}\n\n" + "\n\n".join(table(*item) for item in results.items()) + "\n")
     print(f"{sum(len(c) for t in results.values() for c in t.values())} runs, {len(wrong)} not nested; {OUT}")
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0
