@@ -27,7 +27,7 @@ from lowregret.minimise import Solution
 OUT = Path(__file__).resolve().parents[1] / "docs" / "nested.md"
 RADII = (1.0, 10.0, 100.0)
 LOSSES: tuple[Loss, ...] = (Hinge(), Logistic(), Square())
-WIDE = 600  # coordinates
+WIDE, LONG = 600, 10_000  # coordinates, rows
 NEAR = 1e-3  # how near to the least loss in hindsight, a row
 
 
@@ -85,11 +85,16 @@ def learners(data: Data, radius: float, loss: Loss) -> dict[str, Linear]:
 def best_choice(loss: Loss, data: Data, comparator: Domain, weighted: bool, ridge: float) -> Solution:
     """The best fixed choice, near enough: roughly first, for that is often near enough already.
 
-    In an L1 ball of many coordinates, which takes minutes, a good choice only: that of the L2 ball, made to fit.
+    What takes minutes gets a good choice only: in an L1 ball of many coordinates that of the L2 ball, made to fit; for
+    the square loss of many rows in the largest ball that of a smaller one.
     """
-    if isinstance(comparator, L1Ball) and data.x.shape[1] > WIDE:
+    rows, columns = data.x.shape
+    if isinstance(comparator, L1Ball) and columns > WIDE:
         found = best_choice(loss, data, L2Ball(comparator.radius), weighted, ridge)
         return Solution(found.w * (comparator.radius / max(np.abs(found.w).sum(), 1e-300)), math.nan, math.inf)
+    hard = isinstance(loss, Square) and columns > WIDE and rows > LONG
+    if hard and isinstance(comparator, L2Ball) and comparator.radius > RADII[1]:
+        return best_choice(loss, data, L2Ball(RADII[1]), weighted, ridge)._replace(gap=math.inf)
     weights = np.arange(data.y.size) + 2.0 if weighted else None
     allowed = NEAR * (data.y.size if weights is None else weights.sum())
     rough = best_in_hindsight(loss, data.x, data.y, comparator, weights, ridge, tolerance=1.0)
