@@ -1,0 +1,1 @@
+"""The learner that needs no tuning: see docs/auto.md."""

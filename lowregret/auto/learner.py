@@ -1,0 +1,233 @@
+"""`auto`: eight lanes, three stacks of them and a mixture of all eleven, in one pass and without a parameter.
+
+Each row is seen in two views (`view.py`), scored by the lanes (`bank.py`) and the stacks (`stack.py`), and the eleven
+scores are mixed (`binary.py`, `regression.py`), with a bound on what the mixture loses to the best of them. Then the
+label comes, and all of them learn. O(nnz) a row, eight lanes in one vector instruction.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from lowregret.auto.bank import ADAGRAD, LANE_NAMES, WIDTH, lane_gains, lane_rates, lane_scores, lane_steps
+from lowregret.auto.lanes import LANES, Eight, store, times
+from lowregret.auto.memory import aligned, prefetch
+from lowregret.auto.stack import INPUTS, STACK_NAMES, STACKS, fresh_stacks
+from lowregret.auto.view import COLUMNS, PACE, ROWS, look
+from lowregret.kernel import wide_kernel
+from lowregret.learner import Linear
+from lowregret.loss import Loss
+from lowregret.mirror import Euclidean
+from lowregret.output import Last, Output
+from lowregret.part import Part
+from lowregret.rows import Rows
+from lowregret.rule import Lazy
+from lowregret.state import DIMENSION, LINEAR, MISTAKES, ROUNDS, TOTAL, Cells, State, Vector, cell
+from lowregret.step import Constant
+
+EXPERTS = LANES + STACKS
+NAMES = LANE_NAMES + STACK_NAMES
+FAR = 1e150  # larger features and labels are refused: their squares would overflow
+
+# ---- trust[…]: of the mixture ---------------------------------------------------------------------------------------
+WEIGHTS, LOSSES = 0, EXPERTS  # of each expert
+GAP = 2 * EXPERTS  # what mixing cost beyond the mix loss
+MIXED = GAP + 1  # Σ over rounds of the experts' losses, weighed as they were trusted
+TRUST = MIXED + 1
+
+# ---- past[…]: of the labels -----------------------------------------------------------------------------------------
+LAST, RECENT = 0, 1  # the last label, and a running mean
+ORIGIN, UNIT = 2, 3  # the lanes see (label − origin)/unit
+LOW, HIGH = 4, 5  # range of the labels
+MEAN, DEVIATION = 6, 7  # their mean, and Σ(label − mean)²
+MISSES = 8  # Σ(label − mean of the lanes' scores)²
+PAST = 9
+
+
+class Mind(NamedTuple):
+    """What is carried from row to row, beside the ledger (`State`, whose table holds θ and what `view.py` keeps)."""
+
+    bank: Cells
+    pace: Cells
+    stacks: Cells
+    trust: Cells
+    past: Cells
+
+    @classmethod
+    def fresh(cls, dimension: int) -> Mind:
+        """Before the first row."""
+        trust = np.zeros(TRUST)
+        trust[:EXPERTS] = 1 / EXPERTS
+        return cls(aligned(np.zeros(dimension * WIDTH, np.float32)), np.zeros(PACE), fresh_stacks(), trust, np.zeros(PAST))
+
+
+class Desk(NamedTuple):
+    """Memory for one row; nothing in it is carried to the next."""
+
+    views: Cells
+    roots: Cells
+    gains: Cells
+    lanes: Cells  # their scores
+    experts: Cells  # their scores
+    chances: Cells  # what they give to +1, then to −1
+    inputs: Cells
+    along: Cells  # what the stacks' covariances make of the inputs, a row each
+    widths: Cells  # and the variances of their scores
+
+    @classmethod
+    def of(cls, entries: int) -> Desk:
+        """For rows of up to this many entries."""
+        views, gains = np.zeros(2 * entries, np.float32), np.zeros(LANES * (entries + 1), np.float32)
+        few = (np.zeros(n) for n in (EXPERTS, 2 * EXPERTS, INPUTS, STACKS * INPUTS, STACKS))
+        return cls(views, np.zeros(entries, np.bool_), gains, np.zeros(LANES, np.float32), *few)
+
+
+class Auto(Part):
+    """A learner that needs no tuning; `zoo.auto(loss)` makes the one for a loss."""
+
+    loss: Loss
+
+    output: ClassVar[Output] = Last()
+    bias: ClassVar[float] = 1.0
+    ridge: ClassVar[float] = 0.0
+
+    @property
+    def linear(self) -> Linear:
+        """The fixed linear predictors, with a bias, that it is compared with."""
+        return Linear(self.loss, Lazy(Euclidean(), Constant(1.0)), bias=1.0)
+
+    def start(self, features: int) -> State:
+        """The ledger before round 1 for rows of this many features."""
+        s = State.zeros(features + 1, COLUMNS, False)
+        return s._replace(table=aligned(s.table))
+
+    # ---- what the loss decides, compiled ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
+        """From the lanes' scores to those of all experts; `known`: whether the row follows the last one learnt."""
+
+    @abstractmethod
+    def mix(self, mind: Mind, desk: Desk) -> float:
+        """The score for all."""
+
+    @abstractmethod
+    def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
+        """Trust the experts anew, and let the stacks learn."""
+
+    @abstractmethod
+    def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
+        """The squared slope of each AdaGrad lane, 0 for the others."""
+
+    @abstractmethod
+    def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
+        """The implicit slope of each lane, negated, if ⟨z, H⁻¹z⟩ = q, and the curvature there."""
+
+    @abstractmethod
+    def reach(self, mind: Mind) -> float:
+        """What an AdaGrad lane's rate is multiplied with: the spread of labels."""
+
+    @abstractmethod
+    def remember(self, mind: Mind, y: float) -> None:
+        """Keep what later rows need of the label."""
+
+    # ---- a row, compiled -------------------------------------------------------------------------------------------
+
+    def score(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, keep: bool) -> float:
+        """The score of row i; with `keep` the row counts in the measures of features."""
+        at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
+        look(s.table, mind.pace, x, i, desk.views, desk.roots, keep)
+        store(desk.lanes, np.uint64(0), lane_scores(mind.bank, x, i, desk.views, at))
+        self.listen(mind, desk, keep)
+        return self.mix(mind, desk)
+
+    def learn(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, y: float, weight: float) -> float:
+        """One round: returns the score made before the row was learnt."""
+        p = self.score(s, mind, desk, x, i, True)
+        value, slope = self.loss.at(p, y)
+        s.sums[TOTAL] += weight * value
+        s.sums[LINEAR] += weight * slope * p
+        s.counts[MISTAKES] += self.loss.wrong(p, y)
+        s.counts[ROUNDS] += 1
+        self.book(s, x, i, weight * slope)
+        t = mind.pace[ROWS]
+        self.judge(mind, desk, y, weight, t)
+        if t > 1.0:
+            self.train_lanes(s, mind, desk, x, i, y, weight)
+        self.remember(mind, y)
+        return p
+
+    def book(self, s: State, x: Rows, i: int, slope: float) -> None:
+        """θ −= slope·x, the bias included."""
+        for k in range(x.begin(i), x.end(i)):
+            s.table[cell(x.column(i, k), COLUMNS)] -= slope * x.value(i, k)
+        s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= slope
+
+    def train_lanes(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, y: float, weight: float) -> None:
+        """An implicit step of every lane."""
+        at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
+        squares = self.lean(mind, desk, y, weight)
+        rates = lane_rates(mind.pace, self.reach(mind))
+        q = lane_gains(mind.bank, x, i, desk.views, desk.gains, squares, at)
+        slopes, bends = self.answer(mind, desk, y, weight, times(rates, q))
+        moves = times(rates, slopes), squares[:ADAGRAD] + bends[ADAGRAD:]
+        lane_steps(mind.bank, x, i, desk.views, desk.gains, moves, at)
+
+    def expect(self, s: State, mind: Mind, x: Rows, i: int) -> None:
+        """Ask for the memory of row i."""
+        if x.inside(i):
+            for k in range(x.begin(i), x.end(i)):
+                prefetch(s.table, cell(x.column(i, k), COLUMNS))
+                prefetch(mind.bank, cell(x.column(i, k), WIDTH))
+
+    def readable(self, x: Rows, i: int) -> bool:
+        """Whether all entries of row i are numbers whose squares are."""
+        for k in range(x.begin(i), x.end(i)):
+            if not abs(x.value(i, k)) < FAR:
+                return False
+        return True
+
+
+@wide_kernel
+def learn_rows(
+    learner: Auto,
+    s: State,
+    mind: Mind,
+    desk: Desk,
+    x: Rows,
+    y: Vector,
+    weights: Vector,
+    scores: Vector,
+    i: int,
+    until: int,
+) -> int:
+    """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
+
+    Stops early at a row that cannot be learnt, leaving all as it was before that row. An empty `weights` means 1
+    everywhere; a row of weight 0 is scored but changes nothing.
+    """
+    while i < y.size and s.counts[ROUNDS] < until:
+        weight = weights[i] if weights.size > 0 else 1.0
+        if weight != 0.0 and not (0.0 < weight < FAR and learner.loss.accepts(y[i]) and abs(y[i]) < FAR):
+            break
+        if not (x.inside(i) and learner.readable(x, i)):
+            break
+        if i + 1 < y.size:
+            learner.expect(s, mind, x, i + 1)
+        if weight == 0.0:
+            scores[i] = learner.score(s, mind, desk, x, i, False)
+        else:
+            scores[i] = learner.learn(s, mind, desk, x, i, y[i], weight)
+        i += 1
+    return i
+
+
+@wide_kernel
+def score_rows(learner: Auto, s: State, mind: Mind, desk: Desk, x: Rows, scores: Vector) -> None:
+    """The score that each row would get as the next one, if the label before it were not known: O(nnz)."""
+    for i in range(scores.size):
+        scores[i] = learner.score(s, mind, desk, x, i, False) if learner.readable(x, i) else math.nan
