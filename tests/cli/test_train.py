@@ -213,7 +213,7 @@ def test_exact_regret_where_rounds_weigh(capsys: Capsys, file: Path) -> None:
     ("algorithm", "reason"),
     [(["perceptron"], "no exact regret"), (["pnorm", "--eta", 0.1, "--p", 4], "with q = 1, 2 or infinity only")],
 )
-def test_no_exact_regret(capsys: Capsys, file: Path, tmp_path: Path, algorithm: list[Any], reason: str) -> None:
+def test_no_exact_regret(capsys: Capsys, file: Path, tmp_path: Path, algorithm: list[object], reason: str) -> None:
     """Where none can be found, that is said before anything is learnt."""
     model = tmp_path / "m.lr"
     told = run(capsys, "train", file, "--certify", "exact", "--algorithm", *algorithm, "-o", model, "--quiet")
