@@ -1,1 +1,8 @@
 """The learner that needs no tuning: see docs/auto.md."""
+
+from lowregret.auto.binary import AutoClassifier
+from lowregret.auto.learner import Auto
+from lowregret.auto.regression import AutoRegressor
+from lowregret.auto.run import AutoRun, start_auto
+
+__all__ = ["Auto", "AutoClassifier", "AutoRegressor", "AutoRun", "start_auto"]

@@ -62,7 +62,9 @@ class Mind(NamedTuple):
         """Before the first row."""
         trust = np.zeros(TRUST)
         trust[:EXPERTS] = 1 / EXPERTS
-        return cls(aligned(np.zeros(dimension * WIDTH, np.float32)), np.zeros(PACE), fresh_stacks(), trust, np.zeros(PAST))
+        past = np.zeros(PAST)
+        past[UNIT] = 1.0
+        return cls(aligned(np.zeros(dimension * WIDTH, np.float32)), np.zeros(PACE), fresh_stacks(), trust, past)
 
 
 class Desk(NamedTuple):

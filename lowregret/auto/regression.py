@@ -1,0 +1,171 @@
+"""`auto` for numbers and the square loss: experts are trusted by AdaHedge, which needs no range of losses.
+
+The lanes see (label − first label)/unit, the unit being a power of two near the first difference of labels, so that
+neither the origin nor the unit of the labels matters. Experts never leave the range of labels seen.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lowregret.auto.lanes import LANES, Eight, all_of, load, minus, over, plus, times
+from lowregret.auto.learner import (
+    DEVIATION,
+    EXPERTS,
+    GAP,
+    HIGH,
+    LAST,
+    LOSSES,
+    LOW,
+    MEAN,
+    MISSES,
+    MIXED,
+    ORIGIN,
+    RECENT,
+    UNIT,
+    WEIGHTS,
+    Auto,
+    Desk,
+    Mind,
+)
+from lowregret.auto.stack import (
+    FADE,
+    LAST_LABEL,
+    ONE,
+    RECENT_LABELS,
+    STACKS,
+    stack_guess,
+    stack_learn,
+    stack_project,
+)
+from lowregret.auto.view import ROWS
+from lowregret.loss import Square
+
+LOG_EXPERTS = math.log(EXPERTS)
+
+
+class AutoRegressor(Auto):
+    """AdaHedge over eleven experts, p = Σ w_k p_k, with w ∝ e^{−ηL} and η = ln 11/Δ, Δ the mixability gaps so far.
+
+    Its loss is at most that of the best expert + 2Δ (de Rooij, van Erven, Grünwald & Koolen, JMLR 2014).
+    """
+
+    loss: Square = Square()
+
+    def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
+        low, high, mean = mind.past[LOW], mind.past[HIGH], 0.0
+        for k in range(LANES):
+            p = min(max(np.float64(desk.lanes[np.uint64(k)]), low), high)
+            desk.experts[k] = p
+            mean += p / LANES
+        size = self.size(mind)
+        for k in range(LANES):
+            desk.inputs[k] = (desk.experts[k] - mean) * size
+        desk.inputs[ONE] = 1.0 if size > 0.0 else 0.0
+        desk.inputs[LAST_LABEL] = (mind.past[LAST] - mean) * size if known else 0.0
+        desk.inputs[RECENT_LABELS] = (mind.past[RECENT] - mean) * size if known else 0.0
+        for k in range(STACKS):
+            p = stack_guess(mind.stacks, k, desk.inputs) / size if size > 0.0 else 0.0
+            desk.experts[LANES + k] = min(max(mean + p, low), high)
+
+    def size(self, mind: Mind) -> float:
+        """1/root mean square of what the mean of the lanes missed."""
+        return math.sqrt(mind.pace[ROWS] / mind.past[MISSES]) if mind.past[MISSES] > 0.0 else 0.0
+
+    def mix(self, mind: Mind, desk: Desk) -> float:
+        p = 0.0
+        for k in range(EXPERTS):
+            p += mind.trust[WEIGHTS + k] * desk.experts[k]
+        return mind.past[ORIGIN] + mind.past[UNIT] * p
+
+    def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
+        before = least = math.inf
+        mixed = 0.0
+        for k in range(EXPERTS):
+            off = mind.past[ORIGIN] + mind.past[UNIT] * desk.experts[k] - y
+            loss = weight * off * off
+            desk.chances[k] = loss
+            mixed += mind.trust[WEIGHTS + k] * loss
+            least = min(least, loss)
+            before = min(before, mind.trust[LOSSES + k])
+            mind.trust[LOSSES + k] += loss
+        mind.trust[MIXED] += mixed
+        mind.trust[GAP] += max(mixed - self.mix_loss(mind, desk, before, least), 0.0)
+        self.trust(mind)
+        self.settle(mind, y)
+        self.teach(mind, desk, (y - mind.past[ORIGIN]) / mind.past[UNIT], weight)
+
+    def settle(self, mind: Mind, y: float) -> None:
+        """The origin is the first label; the unit a power of two near the first difference from it."""
+        if mind.pace[ROWS] == 1.0:
+            mind.past[ORIGIN] = y
+        off = abs(y - mind.past[ORIGIN])
+        if mind.past[UNIT] == 1.0 and off > 0.0 and mind.past[DEVIATION] == 0.0:
+            mind.past[UNIT] = 2.0 ** math.floor(math.log2(off))
+
+    def mix_loss(self, mind: Mind, desk: Desk, before: float, least: float) -> float:
+        """−ln(Σ w e^{−η·loss})/η; in the limit of η = ∞, by how much the best expert's sum grew."""
+        if mind.trust[GAP] == 0.0:
+            after = math.inf
+            for k in range(EXPERTS):
+                after = min(after, mind.trust[LOSSES + k])
+            return after - before
+        eta, total = LOG_EXPERTS / mind.trust[GAP], 0.0
+        for k in range(EXPERTS):
+            total += mind.trust[WEIGHTS + k] * math.exp(-eta * (desk.chances[k] - least))
+        return least - math.log(total) / eta
+
+    def trust(self, mind: Mind) -> None:
+        """w ∝ e^{−ηL}; with η = ∞, the best share all."""
+        best, total = math.inf, 0.0
+        for k in range(EXPERTS):
+            best = min(best, mind.trust[LOSSES + k])
+        for k in range(EXPERTS):
+            behind = mind.trust[LOSSES + k] - best
+            w = 1.0 if behind == 0.0 else 0.0
+            if mind.trust[GAP] > 0.0:
+                w = math.exp(-LOG_EXPERTS / mind.trust[GAP] * behind)
+            mind.trust[WEIGHTS + k] = w
+            total += w
+        for k in range(EXPERTS):
+            mind.trust[WEIGHTS + k] /= total
+
+    def teach(self, mind: Mind, desk: Desk, y: float, weight: float) -> None:
+        """A step of every stack: recursive least squares on what the mean of the lanes missed."""
+        mean, size = 0.0, self.size(mind)
+        for k in range(LANES):
+            mean += desk.experts[k] / LANES
+        if size > 0.0:
+            for k in range(STACKS):
+                q = weight * stack_project(mind.stacks, k, desk.inputs, desk.along)
+                missed = (y - mean) * size - stack_guess(mind.stacks, k, desk.inputs)
+                stack_learn(mind.stacks, k, desk.along, weight * missed / (1.0 + q), weight / (1.0 + q))
+        mind.past[MISSES] += (y - mean) * (y - mean)
+
+    def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
+        g, nil = self.missed(mind, desk, y, weight), np.float32(0)
+        return (g[0] * g[0], g[1] * g[1], g[2] * g[2], g[3] * g[3], nil, nil, nil, nil)
+
+    def missed(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
+        """weight·(label − score) of each lane: the negated slope of half the square loss."""
+        label = all_of(np.float32((y - mind.past[ORIGIN]) / mind.past[UNIT]))
+        return times(all_of(np.float32(weight)), minus(label, load(desk.lanes, np.uint64(0))))
+
+    def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
+        much = all_of(np.float32(weight))
+        slope = over(self.missed(mind, desk, y, weight), plus(all_of(np.float32(1)), times(much, q)))
+        return slope, much
+
+    def reach(self, mind: Mind) -> float:
+        return math.sqrt(mind.past[DEVIATION] / max(mind.pace[ROWS] - 1.0, 1.0))
+
+    def remember(self, mind: Mind, y: float) -> None:
+        past, label = mind.past, (y - mind.past[ORIGIN]) / mind.past[UNIT]
+        past[LAST] = label
+        past[RECENT] = label if mind.pace[ROWS] == 1.0 else FADE * past[RECENT] + (1.0 - FADE) * label
+        past[LOW], past[HIGH] = min(past[LOW], label), max(past[HIGH], label)
+        off = label - past[MEAN]
+        past[MEAN] += off / mind.pace[ROWS]
+        past[DEVIATION] += off * (label - past[MEAN])

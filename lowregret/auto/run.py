@@ -1,0 +1,260 @@
+"""A run of `auto`: learning, predicting, its proof, its file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from lowregret import store
+from lowregret.auto.bank import WIDTH as BANK_WIDTH
+from lowregret.auto.certify import Contest, against_fixed, contest
+from lowregret.auto.learner import TRUST, Auto, Desk, Mind, learn_rows, score_rows
+from lowregret.auto.memory import aligned
+from lowregret.auto.weights import linear_weights
+from lowregret.certificate import Certificate
+from lowregret.check import numbers, refuse, require_scores
+from lowregret.domain import Domain, L2Ball
+from lowregret.error import PartError, StoreError
+from lowregret.fixed import Learnt
+from lowregret.growth import FIRST, grown, resized
+from lowregret.learner import Linear
+from lowregret.rows import Features, Rows, Sparse, highest, last_column
+from lowregret.run import Place, Run
+from lowregret.spec import from_json, to_json
+from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
+from lowregret.tally import Tally
+from lowregret.trace import L2, WIDTH, Trace, snapshot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KIND = "auto-run"
+
+
+def start_auto(
+    learner: Auto,
+    features: int | None,
+    comparator: Domain | None = None,
+    *,
+    certify: bool = True,
+    compiled: bool = True,
+) -> AutoRun:
+    """A run before its first row, for this many features; None: as many as there turn out to be."""
+    state = learner.start(FIRST if features is None else features)
+    seen = 0 if features is None else None
+    return AutoRun(
+        learner, state, Mind.fresh(state.dimension), comparator, seen=seen, certify=certify, compiled=compiled
+    )
+
+
+class AutoRun(Run):
+    """A `Run` of `zoo.auto()`. `certificate` compares with the best of its eleven experts, whose losses are exact;
+    `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
+
+    learner: Auto  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        learner: Auto,
+        state: State,
+        mind: Mind,
+        comparator: Domain | None = None,
+        *,
+        contests: Vector | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(learner, state, comparator or L2Ball(1.0), **options)  # type: ignore[arg-type]
+        self.mind = mind
+        self._contests = [] if contests is None else list(contests)
+
+    # ---- learning and predicting ---------------------------------------------------------------------------------
+
+    def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
+        self.uniform &= bool(np.all(w == 1))
+        self.scores = np.empty(y.size)
+        x, i, desk = self._fitted(x), 0, Desk.of(longest(x))
+        try:
+            while i < y.size:
+                mark = self._next_mark()
+                i = self._call(learn_rows, self.learner, self.state, self.mind, desk, x, y, w, self.scores, i, mark)
+                if self.state.rounds == mark:
+                    self._at_mark()
+                elif i < y.size and self._grow(x, i):
+                    x = self._fitted(x)
+                elif i < y.size:
+                    self.scores[i:] = np.nan
+                    refuse(self.learner.loss, x, y, w, i, place(i))
+        finally:
+            if i:
+                self.tally.see(self.linear, x, y, w, self.scores, i, self.compiled)
+        if self.seen is not None:
+            self.seen = max(self.seen, highest(x, y.size))
+
+    def predict(self, features: Features) -> Vector:
+        """The score that each row would get as the next one, if the label before it were not known."""
+        x = self._rows(features)
+        state, mind = self.state, self.mind
+        needed = highest(x, x.shape[0])
+        if needed > state.dimension - 1:
+            state, mind = wider(state, mind, needed)
+        scores = np.empty(x.shape[0])
+        self._call(score_rows, self.learner, state, mind, Desk.of(longest(x)), x, scores)
+        require_scores(x, scores)
+        return scores
+
+    @property
+    def weights(self) -> Vector:
+        """A linear model near the mixture, the bias last, to be read; predictions are made with `predict`: O(d)."""
+        return resized(linear_weights(self.state, self.mind), self.features, True)
+
+    @property
+    def point(self) -> Vector:
+        return self.weights
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    @property
+    def linear(self) -> Linear:
+        return self.learner.linear
+
+    @property
+    def contest(self) -> Contest:
+        """The experts: their losses, and how far each is trusted."""
+        return contest(self.learner, self.state, self.mind.trust)
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """Against the best expert, and against fixed linear predictors."""
+        return [self.contest.certificate(), self.fixed_certificate]
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.contest.certificate()
+
+    @property
+    def fixed_certificate(self) -> Certificate:
+        return against_fixed(self.state, self.comparator)
+
+    def linear_regret(self, comparator: Domain | None = None) -> float:
+        found = against_fixed(self.state, comparator or self.comparator).linear_regret
+        assert found is not None
+        return found
+
+    def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
+        raise PartError("mistake bounds speak of the Perceptron and Winnow, not of auto: use `certificates`")
+
+    @property
+    def trace(self) -> Trace:
+        """Loss, regret against the best expert so far and its bound, over the rounds."""
+        history = [*self._history, snapshot(self.state, True)]
+        contests = [*self._contests, self.mind.trust]
+        if len(history) > 1 and history[-2][SUMS + ROUNDS] == history[-1][SUMS + ROUNDS]:
+            history, contests = history[:-1], contests[:-1]
+        rounds = [int(row[SUMS + ROUNDS]) for row in history]
+        classifies = self.learner.loss.classifies
+        found = [
+            Contest(float(row[TOTAL]), t, trust, classifies)
+            for row, t, trust in zip(history, rounds, contests, strict=True)
+        ]
+        return Trace(
+            np.array(rounds, np.int64),
+            np.array([row[TOTAL] for row in history]),
+            np.array([c.linear_regret for c in found]),
+            np.array([c.bound for c in found]),
+            self.certificate.id,
+        )
+
+    def fixed_trace(self, radius: float = 1.0) -> Vector:
+        """The linearised regret against the L2 ball at the rounds of the trace."""
+        history = np.array([*self._history, snapshot(self.state, True)])[: self.trace.rounds.size]
+        return history[:, LINEAR] + radius * history[:, WIDTH - 4 + L2]
+
+    def plot(self, path: str | os.PathLike[str] | None = None, theirs: Vector | None = None) -> Figure:
+        """Mean loss, and regret against the best expert under its bound, over the rounds."""
+        return super().plot(path, theirs)
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
+        store.write(path, KIND, *self.contents())
+        return Path(path)
+
+    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
+        description, arrays = super().contents()
+        mind = {f"mind.{name}": array for name, array in self.mind._asdict().items()}
+        contests = {"contests": np.array(self._contests).reshape(-1, TRUST)}
+        return description, arrays | mind | contests
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a run written by `save`."""
+        return cls.of(path, *store.read(path, KIND))
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Self:
+        learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
+        if not (isinstance(learner, Auto) and isinstance(comparator, Domain)):
+            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
+        state = State(*(arrays[name] for name in State._fields))
+        mind = Mind(*(arrays[f"mind.{name}"] for name in Mind._fields))
+        return cls(
+            learner,
+            state._replace(table=aligned(state.table)),
+            mind._replace(bank=aligned(mind.bank)),
+            comparator,
+            contests=arrays["contests"],
+            history=arrays["history"],
+            tally=Tally(learner.loss.classifies, arrays),
+            **{name: description[name] for name in ("seen", "uniform", "certify", "compiled")},
+        )
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _kept(self) -> bool:
+        return True
+
+    def _at_mark(self) -> None:
+        super()._at_mark()
+        self._contests.append(self.mind.trust.copy())
+
+    def _rows(self, features: Features) -> Rows:
+        from lowregret.check import require_rows
+        from lowregret.rows import as_rows
+
+        x = as_rows(features)
+        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        return x
+
+    def _grow(self, x: Rows, i: int) -> bool:
+        if self.seen is None or x.inside(i):
+            return False
+        self.state, self.mind = wider(self.state, self.mind, last_column(x, i) + 1)
+        return True
+
+    def _learnt(self, features: Features, labels: Any, weights: Any = None) -> Learnt:
+        x = self._fitted(self._rows(features))
+        y = numbers(labels, "labels", x.shape[0])
+        w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
+        return Learnt(self.linear, self.state, x, y, w, self.scores, self.compiled)
+
+
+def longest(x: Rows) -> int:
+    """The most entries that a row has."""
+    if isinstance(x, Sparse):
+        return int(np.diff(x.indptr).max(initial=0))
+    return x.shape[1]
+
+
+def wider(state: State, mind: Mind, features: int) -> tuple[State, Mind]:
+    """The same with room for at least this many features; the bias stays last: O(d), amortised O(1)."""
+    old = state.dimension
+    state = grown(state, features, True)
+    bank = np.zeros((state.dimension, BANK_WIDTH), np.float32)
+    before = mind.bank.reshape(old, BANK_WIDTH)
+    bank[: old - 1], bank[-1] = before[:-1], before[-1]
+    return state._replace(table=aligned(state.table)), mind._replace(bank=aligned(bank.ravel()))
