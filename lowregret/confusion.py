@@ -72,6 +72,10 @@ class Confusion:
             if wrong[y, guess]:
                 yield y, guess, int(wrong[y, guess])
 
+    def arrays(self) -> dict[str, Any]:
+        """What must be kept to go on counting."""
+        return {"confusion": self.counts}
+
     def to_json(self, names: Sequence[Any]) -> dict[str, Any]:
         """Recall by class, and the whole matrix in the order of the classes."""
         recall = {str(name): None if r != r else float(r) for name, r in zip(names, self.recall, strict=False)}
