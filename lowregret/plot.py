@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from lowregret.ledger import Ledger
     from lowregret.play import Game
     from lowregret.regret.result import Regret
-    from lowregret.run import Run
 
 EXACT, REGRET, BOUND, LOSS = (
     "#009e73",
@@ -36,7 +36,7 @@ def new_figure(rows: int, title: str) -> tuple[Figure, Any]:
     return figure, figure.subplots(rows, sharex=True, squeeze=False)[:, 0]
 
 
-def plot_run(run: Run, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
+def plot_run(run: Ledger, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
     """Mean progressive loss above; linearised regret under the theorem's bound below.
 
     `theirs`, the losses of a fixed choice, adds its mean loss above, and the regret against it below.
