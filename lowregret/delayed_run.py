@@ -24,8 +24,9 @@ from lowregret.error import DataError, DivergedError, PartError
 from lowregret.late import DRIFT, LEDGER, ask_and_learn, dual_exponent, late_certificates
 from lowregret.learner import Linear
 from lowregret.pending import NEVER, Pending
+from lowregret.row_run import Place
 from lowregret.rows import Features, Rows, as_rows, highest
-from lowregret.run import Place, Run, start
+from lowregret.run import Run, start
 from lowregret.state import MASS, Vector
 from lowregret.stream.batch import Batch, Stream
 from lowregret.trace import Trace

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 
 from lowregret import store
+from lowregret.auto_run import AutoRun
 from lowregret.bandit import Bandit, Exp4
 from lowregret.class_run import ClassRun
 from lowregret.delayed_run import DelayedRun
@@ -17,13 +18,14 @@ from lowregret.kernel_run import KernelRun
 from lowregret.play import Game
 from lowregret.run import Run
 
-Kept = Run | ClassRun | KernelRun | Game | Bandit | Exp4 | Panel
+Kept = Run | AutoRun | ClassRun | KernelRun | Game | Bandit | Exp4 | Panel
 
 _READERS: dict[str, Callable[[str | os.PathLike[str]], Kept]] = {
     "run": Run.load,
     "delayed-run": DelayedRun.load,
     "doubling-run": DoublingRun.load,
     "class-run": ClassRun.load,
+    "auto-run": AutoRun.load,
     "kernel-run": KernelRun.load,
     "game": Game.load,
     "bandit": Bandit.load,

@@ -64,6 +64,11 @@ class Ledger(Foresight):
         """The tightest certificate whose premises hold."""
         return tightest(self.certificates)
 
+    @property
+    def fixed_certificate(self) -> Certificate:
+        """The certificate against fixed predictors."""
+        return self.certificate
+
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
         found = evidence(self.learner, self.state, comparator or self.comparator).linear_regret

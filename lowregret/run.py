@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 
 from lowregret import store
+from lowregret.auto.learner import Auto
+from lowregret.auto_run import AutoRun, auto_for, start_auto
 from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
-from lowregret.check import (
-    finite_numbers,
-    numbers,
-    refuse,
-    require_narrow,
-    require_rows,
-    require_scores,
-)
+from lowregret.check import require_narrow, require_scores
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.domain import Domain
 from lowregret.error import DataError, DivergedError, PartError, StoreError
-from lowregret.fixed import Learnt
 from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
-from lowregret.ledger import Ledger
 from lowregret.multiclass import Multiclass
-from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
+from lowregret.row_run import Place, RowRun
+from lowregret.rows import Features, Rows, as_rows
 from lowregret.rule import AdaGrad, Eager, Forgotten
-from lowregret.spec import from_json, to_json
+from lowregret.spec import from_json
 from lowregret.state import MASS, State, Vector
-from lowregret.stream.batch import Batch, Stream
+from lowregret.stream.batch import Stream
 from lowregret.tally import Tally
-from lowregret.trace import WIDTH
 
 KIND = "run"
-Place = Callable[[int], str]  # where row i is, for errors
 
 
 @overload
@@ -73,11 +65,25 @@ def train(
 
 
 @overload
+def train(
+    learner: Auto | Literal["auto"],
+    features: Features | Stream,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    comparator: Domain | None = None,
+    dimension: int | None = None,
+    certify: bool = True,
+    compiled: bool = True,
+) -> AutoRun: ...
+
+
+@overload
 def train(learner: KernelPerceptron, features: Features, labels: Any, *, compiled: bool = True) -> KernelRun: ...
 
 
 def train(
-    learner: Linear | Multiclass | KernelPerceptron,
+    learner: Linear | Multiclass | KernelPerceptron | Auto | Literal["auto"],
     features: Features | Stream,
     labels: Any = None,
     weights: Any = None,
@@ -87,13 +93,14 @@ def train(
     classes: Sequence[Any] | None = None,
     certify: bool = True,
     compiled: bool = True,
-) -> Run | ClassRun | KernelRun:
+) -> Run | ClassRun | KernelRun | AutoRun:
     """Learn the rows once, in order, and return the run.
 
     `features`: a NumPy matrix, nested lists or a SciPy sparse matrix; `labels`: one number per row; `weights`: how much
     each row counts (0 = not at all). Or a stream of rows with labels, such as `read("data/*.svm.gz")`; it need not say
     how many features there are, unless the learner's start depends on it (`dimension`). A `Multiclass` takes classes as
-    labels, whole numbers or texts, which may be given beforehand (`classes`) or are met as the rows go by.
+    labels, whole numbers or texts, which may be given beforehand (`classes`) or are met as the rows go by. "auto" is
+    `zoo.auto()` with the logistic loss if the first labels are ±1, else with the square loss.
     `comparator`: what the certificate compares with, by default the learner's own domain or the unit ball.
     `certify=False` keeps nothing for it that the learner does not need itself: no history, and for eager rules no
     linearised regret, only the theorem's bound, for which they are about a fifth faster.
@@ -104,9 +111,11 @@ def train(
             raise PartError("KernelPerceptron takes neither weights nor a comparator nor certify: leave them out")
         checked = as_rows(features)
         return KernelRun(learner, learner.start(checked.shape[1]), compiled=compiled).learn(checked, labels)
-    if not isinstance(learner, Linear | Multiclass):
-        raise PartError(f"the learner must be a Linear, Multiclass or KernelPerceptron, got {learner!r}")
     rows, columns = _told(features, labels, weights, dimension)
+    if learner == "auto":
+        rows, learner = auto_for(rows, labels)
+    if not isinstance(learner, Linear | Multiclass | Auto):
+        raise PartError(f"the learner must be a Linear, Multiclass, Auto or KernelPerceptron, got {learner!r}")
     if isinstance(learner, Multiclass):
         many = start_classes(learner, columns, classes, comparator, certify=certify, compiled=compiled)
         return many.learn(rows, labels, weights)
@@ -114,6 +123,9 @@ def train(
         raise PartError(
             f"{type(learner.loss).__name__} is a loss of one score: use Multiclass(Softmax(), …) for classes"
         )
+    if isinstance(learner, Auto):
+        run = start_auto(learner, columns, comparator, certify=certify, compiled=compiled)
+        return run.learn(rows, labels, weights)
     return start(learner, columns, comparator, certify=certify, compiled=compiled).learn(rows, labels, weights)
 
 
@@ -147,7 +159,7 @@ def start(
     return Run(learner, learner.start(features), comparator, seen=seen, certify=certify, compiled=compiled)
 
 
-class Run(Ledger):
+class Run(RowRun):
     """A learner of one score, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
@@ -155,49 +167,17 @@ class Run(Ledger):
 
     learner: Linear
 
+    @property
+    def linear(self) -> Linear:
+        return self.learner
+
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
-        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
-        if isinstance(features, Stream):
-            for batch in features.batches():
-                self.learn_batch(batch)
-                if batch.fault:
-                    raise DataError(batch.fault)
-            return self
-        x = self._rows(as_rows(features, checked=False))
-        y = numbers(labels, "labels", x.shape[0])
-        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
-        self._learn(x, y, w, "row {}".format)
-        return self
-
-    def learn_batch(self, batch: Batch) -> None:
-        """Learn the rows of a batch; `scores` are theirs until the next one."""
-        if len(batch):
-            self._learn(batch.rows, batch.labels, batch.weights, batch.place)
-        else:
-            self.scores = np.empty(0)
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
+        return int(self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark))
 
     def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
-        self.uniform &= bool(np.all(w == 1))
-        self.scores = np.empty(y.size)
-        x, i = self._fitted(x), 0
-        try:
-            while i < y.size:
-                mark = self._next_mark()
-                i = self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark)
-                if self.state.rounds == mark:
-                    self._at_mark()
-                elif i < y.size and self._grow(x, i):
-                    x = self._fitted(x)
-                elif i < y.size:
-                    self.scores[i:] = np.nan
-                    refuse(self.learner.loss, x, y, w, i, place(i))
-        finally:
-            if i:
-                self.tally.see(self.learner, x, y, w, self.scores, i, self.compiled)
-        if self.seen is not None:
-            self.seen = max(self.seen, highest(x, y.size))
+        super()._learn(x, y, w, place)
         if not np.isfinite(self.state.sums[MASS]):
             raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
 
@@ -229,14 +209,6 @@ class Run(Ledger):
 
     # ---- results -------------------------------------------------------------------------------------------------
 
-    def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
-        """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed u, given the rows that were learnt: O(nnz).
-
-        It is what the certificate bounds: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
-        the weighted mean is taken.
-        """
-        return self._learnt(features, labels, weights).regret(self._spread(u))
-
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
         """Mistake bounds of the Perceptron and Winnow against u, on the rows of the latest `learn`."""
         if not self.uniform:
@@ -245,29 +217,12 @@ class Run(Ledger):
         scores = rows.own_scores(rows.y.size)
         return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, self._spread(u))
 
-    def against(self, u: Any, features: Features, labels: Any, weights: Any = None) -> Vector:
-        """Σ_{s≤t} f_s(u) of one fixed u at the rounds t of the trace, given the rows that were learnt: O(nnz)."""
-        return self._learnt(features, labels, weights).losses(self._spread(u), self.trace.rounds)
-
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
         store.write(path, KIND, *self.contents())
         return Path(path)
-
-    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
-        """What `save` writes: a description, and arrays."""
-        description = {
-            "learner": to_json(self.learner),
-            "comparator": to_json(self.comparator),
-            "seen": self.seen,
-            "uniform": self.uniform,
-            "certify": self.certify,
-            "compiled": self.compiled,
-        }
-        history = {"history": np.array(self._history).reshape(-1, WIDTH)}
-        return description, self.state._asdict() | self.tally.arrays() | history
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -295,32 +250,10 @@ class Run(Ledger):
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _rows(self, features: Features) -> Rows:
-        x = as_rows(features)
-        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        x = super()._rows(features)
         if self.learner.rule.costs_dimension():
             require_narrow(x, self.learner.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
         return x
 
-    def _fitted(self, x: Rows) -> Rows:
-        """Rows of a stream, with as many columns as there is room for."""
-        room = self.state.dimension - (self.learner.bias > 0)
-        return replace(x, columns=room) if isinstance(x, Sparse) and x.columns != room else x
-
-    def _grow(self, x: Rows, i: int) -> bool:
-        """Make room for row i if that is what it lacks."""
-        if self.seen is None or x.inside(i):
-            return False
-        self.state = grown(self.state, last_column(x, i) + 1, self.learner.bias > 0)
-        return True
-
-    def _spread(self, u: Any) -> Vector:
-        """u with zeros where there is room for features that did not occur."""
-        bias = self.learner.bias > 0
-        return resized(finite_numbers(u, "u", self.dimension), self.state.dimension - bias, bias)
-
-    def _learnt(self, features: Features, labels: Any, weights: Any = None) -> Learnt:
-        """The rows of the run, given once more."""
-        x = self._fitted(self._rows(features))
-        y = numbers(labels, "labels", x.shape[0])
-        w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
-        return Learnt(self.learner, self.state, x, y, w, self.scores, self.compiled)
+    def _widen(self, features: int) -> None:
+        self.state = grown(self.state, features, self.learner.bias > 0)

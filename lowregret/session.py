@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from lowregret import store
+from lowregret.auto_run import KIND as AUTO_KIND
+from lowregret.auto_run import AutoRun
 from lowregret.certificate import Certificate
 from lowregret.class_run import KIND as CLASS_KIND
 from lowregret.class_run import ClassRun
@@ -44,7 +46,7 @@ from lowregret.stream.read import know_formats
 class Session:
     """A run fed from a stream."""
 
-    run: Run | ClassRun
+    run: Run | AutoRun | ClassRun
     form: Part  # how rows are read
     algorithm: str
     rows: int = 0  # read, with those held out or without a label
@@ -104,7 +106,7 @@ class Session:
         run = self.run
         if isinstance(run, ClassRun):
             raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
-        learner, u = run.learner, run.comparator
+        learner, u = run.linear, run.comparator
         step = learner.rule.schedule()
         counted = partial(weighed, rows, step, run.rounds, passes)
         kappa = learner.ridge * step.total_importance(run.rounds)
@@ -125,7 +127,7 @@ class Session:
         mine = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) + run.learner.ridge / 2 * float(sums[RIDGE])
         share = 1 / step.total_importance(run.rounds) if step.weighted() else 1.0  # weighted regret is a mean
         told = {"loss": share * best.value, "gap": share * best.gap}
-        return replace(run.certificate, hindsight=told, regret=share * (mine - best.value))
+        return replace(run.fixed_certificate, hindsight=told, regret=share * (mine - best.value))
 
     # ---- results -----------------------------------------------------------------------------------------------
 
@@ -151,6 +153,8 @@ class Session:
             "seconds": {"total": seconds, "learn": self.seconds},
             "model": model,
         }
+        if isinstance(run, AutoRun):
+            found |= run.contest.to_json() | {"fixed": run.fixed_certificate.to_json()}
         if self.dictionary is not None:
             metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
         if self.held.rows:
@@ -189,19 +193,19 @@ class Session:
             arrays |= {f"{name}.{key}": array for key, array in metrics.arrays().items()}
         if self.dictionary is not None:
             arrays |= self.dictionary.save()
-        store.write(path, CLASS_KIND if isinstance(self.run, ClassRun) else KIND, description, arrays)
+        store.write(path, next(kind for kind, run in _RUNS.items() if type(self.run) is run), description, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Session:
         """Read a session written by `save`."""
-        many = store.kind_of(path) == CLASS_KIND
-        description, arrays = store.read(path, CLASS_KIND if many else KIND)
+        kind = store.kind_of(path)
+        description, arrays = store.read(path, kind if kind in _RUNS else KIND)
         if "session" not in description:
             raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
         know_formats()
         told = description["session"]
         counts = {name: told[name] for name in _COUNTS}
-        run = (ClassRun if many else Run).of(path, description, arrays)
+        run = _RUNS[kind].of(path, description, arrays)
         session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
         if isinstance(run, ClassRun):
             session.held = Confusion(arrays["held.confusion"])
@@ -229,6 +233,7 @@ def weighed(rows: Pass, step: Step, rounds: int, passes: int) -> Iterator[tuple[
         yield x, y, weights
 
 
+_RUNS: dict[str, type[Run] | type[AutoRun] | type[ClassRun]] = {KIND: Run, CLASS_KIND: ClassRun, AUTO_KIND: AutoRun}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def summary(run: Ledger) -> str:
     ]
     if run.error is not None:
         lines.append(f"error      {run.error:.2%} of the rows predicted wrongly")
-    return "\n".join([*lines, *describe(certificate, rounds), *describe_risk(run)])
+    return "\n".join([*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_risk(run)])
 
 
 def kernel_summary(run: KernelRun) -> str:
@@ -38,16 +39,23 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
     lines = []
     if certificate.regret is not None:
         lines.append(f"{measure:<10} {certificate.regret:.6g} against {name}")
-    if certificate.linear_regret is not None:
+    if certificate.linear_regret is not None and certificate.linear_regret != certificate.regret:
         share = f" ({certificate.linear_regret / rounds:.4g} per round)" if measure == "regret" else ""
         lines.append(f"{measure:<10} at most {certificate.linear_regret:.6g}{share} against {name}")
-    lines.append(f"           theory promised at most {certificate.bound:.6g} ({certificate.id})")
+    if certificate.bound < math.inf:
+        lines.append(f"           theory promised at most {certificate.bound:.6g} ({certificate.id})")
     lines += [
         f"           but the premise fails: {p.name} (observed {p.observed})"
         for p in certificate.premises
         if not p.holds
     ]
     return lines
+
+
+def describe_fixed(run: Ledger) -> list[str]:
+    """The certificate against fixed predictors, where that is another one."""
+    fixed = run.fixed_certificate
+    return describe(fixed, max(run.rounds, 1)) if fixed.id != run.certificate.id else []
 
 
 def describe_risk(run: Ledger, delta: float = 0.05) -> list[str]:
@@ -86,5 +94,7 @@ def describe_risk(run: Ledger, delta: float = 0.05) -> list[str]:
 
 def _comparators(certificate: Certificate) -> str:
     described = certificate.comparator
+    if described["set"] == "experts":
+        return f"the best of its {described['count']} experts, {described['best']}"
     size = f" of radius {described['radius']:g}" if "radius" in described else ""
     return f"every fixed choice in the {described['set']}{size}"

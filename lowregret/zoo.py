@@ -12,10 +12,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lowregret.auto import Auto, AutoClassifier, AutoRegressor
 from lowregret.domain import Domain, L2Ball, Reals
+from lowregret.error import PartError
 from lowregret.kernelised import Kernel, KernelPerceptron
 from lowregret.learner import Linear
-from lowregret.loss import Affine, Hinge, Loss, OnMistakes, PerceptronLoss
+from lowregret.loss import Affine, Hinge, Logistic, Loss, OnMistakes, PerceptronLoss, Square
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Output, WeightedAverage
@@ -115,6 +117,16 @@ def kernel_perceptron(kernel: Kernel) -> KernelPerceptron:
     return KernelPerceptron(kernel)
 
 
+def auto(loss: Loss = Logistic()) -> Auto:
+    """Eleven experts and their mixture, for the logistic or the square loss, without a parameter (ALG-AUTO)."""
+    match loss:
+        case Logistic():
+            return AutoClassifier(loss)
+        case Square():
+            return AutoRegressor(loss)
+    raise PartError(f"auto learns with the logistic or the square loss, not {loss}: use ogd for others")
+
+
 @dataclass(frozen=True)
 class Entry:
     """One algorithm of the zoo."""
@@ -132,6 +144,7 @@ _MC = ("MC-OBS", "PERC-ROOT", "THM-14.2")
 _EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21")
 
 ZOO = (
+    Entry("auto", auto, "the default: no tuning, drift, any units", ("MIX-SHARE", "MIX-ADAHEDGE", "LINEARISED")),
     Entry("ogd", ogd, "any convex loss, no bound on the weights", ("EQ-2.15", "THM-2.21", "LEM-2.20", "LAZY-DEC")),
     Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", ("LEM-2.20", "LAZY+", "THM-2.21")),
     Entry("ogd-eager", ogd_eager, "weights in a ball; forgets faster when the ball binds", ("THM-14.5", "EAGER-DEC")),

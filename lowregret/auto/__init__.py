@@ -3,6 +3,5 @@
 from lowregret.auto.binary import AutoClassifier
 from lowregret.auto.learner import Auto
 from lowregret.auto.regression import AutoRegressor
-from lowregret.auto.run import AutoRun, start_auto
 
-__all__ = ["Auto", "AutoClassifier", "AutoRegressor", "AutoRun", "start_auto"]
+__all__ = ["Auto", "AutoClassifier", "AutoRegressor"]

@@ -54,7 +54,12 @@ def lane_rates(pace: Cells, reach: float) -> Eight:
     """What H⁻¹ is to be multiplied with: rate·σ·reach for AdaGrad lanes."""
     rows = pace[ROWS] - 1.0
     shaped, plain = reach * math.sqrt(rows / pace[SHAPED_SQUARE]), reach * math.sqrt(rows / pace[PLAIN_SQUARE])
-    a, b, c, d = (np.float32(RATES[0] * shaped), np.float32(RATES[1] * shaped), np.float32(RATES[2] * shaped), np.float32(RATES[3] * plain))
+    a, b, c, d = (
+        np.float32(RATES[0] * shaped),
+        np.float32(RATES[1] * shaped),
+        np.float32(RATES[2] * shaped),
+        np.float32(RATES[3] * plain),
+    )
     return (a, b, c, d, _ONE, _ONE, _ONE, _ONE)
 
 

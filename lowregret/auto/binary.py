@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from lowregret.auto.learner import (
 )
 from lowregret.auto.stack import FADE, LAST_LABEL, ONE, RECENT_LABELS, STACKS, stack_guess, stack_learn, stack_project
 from lowregret.loss import Logistic
+from lowregret.part import Part
 
 CERTAIN = 30.0  # experts' scores are kept within ±this: no expert is surer than 1 − 10⁻¹³
 LOUD = 10.0  # and inputs of the stacks within ±this
@@ -33,11 +35,14 @@ class AutoClassifier(Auto):
     for experts that change m times, at most theirs + (m + 1)·ln 11 + (m + 1)·ln T.
     """
 
+    losses: ClassVar[type[Part]] = Logistic
+    example: ClassVar[str] = "Logistic()"
+
     loss: Logistic = Logistic()
 
     def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
         for k in range(LANES):
-            p = np.float64(desk.lanes[np.uint64(k)])
+            p = float(np.float64(desk.lanes[np.uint64(k)]))
             desk.experts[k] = min(max(p, -CERTAIN), CERTAIN)
             desk.inputs[k] = min(max(p, -LOUD), LOUD)
         desk.inputs[ONE] = 1.0
@@ -83,7 +88,16 @@ class AutoClassifier(Auto):
         m = (y * p[LANES], y * p[LANES + 1], y * p[LANES + 2])
         s = implicit(
             (np.float32(m[0]), np.float32(m[1]), np.float32(m[2]), none, none, none, none, none),
-            (np.float32(weight * q[0]), np.float32(weight * q[1]), np.float32(weight * q[2]), none, none, none, none, none),
+            (
+                np.float32(weight * q[0]),
+                np.float32(weight * q[1]),
+                np.float32(weight * q[2]),
+                none,
+                none,
+                none,
+                none,
+                none,
+            ),
         )
         for k in range(STACKS):
             a = np.float64(s[k])

@@ -19,13 +19,12 @@ from lowregret.auto.memory import aligned, prefetch
 from lowregret.auto.stack import INPUTS, STACK_NAMES, STACKS, fresh_stacks
 from lowregret.auto.view import COLUMNS, PACE, ROWS, look
 from lowregret.kernel import wide_kernel
-from lowregret.learner import Linear
+from lowregret.learner import Learner, Linear
 from lowregret.loss import Loss
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
-from lowregret.part import Part
 from lowregret.rows import Rows
-from lowregret.rule import Lazy
+from lowregret.rule import Lazy, Rule
 from lowregret.state import DIMENSION, LINEAR, MISTAKES, ROUNDS, TOTAL, Cells, State, Vector, cell
 from lowregret.step import Constant
 
@@ -88,19 +87,21 @@ class Desk(NamedTuple):
         return cls(views, np.zeros(entries, np.bool_), gains, np.zeros(LANES, np.float32), *few)
 
 
-class Auto(Part):
+class Auto(Learner):
     """A learner that needs no tuning; `zoo.auto(loss)` makes the one for a loss."""
 
     loss: Loss
 
+    # What it is compared with: fixed linear predictors with a bias.
+    rule: ClassVar[Rule] = Lazy(Euclidean(), Constant(1.0))
     output: ClassVar[Output] = Last()
-    bias: ClassVar[float] = 1.0
     ridge: ClassVar[float] = 0.0
+    bias: ClassVar[float] = 1.0
 
     @property
     def linear(self) -> Linear:
-        """The fixed linear predictors, with a bias, that it is compared with."""
-        return Linear(self.loss, Lazy(Euclidean(), Constant(1.0)), bias=1.0)
+        """The learner of which fixed linear predictors are the comparators."""
+        return Linear(self.loss, self.rule, bias=self.bias)
 
     def start(self, features: int) -> State:
         """The ledger before round 1 for rows of this many features."""
@@ -188,10 +189,10 @@ class Auto(Part):
 
     def readable(self, x: Rows, i: int) -> bool:
         """Whether all entries of row i are numbers whose squares are."""
+        fit = True
         for k in range(x.begin(i), x.end(i)):
-            if not abs(x.value(i, k)) < FAR:
-                return False
-        return True
+            fit &= abs(x.value(i, k)) < FAR
+        return fit
 
 
 @wide_kernel

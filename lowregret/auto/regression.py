@@ -7,6 +7,7 @@ neither the origin nor the unit of the labels matters. Experts never leave the r
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,6 +43,7 @@ from lowregret.auto.stack import (
 )
 from lowregret.auto.view import ROWS
 from lowregret.loss import Square
+from lowregret.part import Part
 
 LOG_EXPERTS = math.log(EXPERTS)
 
@@ -51,6 +53,9 @@ class AutoRegressor(Auto):
 
     Its loss is at most that of the best expert + 2Δ (de Rooij, van Erven, Grünwald & Koolen, JMLR 2014).
     """
+
+    losses: ClassVar[type[Part]] = Square
+    example: ClassVar[str] = "Square()"
 
     loss: Square = Square()
 

@@ -13,7 +13,7 @@ from lowregret.state import State, Vector
 
 
 def linear_weights(state: State, mind: Mind) -> Vector:
-    """Σ over lanes of (how much it counts in the mixture) · weight/(deviation or root mean square), the bias last: O(d).
+    """Σ over lanes of (its part in the mixture) · weight/(deviation or root mean square), the bias last: O(d).
 
     Entries seen as roots are taken by the chord from 0 to their root mean square; lengths of rows are left out.
     """

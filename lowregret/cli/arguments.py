@@ -6,6 +6,7 @@ from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHe
 from collections.abc import Callable
 
 ALGORITHMS = (
+    "auto",
     "ogd",
     "ogd-lazy",
     "ogd-eager",
@@ -116,7 +117,7 @@ def _train(command: ArgumentParser) -> None:
         help=f"{', '.join(LOSSES)}; quantile:0.9, huber:1, epsilon-insensitive:0.1 (hinge); "
         f"for more than two classes {', '.join(CLASS_LOSSES)}; oaa:hinge is one hinge learner a class",
     )
-    learning.add_argument("--algorithm", choices=ALGORITHMS, metavar="NAME", help="see `lowregret zoo` (ogd)")
+    learning.add_argument("--algorithm", choices=ALGORITHMS, metavar="NAME", help="see `lowregret zoo` (auto)")
     learning.add_argument("--eta", type=positive, help="learning rate; ogd does without")
     learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
     learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")

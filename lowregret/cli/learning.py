@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.auto import Auto
+from lowregret.auto_run import auto_for, start_auto
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
 from lowregret.cli.make import algorithm, make_comparator, make_learner
@@ -31,6 +33,7 @@ from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
 from lowregret.state import Vector
+from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, chosen
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.read import stream_of
@@ -48,15 +51,16 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
     if args.report:
         require_folder(args.report)
-    session = _resumed(args) if form is None else _started(args, form)
-    if args.certify == "exact":
+    dictionary = Dictionary() if args.weights or args.report else None
+    if form is None:
+        session = _resumed(args)
+    else:
+        stream = stream or Ahead(_stream(args, form, dictionary))
+        session = _started(args, form, stream)
+    if args.certify == "exact" and not isinstance(session.run, ClassRun):
         require_answer(session.run.learner.loss, session.run.comparator)
-    if (args.weights or args.report) and session.dictionary is None:
-        session.dictionary = Dictionary()
-    if stream is None:
-        stream = stream_of(
-            args.data, session.form, threads=args.threads, on_error=args.on_error, dictionary=session.dictionary
-        )
+    session.dictionary = session.dictionary or dictionary
+    stream = stream or _stream(args, session.form, session.dictionary)
     keeper = Keeper(session, args.model, args.checkpoint)
     problem: LowRegretError | None = None
     with Interruption() as interruption:
@@ -93,8 +97,12 @@ def _tell(session: Session, args: Namespace, seconds: float, model: str | None) 
         print(show(session, seconds, model))
 
 
-def _started(args: Namespace, form: Part) -> Session:
-    learner = make_learner(args)
+def _stream(args: Namespace, form: Part, dictionary: Dictionary | None) -> Stream:
+    return stream_of(args.data, form, threads=args.threads, on_error=args.on_error, dictionary=dictionary)
+
+
+def _started(args: Namespace, form: Part, stream: Stream) -> Session:
+    learner = make_learner(args, lambda: auto_for(stream, None)[1])
     against, certify = make_comparator(learner, args), args.certify != "off"
     if isinstance(learner, Multiclass):
         if args.certify == "exact":
@@ -102,6 +110,8 @@ def _started(args: Namespace, form: Part) -> Session:
         classes = [class_name(name) for name in args.classes] or None
         many = start_classes(learner, args.dimension, classes, against, certify=certify)
         return Session(many, form, algorithm(args))
+    if isinstance(learner, Auto):
+        return Session(start_auto(learner, args.dimension, against, certify=certify), form, algorithm(args))
     return Session(start(learner, args.dimension, against, certify=certify), form, algorithm(args))
 
 

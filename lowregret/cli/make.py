@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from lowregret import zoo
+from lowregret.auto import Auto
 from lowregret.certificate import natural_comparator
 from lowregret.cli.arguments import CLASS_LOSSES
 from lowregret.domain import Domain
@@ -78,10 +79,13 @@ def make_class_loss(words: str) -> MultiLoss | None:
     return Softmax() if name == "softmax" else MultiHinge()
 
 
-Maker = Callable[[Loss, Namespace], Linear | Multiclass]
+AUTO_LOSSES = ("logistic", "square")
+
+Maker = Callable[[Loss, Namespace], Linear | Multiclass | Auto]
 
 # The maker of each algorithm, and the options it takes: needed ones, and those it can do without.
 MAKERS: dict[str, tuple[Maker, str, str]] = {
+    "auto": (lambda loss, a: zoo.auto(loss), "", "radius"),
     "ogd": (lambda loss, a: zoo.ogd(loss, a.eta), "", "eta radius"),
     "ogd-lazy": (lambda loss, a: zoo.ogd_lazy(loss, a.eta, a.radius or 1.0), "eta", "radius"),
     "ogd-eager": (lambda loss, a: zoo.ogd_eager(loss, a.eta, a.radius or 1.0), "eta", "radius"),
@@ -101,13 +105,20 @@ _OWN_LOSS = ("svm-online", "perceptron", "mc-perceptron", "winnow")
 
 
 def algorithm(args: Namespace) -> str:
-    """The algorithm that was named, or the one that does without a learning rate."""
-    many = args.loss is not None and make_class_loss(args.loss) is not None
-    return args.algorithm or ("adagrad" if many else "ogd")
+    """The algorithm that was named, or the one that needs no tuning, unless an option calls for another."""
+    if args.algorithm:
+        return str(args.algorithm)
+    if args.loss is not None and make_class_loss(args.loss) is not None:
+        return "adagrad"
+    tuned = any(getattr(args, name) is not None for name in ("eta", "p", "lam", "output"))
+    return "ogd" if tuned or args.loss not in (None, *AUTO_LOSSES) else "auto"
 
 
-def make_learner(args: Namespace) -> Linear | Multiclass:
-    """The learner that the options describe; an option that the algorithm does not take is refused."""
+def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multiclass | Auto:
+    """The learner that the options describe; an option that the algorithm does not take is refused.
+
+    Without a loss, `auto` is what the labels make it: `guess`.
+    """
     name = algorithm(args)
     make, needed, welcome = MAKERS[name]
     for option in ("eta", "radius", "p", "lam"):
@@ -119,6 +130,8 @@ def make_learner(args: Namespace) -> Linear | Multiclass:
         raise PartError(f"{name} needs {' and '.join(missing)}")
     if name in _OWN_LOSS and args.loss not in (None, "hinge"):
         raise PartError(f"{name} has a loss of its own: leave --loss {args.loss} out")
+    if name == "auto" and args.loss is None and not (args.classes or args.unit or args.output):
+        return guess()
     many = make_class_loss(args.loss or "")
     learner = make(Hinge() if many else make_loss(args.loss or "hinge"), args)
     if many is not None and isinstance(learner, Linear):
@@ -127,6 +140,10 @@ def make_learner(args: Namespace) -> Linear | Multiclass:
         raise PartError(
             f"--{'classes' if args.classes else 'unit'} needs a loss of many classes, such as --loss softmax"
         )
+    if isinstance(learner, Auto):
+        if args.output:
+            raise PartError("auto keeps a mixture, not an iterate: leave --output out")
+        return learner
     changes: dict[str, Any] = {"unit": True} if args.unit else {}
     if args.output:
         changes["output"] = Random(args.seed or 0) if args.output == "random" else _OUTPUTS[args.output]
@@ -135,7 +152,7 @@ def make_learner(args: Namespace) -> Linear | Multiclass:
     return replace(learner, **changes)
 
 
-def make_comparator(learner: Linear | Multiclass, args: Namespace) -> Domain:
+def make_comparator(learner: Linear | Multiclass | Auto, args: Namespace) -> Domain:
     """What the regret is measured against."""
     places = (args.dimension or 1) * max(len(args.classes), 1)
     return natural_comparator(learner, places, args.radius or 1.0)

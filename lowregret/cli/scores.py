@@ -13,7 +13,7 @@ import numpy as np
 from lowregret.class_run import ClassRun
 from lowregret.error import PartError, StoreError
 from lowregret.loss import Loss, Margin, MultiLoss
-from lowregret.run import Run
+from lowregret.row_run import RowRun
 from lowregret.state import Vector
 
 
@@ -82,7 +82,7 @@ class ClassFile(ScoreFile):
             self.file.write("\n".join(lines) + "\n")
 
 
-def score_file(path: str | None, link: str | None, run: Run | ClassRun) -> ScoreFile:
+def score_file(path: str | None, link: str | None, run: RowRun | ClassRun) -> ScoreFile:
     """Where predictions go: scores unless said otherwise, of many classes their names."""
     if not isinstance(run, ClassRun):
         return ScoreFile(path, link or "raw", run.learner.loss)

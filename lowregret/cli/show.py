@@ -29,7 +29,11 @@ def show(session: Session, seconds: float, model: str | None) -> str:
     if session.held.rows:
         lines += [f"held out   {session.held.rows:,} rows", *_judged(session, session.held)]
     certificate = session.certificate
+    lines += describe(run.certificate, rounds) if certificate.id != run.certificate.id else []
     lines += describe(certificate, rounds)
+    if session.best is None and run.fixed_certificate.id != certificate.id:
+        certificate = run.fixed_certificate
+        lines += describe(certificate, rounds)
     if certificate.hindsight is not None:
         each = rounds if certificate.measure == "regret" else 1  # a weighted regret is a mean already
         best, gap = certificate.hindsight["loss"] / each, certificate.hindsight["gap"] / each

@@ -25,7 +25,7 @@ def zoo(args: Namespace) -> int:
             options = " ".join(f"--{option}" for option in MAKERS[entry.name][1].split())
             print(f"{entry.name:<{width}}  {entry.purpose}" + (f"; needs {options}" if options else ""))
             print(f"{'':<{width}}  certificates: {', '.join(entry.certificates)}")
-        print("\n`lowregret zoo NAME` tells more; the default is ogd with a step that adapts itself.")
+        print("\n`lowregret zoo NAME` tells more; the default is auto, which needs no tuning.")
     return 0
 
 

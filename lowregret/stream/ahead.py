@@ -28,6 +28,10 @@ class Ahead:
     def size(self) -> int:
         return self.stream.size
 
+    def first(self) -> Batch | None:
+        """The batch that comes first, which is still to come."""
+        return self._first.result()
+
     def batches(self) -> Iterator[Batch]:
         """What was begun; from the second time on, from the beginning."""
         if self._batches is None:

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from lowregret import store
+from lowregret.auto import AutoClassifier, AutoRegressor
 from lowregret.auto.bank import WIDTH as BANK_WIDTH
-from lowregret.auto.certify import Contest, against_fixed, contest
 from lowregret.auto.learner import TRUST, Auto, Desk, Mind, learn_rows, score_rows
 from lowregret.auto.memory import aligned
 from lowregret.auto.weights import linear_weights
 from lowregret.certificate import Certificate
-from lowregret.check import numbers, refuse, require_scores
+from lowregret.check import require_scores
+from lowregret.contest import Contest, against_fixed, contest
 from lowregret.domain import Domain, L2Ball
-from lowregret.error import PartError, StoreError
-from lowregret.fixed import Learnt
+from lowregret.error import StoreError
 from lowregret.growth import FIRST, grown, resized
 from lowregret.learner import Linear
-from lowregret.rows import Features, Rows, Sparse, highest, last_column
-from lowregret.run import Place, Run
-from lowregret.spec import from_json, to_json
+from lowregret.row_run import RowRun
+from lowregret.rows import Features, Rows, Sparse, highest
+from lowregret.spec import from_json
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
+from lowregret.stream.ahead import Ahead
+from lowregret.stream.batch import Stream
 from lowregret.tally import Tally
 from lowregret.trace import L2, WIDTH, Trace, snapshot
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 KIND = "auto-run"
 
@@ -50,11 +49,29 @@ def start_auto(
     )
 
 
-class AutoRun(Run):
+def auto_for(rows: Any, labels: Any) -> tuple[Any, Auto]:
+    """The rows, and `auto` for the labels that they begin with: logistic loss for ±1, square loss for other numbers."""
+    if isinstance(rows, Stream):
+        rows = rows if isinstance(rows, Ahead) else Ahead(rows)
+        labels = first_labels(rows)
+    values = np.asarray(labels)
+    plain = values.dtype.kind in "biuf" and bool(np.all(np.abs(values) == 1))
+    return rows, AutoClassifier() if plain else AutoRegressor()
+
+
+def first_labels(stream: Ahead) -> Vector:
+    """Those of the first batch that count."""
+    first = stream.first()
+    if first is None:
+        return np.empty(0)
+    return first.labels[first.weights != 0] if first.weights.size else first.labels
+
+
+class AutoRun(RowRun):
     """A `Run` of `zoo.auto()`. `certificate` compares with the best of its eleven experts, whose losses are exact;
     `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
 
-    learner: Auto  # type: ignore[assignment]
+    learner: Auto
 
     def __init__(
         self,
@@ -66,32 +83,15 @@ class AutoRun(Run):
         contests: Vector | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(learner, state, comparator or L2Ball(1.0), **options)  # type: ignore[arg-type]
+        super().__init__(learner, state, comparator or L2Ball(1.0), **options)
         self.mind = mind
         self._contests = [] if contests is None else list(contests)
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
-        self.uniform &= bool(np.all(w == 1))
-        self.scores = np.empty(y.size)
-        x, i, desk = self._fitted(x), 0, Desk.of(longest(x))
-        try:
-            while i < y.size:
-                mark = self._next_mark()
-                i = self._call(learn_rows, self.learner, self.state, self.mind, desk, x, y, w, self.scores, i, mark)
-                if self.state.rounds == mark:
-                    self._at_mark()
-                elif i < y.size and self._grow(x, i):
-                    x = self._fitted(x)
-                elif i < y.size:
-                    self.scores[i:] = np.nan
-                    refuse(self.learner.loss, x, y, w, i, place(i))
-        finally:
-            if i:
-                self.tally.see(self.linear, x, y, w, self.scores, i, self.compiled)
-        if self.seen is not None:
-            self.seen = max(self.seen, highest(x, y.size))
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
+        desk = Desk.of(longest(x))
+        return int(self._call(learn_rows, self.learner, self.state, self.mind, desk, x, y, w, self.scores, i, mark))
 
     def predict(self, features: Features) -> Vector:
         """The score that each row would get as the next one, if the label before it were not known."""
@@ -109,10 +109,6 @@ class AutoRun(Run):
     def weights(self) -> Vector:
         """A linear model near the mixture, the bias last, to be read; predictions are made with `predict`: O(d)."""
         return resized(linear_weights(self.state, self.mind), self.features, True)
-
-    @property
-    def point(self) -> Vector:
-        return self.weights
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -143,9 +139,6 @@ class AutoRun(Run):
         assert found is not None
         return found
 
-    def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
-        raise PartError("mistake bounds speak of the Perceptron and Winnow, not of auto: use `certificates`")
-
     @property
     def trace(self) -> Trace:
         """Loss, regret against the best expert so far and its bound, over the rounds."""
@@ -171,10 +164,6 @@ class AutoRun(Run):
         """The linearised regret against the L2 ball at the rounds of the trace."""
         history = np.array([*self._history, snapshot(self.state, True)])[: self.trace.rounds.size]
         return history[:, LINEAR] + radius * history[:, WIDTH - 4 + L2]
-
-    def plot(self, path: str | os.PathLike[str] | None = None, theirs: Vector | None = None) -> Figure:
-        """Mean loss, and regret against the best expert under its bound, over the rounds."""
-        return super().plot(path, theirs)
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
@@ -214,33 +203,12 @@ class AutoRun(Run):
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
-    @property
-    def _kept(self) -> bool:
-        return True
-
     def _at_mark(self) -> None:
         super()._at_mark()
         self._contests.append(self.mind.trust.copy())
 
-    def _rows(self, features: Features) -> Rows:
-        from lowregret.check import require_rows
-        from lowregret.rows import as_rows
-
-        x = as_rows(features)
-        require_rows(x, x.shape[1] if self.seen is not None else self.features)
-        return x
-
-    def _grow(self, x: Rows, i: int) -> bool:
-        if self.seen is None or x.inside(i):
-            return False
-        self.state, self.mind = wider(self.state, self.mind, last_column(x, i) + 1)
-        return True
-
-    def _learnt(self, features: Features, labels: Any, weights: Any = None) -> Learnt:
-        x = self._fitted(self._rows(features))
-        y = numbers(labels, "labels", x.shape[0])
-        w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
-        return Learnt(self.linear, self.state, x, y, w, self.scores, self.compiled)
+    def _widen(self, features: int) -> None:
+        self.state, self.mind = wider(self.state, self.mind, features)
 
 
 def longest(x: Rows) -> int:

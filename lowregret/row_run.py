@@ -1,0 +1,144 @@
+"""Runs with one score a row: what they share, whatever makes the scores."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from lowregret import store
+from lowregret.check import finite_numbers, numbers, refuse, require_rows
+from lowregret.error import DataError
+from lowregret.fixed import Learnt
+from lowregret.growth import resized
+from lowregret.learner import Linear
+from lowregret.ledger import Ledger
+from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
+from lowregret.spec import to_json
+from lowregret.state import Vector
+from lowregret.stream.batch import Batch, Stream
+from lowregret.trace import WIDTH
+
+Place = Callable[[int], str]  # where row i is, for errors
+
+
+class RowRun(Ledger):
+    """A learner that scores rows, its state and history."""
+
+    @property
+    @abstractmethod
+    def linear(self) -> Linear:
+        """The linear learner whose fixed predictors the regret compares with."""
+
+    @abstractmethod
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
+        """Learn rows from i on until `mark` rounds are done; returns the first row not learnt."""
+
+    @abstractmethod
+    def _widen(self, features: int) -> None:
+        """Make room for this many features."""
+
+    # ---- learning ------------------------------------------------------------------------------------------------
+
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
+        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+        if isinstance(features, Stream):
+            for batch in features.batches():
+                self.learn_batch(batch)
+                if batch.fault:
+                    raise DataError(batch.fault)
+            return self
+        x = self._rows(as_rows(features, checked=False))
+        y = numbers(labels, "labels", x.shape[0])
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        self._learn(x, y, w, "row {}".format)
+        return self
+
+    def learn_batch(self, batch: Batch) -> None:
+        """Learn the rows of a batch; `scores` are theirs until the next one."""
+        if len(batch):
+            self._learn(batch.rows, batch.labels, batch.weights, batch.place)
+        else:
+            self.scores = np.empty(0)
+
+    def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
+        self.uniform &= bool(np.all(w == 1))
+        self.scores = np.empty(y.size)
+        x, i = self._fitted(x), 0
+        try:
+            while i < y.size:
+                mark = self._next_mark()
+                i = self._pass(x, y, w, i, mark)
+                if self.state.rounds == mark:
+                    self._at_mark()
+                elif i < y.size and self._grow(x, i):
+                    x = self._fitted(x)
+                elif i < y.size:
+                    self.scores[i:] = np.nan
+                    refuse(self.learner.loss, x, y, w, i, place(i))
+        finally:
+            if i:
+                self.tally.see(self.linear, x, y, w, self.scores, i, self.compiled)
+        if self.seen is not None:
+            self.seen = max(self.seen, highest(x, y.size))
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
+        """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed u, given the rows that were learnt: O(nnz).
+
+        It is what the certificate bounds: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
+        the weighted mean is taken.
+        """
+        return self._learnt(features, labels, weights).regret(self._spread(u))
+
+    def against(self, u: Any, features: Features, labels: Any, weights: Any = None) -> Vector:
+        """Σ_{s≤t} f_s(u) of one fixed u at the rounds t of the trace, given the rows that were learnt: O(nnz)."""
+        return self._learnt(features, labels, weights).losses(self._spread(u), self.trace.rounds)
+
+    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
+        """What `save` writes: a description, and arrays."""
+        description = {
+            "learner": to_json(self.learner),
+            "comparator": to_json(self.comparator),
+            "seen": self.seen,
+            "uniform": self.uniform,
+            "certify": self.certify,
+            "compiled": self.compiled,
+        }
+        history = {"history": np.array(self._history).reshape(-1, WIDTH)}
+        return description, self.state._asdict() | self.tally.arrays() | history
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _rows(self, features: Features) -> Rows:
+        x = as_rows(features)
+        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        return x
+
+    def _fitted(self, x: Rows) -> Rows:
+        """Rows of a stream, with as many columns as there is room for."""
+        room = self.state.dimension - (self.learner.bias > 0)
+        return replace(x, columns=room) if isinstance(x, Sparse) and x.columns != room else x
+
+    def _grow(self, x: Rows, i: int) -> bool:
+        """Make room for row i if that is what it lacks."""
+        if self.seen is None or x.inside(i):
+            return False
+        self._widen(last_column(x, i) + 1)
+        return True
+
+    def _spread(self, u: Any) -> Vector:
+        """u with zeros where there is room for features that did not occur."""
+        bias = self.learner.bias > 0
+        return resized(finite_numbers(u, "u", self.dimension), self.state.dimension - bias, bias)
+
+    def _learnt(self, features: Features, labels: Any, weights: Any = None) -> Learnt:
+        """The rows of the run, given once more."""
+        x = self._fitted(self._rows(features))
+        y = numbers(labels, "labels", x.shape[0])
+        w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
+        return Learnt(self.linear, self.state, x, y, w, self.scores, self.compiled)
