@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, all_of, at_least, between, implicit, load, minus, times
+from lowregret.auto.lanes import LANES, Eight, implicit, load
 from lowregret.auto.learner import (
     EXPERTS,
     GAP,
@@ -19,13 +19,12 @@ from lowregret.auto.learner import (
     Desk,
     Mind,
 )
+from lowregret.auto.logit import CERTAIN, FLAT, logit_answer, share_trust, squared_slopes
 from lowregret.auto.stack import FADE, LAST_LABEL, ONE, RECENT_LABELS, STACKS, stack_guess, stack_learn, stack_project
 from lowregret.loss import Logistic
 from lowregret.part import Part
 
-CERTAIN = 30.0  # experts' scores are kept within ±this: no expert is surer than 1 − 10⁻¹³
-LOUD = 10.0  # and inputs of the stacks within ±this
-FLAT = 1e-4  # least curvature that the filters believe in
+LOUD = 10.0  # inputs of the stacks are kept within ±this
 
 
 class AutoClassifier(Auto):
@@ -65,19 +64,9 @@ class AutoClassifier(Auto):
         return math.log(plus / minus)
 
     def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
-        side = 0 if y > 0.0 else EXPERTS
-        mixed = total = 0.0
         for k in range(EXPERTS):
-            chance = desk.chances[side + k]
-            loss = -weight * math.log(chance)
-            mind.trust[LOSSES + k] += loss
-            mixed += mind.trust[WEIGHTS + k] * chance
-            mind.trust[WEIGHTS + k] *= chance if weight == 1.0 else math.exp(-loss)
-            total += mind.trust[WEIGHTS + k]
-        mind.trust[GAP] += max(math.log(total) - weight * math.log(mixed), 0.0)
-        share = 1.0 / (t + 1.0)
-        for k in range(EXPERTS):
-            mind.trust[WEIGHTS + k] = (1.0 - share) * mind.trust[WEIGHTS + k] / total + share / EXPERTS
+            desk.likelihoods[k] = desk.chances[k] if y > 0.0 else desk.chances[EXPERTS + k]
+        share_trust(mind.trust, desk.likelihoods, (LOSSES, GAP, EXPERTS), weight, t)
         self.teach(mind, desk, y, weight)
 
     def teach(self, mind: Mind, desk: Desk, y: float, weight: float) -> None:
@@ -105,18 +94,10 @@ class AutoClassifier(Auto):
             stack_learn(mind.stacks, k, desk.along, weight * y * a, h / (1.0 + h * q[k]))
 
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
-        side, nil = EXPERTS if y > 0.0 else 0, np.float32(0)
-        g = desk.chances
-        a, b = np.float32(weight * g[side]), np.float32(weight * g[side + 1])
-        c, d = np.float32(weight * g[side + 2]), np.float32(weight * g[side + 3])
-        return (a * a, b * b, c * c, d * d, nil, nil, nil, nil)
+        return squared_slopes(load(desk.lanes, np.uint64(0)), y, weight)
 
     def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
-        sign, much = all_of(np.float32(y)), all_of(np.float32(weight))
-        m = between(times(sign, load(desk.lanes, np.uint64(0))), np.float32(CERTAIN))
-        s = implicit(m, times(much, q))
-        bend = at_least(times(s, minus(all_of(np.float32(1)), s)), np.float32(FLAT))
-        return times(times(much, sign), s), times(much, bend)
+        return logit_answer(load(desk.lanes, np.uint64(0)), y, weight, q)
 
     def reach(self, mind: Mind) -> float:
         return 1.0

@@ -75,6 +75,7 @@ class Desk(NamedTuple):
     lanes: Cells  # their scores
     experts: Cells  # their scores
     chances: Cells  # what they give to +1, then to −1
+    likelihoods: Cells  # what they gave to the label
     inputs: Cells
     along: Cells  # what the stacks' covariances make of the inputs, a row each
     widths: Cells  # and the variances of their scores
@@ -83,7 +84,7 @@ class Desk(NamedTuple):
     def of(cls, entries: int) -> Desk:
         """For rows of up to this many entries."""
         views, gains = np.zeros(2 * entries, np.float32), np.zeros(LANES * (entries + 1), np.float32)
-        few = (np.zeros(n) for n in (EXPERTS, 2 * EXPERTS, INPUTS, STACKS * INPUTS, STACKS))
+        few = (np.zeros(n) for n in (EXPERTS, 2 * EXPERTS, EXPERTS, INPUTS, STACKS * INPUTS, STACKS))
         return cls(views, np.zeros(entries, np.bool_), gains, np.zeros(LANES, np.float32), *few)
 
 

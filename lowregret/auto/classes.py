@@ -1,0 +1,306 @@
+"""`auto` for many classes: a bank of lanes for each class against all others, and stacks and a mixture of all classes.
+
+Lane k scores class ℓ as p_kℓ and gives it the chance e^{p_kℓ}/Σ; a stack adds the lanes' scores, weighted, before that.
+All chances are mixed with a grain of doubt, which is what a class that was never met gets.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from lowregret.auto.bank import ADAGRAD, WIDTH, lane_gains, lane_rates, lane_scores, lane_steps
+from lowregret.auto.lanes import LANES, Eight, load, store, times
+from lowregret.auto.learner import EXPERTS, FAR, GAP, LOSSES, TRUST, WEIGHTS
+from lowregret.auto.logit import logit_answer, share_trust, squared_slopes
+from lowregret.auto.memory import aligned
+from lowregret.auto.stack import (
+    FADE,
+    INPUTS,
+    LAST_LABEL,
+    ONE,
+    RECENT_LABELS,
+    STACKS,
+    fresh_stacks,
+    stack_learn,
+    stack_project,
+)
+from lowregret.auto.view import COLUMNS, PACE, ROWS, look
+from lowregret.kernel import wide_kernel
+from lowregret.learner import Learner
+from lowregret.loss import Softmax
+from lowregret.mirror import Euclidean
+from lowregret.multiclass import NONE, Multiclass, Room
+from lowregret.output import Last, Output
+from lowregret.part import Part
+from lowregret.rows import Rows
+from lowregret.rule import Lazy, Rule
+from lowregret.state import LINEAR, MISTAKES, ROUNDS, TOTAL, Cells, State, Vector
+from lowregret.step import Constant
+
+DOUBT = 1e-6  # the part of every chance that is spread over all classes and one not met yet
+DEEP = 20.0  # inputs of the stacks lie at most this below the best class
+QUIET = np.float32(1e-6)  # squared slopes below which a class has nothing to learn from a row
+
+LAST_CLASS, SHARES = 0, 1  # past[…]: the last class; then two numbers for each: how often, and its recent share
+
+
+class ClassMind(NamedTuple):
+    """What is carried from row to row, beside the ledger."""
+
+    measures: Cells  # of features, see `view.py`
+    bank: Cells
+    pace: Cells
+    stacks: Cells
+    trust: Cells
+    past: Cells
+
+    @classmethod
+    def fresh(cls, places: int, lots: int) -> ClassMind:
+        """Before the first row, with room for so many features (the bias included) and classes."""
+        trust, past = np.zeros(TRUST), np.zeros(SHARES + 2 * lots)
+        trust[:EXPERTS], past[LAST_CLASS] = 1 / EXPERTS, NONE
+        bank = aligned(np.zeros(places * lots * WIDTH, np.float32))
+        return cls(aligned(np.zeros(places * COLUMNS)), bank, np.zeros(PACE), fresh_stacks(), trust, past)
+
+
+class ClassDesk(NamedTuple):
+    """Memory for one row."""
+
+    views: Cells
+    roots: Cells
+    gains: Cells
+    lanes: Cells  # scores, eight for each class
+    inputs: Cells  # of the stacks: a row for each, a column for each class
+    chances: Cells  # likewise, of the experts
+    likelihoods: Cells
+    slopes: Cells
+    along: Cells
+
+    @classmethod
+    def of(cls, entries: int, lots: int) -> ClassDesk:
+        """For rows of up to this many entries, and so many classes."""
+        views, gains = np.zeros(2 * entries, np.float32), np.zeros(LANES * (entries + 1), np.float32)
+        few = (np.zeros(n) for n in (INPUTS * lots, EXPERTS * lots, EXPERTS, INPUTS, STACKS * INPUTS))
+        return cls(views, np.zeros(entries, np.bool_), gains, np.zeros(LANES * lots, np.float32), *few)
+
+
+class AutoMulticlass(Learner):
+    """Bayes' mixture of eleven experts over classes, with a falling share as in `AutoClassifier`."""
+
+    losses: ClassVar[type[Part]] = Softmax
+    example: ClassVar[str] = "Softmax()"
+
+    loss: Softmax = Softmax()
+
+    # What it is compared with: fixed linear predictors with a bias.
+    rule: ClassVar[Rule] = Lazy(Euclidean(), Constant(1.0))
+    output: ClassVar[Output] = Last()
+    ridge: ClassVar[float] = 0.0
+    bias: ClassVar[float] = 1.0
+
+    @property
+    def linear(self) -> Multiclass:
+        """The learner of which fixed linear predictors are the comparators."""
+        return Multiclass(self.loss, self.rule, bias=self.bias)
+
+    def start(self, features: int, lanes: int) -> State:
+        """The ledger before round 1."""
+        return State.zeros((features + 1) * lanes, 1, False)
+
+    # ---- compiled --------------------------------------------------------------------------------------------------
+
+    def listen(self, mind: ClassMind, desk: ClassDesk, room: Room) -> None:
+        """Write the inputs of the stacks: scores below the best class of each lane, and what the labels before say."""
+        lots, known, past = room.raw.size, room.known[0], mind.past
+        for k in range(LANES):
+            top = -math.inf
+            for c in range(known):
+                top = max(top, np.float64(desk.lanes[np.uint64(c * LANES + k)]))
+            for c in range(known):
+                p = np.float64(desk.lanes[np.uint64(c * LANES + k)])
+                desk.inputs[k * lots + c] = max(p - top, -DEEP)
+        for c in range(known):
+            desk.inputs[ONE * lots + c] = math.log((past[SHARES + c] + 1.0) / (mind.pace[ROWS] + known))
+            desk.inputs[LAST_LABEL * lots + c] = 1.0 if past[LAST_CLASS] == c else 0.0
+            desk.inputs[RECENT_LABELS * lots + c] = past[SHARES + lots + c]
+
+    def judge_classes(self, mind: ClassMind, desk: ClassDesk, room: Room, aware: bool) -> None:
+        """Write the chances that lanes and stacks give; without `aware` the labels before do not count."""
+        lots, known = room.raw.size, room.known[0]
+        for k in range(EXPERTS):
+            top = -math.inf
+            for c in range(known):
+                p = 0.0
+                if k < LANES:
+                    p = desk.inputs[k * lots + c]
+                else:
+                    for i in range(INPUTS if aware else LAST_LABEL):
+                        p += mind.stacks[np.uint64((k - LANES) * (INPUTS + INPUTS * INPUTS) + i)] * desk.inputs[i * lots + c]
+                desk.chances[k * lots + c] = p
+                top = max(top, p)
+            total = 0.0
+            for c in range(known):
+                e = math.exp(desk.chances[k * lots + c] - top)
+                desk.chances[k * lots + c] = e
+                total += e
+            for c in range(known):
+                desk.chances[k * lots + c] = (1.0 - DOUBT) * desk.chances[k * lots + c] / total + DOUBT / (known + 1)
+
+    def score(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells, keep: bool) -> int:
+        """Write ln(chance) of each class; returns the likeliest, NONE if there is none."""
+        lots, known = room.raw.size, room.known[0]
+        look(mind.measures, mind.pace, x, i, desk.views, desk.roots, keep)
+        for c in range(known):
+            p = lane_scores(mind.bank, x, i, desk.views, self.spot(mind, lots, c))
+            store(desk.lanes, np.uint64(c * LANES), p)
+        self.listen(mind, desk, room)
+        self.judge_classes(mind, desk, room, keep)
+        best = NONE
+        for c in range(known):
+            p = 0.0
+            for k in range(EXPERTS):
+                p += mind.trust[WEIGHTS + k] * desk.chances[k * lots + c]
+            scores[c] = math.log(p)
+            if best == NONE or scores[c] > scores[best]:
+                best = c
+        return best
+
+    def spot(self, mind: ClassMind, lots: int, c: int) -> tuple[int, int, Any]:
+        """Where the lanes of class c are, and the bias."""
+        return (lots, c, np.uint64(mind.measures.size // COLUMNS - 1))
+
+    def learn(
+        self, s: State, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, y: int, weight: float, room: Room
+    ) -> int:
+        """One round: returns the class predicted before the row was learnt, or NONE."""
+        scores = room.scores[i if room.scores.shape[0] > 1 else 0]
+        lots, before = room.raw.size, room.known[0]
+        guess = self.score(mind, desk, x, i, room, scores, True)
+        for k in range(EXPERTS):
+            desk.likelihoods[k] = desk.chances[k * lots + y] if y < before else DOUBT / (before + 1)
+        if y >= before:
+            scores[y] = math.log(DOUBT / (before + 1))
+            for k in range(LANES):
+                desk.lanes[np.uint64(y * LANES + k)] = 0.0
+            room.known[0] = y + 1
+        s.sums[TOTAL] += weight * self.loss.at(scores, room.known[0], guess, y, room.slopes)
+        s.counts[MISTAKES] += guess != y
+        s.counts[ROUNDS] += 1
+        self.book(s, x, i, weight, room, scores)
+        share_trust(mind.trust, desk.likelihoods, (LOSSES, GAP, EXPERTS), weight, mind.pace[ROWS])
+        if y < before:
+            self.teach(mind, desk, room, y, weight)
+        if mind.pace[ROWS] > 1.0:
+            self.train_lanes(mind, desk, x, i, room, y, weight)
+        self.remember(mind, room, y)
+        return guess
+
+    def book(self, s: State, x: Rows, i: int, weight: float, room: Room, scores: Cells) -> None:
+        """θ −= slopes ⊗ x, the bias included."""
+        lots, known = np.uint64(room.raw.size), np.uint64(room.known[0])
+        for c in range(known):
+            room.slopes[c] *= weight
+            s.sums[LINEAR] += room.slopes[c] * scores[c]
+        for k in range(x.begin(i), x.end(i)):
+            first, value = np.uint64(x.column(i, k)) * lots, x.value(i, k)
+            for c in range(known):
+                s.table[first + c] -= room.slopes[c] * value
+        first = np.uint64(s.table.size) - lots
+        for c in range(known):
+            s.table[first + c] -= room.slopes[c]
+
+    def teach(self, mind: ClassMind, desk: ClassDesk, room: Room, y: int, weight: float) -> None:
+        """A step of every stack, along the slope of its log loss."""
+        lots, known = room.raw.size, room.known[0]
+        for k in range(STACKS):
+            for i in range(INPUTS):
+                g = -desk.inputs[i * lots + y]
+                for c in range(known):
+                    g += desk.chances[(LANES + k) * lots + c] * desk.inputs[i * lots + c]
+                desk.slopes[i] = g
+            q = weight * stack_project(mind.stacks, k, desk.slopes, desk.along)
+            stack_learn(mind.stacks, k, desk.along, -weight / (1.0 + q), weight / (1.0 + q))
+
+    def train_lanes(
+        self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, y: int, weight: float
+    ) -> None:
+        """An implicit step of the lanes of every class, unless all of them knew."""
+        rates = lane_rates(mind.pace, 1.0)
+        for c in range(room.known[0]):
+            sign, p = 1.0 if c == y else -1.0, load(desk.lanes, np.uint64(c * LANES))
+            squares = squared_slopes(p, sign, weight)
+            if loud(squares):
+                at = self.spot(mind, room.raw.size, c)
+                q = lane_gains(mind.bank, x, i, desk.views, desk.gains, squares, at)
+                slopes, bends = logit_answer(p, sign, weight, times(rates, q))
+                moves = times(rates, slopes), squares[:ADAGRAD] + bends[ADAGRAD:]
+                lane_steps(mind.bank, x, i, desk.views, desk.gains, moves, at)
+
+    def remember(self, mind: ClassMind, room: Room, y: int) -> None:
+        """Keep what later rows need of the label."""
+        past, lots = mind.past, room.raw.size
+        past[LAST_CLASS] = y
+        past[SHARES + y] += 1.0
+        for c in range(room.known[0]):
+            now = 1.0 if c == y else 0.0
+            past[SHARES + lots + c] = FADE * past[SHARES + lots + c] + (1.0 - FADE) * now
+
+    def readable(self, x: Rows, i: int) -> bool:
+        """Whether all entries of row i are numbers whose squares are."""
+        fit = True
+        for k in range(x.begin(i), x.end(i)):
+            fit &= abs(x.value(i, k)) < FAR
+        return fit
+
+
+def loud(squares: Eight) -> bool:
+    """Whether one of the AdaGrad lanes is off."""
+    return bool(squares[0] > QUIET or squares[1] > QUIET or squares[2] > QUIET or squares[3] > QUIET)
+
+
+@wide_kernel
+def learn_classes(
+    learner: AutoMulticlass,
+    s: State,
+    mind: ClassMind,
+    desk: ClassDesk,
+    x: Rows,
+    y: Any,
+    weights: Vector,
+    room: Room,
+    guesses: Any,
+    i: int,
+    until: int,
+) -> int:
+    """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
+
+    Stops early at a row that cannot be learnt, or not before there is more room, leaving all as it was before it.
+    """
+    while i < y.size and s.counts[ROUNDS] < until:
+        weight = weights[i] if weights.size > 0 else 1.0
+        if weight != 0.0 and not (0.0 < weight < FAR and 0 <= y[i] < room.raw.size):
+            break
+        if not (x.inside(i) and learner.readable(x, i)):
+            break
+        if weight == 0.0:
+            scores = room.scores[i if room.scores.shape[0] > 1 else 0]
+            guesses[i] = learner.score(mind, desk, x, i, room, scores, False)
+        else:
+            guesses[i] = learner.learn(s, mind, desk, x, i, y[i], weight, room)
+        i += 1
+    return i
+
+
+@wide_kernel
+def score_classes(
+    learner: AutoMulticlass, mind: ClassMind, desk: ClassDesk, x: Rows, room: Room, scores: Any
+) -> None:
+    """ln(chance) of each class for each row, as the next one, if the label before it were not known."""
+    for i in range(scores.shape[0]):
+        if learner.readable(x, i):
+            learner.score(mind, desk, x, i, room, scores[i], False)
+        else:
+            scores[i, 0] = math.nan
