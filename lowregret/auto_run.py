@@ -11,24 +11,22 @@ import numpy as np
 from lowregret import store
 from lowregret.auto import AutoClassifier, AutoRegressor
 from lowregret.auto.bank import WIDTH as BANK_WIDTH
-from lowregret.auto.learner import TRUST, Auto, Desk, Mind, learn_rows, score_rows
-from lowregret.auto.memory import aligned
+from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
+from lowregret.auto.memory import aligned, zeros
 from lowregret.auto.weights import linear_weights
-from lowregret.certificate import Certificate
 from lowregret.check import require_scores
-from lowregret.contest import Contest, against_fixed, contest
+from lowregret.contest import Standing
 from lowregret.domain import Domain, L2Ball
 from lowregret.error import StoreError
 from lowregret.growth import FIRST, grown, resized
 from lowregret.learner import Linear
 from lowregret.row_run import RowRun
-from lowregret.rows import Features, Rows, Sparse, highest
+from lowregret.rows import Features, Rows, highest, longest
 from lowregret.spec import from_json
-from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
+from lowregret.state import State, Vector
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.tally import Tally
-from lowregret.trace import L2, WIDTH, Trace, snapshot
 
 KIND = "auto-run"
 
@@ -67,7 +65,7 @@ def first_labels(stream: Ahead) -> Vector:
     return first.labels[first.weights != 0] if first.weights.size else first.labels
 
 
-class AutoRun(RowRun):
+class AutoRun(Standing, RowRun):
     """A `Run` of `zoo.auto()`. `certificate` compares with the best of its eleven experts, whose losses are exact;
     `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
 
@@ -116,55 +114,6 @@ class AutoRun(RowRun):
     def linear(self) -> Linear:
         return self.learner.linear
 
-    @property
-    def contest(self) -> Contest:
-        """The experts: their losses, and how far each is trusted."""
-        return contest(self.learner, self.state, self.mind.trust)
-
-    @property
-    def certificates(self) -> list[Certificate]:
-        """Against the best expert, and against fixed linear predictors."""
-        return [self.contest.certificate(), self.fixed_certificate]
-
-    @property
-    def certificate(self) -> Certificate:
-        return self.contest.certificate()
-
-    @property
-    def fixed_certificate(self) -> Certificate:
-        return against_fixed(self.state, self.comparator)
-
-    def linear_regret(self, comparator: Domain | None = None) -> float:
-        found = against_fixed(self.state, comparator or self.comparator).linear_regret
-        assert found is not None
-        return found
-
-    @property
-    def trace(self) -> Trace:
-        """Loss, regret against the best expert so far and its bound, over the rounds."""
-        history = [*self._history, snapshot(self.state, True)]
-        contests = [*self._contests, self.mind.trust]
-        if len(history) > 1 and history[-2][SUMS + ROUNDS] == history[-1][SUMS + ROUNDS]:
-            history, contests = history[:-1], contests[:-1]
-        rounds = [int(row[SUMS + ROUNDS]) for row in history]
-        classifies = self.learner.loss.classifies
-        found = [
-            Contest(float(row[TOTAL]), t, trust, classifies)
-            for row, t, trust in zip(history, rounds, contests, strict=True)
-        ]
-        return Trace(
-            np.array(rounds, np.int64),
-            np.array([row[TOTAL] for row in history]),
-            np.array([c.linear_regret for c in found]),
-            np.array([c.bound for c in found]),
-            self.certificate.id,
-        )
-
-    def fixed_trace(self, radius: float = 1.0) -> Vector:
-        """The linearised regret against the L2 ball at the rounds of the trace."""
-        history = np.array([*self._history, snapshot(self.state, True)])[: self.trace.rounds.size]
-        return history[:, LINEAR] + radius * history[:, WIDTH - 4 + L2]
-
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -175,8 +124,7 @@ class AutoRun(RowRun):
     def contents(self) -> tuple[dict[str, Any], store.Arrays]:
         description, arrays = super().contents()
         mind = {f"mind.{name}": array for name, array in self.mind._asdict().items()}
-        contests = {"contests": np.array(self._contests).reshape(-1, TRUST)}
-        return description, arrays | mind | contests
+        return description, arrays | mind | self.contests()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -203,26 +151,15 @@ class AutoRun(RowRun):
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
-    def _at_mark(self) -> None:
-        super()._at_mark()
-        self._contests.append(self.mind.trust.copy())
-
     def _widen(self, features: int) -> None:
         self.state, self.mind = wider(self.state, self.mind, features)
-
-
-def longest(x: Rows) -> int:
-    """The most entries that a row has."""
-    if isinstance(x, Sparse):
-        return int(np.diff(x.indptr).max(initial=0))
-    return x.shape[1]
 
 
 def wider(state: State, mind: Mind, features: int) -> tuple[State, Mind]:
     """The same with room for at least this many features; the bias stays last: O(d), amortised O(1)."""
     old = state.dimension
     state = grown(state, features, True)
-    bank = np.zeros((state.dimension, BANK_WIDTH), np.float32)
-    before = mind.bank.reshape(old, BANK_WIDTH)
-    bank[: old - 1], bank[-1] = before[:-1], before[-1]
-    return state._replace(table=aligned(state.table)), mind._replace(bank=aligned(bank.ravel()))
+    bank = zeros(state.dimension * BANK_WIDTH, np.float32)
+    kept = (old - 1) * BANK_WIDTH
+    bank[:kept], bank[-BANK_WIDTH:] = mind.bank[:kept], mind.bank[kept:]
+    return state._replace(table=aligned(state.table)), mind._replace(bank=bank)

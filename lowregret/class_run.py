@@ -104,6 +104,11 @@ class ClassRun(Ledger):
         self.lanes = lanes or (len(classes) if classes.fixed else LANES)  # classes that there is room for
         self._known = np.array([(len(classes) if classes.fixed else 0) if known is None else known])
 
+    @property
+    def linear(self) -> Multiclass:
+        """The linear learner whose fixed predictors the regret compares with."""
+        return self.learner
+
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
@@ -132,8 +137,7 @@ class ClassRun(Ledger):
         try:
             while self.done < size:
                 mark, i = self._next_mark(), self.done
-                arguments = self.learner, self.state, x, self.codes, w, room, self.guesses, i, mark
-                self.done = i = self._call(learn_classes, *arguments)
+                self.done = i = self._pass(x, w, room, i, mark)
                 if self.state.rounds == mark:
                     self._at_mark()
                 elif i < size and self._grow(x, w, i):
@@ -144,6 +148,11 @@ class ClassRun(Ledger):
             self._count(x, w, room)
         if not np.isfinite(self.state.sums[MASS]):
             raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
+
+    def _pass(self, x: Rows, w: Vector, room: Room, i: int, mark: int) -> int:
+        """Learn rows from i on until `mark` rounds are done; returns the first row not learnt."""
+        given = self.learner, self.state, x, self.codes, w, room, self.guesses, i, mark
+        return int(self._call(learn_classes, *given))
 
     def predict(self, features: Features) -> Any:
         """The class of each row, by name, with the learner's output (last or averaged iterate)."""
@@ -366,7 +375,7 @@ class ClassRun(Ledger):
                 raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {codes.size}")
             guesses = self.guesses
         named = len(self.classes) if self.classes.fixed else 0
-        fixed = self.learner, self.state, self.lanes, named
+        fixed = self.linear, self.state, self.lanes, named
         return LearntClasses(*fixed, self._fitted(x), codes, w, guesses, self.compiled)
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from lowregret.auto.learner import EXPERTS, GAP, LOSSES, MIXED, NAMES, WEIGHTS, Auto
+import numpy as np
+
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, MIXED, NAMES, TRUST, WEIGHTS
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
-from lowregret.state import LINEAR, TOTAL, State, Vector
+from lowregret.ledger import Ledger
+from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
+from lowregret.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,6 @@ class Contest:
         }
 
 
-def contest(learner: Auto, state: State, trust: Vector) -> Contest:
-    """The experts' standing in a run."""
-    return Contest(float(state.sums[TOTAL]), state.rounds, trust, learner.loss.classifies)
-
-
 def against_fixed(state: State, comparator: Domain) -> Certificate:
     """LINEARISED: Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ ≥ regret, for losses are convex in the score, whoever made it: O(d).
 
@@ -83,3 +83,61 @@ def against_fixed(state: State, comparator: Domain) -> Certificate:
     regret = float(state.sums[LINEAR]) + comparator.support(state.theta.copy())
     statement = "Σ g_t s_t + max_u ⟨u, −Σ g_t x_t⟩, g_t the slope at the score s_t"
     return Certificate("LINEARISED", statement, comparator.describe(), regret, math.inf)
+
+
+class Standing(Ledger):
+    """A run of `auto`: what its mixture's trust in the experts says, now and at the marks of its history."""
+
+    mind: Any  # has `trust`
+    _contests: list[Vector]
+
+    @property
+    def contest(self) -> Contest:
+        """The experts: their losses, and how far each is trusted."""
+        return Contest(self.loss, self.rounds, self.mind.trust, bool(self.learner.loss.classifies))
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """Against the best expert, and against fixed linear predictors."""
+        return [self.certificate, self.fixed_certificate]
+
+    @property
+    def certificate(self) -> Certificate:
+        """Against the best expert."""
+        return self.contest.certificate()
+
+    @property
+    def fixed_certificate(self) -> Certificate:
+        return against_fixed(self.state, self.comparator)
+
+    def linear_regret(self, comparator: Domain | None = None) -> float:
+        """Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ against any set of fixed predictors, without a second pass: O(d)."""
+        return float(against_fixed(self.state, comparator or self.comparator).linear_regret or 0.0)
+
+    @property
+    def trace(self) -> Trace:
+        """Loss, regret against the best expert so far and its bound, over the rounds."""
+        marks = [(int(row[SUMS + ROUNDS]), float(row[TOTAL])) for row in self._history]
+        contests = list(self._contests)
+        if not marks or marks[-1][0] != self.rounds:
+            marks.append((self.rounds, self.loss))
+            contests.append(self.mind.trust)
+        found = [
+            replace(self.contest, rounds=t, total=total, trust=trust)
+            for (t, total), trust in zip(marks, contests, strict=True)
+        ]
+        return Trace(
+            np.array([t for t, _ in marks], np.int64),
+            np.array([total for _, total in marks]),
+            np.array([c.linear_regret for c in found]),
+            np.array([c.bound for c in found]),
+            self.certificate.id,
+        )
+
+    def contests(self) -> dict[str, Vector]:
+        """What must be kept of the history, beside the ledger's."""
+        return {"contests": np.array(self._contests).reshape(-1, TRUST)}
+
+    def _at_mark(self) -> None:
+        super()._at_mark()
+        self._contests.append(self.mind.trust.copy())

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 
 from lowregret import store
+from lowregret.auto_class_run import AutoClassRun
 from lowregret.auto_run import AutoRun
 from lowregret.bandit import Bandit, Exp4
 from lowregret.class_run import ClassRun
@@ -26,6 +27,7 @@ _READERS: dict[str, Callable[[str | os.PathLike[str]], Kept]] = {
     "doubling-run": DoublingRun.load,
     "class-run": ClassRun.load,
     "auto-run": AutoRun.load,
+    "auto-class-run": AutoClassRun.load,
     "kernel-run": KernelRun.load,
     "game": Game.load,
     "bandit": Bandit.load,

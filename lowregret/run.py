@@ -11,7 +11,8 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 
 from lowregret import store
-from lowregret.auto.learner import Auto
+from lowregret.auto import Auto, AutoMulticlass
+from lowregret.auto_class_run import AutoClassRun, start_auto_classes
 from lowregret.auto_run import AutoRun, auto_for, start_auto
 from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
@@ -79,11 +80,26 @@ def train(
 
 
 @overload
+def train(
+    learner: AutoMulticlass,
+    features: Features | Stream,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    comparator: Domain | None = None,
+    dimension: int | None = None,
+    classes: Sequence[Any] | None = None,
+    certify: bool = True,
+    compiled: bool = True,
+) -> AutoClassRun: ...
+
+
+@overload
 def train(learner: KernelPerceptron, features: Features, labels: Any, *, compiled: bool = True) -> KernelRun: ...
 
 
 def train(
-    learner: Linear | Multiclass | KernelPerceptron | Auto | Literal["auto"],
+    learner: Linear | Multiclass | KernelPerceptron | Auto | AutoMulticlass | Literal["auto"],
     features: Features | Stream,
     labels: Any = None,
     weights: Any = None,
@@ -114,8 +130,11 @@ def train(
     rows, columns = _told(features, labels, weights, dimension)
     if learner == "auto":
         rows, learner = auto_for(rows, labels)
-    if not isinstance(learner, Linear | Multiclass | Auto):
+    if not isinstance(learner, Linear | Multiclass | Auto | AutoMulticlass):
         raise PartError(f"the learner must be a Linear, Multiclass, Auto or KernelPerceptron, got {learner!r}")
+    if isinstance(learner, AutoMulticlass):
+        told = start_auto_classes(learner, columns, classes, comparator, certify=certify, compiled=compiled)
+        return told.learn(rows, labels, weights)
     if isinstance(learner, Multiclass):
         many = start_classes(learner, columns, classes, comparator, certify=certify, compiled=compiled)
         return many.learn(rows, labels, weights)

@@ -17,12 +17,15 @@ from typing import Any
 import numpy as np
 
 from lowregret import store
+from lowregret.auto_class_run import KIND as AUTO_CLASS_KIND
+from lowregret.auto_class_run import AutoClassRun
 from lowregret.auto_run import KIND as AUTO_KIND
 from lowregret.auto_run import AutoRun
 from lowregret.certificate import Certificate
 from lowregret.class_run import KIND as CLASS_KIND
 from lowregret.class_run import ClassRun
 from lowregret.confusion import Confusion
+from lowregret.contest import Standing
 from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
@@ -153,7 +156,7 @@ class Session:
             "seconds": {"total": seconds, "learn": self.seconds},
             "model": model,
         }
-        if isinstance(run, AutoRun):
+        if isinstance(run, Standing):
             found |= run.contest.to_json() | {"fixed": run.fixed_certificate.to_json()}
         if self.dictionary is not None:
             metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
@@ -233,7 +236,12 @@ def weighed(rows: Pass, step: Step, rounds: int, passes: int) -> Iterator[tuple[
         yield x, y, weights
 
 
-_RUNS: dict[str, type[Run] | type[AutoRun] | type[ClassRun]] = {KIND: Run, CLASS_KIND: ClassRun, AUTO_KIND: AutoRun}
+_RUNS: dict[str, type[Run] | type[AutoRun] | type[ClassRun]] = {
+    KIND: Run,
+    CLASS_KIND: ClassRun,
+    AUTO_KIND: AutoRun,
+    AUTO_CLASS_KIND: AutoClassRun,
+}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
 
 

@@ -12,12 +12,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lowregret.auto import Auto, AutoClassifier, AutoRegressor
+from lowregret.auto import Auto, AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.domain import Domain, L2Ball, Reals
 from lowregret.error import PartError
 from lowregret.kernelised import Kernel, KernelPerceptron
 from lowregret.learner import Linear
-from lowregret.loss import Affine, Hinge, Logistic, Loss, OnMistakes, PerceptronLoss, Square
+from lowregret.loss import Affine, Hinge, Logistic, Loss, MultiLoss, OnMistakes, PerceptronLoss, Softmax, Square
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Output, WeightedAverage
@@ -117,14 +117,16 @@ def kernel_perceptron(kernel: Kernel) -> KernelPerceptron:
     return KernelPerceptron(kernel)
 
 
-def auto(loss: Loss = Logistic()) -> Auto:
-    """Eleven experts and their mixture, for the logistic or the square loss, without a parameter (ALG-AUTO)."""
+def auto(loss: Loss | MultiLoss = Logistic()) -> Auto | AutoMulticlass:
+    """Eleven experts and their mixture, for the logistic, square or softmax loss, without a parameter (ALG-AUTO)."""
     match loss:
         case Logistic():
             return AutoClassifier(loss)
         case Square():
             return AutoRegressor(loss)
-    raise PartError(f"auto learns with the logistic or the square loss, not {loss}: use ogd for others")
+        case Softmax():
+            return AutoMulticlass(loss)
+    raise PartError(f"auto learns with the logistic, square or softmax loss, not {loss}: use ogd for others")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lowregret.auto.bank import ADAGRAD, WIDTH, lane_gains, lane_rates, lane_sco
 from lowregret.auto.lanes import LANES, Eight, load, store, times
 from lowregret.auto.learner import EXPERTS, FAR, GAP, LOSSES, TRUST, WEIGHTS
 from lowregret.auto.logit import logit_answer, share_trust, squared_slopes
-from lowregret.auto.memory import aligned
+from lowregret.auto.memory import zeros
 from lowregret.auto.stack import (
     FADE,
     INPUTS,
@@ -62,8 +62,8 @@ class ClassMind(NamedTuple):
         """Before the first row, with room for so many features (the bias included) and classes."""
         trust, past = np.zeros(TRUST), np.zeros(SHARES + 2 * lots)
         trust[:EXPERTS], past[LAST_CLASS] = 1 / EXPERTS, NONE
-        bank = aligned(np.zeros(places * lots * WIDTH, np.float32))
-        return cls(aligned(np.zeros(places * COLUMNS)), bank, np.zeros(PACE), fresh_stacks(), trust, past)
+        bank = zeros(places * lots * WIDTH, np.float32)
+        return cls(zeros(places * COLUMNS, np.float64), bank, np.zeros(PACE), fresh_stacks(), trust, past)
 
 
 class ClassDesk(NamedTuple):
@@ -138,7 +138,10 @@ class AutoMulticlass(Learner):
                     p = desk.inputs[k * lots + c]
                 else:
                     for i in range(INPUTS if aware else LAST_LABEL):
-                        p += mind.stacks[np.uint64((k - LANES) * (INPUTS + INPUTS * INPUTS) + i)] * desk.inputs[i * lots + c]
+                        p += (
+                            mind.stacks[np.uint64((k - LANES) * (INPUTS + INPUTS * INPUTS) + i)]
+                            * desk.inputs[i * lots + c]
+                        )
                 desk.chances[k * lots + c] = p
                 top = max(top, p)
             total = 0.0
@@ -224,9 +227,7 @@ class AutoMulticlass(Learner):
             q = weight * stack_project(mind.stacks, k, desk.slopes, desk.along)
             stack_learn(mind.stacks, k, desk.along, -weight / (1.0 + q), weight / (1.0 + q))
 
-    def train_lanes(
-        self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, y: int, weight: float
-    ) -> None:
+    def train_lanes(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, y: int, weight: float) -> None:
         """An implicit step of the lanes of every class, unless all of them knew."""
         rates = lane_rates(mind.pace, 1.0)
         for c in range(room.known[0]):
@@ -295,9 +296,7 @@ def learn_classes(
 
 
 @wide_kernel
-def score_classes(
-    learner: AutoMulticlass, mind: ClassMind, desk: ClassDesk, x: Rows, room: Room, scores: Any
-) -> None:
+def score_classes(learner: AutoMulticlass, mind: ClassMind, desk: ClassDesk, x: Rows, room: Room, scores: Any) -> None:
     """ln(chance) of each class for each row, as the next one, if the label before it were not known."""
     for i in range(scores.shape[0]):
         if learner.readable(x, i):

@@ -15,7 +15,7 @@ import numpy as np
 
 from lowregret.auto.bank import ADAGRAD, LANE_NAMES, WIDTH, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.lanes import LANES, Eight, store, times
-from lowregret.auto.memory import aligned, prefetch
+from lowregret.auto.memory import prefetch, zeros
 from lowregret.auto.stack import INPUTS, STACK_NAMES, STACKS, fresh_stacks
 from lowregret.auto.view import COLUMNS, PACE, ROWS, look
 from lowregret.kernel import wide_kernel
@@ -63,7 +63,7 @@ class Mind(NamedTuple):
         trust[:EXPERTS] = 1 / EXPERTS
         past = np.zeros(PAST)
         past[UNIT] = 1.0
-        return cls(aligned(np.zeros(dimension * WIDTH, np.float32)), np.zeros(PACE), fresh_stacks(), trust, past)
+        return cls(zeros(dimension * WIDTH, np.float32), np.zeros(PACE), fresh_stacks(), trust, past)
 
 
 class Desk(NamedTuple):
@@ -106,8 +106,7 @@ class Auto(Learner):
 
     def start(self, features: int) -> State:
         """The ledger before round 1 for rows of this many features."""
-        s = State.zeros(features + 1, COLUMNS, False)
-        return s._replace(table=aligned(s.table))
+        return State.zeros(features + 1, COLUMNS, False)._replace(table=zeros((features + 1) * COLUMNS, np.float64))
 
     # ---- what the loss decides, compiled ---------------------------------------------------------------------------
 

@@ -15,11 +15,17 @@ from lowregret.state import Cells, Index
 LINE = 64  # bytes
 
 
+def zeros(size: int, kind: Any) -> Any:
+    """Zeros that begin at a cache line; memory that is never written to is never taken."""
+    count = size * np.dtype(kind).itemsize
+    spare = np.zeros(count + LINE, np.uint8)
+    begin = -spare.ctypes.data % LINE
+    return spare[begin : begin + count].view(kind)
+
+
 def aligned(values: Any) -> Any:
     """A copy that begins at a cache line."""
-    spare = np.empty(values.nbytes + LINE, np.uint8)
-    begin = -spare.ctypes.data % LINE
-    copy = spare[begin : begin + values.nbytes].view(values.dtype).reshape(values.shape)
+    copy = zeros(values.size, values.dtype)
     copy[...] = values
     return copy
 

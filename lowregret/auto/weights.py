@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from lowregret.auto.bank import SHAPED, WIDTH
+from lowregret.auto.classes import ClassMind
 from lowregret.auto.lanes import LANES
 from lowregret.auto.learner import EXPERTS, Mind
-from lowregret.auto.stack import INPUTS, SIZE, STACKS
+from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS, COUNT, DEVIATION, MEAN, ROWS
 from lowregret.state import State, Vector
 
@@ -17,23 +21,29 @@ def linear_weights(state: State, mind: Mind) -> Vector:
 
     Entries seen as roots are taken by the chord from 0 to their root mean square; lengths of rows are left out.
     """
-    lanes = mind.bank.reshape(-1, WIDTH)[:, :LANES] * counted(mind)
-    shaped, plain = lanes[:, np.array(SHAPED)].sum(axis=1), lanes[:, ~np.array(SHAPED)].sum(axis=1)
-    table = state.table.reshape(-1, COLUMNS)
-    count, mean, deviation = (table[:, int(column)] for column in (COUNT, MEAN, DEVIATION))
-    with np.errstate(all="ignore"):
-        variance = np.where(count > 0, deviation / count, 0.0)
-        root = np.sqrt(mean**2 + variance)
-        centred = (2 * count > mind.pace[ROWS]) & (deviation > 0)
-        rooted = np.where(root > 0, shaped / root, 0.0)
-        per_unit = np.where(centred, shaped / np.sqrt(variance), rooted) + np.where(root > 0, plain / root, 0.0)
-    w = np.where((deviation == 0) & (count == mind.pace[ROWS]), 0.0, per_unit)
-    shift = float((np.where(centred, mean * shaped, 0.0)[centred] / np.sqrt(variance[centred])).sum())
-    w[-1] = shaped[-1] + plain[-1] - shift
+    return _linear(state.table, mind.pace, mind.bank.reshape(-1, 1, WIDTH), counted(mind.trust, mind.stacks))[:, 0]
+
+
+def class_weights(mind: ClassMind, lots: int) -> Vector:
+    """Likewise, a column for each class."""
+    return _linear(mind.measures, mind.pace, mind.bank.reshape(-1, lots, WIDTH), counted(mind.trust, mind.stacks))
+
+
+def _linear(table: Vector, pace: Vector, bank: Any, part: Vector) -> Vector:
+    lanes = bank[:, :, :LANES] * part
+    shaped, plain = lanes[:, :, np.array(SHAPED)].sum(axis=2), lanes[:, :, ~np.array(SHAPED)].sum(axis=2)
+    known = table.reshape(-1, COLUMNS)
+    count, mean, deviation = (known[:, int(column), None] for column in (COUNT, MEAN, DEVIATION))
+    variance = deviation / np.maximum(count, 1.0)
+    root = np.sqrt(mean**2 + variance)
+    centred, used = (2 * count > pace[ROWS]) & (deviation > 0), (deviation > 0) | (count != pace[ROWS])
+    per_deviation = shaped / np.sqrt(np.where(centred, variance, 1.0))
+    per_root = 1 / np.where(root > 0, root, math.inf)
+    w = np.where(used, np.where(centred, per_deviation, shaped * per_root) + plain * per_root, 0.0)
+    w[-1] = shaped[-1] + plain[-1] - np.where(centred, mean * per_deviation, 0.0).sum(axis=0)
     return w
 
 
-def counted(mind: Mind) -> Vector:
+def counted(trust: Vector, stacks: Vector) -> Vector:
     """How much each lane's score counts in the mixture: its own trust, and its part in the stacks."""
-    trust, stacks = mind.trust[:EXPERTS], mind.stacks.reshape(STACKS, SIZE)[:, :INPUTS]
-    return trust[:LANES] + trust[LANES:] @ stacks[:, :LANES]
+    return trust[:LANES] + trust[LANES:EXPERTS] @ stacks.reshape(STACKS, SIZE)[:, :LANES]

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto import Auto
+from lowregret.auto import Auto, AutoMulticlass
+from lowregret.auto_class_run import start_auto_classes
 from lowregret.auto_run import auto_for, start_auto
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
@@ -104,11 +105,14 @@ def _stream(args: Namespace, form: Part, dictionary: Dictionary | None) -> Strea
 def _started(args: Namespace, form: Part, stream: Stream) -> Session:
     learner = make_learner(args, lambda: auto_for(stream, None)[1])
     against, certify = make_comparator(learner, args), args.certify != "off"
-    if isinstance(learner, Multiclass):
+    if isinstance(learner, Multiclass | AutoMulticlass):
         if args.certify == "exact":
             raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
         classes = [class_name(name) for name in args.classes] or None
-        many = start_classes(learner, args.dimension, classes, against, certify=certify)
+        given = args.dimension, classes, against
+        if isinstance(learner, AutoMulticlass):
+            return Session(start_auto_classes(learner, *given, certify=certify), form, algorithm(args))
+        many = start_classes(learner, *given, certify=certify)
         return Session(many, form, algorithm(args))
     if isinstance(learner, Auto):
         return Session(start_auto(learner, args.dimension, against, certify=certify), form, algorithm(args))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from lowregret import zoo
-from lowregret.auto import Auto
+from lowregret.auto import Auto, AutoMulticlass
 from lowregret.certificate import natural_comparator
 from lowregret.cli.arguments import CLASS_LOSSES
 from lowregret.domain import Domain
@@ -79,9 +79,9 @@ def make_class_loss(words: str) -> MultiLoss | None:
     return Softmax() if name == "softmax" else MultiHinge()
 
 
-AUTO_LOSSES = ("logistic", "square")
+AUTO_LOSSES = ("logistic", "square", "softmax")
 
-Maker = Callable[[Loss, Namespace], Linear | Multiclass | Auto]
+Maker = Callable[[Loss, Namespace], Linear | Multiclass | Auto | AutoMulticlass]
 
 # The maker of each algorithm, and the options it takes: needed ones, and those it can do without.
 MAKERS: dict[str, tuple[Maker, str, str]] = {
@@ -108,13 +108,14 @@ def algorithm(args: Namespace) -> str:
     """The algorithm that was named, or the one that needs no tuning, unless an option calls for another."""
     if args.algorithm:
         return str(args.algorithm)
-    if args.loss is not None and make_class_loss(args.loss) is not None:
+    many = make_class_loss(args.loss or "")
+    if many is not None and not isinstance(many, Softmax):
         return "adagrad"
     tuned = any(getattr(args, name) is not None for name in ("eta", "p", "lam", "output"))
     return "ogd" if tuned or args.loss not in (None, *AUTO_LOSSES) else "auto"
 
 
-def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multiclass | Auto:
+def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multiclass | Auto | AutoMulticlass:
     """The learner that the options describe; an option that the algorithm does not take is refused.
 
     Without a loss, `auto` is what the labels make it: `guess`.
@@ -133,6 +134,8 @@ def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multicl
     if name == "auto" and args.loss is None and not (args.classes or args.unit or args.output):
         return guess()
     many = make_class_loss(args.loss or "")
+    if name == "auto" and many is not None:
+        return zoo.auto(many)
     learner = make(Hinge() if many else make_loss(args.loss or "hinge"), args)
     if many is not None and isinstance(learner, Linear):
         learner = Multiclass.like(learner, many)
@@ -140,7 +143,7 @@ def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multicl
         raise PartError(
             f"--{'classes' if args.classes else 'unit'} needs a loss of many classes, such as --loss softmax"
         )
-    if isinstance(learner, Auto):
+    if isinstance(learner, Auto | AutoMulticlass):
         if args.output:
             raise PartError("auto keeps a mixture, not an iterate: leave --output out")
         return learner
@@ -152,7 +155,7 @@ def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multicl
     return replace(learner, **changes)
 
 
-def make_comparator(learner: Linear | Multiclass | Auto, args: Namespace) -> Domain:
+def make_comparator(learner: Linear | Multiclass | Auto | AutoMulticlass, args: Namespace) -> Domain:
     """What the regret is measured against."""
     places = (args.dimension or 1) * max(len(args.classes), 1)
     return natural_comparator(learner, places, args.radius or 1.0)
