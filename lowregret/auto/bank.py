@@ -103,10 +103,11 @@ def lane_steps(
     first, two, eight, one = x.begin(i), np.uint64(2), np.uint64(LANES), np.uint64(1)
     for k in range(first, x.end(i)):
         v = k - first
-        z = seen(views[v * two], views[v * two + one])
-        w = place(x.column(i, k), lots, lot)
-        store(bank, w, plus(load(bank, w), times(load(gains, v * eight), move)))
-        store(bank, w + eight, plus(times(load(bank, w + eight), _MEMORY), times(weight, times(z, z))))
+        if views[v * two + one] != 0.0:  # nothing fades of a feature that is absent
+            z = seen(views[v * two], views[v * two + one])
+            w = place(x.column(i, k), lots, lot)
+            store(bank, w, plus(load(bank, w), times(load(gains, v * eight), move)))
+            store(bank, w + eight, plus(times(load(bank, w + eight), _MEMORY), times(weight, times(z, z))))
     w = place(bias, lots, lot)
     store(bank, w, plus(load(bank, w), times(load(gains, (x.end(i) - first) * eight), move)))
     store(bank, w + eight, plus(times(load(bank, w + eight), _MEMORY), weight))

@@ -43,7 +43,7 @@ LAST, RECENT = 0, 1  # the last label, and a running mean
 ORIGIN, UNIT = 2, 3  # the lanes see (label − origin)/unit
 LOW, HIGH = 4, 5  # range of the labels
 MEAN, DEVIATION = 6, 7  # their mean, and Σ(label − mean)²
-MISSES = 8  # Σ(label − mean of the lanes' scores)²
+MISSES = 8  # the mean of (label − mean of the lanes' scores)²
 PAST = 9
 
 

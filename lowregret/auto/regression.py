@@ -77,7 +77,7 @@ class AutoRegressor(Auto):
 
     def size(self, mind: Mind) -> float:
         """1/root mean square of what the mean of the lanes missed."""
-        return math.sqrt(mind.pace[ROWS] / mind.past[MISSES]) if mind.past[MISSES] > 0.0 else 0.0
+        return 1.0 / math.sqrt(mind.past[MISSES]) if mind.past[MISSES] > 0.0 else 0.0
 
     def mix(self, mind: Mind, desk: Desk) -> float:
         p = 0.0
@@ -147,7 +147,7 @@ class AutoRegressor(Auto):
                 q = weight * stack_project(mind.stacks, k, desk.inputs, desk.along)
                 missed = (y - mean) * size - stack_guess(mind.stacks, k, desk.inputs)
                 stack_learn(mind.stacks, k, desk.along, weight * missed / (1.0 + q), weight / (1.0 + q))
-        mind.past[MISSES] += (y - mean) * (y - mean)
+        mind.past[MISSES] += ((y - mean) * (y - mean) - mind.past[MISSES]) / mind.pace[ROWS]
 
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
         g, nil = self.missed(mind, desk, y, weight), np.float32(0)
