@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import overload
 
 from lowregret.auto import Auto, AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.domain import Domain, L2Ball, Reals
@@ -115,6 +116,14 @@ def winnow(dimension: int, eta: float = 0.25, output: Output = Last()) -> Linear
 def kernel_perceptron(kernel: Kernel) -> KernelPerceptron:
     """score Σ_{i∈M} y_i K(x_i, x), M the mistakes so far (ALG-PERCEPTRON in kernel form)."""
     return KernelPerceptron(kernel)
+
+
+@overload
+def auto(loss: Loss = Logistic()) -> Auto: ...
+
+
+@overload
+def auto(loss: MultiLoss) -> AutoMulticlass: ...
 
 
 def auto(loss: Loss | MultiLoss = Logistic()) -> Auto | AutoMulticlass:

@@ -69,10 +69,10 @@ def look(table: Cells, pace: Cells, x: Rows, i: int, views: Cells, roots: Cells,
             other_square += shaped * shaped
     length = math.sqrt(root_square)
     lengths = pace[LENGTHS] + length
-    factor = np.float32(lengths / max(t - 1.0, 1.0) / length) if length > 0.0 else np.float32(1)
+    factor = lengths / max(t - 1.0, 1.0) / length if length > 0.0 else 1.0
     for v in range(np.uint64(0), x.end(i) - first):
         if roots[v]:
-            views[v * two] *= factor
+            views[v * two] *= np.float32(factor)
     shaped_square = pace[SHAPED_SQUARE] + (1.0 + other_square + root_square * factor * factor)
     plain_square += pace[PLAIN_SQUARE] + 1.0
     if keep:

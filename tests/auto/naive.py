@@ -15,6 +15,11 @@ KALMAN = ((1.0, 1.0, "shaped"), (10.0, 1.0, "shaped"), (1.0, 0.99, "plain"), (3.
 WALKS = (0.0, 1e-6, 1e-4)
 
 
+def implicit_slope(m: float, q: float, weight: float) -> float:
+    """a = weight·σ(−(m + q·a))"""
+    return float(brentq(lambda a: a - weight * expit(-(m + q * a)), 0.0, weight, xtol=1e-14))
+
+
 class Views:
     """Both views of rows, the bias last."""
 
@@ -71,7 +76,7 @@ class Lane:
         slope = weight * expit(-y * p)
         inverse = self.inverse(z, slope, scale, 1.0)
         q = float(z @ (inverse * z))
-        a = brentq(lambda a: a - weight * expit(-y * (p + y * q * a)), 0.0, weight, xtol=1e-14)
+        a = implicit_slope(y * p, q, weight)
         s = a / weight
         self.w += inverse * z * y * a
         self.sums = self.faded(z, slope**2 if self.rate else weight * max(s * (1 - s), 1e-4))
@@ -132,7 +137,7 @@ def classify(X: Vector, y: Vector, weights: Vector | None = None) -> tuple[Vecto
         trust = t / (t + 1) * trust * likelihood / (trust @ likelihood) + 1 / (t + 1) / 11
         for stack in pile:
             q, guess = float(u @ stack.P @ u), float(stack.m @ u)
-            a = brentq(lambda a: a - weight * expit(-label * (guess + label * q * a)), 0.0, weight, xtol=1e-14)
+            a = implicit_slope(label * guess, q, weight)
             s = a / weight
             stack.learn(u, label * a, weight * max(s * (1 - s), 1e-4))
         if t > 1:
@@ -145,7 +150,8 @@ def classify(X: Vector, y: Vector, weights: Vector | None = None) -> tuple[Vecto
 def regress(X: Vector, y: Vector) -> tuple[Vector, Vector]:
     """Scores of the mixture, and what each expert lost."""
     views, bank, pile = Views(X.shape[1]), lanes(X.shape[1]), stacks()
-    losses, scores, gap, misses = np.zeros(11), np.zeros(y.size), 0.0, []
+    losses, scores, gap = np.zeros(11), np.zeros(y.size), 0.0
+    misses: list[float] = []
     trust = np.full(11, 1 / 11)
     for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
         past, origin = y[: t - 1], y[0] if t > 1 else 0.0
