@@ -27,7 +27,7 @@ def ones(word: Any) -> int:
 def common(a: Any, i: int, b: Any, j: int, first: int, last: int) -> int:
     """|a[i] ∧ b[j]|, both looked at from word `first` to before `last`."""
     total = 0
-    for word in range(first, last):
+    for word in range(np.uint64(first), np.uint64(last)):  # a signed index might count from the end: slower
         total += ones(a[i, word] & b[j, word])
     return total
 

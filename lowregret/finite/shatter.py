@@ -31,7 +31,10 @@ FRAME = 8
 FRESH, SMALLER, LARGER = 0, 1, 2  # stages: which half is being tried
 
 # ---- ledger[...] ----------------------------------------------------------------------------------------------------
-DEPTH, VERDICT, WITNESS, WORK, SPACES = 0, 1, 2, 3, 4  # WITNESS: a column that shows YES; WORK: words looked at
+DEPTH, VERDICT = 0, 1
+WORK = 2  # words looked at
+VISITED = 3  # version spaces looked at
+WITNESS = 4  # a column that shows YES
 LEDGER = 5
 
 # A key is |smaller half|, 24 bits of the split's hash, and the column, from high to low.
@@ -75,7 +78,7 @@ def advance(columns: Mask, memo: Memo, s: Stack, budget: int) -> None:
     while s.ledger[VERDICT] == OPEN and s.ledger[WORK] < end:
         depth = s.ledger[DEPTH]
         if s.frames[depth, STAGE] == FRESH:
-            s.ledger[SPACES] += 1
+            s.ledger[VISITED] += 1
             verdict = enter(columns, memo, s, depth)
         else:
             verdict = try_half(columns, s, depth)
@@ -170,7 +173,7 @@ def split_code(columns: Mask, column: int, s: Stack, depth: int) -> Any:
     lowest = s.masks[depth, first] & (~s.masks[depth, first] + _ONE)
     turned = (columns[column, first] & lowest) != _ZERO
     code = _SEED
-    for word in range(first, last):
+    for word in range(np.uint64(first), np.uint64(last)):
         side = ~columns[column, word] if turned else columns[column, word]
         code = mixed(code, side & s.masks[depth, word])
     return code >> _HASH_DOWN
@@ -195,7 +198,7 @@ def drop_repeats(columns: Mask, s: Stack, depth: int) -> None:
 def alike(columns: Mask, a: int, b: int, s: Stack, depth: int) -> bool:
     """Whether two columns are equal, or complementary, on V."""
     equal = complementary = True
-    for word in range(s.frames[depth, FIRST], s.frames[depth, LAST]):
+    for word in range(np.uint64(s.frames[depth, FIRST]), np.uint64(s.frames[depth, LAST])):
         differ = (columns[a, word] ^ columns[b, word]) & s.masks[depth, word]
         equal = equal and differ == _ZERO
         complementary = complementary and differ == s.masks[depth, word]

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.finite.bits import common
+from lowregret.finite.bits import common, ones
 from lowregret.finite.hypotheses import BITS, Mask
-from lowregret.finite.shatter import NO, OPEN, YES
+from lowregret.finite.shatter import DEPTH, NO, OPEN, VERDICT, VISITED, WORK, YES
 from lowregret.kernel import kernel
 
-DEPTH, VERDICT, WORK, SETS, WANTED = 0, 1, 2, 3, 4
-LEDGER = 5
+WANTED, TIGHTEST = 4, 5  # of the ledger, after what it shares with `shatter`: k, and the class likeliest to fail
+LEDGER = 6
 COUNT, NEXT = 0, 1  # of frames: columns that may come next, and the one being tried
 PACKED = 2  # from this depth on, hypotheses are in the order of their classes
-_ONE = np.uint64(1)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 
 
 class Subsets(NamedTuple):
@@ -82,21 +82,26 @@ def advance_subsets(columns: Mask, s: Subsets, budget: int) -> None:
         elif depth == k - 1:
             s.ledger[VERDICT] = YES
         else:
-            s.ledger[SETS] += 1
+            s.ledger[VISITED] += 1
             source = columns if depth < PACKED else s.packed
-            split_classes(source, s, depth)
             list_next(source, s, depth)
-            if depth + 1 == PACKED and s.frames[PACKED, COUNT] >= k - PACKED:
+            if s.frames[depth + 1, COUNT] < k - depth - 1:
+                s.frames[depth, NEXT] += 1
+                continue
+            split_classes(source, s, depth)
+            if depth + 1 == PACKED:
                 pack(columns, s)
             s.ledger[DEPTH] = depth + 1
 
 
 def list_all(columns: Mask, s: Subsets) -> None:
     """The columns that may be in a shattered set at all."""
-    count = 0
+    count, needed = 0, 1 << (s.ledger[WANTED] - 1)
     for column in range(columns.shape[0]):
-        s.columns[0, count] = column
-        count += splits_all(columns, s, 0, column)
+        size = common(columns, column, s.masks, 1, 0, columns.shape[1])
+        if min(size, s.sizes[1] - size) >= needed:
+            s.columns[0, count] = column
+            count += 1
     s.frames[0, COUNT], s.frames[0, NEXT] = count, 0
     s.ledger[DEPTH] = 0
 
@@ -105,11 +110,12 @@ def list_next(columns: Mask, s: Subsets, depth: int) -> None:
     """The columns after the one just chosen that may be chosen with it; one is enough at the last depth."""
     k = s.ledger[WANTED]
     count, first, last = 0, s.frames[depth, NEXT] + 1, s.frames[depth, COUNT]
+    cut_classes(columns, s, depth)
     for i in range(first, last):
         column = s.columns[depth, i]
         if count + last - i < k - depth - 1:
             break
-        if splits_all(columns, s, depth + 1, column):
+        if cuts_all(columns, s, depth, column):
             s.columns[depth + 1, count] = column
             count += 1
             if depth + 2 == k:
@@ -117,15 +123,48 @@ def list_next(columns: Mask, s: Subsets, depth: int) -> None:
     s.frames[depth + 1, COUNT], s.frames[depth + 1, NEXT] = count, 0
 
 
-def splits_all(columns: Mask, s: Subsets, depth: int, column: int) -> bool:
-    """Whether a column leaves 2^{k−depth−1} hypotheses of each label in every class."""
-    needed = 1 << (s.ledger[WANTED] - depth - 1)
-    for c in range(1 << depth, 2 << depth):
-        s.ledger[WORK] += s.spans[c, 1] - s.spans[c, 0] + 1
-        count = common(columns, column, s.masks, c, s.spans[c, 0], s.spans[c, 1])
-        if count < needed or s.sizes[c] - count < needed:
+def cut_classes(columns: Mask, s: Subsets, depth: int) -> None:
+    """The part of each class with h(x) = 1, x the column just chosen, into the first half of the next depth."""
+    column, start = s.columns[depth, s.frames[depth, NEXT]], 1 << depth
+    least = s.sizes[1]
+    for c in range(start, 2 * start):
+        total = 0
+        for word in range(np.uint64(s.spans[c, 0]), np.uint64(s.spans[c, 1])):
+            part = s.masks[c, word] & columns[column, word]
+            s.masks[c + start, word] = part
+            total += ones(part)
+        s.sizes[c + start] = total
+        smaller = min(total, s.sizes[c] - total)
+        if smaller < least:
+            least, s.ledger[TIGHTEST] = smaller, c
+
+
+def cuts_all(columns: Mask, s: Subsets, depth: int, column: int) -> bool:
+    """Whether another column leaves 2^{k−depth−2} hypotheses of each label in both parts of every class."""
+    start = 1 << depth
+    needed = 1 << (s.ledger[WANTED] - depth - 2)
+    if not cuts(columns, s, column, s.ledger[TIGHTEST], start, needed):
+        return False
+    for c in range(start, 2 * start):
+        if c != s.ledger[TIGHTEST] and not cuts(columns, s, column, c, start, needed):
             return False
     return True
+
+
+def cuts(columns: Mask, s: Subsets, column: int, c: int, start: int, needed: int) -> bool:
+    """Likewise of one class. Most lie in two words, for which a loop would be slow."""
+    first, last = np.uint64(s.spans[c, 0]), np.uint64(s.spans[c, 1])
+    within = ones(s.masks[c, first] & columns[column, first])
+    both = ones(s.masks[c + start, first] & columns[column, first])
+    if last == first + _TWO:
+        within += ones(s.masks[c, first + _ONE] & columns[column, first + _ONE])
+        both += ones(s.masks[c + start, first + _ONE] & columns[column, first + _ONE])
+    elif last > first + _TWO:
+        within += common(s.masks, c, columns, column, first + _ONE, last)
+        both += common(s.masks, c + start, columns, column, first + _ONE, last)
+    size, part = s.sizes[c], s.sizes[c + start]
+    s.ledger[WORK] += 2 * (s.spans[c, 1] - s.spans[c, 0])
+    return min(min(both, part - both), min(within - both, size - part - within + both)) >= needed
 
 
 def split_classes(columns: Mask, s: Subsets, depth: int) -> None:
@@ -140,17 +179,17 @@ def split_classes(columns: Mask, s: Subsets, depth: int) -> None:
         child = s.order[i]
         first, last = s.spans[child // 2, 0], s.spans[child // 2, 1]
         s.spans[i, 0], s.spans[i, 1] = first, last
-        for word in range(first, last):
+        for word in range(np.uint64(first), np.uint64(last)):
             side = columns[column, word] if child % 2 == 1 else ~columns[column, word]
             s.masks[i, word] = s.masks[child // 2, word] & side
 
 
 def insert(s: Subsets, start: int, child: int, size: int) -> None:
-    """Put a class where it belongs among those before it, by size."""
+    """Put a class behind those before it, or in front if it is the smallest so far."""
     i = child
-    while i > start and s.sizes[i - 1] > size:
-        s.sizes[i], s.order[i] = s.sizes[i - 1], s.order[i - 1]
-        i -= 1
+    if child > start and size < s.sizes[start]:
+        s.sizes[child], s.order[child] = s.sizes[start], s.order[start]
+        i = start
     s.sizes[i], s.order[i] = size, child
 
 
@@ -181,7 +220,7 @@ def pack(columns: Mask, s: Subsets) -> None:
 
 def fill_class(s: Subsets, c: int) -> None:
     """All hypotheses of a class, in its own words."""
-    for word in range(s.spans[c, 0], s.spans[c, 1]):
+    for word in range(np.uint64(s.spans[c, 0]), np.uint64(s.spans[c, 1])):
         s.masks[c, word] = np.uint64(0)
     for i in range(s.sizes[c]):
         set_bit(s.masks, c, s.spans[c, 0] * BITS + i)
