@@ -19,7 +19,7 @@ ROOT = Path(lowregret.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"files", "session", "regret"},
+    {"files", "session", "regret", "finite"},
     {"delayed_run", "doubling_run"},
     {"run", "play", "bandit", "experts"},
     {"wrapped_seat"},
