@@ -1,4 +1,4 @@
-"""The command line: `lowregret train | predict | experts | bandit | dimension | zoo`. Answers --help without heavy imports."""
+"""The command line: `lowregret train | predict | experts | bandit | dimension | zoo`; --help needs no heavy imports."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def place_of(memo: Memo, masks: Any, row: int) -> int:
     for word in range(masks.shape[1]):
         code = mixed(code, masks[row, word])
     last = np.uint64(memo.facts.shape[0] - 1)
-    home = np.int64(code & last)
+    home: Any = np.int64(code & last)
     for probe in range(PROBES):
         place = (home + probe) & (memo.facts.shape[0] - 1)
         if memo.facts[place, HIGH] == 0:
@@ -52,7 +52,7 @@ def place_of(memo: Memo, masks: Any, row: int) -> int:
 
 def same(a: Any, i: int, b: Any, j: int) -> bool:
     """Whether a[i] and b[j] are equal."""
-    for word in range(a.shape[1]):
+    for word in range(a.shape[1]):  # noqa: SIM110  compiled code has no generators
         if a[i, word] != b[j, word]:
             return False
     return True

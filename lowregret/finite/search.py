@@ -1,4 +1,4 @@
-"""The Littlestone and the VC dimension of a class, between bounds that close in on them, with a witness of the lower."""
+"""The Littlestone and the VC dimension of a class, between bounds that close in, with a witness of the lower one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Bracket(ABC):
 
 
 class Littlestone(Bracket):
-    """Ldim(H) by ALG-LDIM, with a shattered tree of depth `low` in heap order: `tree[i]` has the children 2i + 1 + label.
+    """Ldim(H) by ALG-LDIM, with a shattered tree of depth `low` in heap order: place i leads to 2i + 1 + label.
 
     Ldim(V) ≥ k is decided by compiled search (see `shatter`), O((2m)^k) at worst and far less as a rule.
     """
