@@ -129,7 +129,7 @@ def _booleans(matrix: Any) -> NDArray[np.bool_]:
     if bad.size:
         i, x = bad[0].tolist()
         raise DataError(f"hypotheses[{i}, {x}] is {given[i, x]!r}: hypotheses say 0 or 1")
-    return given.astype(bool)
+    return np.array(given, bool, order="C")
 
 
 def _cells(line: str, place: str) -> NDArray[np.bool_]:

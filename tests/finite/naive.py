@@ -51,7 +51,9 @@ def soa_label(matrix: Matrix, rows: Rows, x: int, known: dict[Rows, int], tie: i
     return tie if zeros == ones else int(ones > zeros)
 
 
-def expert(matrix: Matrix, points: list[int], flips: tuple[int, ...], known: dict[Rows, int], tie: int = 1) -> list[int]:
+def expert(
+    matrix: Matrix, points: list[int], flips: tuple[int, ...], known: dict[Rows, int], tie: int = 1
+) -> list[int]:
     """Expert(I) on a sequence of points: SOA on its own predictions, flipped in the rounds of I."""
     rows, said = everyone(matrix), []
     for t, x in enumerate(points):

@@ -20,7 +20,17 @@ from lowregret import (
     make_hypotheses,
 )
 from lowregret.finite.agnostic import log_choices
-from tests.finite.naive import Rows, all_experts, everyone, expert, half, ldim, random_class, soa_label, weighted_majority
+from tests.finite.naive import (
+    Rows,
+    all_experts,
+    everyone,
+    expert,
+    half,
+    ldim,
+    random_class,
+    soa_label,
+    weighted_majority,
+)
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 5, 8, 10])

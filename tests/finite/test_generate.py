@@ -47,7 +47,10 @@ def test_half_planes_are_all_that_lines_can_cut() -> None:
     assert [len(functions(f"halfspaces:{n}")) for n in (1, 2, 3, 4, 5)] == [2, 14, 58, 174, 402]
     rng = np.random.default_rng(0)
     grid = np.array(list(itertools.product(range(3), repeat=2)))
-    drawn = {tuple((grid @ w > b).tolist()) for w, b in zip(rng.normal(size=(20_000, 2)), rng.normal(0, 3, 20_000), strict=True)}
+    drawn = {
+        tuple((grid @ w > b).tolist())
+        for w, b in zip(rng.normal(size=(20_000, 2)), rng.normal(0, 3, 20_000), strict=True)
+    }
     assert drawn == functions("halfspaces:3")
 
 

@@ -32,6 +32,13 @@ def test_repeated_rows_are_dropped_and_the_first_ones_numbers_kept() -> None:
     assert h.given == 5
 
 
+def test_a_class_does_not_share_memory_and_takes_any_layout() -> None:
+    matrix = np.asfortranarray(np.eye(3, dtype=bool))
+    h = Hypotheses(matrix)
+    matrix[:] = False
+    assert (h.matrix == np.eye(3)).all()
+
+
 def test_functions_on_a_domain() -> None:
     h = Hypotheses.of([lambda x: x > 0, lambda x: x % 2 == 0], [-1, 0, 1, 2])
     assert h.matrix.tolist() == [[False, False, True, True], [False, True, False, True]]

@@ -48,7 +48,9 @@ def test_soa_against_every_adversary_makes_exactly_ldim_mistakes() -> None:
         matrix = random_class(rng)
         h = Hypotheses(matrix)
         learner = StandardOptimal(h)
-        assert worst(learner, h.everything, {}) == learner.littlestone.of(h.everything) == ldim(matrix, everyone(matrix))
+        assert (
+            worst(learner, h.everything, {}) == learner.littlestone.of(h.everything) == ldim(matrix, everyone(matrix))
+        )
 
 
 @pytest.mark.parametrize("kind", [Consistent, Halving])
@@ -147,7 +149,9 @@ def test_weighted_majority_is_exponential_weights() -> None:
         assert learner.predict(x) == pytest.approx(p, abs=1e-12)
         learner.learn(x, y)
     assert learner.mistakes == pytest.approx(np.abs(np.array(expected) - labels).sum())
-    assert learner.regret == pytest.approx(learner.mistakes - (h.matrix[:, points] != np.array(labels, bool)).sum(1).min())
+    assert learner.regret == pytest.approx(
+        learner.mistakes - (h.matrix[:, points] != np.array(labels, bool)).sum(1).min()
+    )
     assert learner.certificate.holds
 
 
