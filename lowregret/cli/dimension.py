@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lowregret.finite.search import Bracket
 
 OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
-RESERVE, LEAST = 0.03, 0.05  # of the time: for checking and showing, and for searching whatever came before
+RESERVE = 0.03  # of the time, for checking and showing
 INTERRUPTED = 130
 
 
@@ -35,7 +35,7 @@ def dimension(args: Namespace) -> int:
         watch.say("compiling, which happens once")
         begin += get_ready()
         left = args.time and begin + (1 - RESERVE) * args.time - time.monotonic()
-        found = dimensions(hypotheses, left and max(left, LEAST * args.time), watch.update)
+        found = dimensions(hypotheses, left, watch.update)
     if args.plot:
         _draw(found, args.plot)
     print(json.dumps(found.to_json()) if args.json else _summary(found, short=args.quiet))
@@ -92,8 +92,8 @@ def _interval(bounds: tuple[int, int]) -> str:
 def _mistakes(bounds: tuple[int, int]) -> str:
     low, high = bounds
     if low == high:
-        return f"the best learner can be forced to {low} mistakes, and makes no more"
-    return f"the best learner can be forced to {low} mistakes, and makes {high} at most"
+        return f"the best learner can be forced to {low} mistake{'s' * (low != 1)}, and makes no more"
+    return f"the best learner can be forced to {low} mistake{'s' * (low != 1)}, and makes {high} at most"
 
 
 def _points(found: Dimensions) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import time
@@ -18,6 +19,7 @@ from lowregret.finite.witness import draw_tree, is_shattered_set, is_shattered_t
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEAST_TURNS = 3  # some milliseconds each: enough for bounds that say something
 Progress = Callable[[Littlestone, VapnikChervonenkis], None]
 
 
@@ -93,17 +95,18 @@ def dimensions(hypotheses: Hypotheses, seconds: float | None = None, progress: P
 def _take_turns(trees: Littlestone, sets: VapnikChervonenkis, deadline: float, progress: Progress | None) -> None:
     """Let all searches work in turn until they end or time is up."""
     searches = trees.searches() + sets.searches()
-    while searches:
+    for turn in itertools.count(1):
         for search in list(searches):
             try:
                 next(search)
             except StopIteration:
                 searches.remove(search)
-            trees.adopt(tree_of(sets.shattered))
+            if sets.low > trees.low:
+                trees.adopt(tree_of(sets.shattered))
             sets.high = min(sets.high, trees.high)
             if progress:
                 progress(trees, sets)
-        if time.monotonic() >= deadline:
+        if not searches or (turn >= LEAST_TURNS and time.monotonic() >= deadline):
             return
 
 

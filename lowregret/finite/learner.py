@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.finite.hypotheses import Hypotheses, size_of
+from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
 from lowregret.finite.search import Littlestone
 
 
@@ -97,7 +97,7 @@ class VersionSpace(FiniteLearner):
     @property
     def realisable(self) -> bool:
         """Whether some hypothesis agrees with all labels so far."""
-        return not self.errors.size or int(self.errors.min()) == 0
+        return int(self.errors.min()) == 0
 
     def realised(self) -> Premise:
         """The premise of all mistake bounds."""
@@ -158,7 +158,7 @@ class StandardOptimal(VersionSpace):
         return self.certify("LEM-3.3", "Ldim(H) − Ldim(V)", float(bound), self.realised())
 
 
-def optimal_label(littlestone: Littlestone, version: np.ndarray, x: int) -> int:
+def optimal_label(littlestone: Littlestone, version: Mask, x: int) -> int:
     """argmax_r Ldim(V^r_x), 1 if they are equal, as for the empty V."""
     h = littlestone.hypotheses
     zeros, ones = h.agreeing(version, x, 0), h.agreeing(version, x, 1)

@@ -109,7 +109,7 @@ class Littlestone(Bracket):
         return bool(stack.ledger[VERDICT] == YES)
 
     def adopt(self, tree: tuple[int, ...]) -> None:
-        """Take a shattered tree as witness if it is deeper than the one at hand."""
+        """Take a shattered tree as the witness of a lower bound, if it is deeper than the one at hand."""
         if len(tree) > len(self.tree):
             self.tree, self.low = tree, (len(tree) + 1).bit_length() - 1
 
