@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lowregret.play import Game
     from lowregret.regret.result import Regret
     from lowregret.run import Run
+    from lowregret.trace import Trace
 
 EXACT, REGRET, BOUND, LOSS = (
     "#009e73",
@@ -51,6 +52,15 @@ def plot_run(run: Run, path: str | os.PathLike[str] | None, theirs: Any = None) 
         above.plot(t.rounds, theirs / rounds, color=EXACT, label="best fixed choice in hindsight")
         above.legend()
         below.plot(t.rounds, t.loss - theirs, color=EXACT, label="regret")
+    nested_curves(below, t.rounds, t.linear_regret, t.bound, t.theorem)
+    return finish(figure, path)
+
+
+def plot_trace(t: Trace, name: str, path: str | os.PathLike[str] | None) -> Figure:
+    """Mean progressive loss above; linearised regret under the theorem's bound below."""
+    figure, (above, below) = new_figure(2, f"{name} loss, {int(t.rounds[-1]):,} rounds")
+    above.plot(t.rounds, t.loss / np.maximum(t.rounds, 1), color=LOSS)
+    above.set_ylabel("mean loss so far")
     nested_curves(below, t.rounds, t.linear_regret, t.bound, t.theorem)
     return finish(figure, path)
 

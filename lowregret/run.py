@@ -36,6 +36,7 @@ from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json, to_json
 from lowregret.state import MASS, State, Vector
 from lowregret.stream.batch import Batch, Stream
+from lowregret.structured import Task, TaskRun, begin
 from lowregret.tally import Tally
 from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
 
@@ -66,8 +67,14 @@ def train(
 def train(learner: KernelPerceptron, features: Features, labels: Any, *, compiled: bool = True) -> KernelRun: ...
 
 
+@overload
 def train(
-    learner: Linear | KernelPerceptron,
+    learner: Task, features: Any, labels: Any = None, *, comparator: Domain | None = None, compiled: bool = True
+) -> TaskRun: ...
+
+
+def train(
+    learner: Linear | KernelPerceptron | Task,
     features: Features | Stream,
     labels: Any = None,
     weights: Any = None,
@@ -76,7 +83,7 @@ def train(
     dimension: int | None = None,
     certify: bool = True,
     compiled: bool = True,
-) -> Run | KernelRun:
+) -> Run | KernelRun | TaskRun:
     """Learn the rows once, in order, and return the run.
 
     `features`: a NumPy matrix, nested lists or a SciPy sparse matrix; `labels`: one number per row; `weights`: how much
@@ -92,6 +99,10 @@ def train(
             raise PartError("KernelPerceptron takes neither weights nor a comparator nor certify: leave them out")
         checked = as_rows(features)
         return KernelRun(learner, learner.start(checked.shape[1]), compiled=compiled).learn(checked, labels)
+    if isinstance(learner, Task):
+        if weights is not None or dimension is not None or not certify:
+            raise PartError(f"{type(learner).__name__} takes neither weights nor dimension nor certify: leave them out")
+        return begin(learner, features, labels, comparator, compiled).learn(features, labels)
     if not isinstance(learner, Linear):
         raise PartError(f"the learner must be a Linear or KernelPerceptron such as zoo.perceptron(), got {learner!r}")
     if isinstance(features, Stream):

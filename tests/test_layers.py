@@ -23,7 +23,7 @@ LAYERS = [
     {"delayed_run", "doubling_run"},
     {"run", "play", "bandit", "experts"},
     {"wrapped_seat"},
-    {"kernel_run", "seat", "fixed", "growth", "hindsight"},
+    {"kernel_run", "seat", "fixed", "growth", "hindsight", "structured"},
     {"late", "blocks", "summary"},
     {"trace", "plot", "metrics", "risk"},
     {"certificate", "tally"},

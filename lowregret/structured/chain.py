@@ -45,7 +45,7 @@ class Chain(Space):
         found = {"emission": emission.reshape(features, k), "transition": transition.reshape(k, k)}
         return found | ({"start": rest[:k], "end": rest[k:]} if self.ends else {})
 
-    # ---- compiled ----------------------------------------------------------------------------------------------------
+    # ---- compiled ---------------------------------------------------------------------------------------------------
 
     def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
         begin, n = data.begin(t), data.end(t) - data.begin(t)

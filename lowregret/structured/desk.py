@@ -17,7 +17,7 @@ from lowregret.state import Cells, Index, Vector
 
 
 class Room(NamedTuple):
-    """How much scratch a batch needs: floats and integers for decoding, labels of one round, entries of one gradient."""
+    """How much scratch a batch needs: floats and integers to decode with, labels of a round, entries of a gradient."""
 
     floats: int
     integers: int
@@ -58,10 +58,10 @@ class Desk(NamedTuple):
 class Frozen(Part):
     """Reads a vector as rules read their state, so that the same code decodes with w_t and with a fixed model."""
 
-    def scale(self, s: Vector) -> float:
+    def scale(self, s: Cells) -> float:
         return 1.0
 
-    def raw(self, s: Vector, j: Index) -> float:
+    def raw(self, s: Cells, j: Index) -> float:
         return s[j]
 
 

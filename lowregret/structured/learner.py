@@ -1,7 +1,7 @@
 """Learners whose loss is a maximum or a sum over structures: structured prediction and ranking.
 
-Both losses are, at w_t, a constant plus ⟨w_t, g_t⟩, g_t the sub-gradient: a round finds the two, then hands g_t as a row
-of costs to the descent that `Linear` is. So all rules, schedules, outputs, sums and certificates are those of `Linear`.
+Both losses are, at w_t, a constant plus ⟨w_t, g_t⟩, g_t the sub-gradient: a round finds the two, then hands g_t as a
+row of costs to the descent that `Linear` is. So rules, schedules, outputs, sums and certificates are those of `Linear`.
 """
 
 from __future__ import annotations
@@ -106,9 +106,10 @@ class Structured(Task):
 
 
 class Ranking(Task):
-    """Order items by ⟨w, ψ_j⟩; one of them, y, is chosen (PROTO-RANK). Suffer Σ_{j≠y} [1 − ⟨w, ψ_y − ψ_j⟩]₊ ≥ position − 1.
+    """Order items by ⟨w, ψ_j⟩; one of them, y, is chosen (PROTO-RANK).
 
-    ψ_j are the rows of features. Items that are tied with y count as placed before it.
+    Suffer Σ_{j≠y} [1 − ⟨w, ψ_y − ψ_j⟩]₊ ≥ position − 1. ψ_j are the rows of features. Items that are tied with y count as
+    placed before it.
     """
 
     rule: Rule
@@ -183,6 +184,7 @@ def learn_rounds(
     Stops early at a round whose scores left the range of numbers, leaving the state as it was before.
     """
     while t < data.count() and s.counts[ROUNDS] < until:
+        desk.ends[1] = 0
         constant, wrong, one, two = task.judge(linear.rule, s, data, t, made, desk)
         collect(desk)
         if not descend(linear, s, row, constant, wrong):
@@ -213,6 +215,7 @@ def judge_rounds(
 ) -> None:
     """losses[t] = f_t(u) for one fixed u; Σ importance[t]·g_t is added to `gradient` unless that is empty."""
     for t in range(data.count()):
+        desk.ends[1] = 0
         constant, _, _, _ = task.judge(reader, u, data, t, made, desk)
         collect(desk)
         value = constant
@@ -221,7 +224,6 @@ def judge_rounds(
             if gradient.size > 0:
                 gradient[desk.touched[k]] += importance[t] * desk.amounts[k]
         losses[t] = value
-        desk.ends[1] = 0
 
 
 @kernel
@@ -238,12 +240,12 @@ def compare_rounds(
 ) -> None:
     """products[t] = ⟨u, ψ(x, y) − ψ(x, made)⟩ and margins[t] = min_{ℓ≠y} ⟨u, ψ(x, y) − ψ(x, ℓ)⟩, for a fixed u."""
     for t in range(data.count()):
+        desk.ends[1] = 0
         space.score(reader, u, data, t, desk)
         space.difference(data, t, made, data.begin(t), desk)
         collect(desk)
         products[t] = 0.0
         for k in range(desk.ends[1]):
             products[t] -= u[desk.touched[k]] * desk.amounts[k]
-        desk.ends[1] = 0
         space.best(data, t, 0.0, desk, desk.rival, 0)
         margins[t] = space.runner_up(data, t, desk)

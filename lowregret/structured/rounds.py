@@ -1,10 +1,10 @@
 """Sequences of rows, and lists of items of which one is chosen: what structured learners and rankings learn from.
 
-    sequences(X, y, lengths=[3, 5, 2])        rows one after the other, and how many belong to each sequence
-    sequences(X, y, by=word)                  rows with the same mark, side by side, are a sequence
-    sequences([(X1, y1), (X2, y2)])           pairs
-    sequences(X)                              without labels, to be predicted
-    choices(X, chosen, lengths=[4, 9])        4 items, then 9; chosen[t] is the number of the one that was clicked
+sequences(X, y, lengths=[3, 5, 2])        rows one after the other, and how many belong to each sequence
+sequences(X, y, by=word)                  rows with the same mark, side by side, are a sequence
+sequences([(X1, y1), (X2, y2)])           pairs
+sequences(X)                              without labels, to be predicted
+choices(X, chosen, lengths=[4, 9])        4 items, then 9; chosen[t] is the number of the one that was clicked
 """
 
 from __future__ import annotations
@@ -231,7 +231,8 @@ def _joined(pairs: Iterable[Any], what: str, per_row: bool) -> tuple[Any, Any, W
         raise DataError(f"expected pairs (rows, labels), one a {what}, or a matrix with lengths or by") from None
     if not given:
         raise DataError(f"there is no {what}")
-    blocks, marks, lengths = [], [], []
+    blocks: list[Any] = []
+    marks, lengths = [], []
     for t, (x, y) in enumerate(given):
         matrix = x.tocsr() if hasattr(x, "tocsr") else np.atleast_2d(np.asarray(x))
         if matrix.shape[0] == 0 or matrix.shape[1] == 0:

@@ -41,11 +41,11 @@ class Space(Part):
     def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
         """The weights by what they mean: views."""
 
-    # ---- compiled ----------------------------------------------------------------------------------------------------
+    # ---- compiled ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
-        """Write the scores of all parts of round t's structures to the desk, for the weights that `reader` finds in s."""
+        """Write the scores of all parts of round t's structures to the desk, by the weights `reader` finds in s."""
 
     @abstractmethod
     def best(self, data: Rounds, t: int, margin: float, desk: Desk, out: Cells, at: int) -> None:
@@ -61,7 +61,7 @@ class Space(Part):
 
     @abstractmethod
     def runner_up(self, data: Rounds, t: int, desk: Desk) -> float:
-        """min_{ℓ≠y} ⟨w, ψ(x, y) − ψ(x, ℓ)⟩, after `score` and a `best` with margin 0; inf if y is the only structure."""
+        """min_{ℓ≠y} ⟨w, ψ(x, y) − ψ(x, ℓ)⟩, after `score` and `best` with margin 0; inf if y is the only structure."""
 
 
 def wrong_places(data: Rounds, t: int, made: Cells, at: int) -> int:

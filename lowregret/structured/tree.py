@@ -18,8 +18,8 @@ class LabelTree(Space):
     """Leaves of a forest: ψ(x, ℓ) = x in the blocks of ℓ and of all its ancestors; γ is the distance in the tree.
 
     `parents[n]` is the parent of node n, −1 at the top; parents come before their children, and the labels 0, 1, … are
-    the leaves in the order of their nodes. The distance counts the edges between two leaves, through a common root above
-    the top where need be. Weights [feature][node]; O(nnz·nodes + leaves·depth) a round.
+    the leaves in the order of their nodes. The distance counts the edges between two leaves, through a root above the
+    top where need be. Weights [feature][node]; O(nnz·nodes + leaves·depth) a round.
     """
 
     single: ClassVar[bool] = True
@@ -33,7 +33,8 @@ class LabelTree(Space):
         )
         late = np.flatnonzero((parents >= np.arange(parents.size)) | (parents < -1))
         self.require(
-            late.size == 0, f"the parent of node {late[:1]} must be a node before it, or -1; sort parents before children"
+            late.size == 0,
+            f"the parent of node {late[:1]} must be a node before it, or -1; sort parents before children",
         )
         parents = parents.astype(np.int64)
         parents.flags.writeable = False
@@ -82,7 +83,7 @@ class LabelTree(Space):
     def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
         return {"nodes": weights.reshape(features, self.parents.size)}
 
-    # ---- compiled ----------------------------------------------------------------------------------------------------
+    # ---- compiled ---------------------------------------------------------------------------------------------------
 
     def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
         """Σ over the path to each node; nodes that have children are marked."""
