@@ -108,7 +108,7 @@ class Structured(Task):
 class Ranking(Task):
     """Order items by ⟨w, ψ_j⟩; one of them, y, is chosen (PROTO-RANK).
 
-    Suffer Σ_{j≠y} [1 − ⟨w, ψ_y − ψ_j⟩]₊ ≥ position − 1. ψ_j are the rows of features. Items that are tied with y count as
+    Suffer Σ_{j≠y} [1 − ⟨w, ψ_y − ψ_j⟩]₊ ≥ position − 1, ψ_j the rows of features. Items that are tied with y count as
     placed before it.
     """
 

@@ -18,9 +18,7 @@ Y = [0, 1, 0, 2, 1]
 
 def same(a: Sequences, b: Sequences) -> bool:
     dense = [q.features.toarray() if hasattr(q.features, "toarray") else q.features for q in (a, b)]
-    return (
-        np.array_equal(*dense) and np.array_equal(a.offsets, b.offsets) and np.array_equal(a.labels, b.labels)
-    )
+    return np.array_equal(*dense) and np.array_equal(a.offsets, b.offsets) and np.array_equal(a.labels, b.labels)
 
 
 def test_all_ways_give_the_same_sequences() -> None:
