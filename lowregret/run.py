@@ -36,7 +36,7 @@ from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json, to_json
 from lowregret.state import MASS, State, Vector
 from lowregret.stream.batch import Batch, Stream
-from lowregret.structured import Task, TaskRun, begin
+from lowregret.structured import Task, TaskRun, train_task
 from lowregret.tally import Tally
 from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
 
@@ -100,9 +100,8 @@ def train(
         checked = as_rows(features)
         return KernelRun(learner, learner.start(checked.shape[1]), compiled=compiled).learn(checked, labels)
     if isinstance(learner, Task):
-        if weights is not None or dimension is not None or not certify:
-            raise PartError(f"{type(learner).__name__} takes neither weights nor dimension nor certify: leave them out")
-        return begin(learner, features, labels, comparator, compiled).learn(features, labels)
+        plain = weights is None and dimension is None and certify
+        return train_task(learner, features, labels, comparator, compiled, plain)
     if not isinstance(learner, Linear):
         raise PartError(f"the learner must be a Linear or KernelPerceptron such as zoo.perceptron(), got {learner!r}")
     if isinstance(features, Stream):

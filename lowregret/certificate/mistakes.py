@@ -102,48 +102,6 @@ def perceptron_bounds(
     return _sorted([_certificate(*row, u, float(mistakes), f) for row in rows])
 
 
-def multiclass_bounds(
-    mistakes: int, f: float, norm: float, energy: float, largest: float, margins: Vector | None
-) -> list[Certificate]:
-    """MC-OBS, THM-14.2, and the Perceptron's bounds with δ_t = ψ(x,y) − ψ(x,ŷ) for x_t, tightest first.
-
-    `f` is Σ_M[1 − ⟨u,δ_t⟩]₊, `energy` Σ_M‖δ_t‖², `largest` B = max_M‖δ_t‖; `margins` are min_{ℓ≠y}⟨u, ψ(x,y) − ψ(x,ℓ)⟩
-    in all rounds, without which there is neither THM-14.2 nor PERC-MARGIN.
-    """
-    margin = math.nan if margins is None else float(np.min(margins, initial=math.inf))
-    found = perceptron_bounds(mistakes, f, norm, energy, largest, margin)
-    observed = {
-        "PERC-OBS": ("MC-OBS", "mistakes ≤ Σ_M[1 − ⟨u,δ_t⟩]₊ + ‖u‖√(Σ_M‖δ_t‖²)"),
-        "PERC-MARGIN": ("PERC-MARGIN", "mistakes ≤ (B‖u‖/γ)², γ ≤ ⟨u, ψ(x,y) − ψ(x,ℓ)⟩ for all ℓ ≠ y"),
-    }
-    for k, c in enumerate(found):
-        name, statement = observed.get(c.id, (c.id, c.statement))
-        found[k] = replace(c, id=name, statement=statement)
-    if margins is None:
-        return [c for c in found if c.id != "PERC-MARGIN"]
-    bound, gamma = _best_margin(margins, norm * largest)
-    formula = "2Σ_t[1 − min_{ℓ≠y}⟨u, ψ(x,y) − ψ(x,ℓ)⟩/γ]₊ + ‖u‖²B²/γ²"
-    u = {"set": Point.name, "radius": norm}
-    textbook = replace(_certificate("THM-14.2", formula, bound, (), u, float(mistakes), f), details={"γ": gamma})
-    return _sorted([*found, textbook])
-
-
-def _best_margin(margins: Vector, size: float) -> tuple[float, float]:
-    """The least 2Σ[1 − s·m_t]₊ + s²·size² over s = 1/γ > 0, and that γ. It is convex in s: halve on its slope."""
-
-    def slope(s: float) -> float:
-        return 2 * s * size * size - 2 * float(np.sum(margins, where=s * margins < 1))
-
-    low, high = 0.0, 1.0
-    while slope(high) < 0 and high < 1e12:
-        high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-    bound = 2 * float(np.sum(np.maximum(1 - high * margins, 0.0))) + (high * size) ** 2
-    return bound, 1 / high
-
-
 def _winnow(state: State, u: Point, f: float, eta: float, start: float, unit: Premise) -> list[Certificate]:
     """THM-3.10 and WIN-OBS, both on Σf_t(w_t) ≥ |M|; λ is the start value, 1/d in the textbook."""
     d, k = u.u.size, float(np.sum(u.u))

@@ -39,13 +39,13 @@ __all__ = [
     "StructuredRun",
     "Task",
     "TaskRun",
-    "begin",
     "choices",
     "click_ranking",
     "sequences",
     "structured_perceptron",
     "structured_svm",
     "table_sequences",
+    "train_task",
 ]
 
 
@@ -64,23 +64,30 @@ def click_ranking(eta: float | None = None, output: Output = Average()) -> Ranki
     return Ranking(Lazy(Euclidean(), Adaptive() if eta is None else Constant(eta)), output)
 
 
-def begin(learner: Task, data: Any, labels: Any, comparator: Domain | None, compiled: bool) -> TaskRun:
-    """A run before its first round, for data of this kind."""
+def train_task(
+    learner: Task, data: Any, labels: Any, comparator: Domain | None, compiled: bool, plain: bool
+) -> TaskRun:
+    """Learn the rounds once, in order; `plain` says that nothing else was asked for."""
+    if not plain:
+        raise PartError(f"{type(learner).__name__} takes neither weights nor dimension nor certify: leave them out")
+    run: TaskRun
     if isinstance(learner, Structured) and not isinstance(learner.space, Space):
-        return OwnRun.begin(learner, comparator, compiled)
-    kind: type[GroupRun] = RankingRun if isinstance(learner, Ranking) else StructuredRun
-    return kind.begin(learner, _columns(learner, data), comparator, compiled)
+        run = OwnRun.begin(learner, comparator, compiled)
+    else:
+        kind: type[GroupRun] = RankingRun if isinstance(learner, Ranking) else StructuredRun
+        data, columns = _read(learner, data, labels)
+        run = kind.begin(learner, columns, comparator, compiled)
+    return run.learn(data, labels)
 
 
-def _columns(learner: Task, data: Any) -> int:
-    """How many features the rows have."""
+def _read(learner: Task, data: Any, labels: Any) -> tuple[Any, int]:
+    """The data as they are learnt, pairs put together, and how many features their rows have."""
+    wanted = Choices if isinstance(learner, Ranking) else Sequences
+    single = isinstance(learner, Structured) and learner.space.single
+    if not isinstance(data, Grouped) and labels is None and not single and not hasattr(data, "shape"):
+        data = choices(data) if wanted is Choices else sequences(data)
     if isinstance(data, Grouped):
-        wanted = Choices if isinstance(learner, Ranking) else Sequences
         if not isinstance(data, wanted):
             raise PartError(f"{type(learner).__name__} learns {wanted.__name__}, not {type(data).__name__}")
-        return int(data.features.shape[1])
-    try:
-        first = data[0][0] if isinstance(data, list) and isinstance(data[0], tuple) else data
-    except IndexError:
-        first = data
-    return as_rows(first).shape[1]
+        return data, int(data.features.shape[1])
+    return data, as_rows(data).shape[1]

@@ -12,7 +12,7 @@ from lowregret.domain import Domain
 from lowregret.error import DataError
 from lowregret.rows import Sparse, as_rows
 from lowregret.state import Vector
-from lowregret.structured.bounds import expected_error, structured_certificates
+from lowregret.structured.bounds import drawn_error, structured_certificates
 from lowregret.structured.desk import Desk, Frozen
 from lowregret.structured.learner import (
     Ranking,
@@ -32,7 +32,6 @@ from lowregret.structured.rounds import (
     as_labels,
     as_rounds,
     choices,
-    offsets_of,
     sequences,
 )
 from lowregret.structured.run import TaskRun, diverged
@@ -154,10 +153,10 @@ class StructuredRun(GroupRun):
         products, margins, wrong = self._compared(u, data, labels)
         return structured_certificates(self.learner, self.state, products, margins, wrong, u)
 
-    def expected_error(self, u: Any, data: Any, labels: Any = None, gamma: float = 1.0) -> RiskCertificate:
+    def drawn_error(self, u: Any, data: Any, labels: Any = None, margin: float = 1.0) -> RiskCertificate:
         """PROP-3: what the error of a model drawn from this run is at most in expectation, by a u and a sample."""
         _, margins, _ = self._compared(u, data, labels)
-        return expected_error(self.state, margins, np.asarray(u, float), gamma)
+        return drawn_error(self.state, margins, np.asarray(u, float), margin)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -184,16 +183,14 @@ class StructuredRun(GroupRun):
             return data
         if not self.space.single:
             if labels is not None or hasattr(data, "shape"):
-                raise DataError(f"{self.space} needs sequences: use sequences(X, y, lengths=...) or sequences(pairs)")
+                raise DataError(f"{self.space} needs sequences: use sequences(X, y, lengths=...) or pairs (X, y)")
             return sequences(data)
-        rows = as_rows(data)
-        one = np.ones(rows.shape[0], np.int64)
-        return sequences(data, labels, lengths=one) if one.size else Sequences(data, offsets_of(one))
+        return sequences(data, labels, lengths=np.ones(as_rows(data).shape[0], np.int64))
 
     def _coded(self, labels: Any, meet: bool) -> Whole:
         """Numbers of labels; names that are new get the next number if they are to be met."""
         if labels is None:
-            raise DataError("these sequences have no labels: give one for every row")
+            raise DataError("there are no labels: give one for every row")
         if labels.dtype.kind == "i":
             if self.names is not None:
                 raise DataError(f"labels were names before, such as {self.names[0]!r}: got the number {labels[0]}")

@@ -32,7 +32,7 @@ from lowregret.error import DataError, PartError
 from lowregret.learner import write_point
 from lowregret.rows import Sparse
 from lowregret.state import Vector
-from lowregret.structured.bounds import expected_error, structured_certificates
+from lowregret.structured.bounds import drawn_error, structured_certificates
 from lowregret.structured.learner import Structured, Task, learn_gradient
 from lowregret.structured.run import TaskRun, diverged
 
@@ -159,12 +159,12 @@ class OwnRun(TaskRun):
         margins = self._margins(w, pairs) if hasattr(self.space, "runner_up") else None
         return structured_certificates(self.learner, self.state, np.array(products), margins, wrong, w)
 
-    def expected_error(self, u: Any, data: Any, labels: Any = None, gamma: float = 1.0) -> RiskCertificate:
+    def drawn_error(self, u: Any, data: Any, labels: Any = None, margin: float = 1.0) -> RiskCertificate:
         """PROP-3: what the error of a model drawn from this run is at most in expectation, by a u and a sample."""
         if not hasattr(self.space, "runner_up"):
             raise PartError(f"PROP-3 needs margins: give {type(self.space).__name__} a method runner_up(w, x, y)")
         w = finite_numbers(u, "u", self.dimension)
-        return expected_error(self.state, self._margins(w, list(_pairs(data, labels))), w, gamma)
+        return drawn_error(self.state, self._margins(w, list(_pairs(data, labels))), w, margin)
 
     def _margins(self, w: Vector, pairs: list[tuple[Any, Any]]) -> Vector:
         return np.array([self._gain(w, x, y, self.space.runner_up(w, x, y)) for x, y in pairs])

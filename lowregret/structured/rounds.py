@@ -223,31 +223,38 @@ def _runs(marks: Any, rows: int, what: str) -> Whole:
     return np.diff(np.append(starts, rows)).astype(np.int64)
 
 
-def _joined(pairs: Iterable[Any], what: str, per_row: bool) -> tuple[Any, Any, Whole]:
-    """One matrix, one vector of labels, and lengths, from pairs."""
-    try:
-        given = [(x, y) for x, y in pairs]
-    except (TypeError, ValueError):
-        raise DataError(f"expected pairs (rows, labels), one a {what}, or a matrix with lengths or by") from None
-    if not given:
+def _joined(given: Iterable[Any], what: str, per_row: bool) -> tuple[Any, Any, Whole]:
+    """One matrix, one vector of labels, and lengths, from pairs; from matrices alone, no labels."""
+    pairs = _pairs(given, what)
+    if not pairs:
         raise DataError(f"there is no {what}")
     blocks: list[Any] = []
-    marks, lengths = [], []
-    for t, (x, y) in enumerate(given):
+    for t, (x, y) in enumerate(pairs):
         matrix = x.tocsr() if hasattr(x, "tocsr") else np.atleast_2d(np.asarray(x))
         if matrix.shape[0] == 0 or matrix.shape[1] == 0:
             raise DataError(f"{what} {t} is empty: leave it out")
-        if matrix.shape[1] != (blocks[0].shape[1] if blocks else matrix.shape[1]):
+        if blocks and matrix.shape[1] != blocks[0].shape[1]:
             raise DataError(f"{what} {t} has {matrix.shape[1]} features, those before it {blocks[0].shape[1]}")
-        label = np.asarray(y)
-        if label.shape != ((matrix.shape[0],) if per_row else ()):
+        if y is not None and np.shape(y) != ((matrix.shape[0],) if per_row else ()):
             expected = f"{matrix.shape[0]} labels, one a row" if per_row else "the number of one item"
-            raise DataError(f"{what} {t} has {matrix.shape[0]} rows and labels of shape {label.shape}: give {expected}")
+            raise DataError(f"{what} {t} has {matrix.shape[0]} rows and labels of shape {np.shape(y)}: give {expected}")
         blocks.append(matrix)
-        marks.append(label)
-        lengths.append(matrix.shape[0])
-    joined = np.concatenate(marks) if per_row else np.array(marks)
-    return _stacked(blocks), joined, np.array(lengths, np.int64)
+    lengths = np.array([matrix.shape[0] for matrix in blocks], np.int64)
+    labels = [y for _, y in pairs]
+    if labels[0] is None:
+        return _stacked(blocks), None, lengths
+    return _stacked(blocks), np.concatenate(labels) if per_row else np.array(labels), lengths
+
+
+def _pairs(given: Iterable[Any], what: str) -> list[tuple[Any, Any]]:
+    """Pairs (rows, labels), or all of them (rows, None)."""
+    try:
+        items = list(given)
+        if items and all(getattr(item, "ndim", 0) == 2 for item in items):
+            return [(x, None) for x in items]
+        return [(x, y) for x, y in items]
+    except (TypeError, ValueError):
+        raise DataError(f"expected pairs (rows, labels), one a {what}, or a matrix with lengths or by") from None
 
 
 def _stacked(blocks: list[Any]) -> Any:

@@ -8,7 +8,6 @@ import cvxpy
 import numpy as np
 import pytest
 
-from lowregret.certificate.mistakes import multiclass_bounds
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.error import DataError, PartError
 from lowregret.mirror import Euclidean
@@ -28,6 +27,7 @@ from lowregret.structured import (
     structured_perceptron,
     structured_svm,
 )
+from lowregret.structured.bounds import structured_bounds
 from tests.structured.naive import NaiveSpace
 from tests.structured.problems import SPACES, click_problem, lists_of, pairs_of, sequence_problem
 
@@ -152,7 +152,7 @@ def test_the_example_in_which_both_bounds_are_tight() -> None:
     assert run.mistakes == 1
     assert found["MC-OBS"] == pytest.approx(1.0)
     assert found["THM-14.2"] == pytest.approx(1.0)
-    assert run.expected_error([-0.5, 0.5], [[1.0]], [1]).bound == pytest.approx(1.0)
+    assert run.drawn_error([-0.5, 0.5], [[1.0]], [1]).bound == pytest.approx(1.0)
 
 
 def test_a_margin_bounds_the_mistakes_for_ever() -> None:
@@ -185,7 +185,7 @@ def test_prop_3_in_expectation_over_all_samples() -> None:
         errors.append(np.mean([np.argmax(x @ w.reshape(2, 3), axis=1) != y for w in models]))
         last = prefix[-1]
         assert isinstance(last, StructuredRun)
-        bounds.append(last.expected_error(u, x, y).bound)
+        bounds.append(last.drawn_error(u, x, y).bound)
     assert np.mean(errors) <= np.mean(bounds)
 
 
@@ -203,15 +203,15 @@ def test_what_the_bounds_do_not_speak_of_is_refused() -> None:
         run.regret(run.weights, data[:9])
     with pytest.raises(DataError, match="u must be a vector of 24"):
         run.regret([1.0], data)
-    with pytest.raises(PartError, match="gamma"):
-        run.expected_error(run.weights, data, gamma=0.0)
+    with pytest.raises(PartError, match="margin"):
+        run.drawn_error(run.weights, data, margin=0.0)
     forgetful = train(Structured(Chain(3), Eager(L2Ball(1.0), Constant(0.1), Forgotten())), data, compiled=False)
     with pytest.raises(PartError, match="Forgotten"):
         forgetful.linear_regret()
 
 
 def test_without_margins_there_is_no_textbook_bound() -> None:
-    assert {c.id for c in multiclass_bounds(3, 1.0, 1.0, 6.0, 2.0, None)} == {
+    assert {c.id for c in structured_bounds(3, 1.0, 1.0, 6.0, 2.0, None)} == {
         "MC-OBS",
         "PERC-ROOT",
         "THM-3.9",

@@ -176,7 +176,7 @@ def test_what_cannot_be_learnt_is_refused() -> None:
         run.learn(sequences(np.ones((3, 3)), [0, 2, 3], lengths=[2, 1]))
     with pytest.raises(DataError, match="2 features, the learner 3"):
         run.learn(sequences(np.ones((2, 2)), [0, 1], lengths=[2]))
-    with pytest.raises(DataError, match="no labels"):
+    with pytest.raises(DataError, match="there are no labels"):
         run.learn(sequences(np.ones((2, 3)), lengths=[2]))
     with pytest.raises(DataError, match="needs sequences"):
         run.learn(np.ones((2, 3)), [0, 1])

@@ -115,13 +115,13 @@ def test_mistake_bounds() -> None:
     found = {c.id: c for c in run.mistake_certificates(run.weights / 20, pairs)}
     assert {"MC-OBS", "PERC-ROOT", "THM-14.2"} <= found.keys()
     assert all(c.holds for c in found.values() if c.premises_hold)
-    assert run.expected_error(run.weights, pairs).bound > run.error / 2
+    assert run.drawn_error(run.weights, pairs).bound > run.error / 2
     with pytest.raises(DataError, match="80 rounds"):
         run.mistake_certificates(run.weights, pairs[1:])
     chain = train(structured_perceptron(OwnChain(FEATURES, 3)), pairs_of(sequence_problem(Chain(3), 9)), compiled=False)
     assert isinstance(chain, OwnRun)
     with pytest.raises(PartError, match="runner_up"):
-        chain.expected_error(chain.weights, pairs)
+        chain.drawn_error(chain.weights, pairs)
 
 
 class Signs:

@@ -32,6 +32,8 @@ def test_all_ways_give_the_same_sequences() -> None:
     assert same(wanted, table_sequences(table, by="word", label="letter"))
     assert same(wanted, table_sequences(table, by="word", label="letter", features=["p", "q"]))
     assert table_sequences(table, by="word", features=["q"]).labels is None
+    bare = sequences([X[:2], X[2:]])
+    assert (bare.labels, bare.offsets.tolist(), bare.features.tolist()) == (None, [0, 2, 5], X.tolist())
 
 
 def test_choosing_sequences() -> None:
