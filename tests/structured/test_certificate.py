@@ -93,6 +93,27 @@ def test_nested_against_the_exact_best(space: str, rule: str) -> None:
         assert regret == pytest.approx(mine - value, abs=1e-4 * (1 + abs(value)))
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_the_regret_is_what_the_iterates_say(rule: str) -> None:
+    shipped, naive = SPACES["tree"]
+    data = sequence_problem(shipped, 12, seed=7)
+    part, ridge, _ = RULES[rule]
+    learner = Structured(shipped, part, 1.0, ridge=ridge)
+    points = [np.zeros(naive.dimension)]
+    run = train(learner, data[:1], compiled=False)
+    for t in range(1, 12):
+        points.append(run.point)
+        run.learn(data[t])
+    u = np.random.default_rng(0).normal(size=naive.dimension)
+    costs = listed(naive, data, 1.0)
+    mine, theirs = (
+        [max(c + float(g @ w) for c, g in cost) + ridge / 2 * float(w @ w) for cost, w in zip(costs, ws, strict=True)]
+        for ws in (points, [u] * 12)
+    )
+    c = np.arange(2, 14) / np.arange(2, 14).sum() if rule == "THM-14.12" else np.ones(12)
+    assert run.regret(u, data) == pytest.approx(np.sum(c * (np.array(mine) - theirs)))
+
+
 def test_the_best_fixed_choice_is_the_solvers() -> None:
     shipped, naive = SPACES["chain without ends"]
     data = sequence_problem(shipped, 25, seed=2, longest=3)
