@@ -30,6 +30,8 @@ from .certificate import Certificate as Certificate
 from .certificate import Premise as Premise
 from .certificate import RiskCertificate as RiskCertificate
 from .certificate import certificates as certificates
+from .class_run import ClassRun as ClassRun
+from .confusion import Confusion as Confusion
 from .convex import Convex as Convex
 from .convex import Function as Function
 from .convex import LinearFunction as LinearFunction
@@ -98,6 +100,7 @@ from .learner import Linear as Linear
 from .loss import Absolute as Absolute
 from .loss import Affine as Affine
 from .loss import Cost as Cost
+from .loss import CostHinge as CostHinge
 from .loss import EpsilonInsensitive as EpsilonInsensitive
 from .loss import Hinge as Hinge
 from .loss import Huber as Huber
@@ -105,9 +108,14 @@ from .loss import Logistic as Logistic
 from .loss import LogWealth as LogWealth
 from .loss import Loss as Loss
 from .loss import Margin as Margin
+from .loss import MultiHinge as MultiHinge
+from .loss import MultiLoss as MultiLoss
+from .loss import OneAgainstAll as OneAgainstAll
 from .loss import OnMistakes as OnMistakes
+from .loss import PerceptronLoss as PerceptronLoss
 from .loss import Poisson as Poisson
 from .loss import Quantile as Quantile
+from .loss import Softmax as Softmax
 from .loss import Square as Square
 from .loss import SquaredHinge as SquaredHinge
 from .mirror import Entropy as Entropy
@@ -115,6 +123,7 @@ from .mirror import Euclidean as Euclidean
 from .mirror import Mirror as Mirror
 from .mirror import PNorm as PNorm
 from .mirror import UnnormalisedEntropy as UnnormalisedEntropy
+from .multiclass import Multiclass as Multiclass
 from .output import Average as Average
 from .output import Last as Last
 from .output import Output as Output
@@ -137,6 +146,7 @@ from .regret import Switching as Switching
 from .regret import Weighted as Weighted
 from .regret import Windows as Windows
 from .regret import regret as regret
+from .rule import AdaGrad as AdaGrad
 from .rule import Eager as Eager
 from .rule import Forgotten as Forgotten
 from .rule import Lazy as Lazy

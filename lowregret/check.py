@@ -69,6 +69,12 @@ def require_label(y: float, place: str, accepted: bool, who: str, labels: str) -
         raise DataError(f"{place}: label {y:g} does not fit {who}, which takes {labels}")
 
 
+def require_weight(weights: Vector, i: int, place: str) -> None:
+    """Refuse the importance of row i if it is none."""
+    if weights.size and not 0 <= weights[i] < np.inf:
+        raise DataError(f"{place}: weight {weights[i]} is not a finite number ≥ 0")
+
+
 def require_finite(x: Rows, i: int, place: str) -> None:
     """Refuse row i if one of its entries is not a finite number."""
     entry = describe_entry(x, i)
@@ -85,8 +91,7 @@ def require_scores(x: Rows, scores: Vector) -> None:
 
 def refuse(loss: Loss, x: Rows, y: Vector, weights: Vector, i: int, place: str) -> NoReturn:
     """Say why row i could not be learnt; nothing of it was."""
-    if weights.size and not 0 <= weights[i] < np.inf:
-        raise DataError(f"{place}: weight {weights[i]} is not a finite number ≥ 0")
+    require_weight(weights, i, place)
     if not (weights.size and weights[i] == 0):
         require_label(y[i], place, loss.accepts(y[i]), type(loss).__name__, loss.labels)
     if not x.inside(i):

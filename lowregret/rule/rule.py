@@ -47,6 +47,10 @@ class Rule(Part):
     def schedule(self) -> Step:
         """The step schedule."""
 
+    def keeps_sum(self) -> bool:
+        """Whether Σz_t, which the linearised regret needs, is kept."""
+        return True
+
     @abstractmethod
     def needs_square(self) -> bool:
         """Whether ‖g_t‖₂² should be known before the first coordinate of g_t is pushed."""

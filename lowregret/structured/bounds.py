@@ -13,7 +13,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise, RiskCertificate
 from lowregret.certificate.batch import prop_3
-from lowregret.certificate.mistakes import perceptron_bounds
+from lowregret.certificate.classes import Margins, class_mistake_bounds
 from lowregret.domain import Reals
 from lowregret.error import DataError, PartError
 from lowregret.mirror import Euclidean
@@ -21,11 +21,6 @@ from lowregret.rule import Lazy
 from lowregret.state import ENERGY, LARGEST, MISTAKES, State, Vector
 from lowregret.step import Constant
 from lowregret.structured.learner import Structured
-
-_RENAMED = {
-    "PERC-OBS": ("MC-OBS", "mistakes ≤ Σ_M[1 − ⟨u,δ_t⟩]₊ + ‖u‖√(Σ_M‖δ_t‖²)"),
-    "PERC-MARGIN": ("PERC-MARGIN", "mistakes ≤ (B‖u‖/γ)², γ ≤ ⟨u, ψ(x,y) − ψ(x,ℓ)⟩ for all ℓ ≠ y"),
-}
 
 
 def structured_certificates(
@@ -40,34 +35,15 @@ def structured_certificates(
     made = int(state.counts[MISTAKES])
     if wrong.size != state.rounds or np.count_nonzero(wrong) != made:
         raise DataError(f"give the {state.rounds} rounds of the run, {made} of them mistakes, learnt in one call")
-    norm = float(np.linalg.norm(np.asarray(u, float)))
-    f = float(np.sum(np.maximum(1 - products[wrong], 0.0)))
-    return structured_bounds(made, f, norm, float(state.sums[ENERGY]), math.sqrt(state.sums[LARGEST]), margins)
+    norm, widest = float(np.linalg.norm(np.asarray(u, float))), math.sqrt(state.sums[LARGEST])
+    gamma = 1.0 if margins is None else best_margin(margins, norm * widest)
+    told = Margins(products[wrong], np.zeros(0) if margins is None else margins, norm, widest)
+    found = class_mistake_bounds(told, float(state.sums[ENERGY]), widest, gamma)
+    return [replace(c, details=c.details | {"γ": gamma}) for c in found if margins is not None or c.id != "THM-14.2"]
 
 
-def structured_bounds(
-    mistakes: int, f: float, norm: float, energy: float, largest: float, margins: Vector | None
-) -> list[Certificate]:
-    """MC-OBS, THM-14.2, and the Perceptron's other bounds with δ_t, tightest first.
-
-    `f` is Σ_M[1 − ⟨u,δ_t⟩]₊, `energy` Σ_M‖δ_t‖², `largest` B = max_M‖δ_t‖; `margins` are min_{ℓ≠y}⟨u, ψ(x,y) − ψ(x,ℓ)⟩
-    in all rounds, without which there is neither THM-14.2 nor PERC-MARGIN.
-    """
-    margin = math.nan if margins is None else float(np.min(margins, initial=math.inf))
-    found = []
-    for c in perceptron_bounds(mistakes, f, norm, energy, largest, margin):
-        name, statement = _RENAMED.get(c.id, (c.id, c.statement))
-        found.append(replace(c, id=name, statement=statement))
-    if margins is None:
-        return [c for c in found if c.id != "PERC-MARGIN"]
-    bound, gamma = best_margin(margins, norm * largest)
-    statement = "mistakes ≤ 2Σ_t[1 − min_{ℓ≠y}⟨u, ψ(x,y) − ψ(x,ℓ)⟩/γ]₊ + ‖u‖²B²/γ²"
-    textbook = replace(found[0], id="THM-14.2", statement=statement, bound=bound, premises=(), details={"γ": gamma})
-    return sorted([*found, textbook], key=lambda c: (not c.premises_hold, c.bound))
-
-
-def best_margin(margins: Vector, size: float) -> tuple[float, float]:
-    """The least 2Σ[1 − s·m_t]₊ + s²·size² over s = 1/γ > 0, and that γ. It is convex in s: halve on its slope."""
+def best_margin(margins: Vector, size: float) -> float:
+    """The γ > 0 with the least 2Σ[1 − m_t/γ]₊ + (size/γ)², which is convex in s = 1/γ: halve on its slope."""
 
     def slope(s: float) -> float:
         return 2 * s * size * size - 2 * float(np.sum(margins, where=s * margins < 1))
@@ -75,11 +51,10 @@ def best_margin(margins: Vector, size: float) -> tuple[float, float]:
     low, high = 0.0, 1.0
     while slope(high) < 0 and high < 1e12:
         high *= 2
-    for _ in range(200):
+    for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-    bound = 2 * float(np.sum(np.maximum(1 - high * margins, 0.0))) + (high * size) ** 2
-    return bound, 1 / high if high > 0 else math.inf
+    return 1 / high
 
 
 def drawn_error(state: State, margins: Vector, u: Vector, margin: float) -> RiskCertificate:

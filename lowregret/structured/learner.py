@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from lowregret.kernel import kernel
-from lowregret.learner import Linear
+from lowregret.learner import Learner, Linear
 from lowregret.loss import Cost
 from lowregret.output import Last, Output
-from lowregret.part import Part
 from lowregret.rows import Sparse
 from lowregret.rule import Rule
 from lowregret.state import MISTAKES, ROUNDS, TOTAL, WEIGHTED, Cells, State, Vector
@@ -27,13 +26,21 @@ from lowregret.structured.space import Space, wrong_places
 Judged = tuple[float, bool, float, float]
 
 
-class Task(Part):
+class Task(Learner):
     """A loss of groups of rows, and a rule that moves w."""
 
+    def check(self) -> None:
+        _ = self.linear  # which checks its parts
+
     @property
-    @abstractmethod
     def linear(self) -> Linear:
         """The descent on sub-gradients, each a row of costs."""
+        return Linear(Cost(), self.rule, self.output, self.ridge)
+
+    @property
+    def loss(self) -> Task:
+        """The task is its own loss."""
+        return self
 
     @abstractmethod
     def dimension(self, features: int) -> int:
@@ -72,16 +79,7 @@ class Structured(Task):
             f"got {self.space!r}",
         )
         self.require(0 <= self.margin < math.inf, f"margin must be ≥ 0, got {self.margin}")
-        _ = self.linear  # which checks the rest
-
-    @property
-    def linear(self) -> Linear:
-        return Linear(Cost(), self.rule, self.output, self.ridge)
-
-    @property
-    def perceptron(self) -> bool:
-        """Whether only mistakes are learnt."""
-        return self.margin == 0
+        super().check()
 
     def dimension(self, features: int) -> int:
         return self.space.dimension(features)
@@ -115,13 +113,6 @@ class Ranking(Task):
     rule: Rule
     output: Output = Last()
     ridge: float = 0.0
-
-    def check(self) -> None:
-        _ = self.linear
-
-    @property
-    def linear(self) -> Linear:
-        return Linear(Cost(), self.rule, self.output, self.ridge)
 
     def dimension(self, features: int) -> int:
         return features

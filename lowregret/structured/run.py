@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from lowregret import store
-from lowregret.certificate import Certificate, certificates, evidence, natural_comparator, tightest
-from lowregret.check import call, finite_numbers, require_narrow
+from lowregret.certificate import natural_comparator
+from lowregret.check import finite_numbers, require_narrow
 from lowregret.convex import Convex, QuadraticFunction, Sum
 from lowregret.domain import Domain
-from lowregret.error import DataError, DivergedError, PartError, StoreError
+from lowregret.error import DataError, DivergedError, StoreError
 from lowregret.follow import FollowTheLeader
 from lowregret.learner import Linear, write_model, write_point
+from lowregret.ledger import Proof
 from lowregret.minimise import Solution, minimise
-from lowregret.rule import Eager
 from lowregret.spec import from_json, to_json
 from lowregret.state import MASS, MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
 from lowregret.structured.learner import Task
-from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
+from lowregret.trace import WIDTH
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-EARLY = 8  # the history begins when a look at all coordinates costs no more than this many per round so far
+    pass
 
 
-class TaskRun(ABC):
+class TaskRun(Proof, ABC):
     """A learner of structures or rankings, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
     """
 
     kind: ClassVar[str]  # of file
+    certify = True
+    learner: Task
 
     def __init__(
         self,
@@ -107,23 +107,6 @@ class TaskRun(ABC):
 
     # ---- proof ------------------------------------------------------------------------------------------------------
 
-    @property
-    def certificates(self) -> list[Certificate]:
-        """All certificates that speak of this learner, tightest first."""
-        return certificates(self.linear, self.state, self.comparator)
-
-    @property
-    def certificate(self) -> Certificate:
-        """The tightest certificate whose premises hold."""
-        return tightest(self.certificates)
-
-    def linear_regret(self, comparator: Domain | None = None) -> float:
-        """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
-        found = evidence(self.linear, self.state, comparator or self.comparator).linear_regret
-        if found is None:
-            raise PartError("Forgotten: the sum of sub-gradients was not kept; use Eager(..., Summed())")
-        return found
-
     def regret(self, u: Any, data: Any, labels: Any = None) -> float:
         """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed u, given the rounds that were learnt.
 
@@ -153,20 +136,6 @@ class TaskRun(ABC):
             total.add(QuadraticFunction(np.zeros(self.dimension), kappa))
         where = comparator or self.comparator
         return minimise(FollowTheLeader(where), total, where.projection(self.point), tolerance)
-
-    @property
-    def trace(self) -> Trace:
-        """Loss, linearised regret and bound over the rounds."""
-        history = np.array([*self._history, snapshot(self.state, self._kept)])
-        if len(self._history) and self._history[-1][: WIDTH - 4].tobytes() == history[-1][: WIDTH - 4].tobytes():
-            history = history[:-1]
-        return trace(self.linear, history, self.comparator)
-
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Mean loss, and linearised regret under its bound, over the rounds; written to `path` if given."""
-        from lowregret.plot import plot_trace
-
-        return plot_trace(self.trace, type(self.learner).__name__, path)
 
     def __str__(self) -> str:
         from lowregret.summary import describe
@@ -217,18 +186,6 @@ class TaskRun(ABC):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _kept(self) -> bool:
-        rule = self.linear.rule
-        return not isinstance(rule, Eager) or rule.gradients.kept()
-
-    def _next_mark(self) -> int:
-        """The round whose ledger the history keeps next."""
-        return next_mark(max(self.rounds, -(-self.dimension // EARLY) - 1))
-
-    def _at_mark(self) -> None:
-        self._history.append(snapshot(self.state, self._kept))
-
     def _importance(self) -> Vector:
         """c_t of all rounds."""
         step = self.linear.rule.schedule()
@@ -245,9 +202,6 @@ class TaskRun(ABC):
     def _require_finite(self) -> None:
         if not np.isfinite(self.state.sums[MASS]):
             raise DivergedError("the weights overflowed in the last round: use a smaller step or scale the features")
-
-    def _call(self, loop: Any, *args: Any) -> Any:
-        return call(loop, self.compiled, *args)
 
 
 class _Hindsight(Convex):
