@@ -12,7 +12,9 @@ from scipy.sparse import csr_matrix
 import lowregret
 from lowregret.domain import L2Ball, Reals
 from lowregret.error import DataError, DivergedError, PartError
+from lowregret.loss.multiclass import MultiHinge, MultiLoss, PerceptronLoss
 from lowregret.mirror import Euclidean
+from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Random, WeightedAverage
 from lowregret.rule import Eager, Lazy, Rule
 from lowregret.run import train
@@ -82,6 +84,15 @@ def test_classes_are_the_multiclass_perceptron_to_the_last_bit() -> None:
     run = run_of(structured_perceptron(Classes(4), Average()), data.features, data.labels)
     assert run.mistakes == mistakes
     np.testing.assert_array_equal(run.space.blocks(run.point, run.features)["classes"].T, w)
+
+
+@pytest.mark.parametrize(("loss", "margin"), [(PerceptronLoss(), 0.0), (MultiHinge(), 1.0)])
+def test_classes_are_the_multiclass_learner(loss: MultiLoss, margin: float) -> None:
+    data, rule = sequence_problem(Classes(4), 60), Lazy(Euclidean(), Constant(0.5))
+    theirs = train(Multiclass(loss, rule), data.features, data.labels, classes=range(4), compiled=False)
+    run = run_of(Structured(Classes(4), rule, margin), data, compiled=False)
+    assert run.mistakes == theirs.mistakes
+    np.testing.assert_allclose(run.blocks["classes"], theirs.weights, atol=1e-12)
 
 
 COMPILED = {
