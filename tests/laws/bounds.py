@@ -145,10 +145,8 @@ def _of_projected_descent(theorem: str, f: Facts, u: Vector) -> float:
         case "THM-14.11":
             return stepped / 2
         case "ADAGRAD":
-            roots = np.sqrt(np.cumsum(f.z**2, axis=0))
             farthest = float(np.max(np.abs(f.w)) + np.max(np.abs(u)))
-            shares = np.divide(f.z**2, roots, out=np.zeros_like(roots), where=roots > 0)
-            return farthest**2 / (2 * eta) * float(np.sum(roots[-1])) + eta / 2 * float(np.sum(shares))
+            return (farthest**2 / (2 * eta) + eta) * float(np.sum(np.linalg.norm(f.z, axis=0)))
         case "THM-14.12":
             return 2 * energy / (f.rule.step.lam * f.rounds * (f.rounds + 3))
     raise ValueError(f"no transcription of {theorem}")
