@@ -86,6 +86,14 @@ def name_of(value: Any) -> Name | None:
     return int(number) if number.is_integer() else None
 
 
+def class_name(text: str) -> Name:
+    """The class that a text on the command line names: a whole number if it is one."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
 def named(value: Any, names: Mapping[float, str] | None) -> Any:
     """The text that a number stands for, if it does."""
     return names.get(float(value), value) if names else value

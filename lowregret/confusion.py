@@ -49,7 +49,7 @@ class Confusion:
     @property
     def error(self) -> float | None:
         """Share of rows whose class was not predicted."""
-        return 1.0 - int(np.trace(self.matrix)) / self.rows if self.rows else None
+        return (self.rows - int(np.trace(self.matrix))) / self.rows if self.rows else None
 
     @property
     def recall(self) -> Vector:
@@ -71,6 +71,10 @@ class Confusion:
             y, guess = divmod(place, len(wrong))
             if wrong[y, guess]:
                 yield y, guess, int(wrong[y, guess])
+
+    def arrays(self) -> dict[str, Any]:
+        """What must be kept to go on counting."""
+        return {"confusion": self.counts}
 
     def to_json(self, names: Sequence[Any]) -> dict[str, Any]:
         """Recall by class, and the whole matrix in the order of the classes."""

@@ -56,7 +56,7 @@ class Proof:
     @property
     def trace(self) -> Trace:
         """Loss, linearised regret and bound over the rounds."""
-        history = np.array([*self._history, snapshot(self.state, self.learner.rule.keeps_sum())])
+        history = np.array([*self._history, snapshot(self.state, self.learner.rule)])
         if len(self._history) and self._history[-1][: WIDTH - 4].tobytes() == history[-1][: WIDTH - 4].tobytes():
             history = history[:-1]
         return trace(self.learner, history, self.comparator)
@@ -78,7 +78,7 @@ class Proof:
         return next_mark(max(self.state.rounds, early - 1)) if self.certify else NEVER
 
     def _at_mark(self) -> None:
-        self._history.append(snapshot(self.state, self.learner.rule.keeps_sum()))
+        self._history.append(snapshot(self.state, self.learner.rule))
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)

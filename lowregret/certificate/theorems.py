@@ -201,9 +201,12 @@ def _is_weighted(learner: Learner) -> bool:
 
 
 def _coordinatewise(e: Evidence) -> float:
-    """Each coordinate is gradient descent on a line, at rates η/√G_t[j] that fall: EAGER-DEC, summed."""
+    """Each coordinate is gradient descent on a line, at rates η/√G_t[j] that fall: EAGER-DEC, summed; and
+
+    Σ_t z_t[j]²/√G_t[j] ≤ 2√G_T[j].
+    """
     farthest = float(e.sums[FACTOR]) + e.comparator.reach(math.inf, e.dimension)
-    return farthest**2 / (2 * e.rate) * float(e.sums[MASS]) + float(e.sums[STEPPED]) / 2
+    return (farthest**2 / (2 * e.rate) + e.rate) * float(e.sums[MASS])
 
 
 _FREE = lazy(UnnormalisedEntropy)
@@ -236,7 +239,7 @@ THEOREMS = (
     Theorem("THM-14.11", "Σ‖z_t‖²/(2σt)", eager(InverseTime), lambda e: float(e.sums[STEPPED]) / 2, _curved),
     Theorem(
         "ADAGRAD",
-        "(D²/2η)Σ_j√G[j] + (η/2)Σ_tΣ_j z_t[j]²/√G_t[j], G_t[j] = Σ_{s≤t}z_s[j]², D = max‖w_t − u‖_∞",
+        "(D²/(2η) + η)Σ_j√(Σ_t z_t[j]²), D = max‖w_t − u‖_∞",
         lambda learner: isinstance(learner.rule, AdaGrad),
         _coordinatewise,
     ),

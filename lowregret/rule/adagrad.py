@@ -18,23 +18,25 @@ from lowregret.state import (
     LINEAR,
     MASS,
     ROUNDS,
-    STEPPED,
+    Cells,
     Index,
     State,
+    Vector,
     cell,
 )
 from lowregret.step import Constant, Step
 
 ROOT = np.uint64(1)  # behind the iterate: √G
 
-Sums = tuple[float, float, float, float]
+Sums = tuple[float, float]
 
 
 class AdaGrad(Rule):
     """w_{t+1}[j] = Π(w_t[j] − η·z_t[j]/√G_t[j]), G_t[j] = Σ_{s≤t} z_s[j]², w_1 = Π(0).
 
     Duchi, Hazan and Singer, "Adaptive subgradient methods", JMLR 12, 2011, with diagonal matrices. Coordinates are
-    projected one by one, so the domain is R^d, a box or the orthant. MASS = Σ_j √G[j], FACTOR = max_t ‖w_t‖_∞.
+    projected one by one, so the domain is R^d, a box or the orthant.
+    FACTOR = max_t ‖w_t‖_∞; `ledger` adds MASS = Σ_j √G[j].
     """
 
     on: Domain = Reals()
@@ -86,11 +88,26 @@ class AdaGrad(Rule):
         return True
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
-        """(change of Σ√G, Σ_j z²/√G, max‖w‖_∞, ‖z‖²)"""
-        return 0.0, 0.0, s.sums[FACTOR], square
+        """(max‖w‖_∞, ‖z‖²)"""
+        return s.sums[FACTOR], square
 
     def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
-        growth, stepped, peak, square = round_sums
+        self.move(s, j, g)
+        return max(round_sums[0], abs(s.table[self.at(j)])), round_sums[1]
+
+    def push_block(self, s: State, first: Index, count: int, slopes: Cells, value: float, round_sums: Sums) -> Sums:
+        """In two loops, the first of which computes several coordinates at once."""
+        for k in range(np.uint64(count)):
+            self.move(s, first + k, slopes[k] * value)
+        peak = round_sums[0]
+        for k in range(np.uint64(count)):
+            size = abs(s.table[self.at(first + k)])
+            if size > peak:
+                peak = size
+        return peak, round_sums[1]
+
+    def move(self, s: State, j: Index, g: float) -> None:
+        """Take the step of coordinate j."""
         at = self.at(j)
         if self.gradients.kept():
             s.table[cell(j, 3)] -= g
@@ -98,21 +115,21 @@ class AdaGrad(Rule):
         root = math.sqrt(before * before + g * g)
         share = g / root if root > 0.0 else 0.0
         s.table[at + ROOT] = root
-        new = self.on.clip(j, s.table[at] - self.step.rate(s, 0.0) * share)
-        s.table[at] = new
-        return growth + (root - before), stepped + g * share, max(peak, abs(new)), square
+        s.table[at] = self.on.clip(j, s.table[at] - self.step.rate(s, 0.0) * share)
 
     def settle(self, s: State, inner: float, entries: int, round_sums: Sums) -> None:
-        growth, stepped, peak, square = round_sums
-        eta = self.step.rate(s, 0.0)
-        s.sums[MASS] += growth
+        peak, square = round_sums
         s.sums[FACTOR] = peak
-        s.sums[FIRST_RATE] = s.sums[LAST_RATE] = eta
+        s.sums[FIRST_RATE] = s.sums[LAST_RATE] = self.step.rate(s, 0.0)
         s.sums[LINEAR] += inner
         s.sums[ENERGY] += square
-        s.sums[STEPPED] += eta * stepped
         s.sums[LARGEST] = max(s.sums[LARGEST], square)
         s.counts[ROUNDS] += 1
+
+    def ledger(self, s: State) -> Vector:
+        sums: Vector = s.sums.copy()
+        sums[MASS] = np.sum(s.table[self.width() - 1 :: self.width()])
+        return sums
 
     def idle(self, s: State) -> None:
         s.counts[ROUNDS] += 1
