@@ -141,12 +141,12 @@ class OwnRun(TaskRun):
 
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
         w = finite_numbers(u, "u", self.dimension)
-        found = []
+        found, c = [], self._importance()
         for t, (x, y) in enumerate(_pairs(data, labels)):
             constant, (indices, values) = self._judge(w, x, y, self.space.argmax(w, x), f"pair {t}")
             found.append(constant + float(w[indices] @ values))
             if gradient is not None:
-                gradient[indices] += self._importance()[t] * values
+                gradient[indices] += c[t] * values
         return np.array(found)
 
     def mistake_certificates(self, u: Any, data: Any, labels: Any = None) -> list[Certificate]:
