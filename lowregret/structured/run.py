@@ -62,6 +62,10 @@ class TaskRun(Proof, ABC):
         """Learn more rounds. Splitting them over several calls changes nothing, not even the last bit."""
 
     @abstractmethod
+    def predict(self, data: Any) -> Any:
+        """What the learner's output (last or averaged iterate) makes of new data."""
+
+    @abstractmethod
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
         """f_t(u) of one fixed u in each round of the data; Σ c_t g_t is added to `gradient`."""
 
