@@ -13,6 +13,7 @@ from lowregret.part import Part
 from lowregret.rows import OUTSIDE, Rows, Sparse, describe_entry
 from lowregret.state import Vector
 
+_MANY = "; name one class with --positive, or learn them all with a loss of many classes such as --loss softmax"
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
 
 
@@ -63,10 +64,16 @@ def require_narrow(x: Rows, part: Part, remedy: str) -> None:
         raise PartError(f"{part} costs O(d) per row, too slow for {x.columns} sparse features: {remedy}")
 
 
-def require_label(y: float, place: str, accepted: bool, who: str, labels: str) -> None:
+def require_label(y: float, place: str, accepted: bool, who: str, labels: str, remedy: str = "") -> None:
     """Refuse the label of a row, saying what `who` takes."""
     if not accepted:
-        raise DataError(f"{place}: label {y:g} does not fit {who}, which takes {labels}")
+        raise DataError(f"{place}: label {y:g} does not fit {who}, which takes {labels}{remedy}")
+
+
+def require_weight(weights: Vector, i: int, place: str) -> None:
+    """Refuse the importance of row i if it is none."""
+    if weights.size and not 0 <= weights[i] < np.inf:
+        raise DataError(f"{place}: weight {weights[i]} is not a finite number ≥ 0")
 
 
 def require_finite(x: Rows, i: int, place: str) -> None:
@@ -85,10 +92,10 @@ def require_scores(x: Rows, scores: Vector) -> None:
 
 def refuse(loss: Loss, x: Rows, y: Vector, weights: Vector, i: int, place: str) -> NoReturn:
     """Say why row i could not be learnt; nothing of it was."""
-    if weights.size and not 0 <= weights[i] < np.inf:
-        raise DataError(f"{place}: weight {weights[i]} is not a finite number ≥ 0")
+    require_weight(weights, i, place)
     if not (weights.size and weights[i] == 0):
-        require_label(y[i], place, loss.accepts(y[i]), type(loss).__name__, loss.labels)
+        remedy = _MANY if loss.classifies else ""
+        require_label(y[i], place, loss.accepts(y[i]), type(loss).__name__, loss.labels, remedy)
     if not x.inside(i):
         raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
     require_finite(x, i, place)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from lowregret.learner import Linear
+from lowregret.learner import Learner
 from lowregret.state import MISTAKES, TOTAL, State
 
 
 class Figures:
     """The plain figures of a run."""
 
-    learner: Linear
+    learner: Learner
     state: State
     seen: int | None  # features that occurred so far, in a run that grows with them
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from lowregret import store
 from lowregret.bandit import Bandit, Exp4
+from lowregret.class_run import ClassRun
 from lowregret.delayed_run import DelayedRun
 from lowregret.doubling_run import DoublingRun
 from lowregret.error import StoreError
@@ -15,19 +16,24 @@ from lowregret.experts.panel import Panel
 from lowregret.kernel_run import KernelRun
 from lowregret.play import Game
 from lowregret.run import Run
+from lowregret.structured import OwnRun, RankingRun, StructuredRun, TaskRun
 
-Kept = Run | KernelRun | Game | Bandit | Exp4 | Panel
+Kept = Run | ClassRun | KernelRun | Game | Bandit | Exp4 | Panel | TaskRun
 
 _READERS: dict[str, Callable[[str | os.PathLike[str]], Kept]] = {
     "run": Run.load,
     "delayed-run": DelayedRun.load,
     "doubling-run": DoublingRun.load,
+    "class-run": ClassRun.load,
     "kernel-run": KernelRun.load,
     "game": Game.load,
     "bandit": Bandit.load,
     "exp4": Exp4.load,
     "experts": Panel.load,
     "layered-experts": Layered.load,
+    "structured-run": StructuredRun.load,
+    "own-structured-run": OwnRun.load,
+    "ranking-run": RankingRun.load,
 }
 
 

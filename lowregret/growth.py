@@ -10,6 +10,7 @@ import numpy as np
 
 from lowregret.error import PartError
 from lowregret.learner import Linear
+from lowregret.rule import Rule
 from lowregret.state import DIMENSION, MASS, State, Vector
 
 FIRST = 1024  # features that there is room for in the beginning
@@ -17,20 +18,27 @@ FIRST = 1024  # features that there is room for in the beginning
 
 def require_growth(learner: Linear) -> None:
     """Refuse a learner whose start depends on the number of features."""
-    s = learner.start(1)
+    require_zeros(learner.start(1), learner.rule, "features", "give it as dimension (--dimension N)")
+
+
+def require_zeros(s: State, rule: Rule, of: str, remedy: str) -> None:
+    """Refuse to let a learner grow that does not start from zeros."""
     if np.any(s.table) or s.sums[MASS] != 0:
         raise PartError(
-            f"the first iterate of {learner.rule} depends on the number of features, which a stream does not tell: "
-            "give it as dimension (--dimension N)"
+            f"the first iterate of {rule} depends on the number of {of}, which a stream does not tell: {remedy}"
         )
+
+
+def doubled(room: int, needed: int) -> int:
+    """`room`, doubled until it is enough."""
+    while room < needed:
+        room *= 2
+    return room
 
 
 def grown(s: State, features: int, bias: bool) -> State:
     """The same state with room for at least this many features; the bias stays last: O(d), amortised O(1)."""
-    room = FIRST
-    while room < features:
-        room *= 2
-    d = room + bias
+    d = doubled(FIRST, features) + bias
     counts = s.counts.copy()
     counts[DIMENSION] = d
     table, lag = (_extended(cells, s.dimension, d, bias) for cells in (s.table, s.lag))
@@ -56,3 +64,21 @@ def resized(w: Vector, features: int, bias: bool) -> Vector:
     if bias:
         model[-1] = w[-1]
     return model
+
+
+def relaid(s: State, old: tuple[int, int], new: tuple[int, int], bias: bool) -> State:
+    """The state of (features, lanes) in room for more of both; the bias stays the last feature: O(d)."""
+    counts = s.counts.copy()
+    counts[DIMENSION] = (new[0] + bias) * new[1]
+    table, lag = (_spread(cells, old, new, bias) for cells in (s.table, s.lag))
+    return State(table, lag, s.sums, counts)
+
+
+def _spread(cells: Vector, old: tuple[int, int], new: tuple[int, int], bias: bool) -> Vector:
+    width = cells.size // ((old[0] + bias) * old[1])
+    before = cells.reshape(old[0] + bias, old[1], width)
+    after = np.zeros((new[0] + bias, new[1], width))
+    after[: old[0], : old[1]] = before[: old[0]]
+    if bias:
+        after[-1, : old[1]] = before[-1]
+    return after.reshape(-1)

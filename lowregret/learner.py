@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -32,21 +32,28 @@ from lowregret.state import (
 FAR = 1e4  # how far the scale of an iterate may fall below the average scale before sums of both lose digits
 
 
-class Linear(Part):
-    """Predict p_t = ⟨w_t, x_t⟩, suffer ℓ(p_t, y_t) + (ridge/2)‖w_t‖², and feed z_t = ∂ℓ·x_t (+ ridge·w_t) to the rule.
+class Learner(Part):
+    """What all learners share: a rule, the iterate that it hands out, and the ledger of a round."""
 
-    `bias` > 0 appends a feature of that constant value (its weight is the last coordinate).
-    """
+    losses: ClassVar[type[Part]]  # which it takes
+    example: ClassVar[str]
 
-    loss: Loss
-    rule: Rule
-    output: Output = Last()
-    ridge: float = 0.0
-    bias: float = 0.0
+    if TYPE_CHECKING:  # fields of every learner, in its own order
+
+        @property
+        def loss(self) -> Any: ...
+        @property
+        def rule(self) -> Rule: ...
+        @property
+        def output(self) -> Output: ...
+        @property
+        def ridge(self) -> float: ...
+        @property
+        def bias(self) -> float: ...
 
     def check(self) -> None:
         for name, kind, example in (
-            ("loss", Loss, "Hinge()"),
+            ("loss", self.losses, self.example),
             ("rule", Rule, "Eager(Reals(), Constant(0.1))"),
             ("output", Output, "Average()"),
         ):
@@ -65,9 +72,8 @@ class Linear(Part):
                 f"use L2Ball instead of {type(self.rule.domain).__name__}, or ridge=0",
             )
 
-    def start(self, features: int) -> State:
-        """The state before round 1 for rows of this many features."""
-        d = features + (self.bias > 0)
+    def begun(self, d: int) -> State:
+        """The state before round 1, with d weights."""
         if d < 1:
             raise PartError("a learner needs at least one feature")
         self.rule.fits(d)
@@ -77,27 +83,8 @@ class Linear(Part):
 
     # ---- compiled ----------------------------------------------------------------------------------------------------
 
-    def dot(self, s: State, x: Rows, i: int) -> float:
-        """⟨w, x_i⟩ up to the rule's scale. Four sums: fast, in an order of addition that never changes."""
-        rule = self.rule
-        k, end = x.begin(i), x.end(i)
-        one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-        p0 = p1 = p2 = p3 = 0.0
-        while k + four <= end:
-            p0 += x.value(i, k) * rule.raw(s, x.column(i, k))
-            p1 += x.value(i, k + one) * rule.raw(s, x.column(i, k + one))
-            p2 += x.value(i, k + two) * rule.raw(s, x.column(i, k + two))
-            p3 += x.value(i, k + three) * rule.raw(s, x.column(i, k + three))
-            k += four
-        while k < end:
-            p0 += x.value(i, k) * rule.raw(s, x.column(i, k))
-            k += one
-        if self.bias != 0.0:
-            p0 += self.bias * rule.raw(s, np.uint64(s.counts[DIMENSION] - 1))
-        return (p0 + p1) + (p2 + p3)
-
     def square(self, x: Rows, i: int) -> float:
-        """‖x_i‖², likewise."""
+        """‖x_i‖², bias included. Four sums: fast, in an order of addition that never changes."""
         k, end = x.begin(i), x.end(i)
         one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
         q0 = q1 = q2 = q3 = 0.0
@@ -112,50 +99,12 @@ class Linear(Part):
             k += one
         return (q0 + q1) + (q2 + q3) + self.bias * self.bias
 
-    def learn(self, s: State, x: Rows, i: int, y: float, weight: float) -> float:
-        """One round: returns the score made before the row was learnt; NaN means that nothing was learnt.
-
-        A weight of 0 changes nothing either.
-        """
-        scale = self.rule.scale(s)
-        raw = self.dot(s, x, i)
-        return self.absorb(s, x, i, y, weight, raw * scale, raw, scale)
-
-    def absorb(self, s: State, x: Rows, i: int, y: float, weight: float, p: float, raw: float, scale: float) -> float:
-        """The second half of a round: judge the score p, made for row i now or earlier, and learn; returns p or NaN.
-
-        `raw` is ⟨w, x_i⟩ up to `scale`, for the present w.
-        """
-        if weight == 0.0:
-            return p
-        value, slope = self.loss.at(p, y)
-        value, slope = weight * value, weight * slope
-        if not math.isfinite(p + value + slope):  # one of them is not
-            return math.nan
-        self.tally(s, p, y, value, scale)
-        if slope == 0.0 and self.ridge == 0.0:
-            self.rule.idle(s)
-            return p
-        inner = slope * (raw * scale)
-        square = slope * slope * self.square(x, i) if self.rule.needs_square() else 0.0
-        round_sums = self.rule.open(s, inner, slope * raw, square, self.ridge)
-        entries = 0
-        if slope != 0.0:
-            for k in range(x.begin(i), x.end(i)):
-                round_sums = self.push(s, x.column(i, k), slope * x.value(i, k), round_sums)
-            entries = int(x.end(i) - x.begin(i))
-            if self.bias != 0.0:
-                round_sums = self.push(s, np.uint64(s.counts[DIMENSION] - 1), slope * self.bias, round_sums)
-                entries += 1
-        self.rule.settle(s, inner, entries, round_sums)
-        return p
-
-    def tally(self, s: State, p: float, y: float, value: float, scale: float) -> None:
+    def enter(self, s: State, value: float, wrong: bool, scale: float) -> None:
         """Book the round's loss, and its iterate if past ones matter."""
         s.sums[TOTAL] += value
         if self.rule.schedule().weighted():
             s.sums[WEIGHTED] += self.rule.schedule().importance(s) * value
-        s.counts[MISTAKES] += self.loss.wrong(p, y)
+        s.counts[MISTAKES] += wrong
         if self.output.averages():
             self.keep(s, s.counts[ROUNDS] + 1, scale)
 
@@ -178,13 +127,6 @@ class Linear(Part):
             self.rule.book(s, j)
         return self.rule.push(s, j, g, round_sums)
 
-    def score(self, w: Vector, x: Rows, i: int) -> float:
-        """⟨w, x_i⟩ for a fixed model, the bias last."""
-        p = self.bias * w[w.size - 1] if self.bias != 0.0 else 0.0
-        for k in range(x.begin(i), x.end(i)):
-            p += x.value(i, k) * w[x.column(i, k)]
-        return p
-
     def model(self, s: State, w: Vector) -> None:
         """Write the iterate that `output` asks for into w, bias last: O(d)."""
         if not self.output.averages() or s.sums[DIVISOR] == 0.0:
@@ -192,6 +134,92 @@ class Linear(Part):
         else:
             for j in range(w.size):
                 w[j] = self.rule.booked(s, j)
+
+
+class Linear(Learner):
+    """Predict p_t = ⟨w_t, x_t⟩, suffer ℓ(p_t, y_t) + (ridge/2)‖w_t‖², and feed z_t = ∂ℓ·x_t (+ ridge·w_t) to the rule.
+
+    `bias` > 0 appends a feature of that constant value (its weight is the last coordinate).
+    """
+
+    losses: ClassVar[type[Part]] = Loss
+    example: ClassVar[str] = "Hinge()"
+
+    loss: Loss
+    rule: Rule
+    output: Output = Last()
+    ridge: float = 0.0
+    bias: float = 0.0
+
+    def start(self, features: int) -> State:
+        """The state before round 1 for rows of this many features."""
+        return self.begun(features + (self.bias > 0))
+
+    # ---- compiled ----------------------------------------------------------------------------------------------------
+
+    def dot(self, s: State, x: Rows, i: int) -> float:
+        """⟨w, x_i⟩ up to the rule's scale, in four sums likewise."""
+        rule = self.rule
+        k, end = x.begin(i), x.end(i)
+        one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+        p0 = p1 = p2 = p3 = 0.0
+        while k + four <= end:
+            p0 += x.value(i, k) * rule.raw(s, x.column(i, k))
+            p1 += x.value(i, k + one) * rule.raw(s, x.column(i, k + one))
+            p2 += x.value(i, k + two) * rule.raw(s, x.column(i, k + two))
+            p3 += x.value(i, k + three) * rule.raw(s, x.column(i, k + three))
+            k += four
+        while k < end:
+            p0 += x.value(i, k) * rule.raw(s, x.column(i, k))
+            k += one
+        if self.bias != 0.0:
+            p0 += self.bias * rule.raw(s, np.uint64(s.counts[DIMENSION] - 1))
+        return (p0 + p1) + (p2 + p3)
+
+    def learn(self, s: State, x: Rows, i: int, y: float, weight: float) -> float:
+        """One round: returns the score made before the row was learnt; NaN means that nothing was learnt.
+
+        A weight of 0 changes nothing either.
+        """
+        scale = self.rule.scale(s)
+        raw = self.dot(s, x, i)
+        return self.absorb(s, x, i, y, weight, raw * scale, raw, scale)
+
+    def absorb(self, s: State, x: Rows, i: int, y: float, weight: float, p: float, raw: float, scale: float) -> float:
+        """The second half of a round: judge the score p, made for row i now or earlier, and learn; returns p or NaN.
+
+        `raw` is ⟨w, x_i⟩ up to `scale`, for the present w.
+        """
+        if weight == 0.0:
+            return p
+        value, slope = self.loss.at(p, y)
+        value, slope = weight * value, weight * slope
+        if not math.isfinite(p + value + slope):  # one of them is not
+            return math.nan
+        self.enter(s, value, self.loss.wrong(p, y), scale)
+        if slope == 0.0 and self.ridge == 0.0:
+            self.rule.idle(s)
+            return p
+        inner = slope * (raw * scale)
+        square = slope * slope * self.square(x, i) if self.rule.needs_square() else 0.0
+        round_sums = self.rule.open(s, inner, slope * raw, square, self.ridge)
+        entries = 0
+        if slope != 0.0:
+            for k in range(x.begin(i), x.end(i)):
+                round_sums = self.push(s, x.column(i, k), slope * x.value(i, k), round_sums)
+            entries = int(x.end(i) - x.begin(i))
+            if self.bias != 0.0:
+                round_sums = self.push(s, np.uint64(s.counts[DIMENSION] - 1), slope * self.bias, round_sums)
+                entries += 1
+        self.rule.settle(s, inner, entries, round_sums)
+        return p
+
+    def score(self, w: Vector, x: Rows, i: int) -> float:
+        """⟨w, x_i⟩ for a fixed model, the bias last."""
+        p = self.bias * w[w.size - 1] if self.bias != 0.0 else 0.0
+        for k in range(x.begin(i), x.end(i)):
+            p += x.value(i, k) * w[x.column(i, k)]
+        return p
 
 
 @kernel
@@ -235,12 +263,12 @@ def loss_of(learner: Linear, w: Vector, x: Rows, y: Vector, weights: Vector) -> 
 
 
 @kernel
-def write_model(learner: Linear, s: State, w: Vector) -> None:
+def write_model(learner: Learner, s: State, w: Vector) -> None:
     """`learner.model`, compiled."""
     learner.model(s, w)
 
 
 @kernel
-def write_point(learner: Linear, s: State, w: Vector) -> None:
+def write_point(learner: Learner, s: State, w: Vector) -> None:
     """`learner.rule.point`, compiled."""
     learner.rule.point(s, w)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
 from lowregret import store
-from lowregret.certificate import Certificate, certificates, evidence, natural_comparator, tightest
+from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.check import (
-    call,
-    compilable,
     finite_numbers,
     numbers,
     refuse,
@@ -23,6 +21,7 @@ from lowregret.check import (
     require_rows,
     require_scores,
 )
+from lowregret.class_run import ClassRun, start_classes
 from lowregret.domain import Domain
 from lowregret.error import DataError, DivergedError, PartError, StoreError
 from lowregret.fixed import Learnt
@@ -30,22 +29,19 @@ from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
-from lowregret.risk import Foresight
+from lowregret.ledger import Ledger
+from lowregret.multiclass import Multiclass
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
-from lowregret.rule import Eager, Forgotten
+from lowregret.rule import AdaGrad, Eager, Forgotten
 from lowregret.spec import from_json, to_json
 from lowregret.state import MASS, State, Vector
 from lowregret.stream.batch import Batch, Stream
+from lowregret.structured import Task, TaskRun, train_task
 from lowregret.tally import Tally
-from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lowregret.trace import WIDTH
 
 KIND = "run"
 Place = Callable[[int], str]  # where row i is, for errors
-EARLY = 8  # the history begins when a look at all coordinates costs no more than this many per round so far
-NEVER = 2**62  # more rounds than there will be
 
 
 @overload
@@ -63,46 +59,89 @@ def train(
 
 
 @overload
-def train(learner: KernelPerceptron, features: Features, labels: Any, *, compiled: bool = True) -> KernelRun: ...
-
-
 def train(
-    learner: Linear | KernelPerceptron,
+    learner: Multiclass,
     features: Features | Stream,
     labels: Any = None,
     weights: Any = None,
     *,
     comparator: Domain | None = None,
     dimension: int | None = None,
+    classes: Sequence[Any] | None = None,
     certify: bool = True,
     compiled: bool = True,
-) -> Run | KernelRun:
+) -> ClassRun: ...
+
+
+@overload
+def train(learner: KernelPerceptron, features: Features, labels: Any, *, compiled: bool = True) -> KernelRun: ...
+
+
+@overload
+def train(
+    learner: Task, features: Any, labels: Any = None, *, comparator: Domain | None = None, compiled: bool = True
+) -> TaskRun: ...
+
+
+def train(
+    learner: Linear | Multiclass | KernelPerceptron | Task,
+    features: Features | Stream,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    comparator: Domain | None = None,
+    dimension: int | None = None,
+    classes: Sequence[Any] | None = None,
+    certify: bool = True,
+    compiled: bool = True,
+) -> Run | ClassRun | KernelRun | TaskRun:
     """Learn the rows once, in order, and return the run.
 
     `features`: a NumPy matrix, nested lists or a SciPy sparse matrix; `labels`: one number per row; `weights`: how much
     each row counts (0 = not at all). Or a stream of rows with labels, such as `read("data/*.svm.gz")`; it need not say
-    how many features there are, unless the learner's start depends on it (`dimension`). `comparator`: what the
-    certificate compares with, by default the learner's own domain or the unit ball. `certify=False` keeps nothing for
-    it that the learner does not need itself: no history, and for eager rules no linearised regret, only the theorem's
-    bound, for which they are about a fifth faster.
+    how many features there are, unless the learner's start depends on it (`dimension`). A `Multiclass` takes classes as
+    labels, whole numbers or texts, which may be given beforehand (`classes`) or are met as the rows go by.
+    `comparator`: what the certificate compares with, by default the learner's own domain or the unit ball.
+    `certify=False` keeps nothing for it that the learner does not need itself: no history, and for eager rules no
+    linearised regret, only the theorem's bound, for which they are about a fifth faster.
     `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
     """
+    plain = weights is None and dimension is None and classes is None and certify
     if isinstance(learner, KernelPerceptron):
-        if weights is not None or comparator is not None or not certify:
-            raise PartError("KernelPerceptron takes neither weights nor a comparator nor certify: leave them out")
-        checked = as_rows(features)
-        return KernelRun(learner, learner.start(checked.shape[1]), compiled=compiled).learn(checked, labels)
-    if not isinstance(learner, Linear):
-        raise PartError(f"the learner must be a Linear or KernelPerceptron such as zoo.perceptron(), got {learner!r}")
+        return _train_kernel(learner, features, labels, compiled, plain and comparator is None)
+    if isinstance(learner, Task):
+        return train_task(learner, features, labels, comparator, compiled, plain)
+    if not isinstance(learner, Linear | Multiclass):
+        raise PartError(f"the learner must be a Linear, Multiclass or KernelPerceptron, got {learner!r}")
+    rows, columns = _told(features, labels, weights, dimension)
+    if isinstance(learner, Multiclass):
+        many = start_classes(learner, columns, classes, comparator, certify=certify, compiled=compiled)
+        return many.learn(rows, labels, weights)
+    if classes is not None:
+        raise PartError(
+            f"{type(learner.loss).__name__} is a loss of one score: use Multiclass(Softmax(), …) for classes"
+        )
+    return start(learner, columns, comparator, certify=certify, compiled=compiled).learn(rows, labels, weights)
+
+
+def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:
+    """`plain` says that nothing else was asked for."""
+    if not plain:
+        raise PartError("KernelPerceptron takes neither weights nor a comparator nor certify: leave them out")
+    rows = as_rows(features)
+    return KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled).learn(rows, labels)
+
+
+def _told(features: Features | Stream, labels: Any, weights: Any, dimension: int | None) -> tuple[Any, int | None]:
+    """The rows, and how many columns they have, if that is known."""
     if isinstance(features, Stream):
         if labels is not None or weights is not None:
             raise DataError("a stream brings its own labels and weights: leave them out")
-        return start(learner, dimension, comparator, certify=certify, compiled=compiled).learn(features)
+        return features, dimension
     if dimension is not None:
         raise DataError("rows in memory say how many features they have: leave dimension out")
     rows = as_rows(features, checked=False)
-    run = start(learner, rows.shape[1], comparator, certify=certify, compiled=compiled)
-    return run.learn(rows, labels, weights)
+    return rows, rows.shape[1]
 
 
 def start(
@@ -114,7 +153,7 @@ def start(
     compiled: bool = True,
 ) -> Run:
     """A run before its first row, for this many features; None: as many as there turn out to be."""
-    if not certify and isinstance(learner.rule, Eager):
+    if not certify and isinstance(learner.rule, Eager | AdaGrad):
         learner = replace(learner, rule=replace(learner.rule, gradients=Forgotten()))
     seen = None
     if features is None:
@@ -123,36 +162,13 @@ def start(
     return Run(learner, learner.start(features), comparator, seen=seen, certify=certify, compiled=compiled)
 
 
-class Run(Foresight):
-    """A learner, its state, and the proof of how well it has done so far.
+class Run(Ledger):
+    """A learner of one score, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
     """
 
-    def __init__(
-        self,
-        learner: Linear,
-        state: State,
-        comparator: Domain | None = None,
-        *,
-        history: Vector | None = None,
-        seen: int | None = None,
-        uniform: bool = True,
-        tally: Tally | None = None,
-        certify: bool = True,
-        compiled: bool = True,
-    ) -> None:
-        self.learner = learner
-        self.state = state
-        self.comparator = comparator or natural_comparator(learner, state.dimension)
-        self.comparator.fits(state.dimension)
-        self.seen = seen  # features that occurred so far, in a run that grows with them
-        self.certify = certify  # whether a history is kept
-        self.compiled = compiled and compilable(learner)
-        self.uniform = uniform  # all weights were 1
-        self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
-        self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
-        self._history = [] if history is None else list(history)
+    learner: Linear
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
@@ -228,23 +244,6 @@ class Run(Foresight):
 
     # ---- results -------------------------------------------------------------------------------------------------
 
-    @property
-    def certificates(self) -> list[Certificate]:
-        """All certificates that speak of this learner, tightest first."""
-        return certificates(self.learner, self.state, self.comparator)
-
-    @property
-    def certificate(self) -> Certificate:
-        """The tightest certificate whose premises hold."""
-        return tightest(self.certificates)
-
-    def linear_regret(self, comparator: Domain | None = None) -> float:
-        """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
-        found = evidence(self.learner, self.state, comparator or self.comparator).linear_regret
-        if found is None:
-            raise PartError("Forgotten: the sum of sub-gradients was not kept; use Eager(..., Summed())")
-        return found
-
     def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
         """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed u, given the rows that were learnt: O(nnz).
 
@@ -261,31 +260,9 @@ class Run(Foresight):
         scores = rows.own_scores(rows.y.size)
         return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, self._spread(u))
 
-    @property
-    def trace(self) -> Trace:
-        """Loss, linearised regret and bound over the rounds."""
-        history = np.array([*self._history, snapshot(self.state, self._kept)])
-        if len(self._history) and self._history[-1][: WIDTH - 4].tobytes() == history[-1][: WIDTH - 4].tobytes():
-            history = history[:-1]
-        return trace(self.learner, history, self.comparator)
-
     def against(self, u: Any, features: Features, labels: Any, weights: Any = None) -> Vector:
         """Σ_{s≤t} f_s(u) of one fixed u at the rounds t of the trace, given the rows that were learnt: O(nnz)."""
         return self._learnt(features, labels, weights).losses(self._spread(u), self.trace.rounds)
-
-    def plot(self, path: str | os.PathLike[str] | None = None, theirs: Vector | None = None) -> Figure:
-        """Mean loss, and linearised regret under its bound, over the rounds; written to `path` if given.
-
-        With `theirs`, the losses of a fixed choice that `against` tells, also the regret itself.
-        """
-        from lowregret.plot import plot_run
-
-        return plot_run(self, path, theirs)
-
-    def __str__(self) -> str:
-        from lowregret.summary import summary
-
-        return summary(self)
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
@@ -331,22 +308,6 @@ class Run(Foresight):
         )
 
     # ---- inside ------------------------------------------------------------------------------------------------------
-
-    @property
-    def _kept(self) -> bool:
-        rule = self.learner.rule
-        return not isinstance(rule, Eager) or rule.gradients.kept()
-
-    def _next_mark(self) -> int:
-        """The round whose ledger the history keeps next."""
-        early = -(-self.state.dimension // EARLY)
-        return next_mark(max(self.state.rounds, early - 1)) if self.certify else NEVER
-
-    def _at_mark(self) -> None:
-        self._history.append(snapshot(self.state, self._kept))
-
-    def _call(self, loop: Any, *args: Any) -> Any:
-        return call(loop, self.compiled, *args)
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)

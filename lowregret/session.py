@@ -18,11 +18,14 @@ import numpy as np
 
 from lowregret import store
 from lowregret.certificate import Certificate
-from lowregret.error import StoreError
+from lowregret.class_run import KIND as CLASS_KIND
+from lowregret.class_run import ClassRun
+from lowregret.confusion import Confusion
+from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
-from lowregret.hindsight import Pass, Report, best_fixed, silent
-from lowregret.loss import Affine, Loss, OnMistakes
+from lowregret.hindsight import Pass, Report, best_fixed, require_answer, silent
+from lowregret.loss import Affine, Loss, MultiLoss, OneAgainstAll, OnMistakes, PerceptronLoss
 from lowregret.metrics import Metrics
 from lowregret.minimise import Solution
 from lowregret.part import Part
@@ -41,7 +44,7 @@ from lowregret.stream.read import know_formats
 class Session:
     """A run fed from a stream."""
 
-    run: Run
+    run: Run | ClassRun
     form: Part  # how rows are read
     algorithm: str
     rows: int = 0  # read, with those held out or without a label
@@ -49,14 +52,17 @@ class Session:
     unlabelled: int = 0
     skipped: int = 0  # lines that could not be read
     seconds: float = 0.0  # of learning, waiting for rows not counted
-    metrics: Metrics = field(init=False)
-    held: Metrics = field(init=False)  # of rows held out
+    metrics: Metrics | Confusion = field(init=False)
+    held: Metrics | Confusion = field(init=False)  # of rows held out
     dictionary: Dictionary | None = None  # names of features, if they are kept
     best: Solution | None = None  # the best fixed choice in hindsight
     theirs: Vector | None = None  # its losses at the rounds of the run's trace
 
     def __post_init__(self) -> None:
-        self.metrics, self.held = (Metrics(self.run.learner.loss) for _ in range(2))
+        if isinstance(self.run, ClassRun):
+            self.metrics, self.held = self.run.confusion, Confusion()
+        else:
+            self.metrics, self.held = (Metrics(self.run.learner.loss) for _ in range(2))
 
     def learn(self, batch: Batch) -> None:
         """Learn a batch, and count. If a row cannot be learnt, those before it are, and count."""
@@ -65,24 +71,49 @@ class Session:
         try:
             self.run.learn_batch(batch)
         finally:
-            scored = np.flatnonzero(np.isnan(self.run.scores))
-            done = int(scored[0]) if scored.size else len(batch)
-            y, w, p = batch.labels[:done], batch.weights[:done], self.run.scores[:done]
-            self.metrics.see(y, w, p)
-            if batch.held is not None:
-                self.held.see(y, w, p, batch.held[:done])
+            done = self._judge(batch)
             self.rows += done
             self.nonzeros += int(batch.rows.indptr[done] - batch.rows.indptr[0]) if self.run.rounds > before else 0
             self.unlabelled += batch.unlabelled
             self.skipped += len(batch.faults)
             self.seconds += time.perf_counter() - begin
 
+    def _judge(self, batch: Batch) -> int:
+        """Count what was predicted in a batch; returns how many of its rows were learnt."""
+        run = self.run
+        if isinstance(run, ClassRun):  # it counts the rows that it learns itself
+            if batch.held is not None and isinstance(self.held, Confusion):
+                marks = batch.held[: run.done]
+                self.held.see(len(run.classes), run.codes[: run.done], run.guesses[: run.done], marks)
+            return run.done
+        assert isinstance(self.metrics, Metrics)
+        assert isinstance(self.held, Metrics)
+        scored = np.flatnonzero(np.isnan(run.scores))
+        done = int(scored[0]) if scored.size else len(batch)
+        y, w, p = batch.labels[:done], batch.weights[:done], run.scores[:done]
+        self.metrics.see(y, w, p)
+        if batch.held is not None:
+            self.held.see(y, w, p, batch.held[:done])
+        return done
+
+    @property
+    def single(self) -> Run:
+        """The run, if it has one score a row: all that an exact regret is found for."""
+        if isinstance(self.run, ClassRun):
+            raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
+        return self.run
+
+    def require_answer(self) -> None:
+        """Refuse to look for the best fixed choice in hindsight where nobody can find it."""
+        require_answer(self.single.learner.loss, self.single.comparator)
+
     def look_back(self, rows: Pass, passes: int = 1, report: Report = silent) -> None:
         """Find the best fixed choice on the rows that were learnt, all of them, in so many passes.
 
         Where the step schedule weighs the rounds, each row counts as often as its rounds did.
         """
-        run, learner, u = self.run, self.run.learner, self.run.comparator
+        run = self.single
+        learner, u = run.learner, run.comparator
         step = learner.rule.schedule()
         counted = partial(weighed, rows, step, run.rounds, passes)
         kappa = learner.ridge * step.total_importance(run.rounds)
@@ -110,7 +141,7 @@ class Session:
     def to_json(self, seconds: float, model: str | None) -> dict[str, Any]:
         """The public form of what was learnt."""
         run = self.run
-        metrics = self.metrics.to_json()
+        metrics = self.judged(self.metrics)
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
         found = {
             "algorithm": self.algorithm,
@@ -132,17 +163,29 @@ class Session:
         if self.dictionary is not None:
             metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
         if self.held.rows:
-            metrics["holdout"] = {"rows": self.held.rows, "error": self.held.error} | self.held.to_json()
+            metrics["holdout"] = {"rows": self.held.rows, "error": self.held.error} | self.judged(self.held)
         return found
+
+    def judged(self, metrics: Metrics | Confusion) -> dict[str, Any]:
+        """The public form of figures on predictions."""
+        if isinstance(self.run, ClassRun) and isinstance(metrics, Confusion):
+            metrics.make_room(len(self.run.classes))
+            return metrics.to_json(self.run.classes.names)
+        assert isinstance(metrics, Metrics)
+        return metrics.to_json()
 
     def weights_by_name(self) -> Iterator[tuple[str, float]]:
         """Names and weights, the largest weights first; names that share a slot come together, numbers as they are."""
-        weights, features = self.run.weights, self.run.features
-        for slot in np.argsort(-np.abs(weights), kind="stable").tolist():
-            if weights[slot] != 0:
+        run, weights = self.run, self.run.weights
+        lanes = run.classes.names if isinstance(run, ClassRun) else [""]
+        for place in np.argsort(-np.abs(weights), axis=None, kind="stable").tolist():
+            slot, lane = divmod(place, len(lanes))
+            weight = float(weights.flat[place])
+            if weight != 0:
                 known = self.dictionary.names(slot) if self.dictionary is not None else []
-                bias = slot == features and self.run.learner.bias > 0
-                yield "(bias)" if bias else " + ".join(known) or str(slot), float(weights[slot])
+                bias = slot == run.features and run.learner.bias > 0
+                name = "(bias)" if bias else " + ".join(known) or str(slot)
+                yield f"{name}\t{lanes[lane]}" if isinstance(run, ClassRun) else name, weight
 
     # ---- files -------------------------------------------------------------------------------------------------
 
@@ -155,22 +198,27 @@ class Session:
             arrays |= {f"{name}.{key}": array for key, array in metrics.arrays().items()}
         if self.dictionary is not None:
             arrays |= self.dictionary.save()
-        store.write(path, KIND, description, arrays)
+        store.write(path, CLASS_KIND if isinstance(self.run, ClassRun) else KIND, description, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Session:
         """Read a session written by `save`."""
-        description, arrays = store.read(path, KIND)
+        many = store.kind_of(path) == CLASS_KIND
+        description, arrays = store.read(path, CLASS_KIND if many else KIND)
         if "session" not in description:
             raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
         know_formats()
         told = description["session"]
         counts = {name: told[name] for name in _COUNTS}
-        session = cls(Run.of(path, description, arrays), from_json(told["form"]), told["algorithm"], **counts)
-        loss = session.run.learner.loss
-        session.metrics, session.held = (
-            Metrics(loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"]) for name in ("metrics", "held")
-        )
+        run = (ClassRun if many else Run).of(path, description, arrays)
+        session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
+        if isinstance(run, ClassRun):
+            session.held = Confusion(arrays["held.confusion"])
+        else:
+            loss = run.learner.loss
+            session.metrics, session.held = (
+                Metrics(loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"]) for name in ("metrics", "held")
+            )
         if "names" in arrays:
             session.dictionary = Dictionary.load(arrays)
         return session
@@ -193,8 +241,12 @@ def weighed(rows: Pass, step: Step, rounds: int, passes: int) -> Iterator[tuple[
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
 
 
-def loss_name(loss: Loss) -> str:
+def loss_name(loss: Loss | MultiLoss) -> str:
     """`SquaredHinge` is squared-hinge, as on the command line."""
+    if isinstance(loss, OneAgainstAll):
+        return f"oaa:{loss_name(loss.loss)}"
+    if isinstance(loss, PerceptronLoss):
+        return "hinge"
     while isinstance(loss, OnMistakes | Affine):
         loss = loss.loss
     return re.sub("(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lowregret.certificate import Certificate
     from lowregret.kernel_run import KernelRun
-    from lowregret.run import Run
+    from lowregret.ledger import Ledger
 
 
-def summary(run: Run) -> str:
+def summary(run: Ledger) -> str:
     """What was learnt, how well, and the proof."""
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
@@ -50,7 +50,7 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
     return lines
 
 
-def describe_risk(run: Run, delta: float = 0.05) -> list[str]:
+def describe_risk(run: Ledger, delta: float = 0.05) -> list[str]:
     """What is known of rows yet to come, or why nothing is."""
     from lowregret.risk import INDEPENDENT, headline
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from lowregret.certificate import Evidence, evaluate
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.kernel import kernel
-from lowregret.learner import Linear
+from lowregret.learner import Learner
 from lowregret.mirror import PNorm
-from lowregret.rule import Lazy
+from lowregret.rule import Lazy, Rule
 from lowregret.state import COUNTS, FACTOR, MASS, ROUNDS, SUMS, TOTAL, State, Vector
 
 MARKS_PER_DOUBLING = 2
@@ -32,12 +32,12 @@ def next_mark(rounds: int) -> int:
     return mark
 
 
-def snapshot(state: State, kept: bool) -> Vector:
+def snapshot(state: State, rule: Rule) -> Vector:
     """One row of the history: sums, counts, norms of θ (NaN if it is not kept): O(d)."""
     norms = np.full(4, math.nan)
-    if kept:
+    if rule.keeps_sum():
         measure(state.table, state.table.size // state.dimension, norms)
-    return np.concatenate([state.sums, state.counts.astype(float), norms])
+    return np.concatenate([rule.ledger(state), state.counts.astype(float), norms])
 
 
 @kernel
@@ -71,7 +71,7 @@ class Trace:
     theorem: str  # whose bound it is, at the end
 
 
-def trace(learner: Linear, history: Vector, comparator: Domain) -> Trace:
+def trace(learner: Learner, history: Vector, comparator: Domain) -> Trace:
     """The curves of a history, against these comparators."""
     rows = [_evidence(learner, row, comparator) for row in history]
     found = [evaluate(e)[0] for e in rows]
@@ -84,7 +84,7 @@ def trace(learner: Linear, history: Vector, comparator: Domain) -> Trace:
     )
 
 
-def _evidence(learner: Linear, row: Vector, comparator: Domain) -> Evidence:
+def _evidence(learner: Learner, row: Vector, comparator: Domain) -> Evidence:
     sums, counts, norms = np.split(row, [SUMS, SUMS + COUNTS])
     counts = counts.astype(np.int64)
     kappa = learner.ridge * learner.rule.schedule().total_importance(int(counts[ROUNDS]))
@@ -92,7 +92,7 @@ def _evidence(learner: Linear, row: Vector, comparator: Domain) -> Evidence:
     return Evidence(learner, comparator, sums, counts, None if math.isnan(height) else height)
 
 
-def _support(learner: Linear, sums: Vector, norms: Vector, comparator: Domain, kappa: float) -> float:
+def _support(learner: Learner, sums: Vector, norms: Vector, comparator: Domain, kappa: float) -> float:
     """max_u ⟨u,θ⟩ − (κ/2)‖u‖² where a norm of θ tells it."""
     if kappa > 0:
         if not isinstance(comparator, L2Ball | Reals):

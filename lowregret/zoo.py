@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from lowregret.domain import Domain, L2Ball, Reals
 from lowregret.kernelised import Kernel, KernelPerceptron
 from lowregret.learner import Linear
-from lowregret.loss import Affine, Hinge, Loss, OnMistakes
+from lowregret.loss import Affine, Hinge, Loss, OnMistakes, PerceptronLoss
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
+from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Output, WeightedAverage
 from lowregret.part import Part
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import AdaGrad, Eager, Lazy
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 
 
@@ -87,6 +88,16 @@ def pnorm(loss: Loss, eta: float, p: float, output: Output = Last()) -> Linear:
     return omd(loss, PNorm(p), eta, output)
 
 
+def adagrad(loss: Loss, eta: float = 0.5, on: Domain = Reals(), output: Output = Last()) -> Linear:
+    """w[j] ← w[j] − η·z[j]/√(Σz[j]²): a rate for every coordinate (Duchi, Hazan and Singer, 2011)."""
+    return Linear(loss, AdaGrad(on, Constant(eta)), output)
+
+
+def mc_perceptron(output: Output = Last()) -> Multiclass:
+    """w_y ← w_y + x, w_ŷ ← w_ŷ − x on mistakes, ŷ the class of the highest score (ALG-MC-PERCEPTRON)."""
+    return Multiclass(PerceptronLoss(), Lazy(Euclidean(), Constant(1.0)), output)
+
+
 def perceptron(output: Output = Last()) -> Linear:
     """w ← w + yx on mistakes (ALG-PERCEPTRON)."""
     return Linear(OnMistakes(Hinge()), Lazy(Euclidean(), Constant(1.0)), output)
@@ -117,6 +128,7 @@ class Entry:
 _DELAY = ("THM-14.5+DRIFT", "EAGER-DEC+DRIFT", "DELAY")
 _SQRT = ("EQ-8+", "EAGER-DEC", "EQ-8")
 _PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
+_MC = ("MC-OBS", "PERC-ROOT", "THM-14.2")
 _EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21")
 
 ZOO = (
@@ -132,7 +144,9 @@ ZOO = (
     Entry("eg", eg, "few relevant features among many; weights on the simplex", _EG),
     Entry("ueg", ueg, "few relevant features, non-negative weights", ("LEM-2.20", "THM-2.23+", "THM-2.23")),
     Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", ("LEM-2.20", "COR-2.18", "THM-2.21")),
+    Entry("adagrad", adagrad, "any convex loss, features rare and frequent, large and small", ("ADAGRAD",)),
     Entry("perceptron", perceptron, "classification, no parameter at all", _PERCEPTRON),
     Entry("kernel-perceptron", kernel_perceptron, "boundaries as curved as the kernel; costs O(mistakes)", _PERCEPTRON),
+    Entry("mc-perceptron", mc_perceptron, "many classes, no parameter at all", _MC),
     Entry("winnow", winnow, "disjunctions of few among many 0/1 features", ("WIN-OBS", "THM-3.10")),
 )

@@ -221,6 +221,19 @@ def ogd_eager(game: Game, rounds: int, start: Vector, project: Projection, rate:
     return _run(iterates, gradients, losses, rates)
 
 
+def adagrad(game: Game, rounds: int, start: Vector, project: Projection, eta: float) -> Run:
+    """w_{t+1}[j] = Π(w_t[j] − η·z_t[j]/√(Σ_{s≤t} z_s[j]²)), 0/0 = 0."""
+    w, iterates, gradients, losses, squares = start, [start], [], [], np.zeros(start.size)
+    for t in range(1, rounds + 1):
+        value, z = game(t, w)
+        squares = squares + z**2
+        w = project(w - eta * z / np.sqrt(np.where(squares > 0, squares, 1.0)))
+        iterates.append(w)
+        gradients.append(z)
+        losses.append(value)
+    return _run(iterates, gradients, losses, [eta] * rounds)
+
+
 def ogd_sqrt(game: Game, rounds: int, d: int, radius: float, eta: float) -> Run:
     """ALG-OGD-SQRT: a ball, η_t = η/√t."""
     return ogd_eager(game, rounds, np.zeros(d), onto_l2_ball(radius), inverse_sqrt(eta))
@@ -360,6 +373,66 @@ def winnow(X: Matrix, y: Vector, weights: Vector, eta: float) -> Run:
             w = w * np.exp(2 * eta * c * label * x)
         iterates.append(w)
     return _run(iterates, gradients, losses, [eta] * len(X))
+
+
+# ---- many classes (theory.md §4, §8): w holds the weights of all classes, w.reshape(d, L)[j, ℓ] ----------------------
+
+MultiLoss: TypeAlias = Callable[[Vector, int, int], tuple[float, Vector]]  # (scores, ŷ or −1, y) → (value, slopes)
+
+
+def mc_perceptron(scores: Vector, guess: int, y: int) -> tuple[float, Vector]:
+    """ALG-MC-PERCEPTRON: [1 − s_y + s_ŷ]₊ if ŷ ≠ y, so z = ψ(x,ŷ) − ψ(x,y) on mistakes; ŷ = −1: nothing to learn."""
+    e = np.eye(scores.size)
+    if guess in (-1, y) or 1 - scores[y] + scores[guess] <= 0:
+        return 0.0, np.zeros(scores.size)
+    return float(1 - scores[y] + scores[guess]), e[guess] - e[y]
+
+
+def multi_hinge(costs: Matrix | None = None) -> MultiLoss:
+    """LOSS-STRUCT: max_ℓ γ(y,ℓ) − s_y + s_ℓ; at 0 the row's own class is the maximiser, else the lowest."""
+
+    def loss(scores: Vector, guess: int, y: int) -> tuple[float, Vector]:
+        e = np.eye(scores.size)
+        gamma = 1 - e[y] if costs is None else costs[y, : scores.size]
+        gaps = gamma - scores[y] + scores
+        worst = int(np.argmax(gaps)) if gaps.max() > 0 else y
+        return max(float(gaps.max()), 0.0), e[worst] - e[y]
+
+    return loss
+
+
+def softmax(scores: Vector, guess: int, y: int) -> tuple[float, Vector]:
+    """ln Σe^{s_ℓ} − s_y"""
+    total = float(np.logaddexp.reduce(scores))
+    return total - float(scores[y]), np.exp(scores - total) - np.eye(scores.size)[y]
+
+
+def one_against_all(binary: Loss) -> MultiLoss:
+    """Σ_ℓ ℓ(s_ℓ, ±1)"""
+
+    def loss(scores: Vector, guess: int, y: int) -> tuple[float, Vector]:
+        each = [binary(float(s), 1.0 if label == y else -1.0) for label, s in enumerate(scores)]
+        return sum(value for value, _ in each), np.array([slope for _, slope in each])
+
+    return loss
+
+
+def class_game(
+    X: Matrix, y: Sequence[int], weights: Vector, lanes: int, loss: MultiLoss, named: bool
+) -> tuple[Game, list[int]]:
+    """f_t(w) = c_t·φ(scores, y_t) over all classes if `named`, else over those met up to t; and the guesses."""
+    guesses: list[int] = []
+
+    def game(t: int, w: Vector) -> tuple[float, Vector]:
+        before = lanes if named else max([*y[: t - 1], -1]) + 1
+        known = max(before, y[t - 1] + 1)
+        scores = X[t - 1] @ w.reshape(-1, lanes)
+        guesses.append(int(np.argmax(scores[:before])) if before else -1)
+        value, slopes = loss(scores[:known], guesses[-1], y[t - 1])
+        padded = np.append(slopes, np.zeros(lanes - known))
+        return weights[t - 1] * value, weights[t - 1] * np.outer(X[t - 1], padded).ravel()
+
+    return game, guesses
 
 
 # ---- outputs and regret --------------------------------------------------------------------------------------------

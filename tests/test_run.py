@@ -144,7 +144,7 @@ def test_regret_is_what_the_certificate_bounds(composition: Composition) -> None
         u = domain.projection(size * rng.normal(size=run.state.dimension))
         regret = run.regret(u, *rows)
         assert regret == pytest.approx(exact_regret(run, points, rows, u), rel=1e-9, abs=1e-9)
-        if run._kept:
+        if run.learner.rule.keeps_sum():
             assert regret <= run.linear_regret(Point(u)) + 1e-9 * (1 + abs(regret))
         if run.comparator.contains(u):
             assert regret <= run.certificate.bound + 1e-9 * (1 + run.certificate.bound)

@@ -7,7 +7,7 @@ from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.evidence import Evidence, evidence, natural_comparator, support
 from lowregret.certificate.theorems import LINEARISED, THEOREMS, Theorem
 from lowregret.domain import Domain
-from lowregret.learner import Linear
+from lowregret.learner import Learner
 from lowregret.state import State
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def certificates(learner: Linear, state: State, comparator: Domain | None = None) -> list[Certificate]:
+def certificates(learner: Learner, state: State, comparator: Domain | None = None) -> list[Certificate]:
     """Every certificate that speaks of this learner, tightest first: those whose premises fail come last."""
     return evaluate(evidence(learner, state, comparator or natural_comparator(learner, state.dimension)))
 

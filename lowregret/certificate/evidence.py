@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate.certificate import Premise
-from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
-from lowregret.learner import Linear
+from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Reals, Simplex
+from lowregret.learner import Learner
 from lowregret.mirror import Entropic, PNorm
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import AdaGrad, Lazy
 from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, RIDGE, ROUNDS, State, Vector
 
 
@@ -20,7 +20,7 @@ from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, R
 class Evidence:
     """A run as a theorem sees it. `support` is max_u ⟨u,θ⟩ − (κ/2)‖u‖², κ = ridge·Σc_t; None if θ was not kept."""
 
-    learner: Linear
+    learner: Learner
     comparator: Domain
     sums: Vector
     counts: Any
@@ -102,7 +102,7 @@ class Evidence:
         )
 
 
-def support(learner: Linear, theta: Vector, importance: float, comparator: Domain) -> float:
+def support(learner: Learner, theta: Vector, importance: float, comparator: Domain) -> float:
     """max_{u∈U} ⟨u,θ⟩ − (κ/2)‖u‖² with κ = ridge·Σc_t: attained at Π_U(θ/κ), or the support function if κ = 0."""
     kappa = learner.ridge * importance
     if kappa == 0:
@@ -111,21 +111,22 @@ def support(learner: Linear, theta: Vector, importance: float, comparator: Domai
     return float(u @ theta) - kappa / 2 * float(u @ u)
 
 
-def evidence(learner: Linear, state: State, comparator: Domain) -> Evidence:
+def evidence(learner: Learner, state: State, comparator: Domain) -> Evidence:
     """Evidence from a run's present state: O(d)."""
     comparator.fits(state.dimension)
-    kept = not (isinstance(learner.rule, Eager) and not learner.rule.gradients.kept())
-    theta = np.ascontiguousarray(state.theta) if kept else None
+    theta = np.ascontiguousarray(state.theta) if learner.rule.keeps_sum() else None
     importance = learner.rule.schedule().total_importance(state.rounds)
     highest = None if theta is None else support(learner, theta, importance, comparator)
-    return Evidence(learner, comparator, state.sums, state.counts, highest, theta)
+    return Evidence(learner, comparator, learner.rule.ledger(state), state.counts, highest, theta)
 
 
-def natural_comparator(learner: Linear, d: int, radius: float = 1.0) -> Domain:
+def natural_comparator(learner: Learner, d: int, radius: float = 1.0) -> Domain:
     """The learner's own domain if it is bounded, else the ball of this radius in its geometry."""
     domain, rule = learner.rule.domain, learner.rule
     if math.isfinite(domain.reach(2, d)) or learner.ridge > 0:  # a ridge keeps the regret finite on all of R^d
         return domain
+    if isinstance(rule, AdaGrad) and isinstance(domain, Reals):
+        return Box(-radius, radius)
     if isinstance(rule, Lazy) and isinstance(rule.mirror, PNorm):
         return LqBall(radius, rule.mirror.q)
     if isinstance(rule, Lazy) and isinstance(rule.mirror, Entropic):

@@ -47,7 +47,8 @@ def mistake_certificates(
     )
 
 
-def _sorted(found: list[Certificate]) -> list[Certificate]:
+def best_first(found: list[Certificate]) -> list[Certificate]:
+    """The tightest first, those whose premises fail last."""
     return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
 
 
@@ -99,7 +100,7 @@ def perceptron_bounds(
         ("PERC-MARGIN", "(R‖u‖/γ)²", (b / margin) * (b / margin) if margin > 0 else math.inf, (separated,)),
     ]
     u = {"set": Point.name, "radius": norm}
-    return _sorted([_certificate(*row, u, float(mistakes), f) for row in rows])
+    return best_first([mistake_certificate(*row, u, float(mistakes), f) for row in rows])
 
 
 def _winnow(state: State, u: Point, f: float, eta: float, start: float, unit: Premise) -> list[Certificate]:
@@ -118,12 +119,13 @@ def _winnow(state: State, u: Point, f: float, eta: float, start: float, unit: Pr
         ("WIN-OBS", "F + [dλ + Σu ln(u/(eλ))]/η + 4ηΣ_MΣ_i w_t x_t²", observed, (positive, bounded)),
         ("THM-3.10", "(F + k ln d/η)/(1 − 2η)", textbook, (binary, small, even, unit)),
     ]
-    return _sorted([_certificate(*row, u.describe(), float(state.sums[TOTAL]), f) for row in rows])
+    return best_first([mistake_certificate(*row, u.describe(), float(state.sums[TOTAL]), f) for row in rows])
 
 
-def _certificate(
+def mistake_certificate(
     name: str, formula: str, bound: float, premises: tuple[Premise, ...], u: dict[str, Any], measured: float, f: float
 ) -> Certificate:
+    """`measured` mistakes are at most `bound`, against u; `f` is F(u)."""
     return Certificate(
         id=name,
         statement=f"mistakes ≤ {formula}",

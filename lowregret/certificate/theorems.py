@@ -16,10 +16,10 @@ import numpy as np
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.evidence import Evidence
 from lowregret.domain import L2Ball, Point, Reals
-from lowregret.learner import Linear
+from lowregret.learner import Learner
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.rule import Eager, Lazy
-from lowregret.state import ENERGY, LARGEST, LINEAR, LOCAL, LOWEST, SPREAD, STEPPED
+from lowregret.rule import AdaGrad, Eager, Lazy
+from lowregret.state import ENERGY, FACTOR, LARGEST, LINEAR, LOCAL, LOWEST, MASS, SPREAD, STEPPED
 from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
 
 
@@ -29,7 +29,7 @@ class Theorem:
 
     id: str
     formula: str
-    applies: Callable[[Linear], bool]
+    applies: Callable[[Learner], bool]
     bound: Callable[[Evidence], float]
     premises: Callable[[Evidence], Iterable[Premise]] = lambda e: ()
     measure: str = "regret"
@@ -53,41 +53,41 @@ class Theorem:
 # ---- which learners ------------------------------------------------------------------------------------------------
 
 
-def lazy(*mirrors: type[Any]) -> Callable[[Linear], bool]:
+def lazy(*mirrors: type[Any]) -> Callable[[Learner], bool]:
     """Mirror descent with one of these maps, at a constant rate."""
 
-    def applies(learner: Linear) -> bool:
+    def applies(learner: Learner) -> bool:
         rule = learner.rule
         return isinstance(rule, Lazy) and isinstance(rule.mirror, mirrors) and rule.step.constant
 
     return applies
 
 
-def _strong(constant: bool) -> Callable[[Linear], bool]:
+def _strong(constant: bool) -> Callable[[Learner], bool]:
     """Mirror descent with a strongly convex map, a user's own among them."""
 
-    def applies(learner: Linear) -> bool:
+    def applies(learner: Learner) -> bool:
         rule = learner.rule
         return isinstance(rule, Lazy) and rule.mirror.strength() > 0 and rule.step.constant == constant
 
     return applies
 
 
-def eager(*steps: type[Any]) -> Callable[[Linear], bool]:
+def eager(*steps: type[Any]) -> Callable[[Learner], bool]:
     """Projected gradient descent with one of these schedules, all rounds counting alike."""
 
-    def applies(learner: Linear) -> bool:
+    def applies(learner: Learner) -> bool:
         rule = learner.rule
         return isinstance(rule, Eager) and isinstance(rule.step, steps or object) and not rule.step.weighted()
 
     return applies
 
 
-def _euclid_on(whole_space: bool) -> Callable[[Linear], bool]:
+def _euclid_on(whole_space: bool) -> Callable[[Learner], bool]:
     return lambda learner: lazy(Euclidean)(learner) and isinstance(learner.rule.domain, Reals) == whole_space
 
 
-def _sqrt_ball(learner: Linear) -> bool:
+def _sqrt_ball(learner: Learner) -> bool:
     return eager(InverseSqrt)(learner) and isinstance(learner.rule.domain, L2Ball) and learner.ridge == 0
 
 
@@ -196,8 +196,17 @@ def _weighted(e: Evidence) -> float:
     return 2 * float(e.sums[ENERGY]) / (step.lam * max(e.rounds * (e.rounds + 3), 1))
 
 
-def _is_weighted(learner: Linear) -> bool:
+def _is_weighted(learner: Learner) -> bool:
     return isinstance(learner.rule, Eager) and isinstance(learner.rule.step, WeightedInverseTime)
+
+
+def _coordinatewise(e: Evidence) -> float:
+    """Each coordinate is gradient descent on a line, at rates η/√G_t[j] that fall: EAGER-DEC, summed; and
+
+    Σ_t z_t[j]²/√G_t[j] ≤ 2√G_T[j].
+    """
+    farthest = float(e.sums[FACTOR]) + e.comparator.reach(math.inf, e.dimension)
+    return (farthest**2 / (2 * e.rate) + e.rate) * float(e.sums[MASS])
 
 
 _FREE = lazy(UnnormalisedEntropy)
@@ -228,6 +237,12 @@ THEOREMS = (
     Theorem("EQ-8", "UG√(8T)", _sqrt_ball, _sqrt_tuned, _sqrt_premise),
     Theorem("EQ-8+", "U²/(2η₁) + 2U²(1/η_T − 1/η₁) + ½Ση_t‖z_t‖²", _sqrt_ball, _sqrt_observed),
     Theorem("THM-14.11", "Σ‖z_t‖²/(2σt)", eager(InverseTime), lambda e: float(e.sums[STEPPED]) / 2, _curved),
+    Theorem(
+        "ADAGRAD",
+        "(D²/(2η) + η)Σ_j√(Σ_t z_t[j]²), D = max‖w_t − u‖_∞",
+        lambda learner: isinstance(learner.rule, AdaGrad),
+        _coordinatewise,
+    ),
     Theorem(
         "THM-14.12",
         "2Σ‖z_t‖²/(λT(T+3)), round t counting 2(t+1)/(T(T+3))",

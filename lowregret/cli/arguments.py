@@ -16,7 +16,9 @@ ALGORITHMS = (
     "eg",
     "ueg",
     "pnorm",
+    "adagrad",
     "perceptron",
+    "mc-perceptron",
     "winnow",
 )
 LOSSES = (
@@ -30,6 +32,7 @@ LOSSES = (
     "epsilon-insensitive",
     "poisson",
 )
+CLASS_LOSSES = ("softmax", "multi-hinge", "oaa")
 AGGREGATORS = (
     "auto",
     "wm",
@@ -93,6 +96,7 @@ _TRAIN = """examples:
   lowregret train clicks.svm.gz --loss logistic -o clicks.lr
   lowregret train flights.csv --target delay --drop flight --loss huber:15
   zcat big.vw.gz | lowregret train - --format vw --loss hinge --quiet --json
+  lowregret train news20.svm --loss softmax --algorithm adagrad -o news.lr
   lowregret train more.svm --resume clicks.lr -o clicks.lr"""
 _PREDICT = """example:
   lowregret predict clicks.lr new.svm -o scores.txt --link prob"""
@@ -130,7 +134,8 @@ def _train(command: ArgumentParser) -> None:
     learning.add_argument(
         "--loss",
         metavar="NAME[:X]",
-        help=f"{', '.join(LOSSES)}; quantile:0.9, huber:1, epsilon-insensitive:0.1 (hinge)",
+        help=f"{', '.join(LOSSES)}; quantile:0.9, huber:1, epsilon-insensitive:0.1 (hinge); "
+        f"for more than two classes {', '.join(CLASS_LOSSES)}; oaa:hinge is one hinge learner a class",
     )
     learning.add_argument("--algorithm", choices=ALGORITHMS, metavar="NAME", help="see `lowregret zoo` (ogd)")
     learning.add_argument("--eta", type=positive, help="learning rate; ogd does without")
@@ -141,6 +146,10 @@ def _train(command: ArgumentParser) -> None:
     learning.add_argument(
         "--output", choices=("last", "average", "weighted", "random"), help="which iterate the model keeps"
     )
+    learning.add_argument(
+        "--classes", type=names, default=(), metavar="A,B,…", help="all classes, if they are known beforehand"
+    )
+    learning.add_argument("--unit", action="store_true", help="scale every row to length 1 (losses of many classes)")
     learning.add_argument("--dimension", type=count, metavar="N", help="number of features, for eg, ueg and winnow")
     learning.add_argument("--passes", type=count, default=1, metavar="N", help="go over the data N times")
     learning.add_argument("--holdout", type=count, default=0, metavar="N", help="keep every N-th row for judging only")
@@ -260,7 +269,11 @@ def _reading(group: _ArgumentGroup) -> None:
 def _showing(command: ArgumentParser, scores: str, short: str | None = None) -> _ArgumentGroup:
     group = command.add_argument_group("showing")
     group.add_argument(*([short] if short else []), "--predictions", metavar="FILE", help=f"write {scores}")
-    group.add_argument("--link", choices=("raw", "prob", "label"), default="raw", help="scores, probabilities or ±1")
+    group.add_argument(
+        "--link",
+        choices=("raw", "prob", "label"),
+        help="scores (raw), probabilities or labels (of many classes: label)",
+    )
     group.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     group.add_argument("--quiet", action="store_true", help="no progress, no summary")
     return group

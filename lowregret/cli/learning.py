@@ -12,16 +12,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
-from lowregret.cli.make import make_comparator, make_learner
+from lowregret.class_run import ClassRun, start_classes
+from lowregret.classes import class_name
+from lowregret.cli.make import algorithm, make_comparator, make_learner
 from lowregret.cli.progress import Progress, Search
 from lowregret.cli.report import require_folder, write_report
-from lowregret.cli.scores import ScoreFile
+from lowregret.cli.scores import ScoreFile, score_file
 from lowregret.cli.show import show
 from lowregret.error import DataError, LowRegretError, PartError, StoreError
-from lowregret.hindsight import require_answer
+from lowregret.multiclass import Multiclass
 from lowregret.part import Part
 from lowregret.rows import Rows
 from lowregret.run import start
@@ -36,7 +39,7 @@ SHOWN_FAULTS = 5
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
     "format target positive weight drop categorical interactions delimiter bits loss algorithm eta radius p lam output "
-    "bias dimension zero_based no_header seed"
+    "bias dimension zero_based no_header seed classes unit"
 )
 
 
@@ -46,7 +49,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
         require_folder(args.report)
     session = _resumed(args) if form is None else _started(args, form)
     if args.certify == "exact":
-        require_answer(session.run.learner.loss, session.run.comparator)
+        session.require_answer()
     if (args.weights or args.report) and session.dictionary is None:
         session.dictionary = Dictionary()
     if stream is None:
@@ -57,7 +60,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     problem: LowRegretError | None = None
     with Interruption() as interruption:
         try:
-            with ScoreFile(args.predictions, args.link, session.run.learner.loss) as scores:
+            with score_file(args.predictions, args.link, session.run) as scores:
                 _learn(session, stream, args, scores, keeper, interruption)
         except LowRegretError as error:
             problem = error
@@ -91,8 +94,14 @@ def _tell(session: Session, args: Namespace, seconds: float, model: str | None) 
 
 def _started(args: Namespace, form: Part) -> Session:
     learner = make_learner(args)
-    run = start(learner, args.dimension, make_comparator(learner, args), certify=args.certify != "off")
-    return Session(run, form, args.algorithm or "ogd")
+    against, certify = make_comparator(learner, args), args.certify != "off"
+    if isinstance(learner, Multiclass):
+        if args.certify == "exact":
+            raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
+        classes = [class_name(name) for name in args.classes] or None
+        many = start_classes(learner, args.dimension, classes, against, certify=certify)
+        return Session(many, form, algorithm(args))
+    return Session(start(learner, args.dimension, against, certify=certify), form, algorithm(args))
 
 
 def _resumed(args: Namespace) -> Session:
@@ -104,7 +113,12 @@ def _resumed(args: Namespace) -> Session:
 
 
 def _learn(
-    session: Session, stream: Stream, args: Namespace, scores: ScoreFile, keeper: Keeper, interruption: Interruption
+    session: Session,
+    stream: Stream,
+    args: Namespace,
+    scores: ScoreFile,
+    keeper: Keeper,
+    interruption: Interruption,
 ) -> None:
     size, faults = stream.size * args.passes, 0
     if args.passes > 1:
@@ -125,11 +139,15 @@ def _learn(
 
 
 def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
+    run = session.run
     try:
         session.learn(batch)
     finally:
-        made = session.run.scores
-        scores.write(made[np.isfinite(made)])
+        if isinstance(run, ClassRun):
+            made: Any = run.scores if run.keep_scores else run.guesses[: run.done]
+            scores.write(made)
+        else:
+            scores.write(run.scores[np.isfinite(run.scores)])
 
 
 def _look_back(session: Session, stream: Stream, args: Namespace) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lowregret import zoo
 from lowregret.certificate import natural_comparator
+from lowregret.cli.arguments import CLASS_LOSSES
 from lowregret.domain import Domain
 from lowregret.error import PartError
 from lowregret.learner import Linear
@@ -19,11 +20,17 @@ from lowregret.loss import (
     Huber,
     Logistic,
     Loss,
+    Margin,
+    MultiHinge,
+    MultiLoss,
+    OneAgainstAll,
     Poisson,
     Quantile,
+    Softmax,
     Square,
     SquaredHinge,
 )
+from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 
 _LOSSES: dict[str, tuple[type[Loss], float | None]] = {
@@ -44,7 +51,7 @@ def make_loss(words: str) -> Loss:
     """`quantile:0.9` is Quantile(0.9)."""
     name, colon, parameter = words.partition(":")
     if name not in _LOSSES:
-        raise PartError(f"--loss: there is no loss {name!r}; there are {', '.join(_LOSSES)}")
+        raise PartError(f"--loss: there is no loss {name!r}; there are {', '.join((*_LOSSES, *CLASS_LOSSES))}")
     kind, default = _LOSSES[name]
     if default is None:
         if colon:
@@ -56,7 +63,22 @@ def make_loss(words: str) -> Loss:
         raise PartError(f"--loss {words}: {error}") from None
 
 
-Maker = Callable[[Loss, Namespace], Linear]
+def make_class_loss(words: str) -> MultiLoss | None:
+    """`oaa:hinge` is OneAgainstAll(Hinge()); None if it is no loss of many classes."""
+    name, _, inner = words.partition(":")
+    if name not in CLASS_LOSSES:
+        return None
+    if name == "oaa":
+        loss = make_loss(inner or "logistic")
+        if not isinstance(loss, Margin):
+            raise PartError(f"--loss {words}: each class needs a loss of the margin: hinge, squared-hinge or logistic")
+        return OneAgainstAll(loss)
+    if inner:
+        raise PartError(f"--loss: {name} takes no parameter, got {inner!r}")
+    return Softmax() if name == "softmax" else MultiHinge()
+
+
+Maker = Callable[[Loss, Namespace], Linear | Multiclass]
 
 # The maker of each algorithm, and the options it takes: needed ones, and those it can do without.
 MAKERS: dict[str, tuple[Maker, str, str]] = {
@@ -68,17 +90,25 @@ MAKERS: dict[str, tuple[Maker, str, str]] = {
     "ogd-scw": (lambda loss, a: zoo.ogd_scw(loss, a.lam), "lam", "radius"),
     "svm-online": (lambda loss, a: zoo.svm_online(a.radius or 1.0), "", "radius"),
     "eg": (lambda loss, a: zoo.eg(loss, a.eta, a.radius or 1.0), "eta dimension", "radius"),
-    "ueg": (lambda loss, a: zoo.ueg(loss, a.eta, a.dimension), "eta dimension", "radius"),
+    "ueg": (lambda loss, a: zoo.ueg(loss, a.eta, a.dimension * max(len(a.classes), 1)), "eta dimension", "radius"),
     "pnorm": (lambda loss, a: zoo.pnorm(loss, a.eta, a.p), "eta p", "radius"),
+    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 0.5), "", "eta radius"),
+    "mc-perceptron": (lambda loss, a: zoo.mc_perceptron(), "", "radius"),
     "perceptron": (lambda loss, a: zoo.perceptron(), "", "radius"),
     "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
 }
-_OWN_LOSS = ("svm-online", "perceptron", "winnow")
+_OWN_LOSS = ("svm-online", "perceptron", "mc-perceptron", "winnow")
 
 
-def make_learner(args: Namespace) -> Linear:
+def algorithm(args: Namespace) -> str:
+    """The algorithm that was named, or the one that does without a learning rate."""
+    many = args.loss is not None and make_class_loss(args.loss) is not None
+    return args.algorithm or ("adagrad" if many else "ogd")
+
+
+def make_learner(args: Namespace) -> Linear | Multiclass:
     """The learner that the options describe; an option that the algorithm does not take is refused."""
-    name = args.algorithm or "ogd"
+    name = algorithm(args)
     make, needed, welcome = MAKERS[name]
     for option in ("eta", "radius", "p", "lam"):
         given = getattr(args, option) is not None
@@ -89,8 +119,15 @@ def make_learner(args: Namespace) -> Linear:
         raise PartError(f"{name} needs {' and '.join(missing)}")
     if name in _OWN_LOSS and args.loss not in (None, "hinge"):
         raise PartError(f"{name} has a loss of its own: leave --loss {args.loss} out")
-    learner = make(make_loss(args.loss or "hinge"), args)
-    changes: dict[str, Any] = {}
+    many = make_class_loss(args.loss or "")
+    learner = make(Hinge() if many else make_loss(args.loss or "hinge"), args)
+    if many is not None and isinstance(learner, Linear):
+        learner = Multiclass.like(learner, many)
+    if not isinstance(learner, Multiclass) and (args.classes or args.unit):
+        raise PartError(
+            f"--{'classes' if args.classes else 'unit'} needs a loss of many classes, such as --loss softmax"
+        )
+    changes: dict[str, Any] = {"unit": True} if args.unit else {}
     if args.output:
         changes["output"] = Random(args.seed or 0) if args.output == "random" else _OUTPUTS[args.output]
     if args.bias:
@@ -98,6 +135,7 @@ def make_learner(args: Namespace) -> Linear:
     return replace(learner, **changes)
 
 
-def make_comparator(learner: Linear, args: Namespace) -> Domain:
+def make_comparator(learner: Linear | Multiclass, args: Namespace) -> Domain:
     """What the regret is measured against."""
-    return natural_comparator(learner, args.dimension or 1, args.radius or 1.0)
+    places = (args.dimension or 1) * max(len(args.classes), 1)
+    return natural_comparator(learner, places, args.radius or 1.0)

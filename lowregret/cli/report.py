@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from lowregret.certificate import Certificate
 from lowregret.cli.show import show
 from lowregret.error import StoreError
-from lowregret.metrics import Metrics
 from lowregret.session import Session
 from lowregret.spec import to_json
 
@@ -51,7 +50,7 @@ def report(session: Session, data: Iterable[str], seconds: float, model: str | N
         ("Loss and regret over the rows", picture(session.run.plot(theirs=session.theirs))),
         ("The proof", proof(session.certificate)),
         ("Other theorems that speak of this learner", _others(session)),
-        ("Predicted and actual labels", _confusion(session.metrics)),
+        ("Predicted and actual labels", _confusion(session)),
         (f"The {HEAVIEST} heaviest weights", _heaviest(session)),
         (
             "The learner, to the letter",
@@ -107,10 +106,15 @@ def _others(session: Session) -> str:
     return table(("theorem", "statement", "bound", "premises hold"), rows) if rows else ""
 
 
-def _confusion(metrics: Metrics) -> str:
-    counts = metrics.to_json().get("confusion")
-    if not counts or not metrics.rows:
+def _confusion(session: Session) -> str:
+    told = session.judged(session.metrics)
+    counts = told.get("confusion")
+    if not counts or not session.metrics.rows:
         return ""
+    if isinstance(counts, list):  # of many classes
+        names = told["classes"]
+        matrix = [(f"labelled {name}", *(f"{n:,}" for n in row)) for name, row in zip(names, counts, strict=True)]
+        return table(("", *(f"predicted {name}" for name in names)), matrix)
     rows = [(f"labelled {label}", *(f"{counts[label][said]:,}" for said in counts)) for label in counts]
     return table(("", *(f"predicted {said}" for said in counts)), rows)
 

@@ -10,15 +10,17 @@ from types import TracebackType
 
 import numpy as np
 
-from lowregret.error import StoreError
-from lowregret.loss import Loss, Margin
+from lowregret.class_run import ClassRun
+from lowregret.error import PartError, StoreError
+from lowregret.loss import Loss, Margin, MultiLoss
+from lowregret.run import Run
 from lowregret.state import Vector
 
 
 class ScoreFile:
     """Writes scores as they are (`raw`), as the chance of +1 (`prob`) or as the predicted class (`label`)."""
 
-    def __init__(self, path: str | None, link: str, loss: Loss) -> None:
+    def __init__(self, path: str | None, link: str, loss: Loss | MultiLoss) -> None:
         self.path, self.link, self.loss = path, link, loss
         try:
             self.file = None if path is None else sys.stdout if path == "-" else open(path, "w")  # noqa: SIM115
@@ -54,7 +56,43 @@ class ScoreFile:
             raise StoreError(f"cannot write {self.path}: {error.strerror}") from None
 
 
-def linked(scores: Vector, link: str, loss: Loss) -> Vector:
+class ClassFile(ScoreFile):
+    """Writes classes by name, or, with a first line of their names, a column of scores or chances for each."""
+
+    def __init__(self, path: str | None, link: str, run: ClassRun) -> None:
+        super().__init__(path, link, run.learner.loss)
+        self.run, self.begun = run, False
+        if link != "label" and path is not None and not (run.classes.fixed or run.rounds):
+            raise PartError(f"--link {link} writes a column for each class: name them with --classes A,B,…")
+
+    def write(self, scores: Vector) -> None:
+        """A line for each row: codes of classes, or a row of scores for each."""
+        if self.file is None or not len(scores):
+            return
+        if scores.ndim == 1:
+            names = [*self.run.classes.names, ""]
+            lines = [str(names[code]) for code in scores.tolist()]
+        else:
+            loss = self.run.learner.loss
+            table = loss.probabilities(scores) if self.link == "prob" else scores
+            lines = [] if self.begun else [",".join(map(str, self.run.classes.names))]
+            lines += [",".join(map(repr, row)) for row in table.tolist()]
+        self.begun = True
+        with self._problems():
+            self.file.write("\n".join(lines) + "\n")
+
+
+def score_file(path: str | None, link: str | None, run: Run | ClassRun) -> ScoreFile:
+    """Where predictions go: scores unless said otherwise, of many classes their names."""
+    if not isinstance(run, ClassRun):
+        return ScoreFile(path, link or "raw", run.learner.loss)
+    run.keep_scores = path is not None and link in ("raw", "prob")
+    if link == "prob":
+        run.learner.loss.probabilities(np.zeros((1, 1)))  # which says so if there are none
+    return ClassFile(path, link or "label", run)
+
+
+def linked(scores: Vector, link: str, loss: Loss | MultiLoss) -> Vector:
     """Scores as they are, as probabilities 1/(1 + e^{−p}), or as the sign of the decision."""
     if link == "prob":
         return 1 / (1 + np.exp(-np.clip(scores, -700, 700)))

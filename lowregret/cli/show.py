@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from lowregret.class_run import ClassRun
+from lowregret.classes import Name
+from lowregret.confusion import Confusion
 from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, Metrics
 from lowregret.session import Session, loss_name
 from lowregret.summary import describe, describe_risk
+
+FEW = 8  # classes whose confusions are shown in full
 
 
 def show(session: Session, seconds: float, model: str | None) -> str:
@@ -15,10 +24,10 @@ def show(session: Session, seconds: float, model: str | None) -> str:
         f"learnt     {run.rounds:,} rows, {session.nonzeros:,} non-zeros, {run.dimension:,} weights, "
         f"in {seconds:.2f} s ({run.rounds / seconds:,.0f} rows/s)",
         f"loss       {run.loss / rounds:.4g} a row ({loss}), each row judged before it was learnt",
-        *_judged(session.metrics),
+        *_judged(session, session.metrics),
     ]
     if session.held.rows:
-        lines += [f"held out   {session.held.rows:,} rows", *_judged(session.held)]
+        lines += [f"held out   {session.held.rows:,} rows", *_judged(session, session.held)]
     certificate = session.certificate
     lines += describe(certificate, rounds)
     if certificate.hindsight is not None:
@@ -44,9 +53,12 @@ def show(session: Session, seconds: float, model: str | None) -> str:
     return "\n".join(lines)
 
 
-def _judged(metrics: Metrics) -> list[str]:
+def _judged(session: Session, metrics: Metrics | Confusion) -> list[str]:
     if not metrics.rows:
         return []
+    if isinstance(metrics, Confusion):
+        assert isinstance(session.run, ClassRun)
+        return _confused(metrics, session.run.classes.names)
     if not metrics.loss.classifies:
         told = metrics.to_json()
         guess = metrics.spread
@@ -66,4 +78,26 @@ def _judged(metrics: Metrics) -> list[str]:
     if metrics.auc is not None:
         area, off = metrics.auc
         lines.append(f"ranking    {area:.4f} (AUC, ± {off:.1g}): chance that a +1 scores above a -1")
+    return lines
+
+
+def _confused(metrics: Confusion, names: Sequence[Name]) -> list[str]:
+    """Error, the classes found worst and best, and what is confused: all of it where classes are few."""
+    metrics.make_room(len(names))
+    common, guessing = metrics.commonest
+    lines = [
+        f"error      {metrics.error:.2%} of the rows predicted wrongly, of {len(names)} classes; "
+        f"always guessing {names[common]}: {guessing:.2%}"
+    ]
+    recall, of_class = metrics.recall, metrics.counts[:-1].sum(axis=1)
+    found = [f"{names[k]} {recall[k]:.0%} of {of_class[k]:,}" for k in np.argsort(recall, kind="stable") if of_class[k]]
+    shown = found if len(found) <= FEW else [*found[: FEW // 2], "…", *found[-FEW // 2 :]]
+    lines.append(f"found      {', '.join(shown)}")
+    if len(names) <= FEW:
+        width = max(len(str(n)) for n in (*names, int(metrics.counts.max())))
+        lines.append(f"taken for  {' ' * width}  {'  '.join(f'{name!s:>{width}}' for name in names)}")
+        for name, row in zip(names, metrics.matrix.tolist(), strict=True):
+            lines.append(f"           {name!s:<{width}}  {'  '.join(f'{n:>{width}}' for n in row)}")
+    elif worst := [f"{names[y]} for {names[guess]} {n:,}" for y, guess, n in metrics.worst()]:
+        lines.append(f"mistaken   {', '.join(worst)}")
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 
+from lowregret.cli.arguments import CLASS_LOSSES
 from lowregret.error import PartError
 from lowregret.part import Part
 from lowregret.stream.ahead import Ahead
@@ -39,4 +40,5 @@ def _form(args: Namespace) -> Part:
         interactions=[words.split(":") for words in args.interactions],
         delimiter=args.delimiter,
         header=not args.no_header,
+        classes=args.algorithm == "mc-perceptron" or (args.loss or "").partition(":")[0] in CLASS_LOSSES,
     )

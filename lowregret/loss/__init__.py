@@ -1,8 +1,9 @@
-"""Losses ℓ(p, y) of a score p = ⟨w, x⟩: see `kind.py`."""
+"""Losses ℓ(p, y) of a score p = ⟨w, x⟩: see `kind.py`; and of many scores: see `multiclass.py`."""
 
 from lowregret.loss.kind import Loss, Margin
 from lowregret.loss.linear import Cost, LogWealth
 from lowregret.loss.margin import Hinge, Logistic, SquaredHinge
+from lowregret.loss.multiclass import CostHinge, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax
 from lowregret.loss.regression import Absolute, EpsilonInsensitive, Huber, Poisson, Quantile, Square
 from lowregret.loss.wrapped import Affine, OnMistakes
 
@@ -10,6 +11,7 @@ __all__ = [
     "Absolute",
     "Affine",
     "Cost",
+    "CostHinge",
     "EpsilonInsensitive",
     "Hinge",
     "Huber",
@@ -17,9 +19,14 @@ __all__ = [
     "Logistic",
     "Loss",
     "Margin",
+    "MultiHinge",
+    "MultiLoss",
     "OnMistakes",
+    "OneAgainstAll",
+    "PerceptronLoss",
     "Poisson",
     "Quantile",
+    "Softmax",
     "Square",
     "SquaredHinge",
 ]

@@ -85,6 +85,9 @@ class Eager(Rule):
     def width(self) -> int:
         return 2 if self.gradients.kept() else 1
 
+    def keeps_sum(self) -> bool:
+        return self.gradients.kept()
+
     def at(self, j: Index) -> Index:
         """Where coordinate j of v is in the table: after θ, if that is kept."""
         return cell(j, self.width()) + np.uint64(self.width() - 1)

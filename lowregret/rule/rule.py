@@ -17,7 +17,7 @@ import numpy as np
 
 from lowregret.domain import Domain
 from lowregret.part import Part
-from lowregret.state import AVERAGED, DIMENSION, DIVISOR, Index, State, Vector, cell
+from lowregret.state import AVERAGED, DIMENSION, DIVISOR, Cells, Index, State, Vector, cell
 from lowregret.step import Step
 
 SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to date; DIVISOR if one iterate is kept
@@ -47,6 +47,10 @@ class Rule(Part):
     def schedule(self) -> Step:
         """The step schedule."""
 
+    def keeps_sum(self) -> bool:
+        """Whether Σz_t, which the linearised regret needs, is kept."""
+        return True
+
     @abstractmethod
     def needs_square(self) -> bool:
         """Whether ‖g_t‖₂² should be known before the first coordinate of g_t is pushed."""
@@ -75,6 +79,12 @@ class Rule(Part):
     @abstractmethod
     def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any: ...
 
+    def push_block(self, s: State, first: Index, count: int, slopes: Cells, value: float, round_sums: Any) -> Any:
+        """Absorb slopes[k]·value as coordinate first + k, for all k < count."""
+        for k in range(np.uint64(count)):
+            round_sums = self.push(s, first + k, slopes[k] * value, round_sums)
+        return round_sums
+
     @abstractmethod
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
         """`entries` is the number of coordinates pushed."""
@@ -82,6 +92,10 @@ class Rule(Part):
     def square_length(self, s: State) -> float:
         """A number that ‖w_t‖₂² does not exceed but by rounding, inf if none is known: O(1)."""
         return math.inf
+
+    def ledger(self, s: State) -> Vector:
+        """The sums as certificates read them, with what takes a look at all coordinates: up to O(d)."""
+        return s.sums
 
     def point(self, s: State, w: Vector) -> None:
         """Write w_t into w: O(d)."""

@@ -188,8 +188,11 @@ class _Converter:
             features = features[np.argsort(chosen.slots[features], kind="stable")]  # rows need less sorting then
         slots = np.full((features.size, table.num_rows), _HOLE)
         values = np.empty((features.size, table.num_rows))
+        texts: dict[float, str] = {}
         for kind, leaf in zip(chosen.kinds, found, strict=True):
-            if kind == TARGET:
+            if kind == TARGET and chosen.classed and not leaf.is_number:
+                texts = _set_classes(chosen, leaf, labels)
+            elif kind == TARGET:
                 _set_labels(chosen, leaf, labels, faults)
             elif kind == WEIGHT:
                 _set_weights(leaf, weights, faults)
@@ -198,7 +201,8 @@ class _Converter:
         end = faults.first if not self.skip else table.num_rows
         out = self._assembled(chosen, features, end, slots, values, labels, weights, faults.bad)
         told = [f"{self.name}:{self.row + row}: {what}" for row, what in faults.told()]
-        return _made(out, self.name, self.row, told if self.skip else [], told[0] if told and not self.skip else None)
+        fault = told[0] if told and not self.skip else None
+        return replace(_made(out, self.name, self.row, told if self.skip else [], fault), names=texts)
 
     def _assembled(
         self,
@@ -257,6 +261,19 @@ def _set_labels(chosen: Columns, leaf: Leaf, labels: NDArray[np.float64], faults
         faults.note(leaf.rows_where(present), what, leaf)
 
 
+def _set_classes(chosen: Columns, leaf: Leaf, labels: NDArray[np.float64]) -> dict[float, str]:
+    """Labels that stand for texts; returns the texts."""
+    offsets, data, codes = leaf.texts()
+    hashed = np.empty(offsets.size - 1)
+    label_texts(chosen, offsets, data, hashed)
+    labels[leaf.rows] = np.where(leaf.present(), hashed if codes is None else hashed[codes], math.nan)
+    values, first = np.unique(hashed, return_index=True)
+    at = [(offsets[k], offsets[k + 1]) for k in first]
+    return {
+        float(v): data[begin:end].tobytes().decode(errors="replace") for v, (begin, end) in zip(values, at, strict=True)
+    }
+
+
 def _set_weights(leaf: Leaf, weights: NDArray[np.float64], faults: _Faults) -> None:
     weights[:] = -1.0
     if leaf.is_number:
@@ -301,6 +318,13 @@ def _made(out: Buffers, name: str, row: int, skipped: list[str], fault: str | No
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def label_texts(chosen: Columns, offsets: Any, data: Any, labels: Any) -> None:
+    """The label that stands for each text data[offsets[i]:offsets[i+1]]."""
+    for i in range(labels.size):
+        labels[i] = chosen.text_label(data, offsets[i], offsets[i + 1])
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -26,6 +26,7 @@ class Batch:
     faults: list[str] = field(default_factory=list)  # what was skipped
     fault: str | None = None  # what follows the rows and cannot be read
     held: Any = None  # marks rows held out: labelled, but of weight 0
+    names: Mapping[float, str] | None = None  # what labels stand for, where they are texts
 
     def __len__(self) -> int:
         return self.labels.size

@@ -26,6 +26,8 @@ from lowregret.stream.hashing import finished, mixed, name_hash
 _U = np.uint64
 _ZERO, _ONE, _THREE, _FOUR = _U(0), _U(1), _U(3), _U(4)
 _LOW = _U(0xFFFFFFFF)
+_OTHER_SEED, _TWENTY_BITS = _U(0x9E3779B9), _U(0xFFFFF)
+_BEYOND, _TEXTS = 2.0**32, 2.0**52  # labels that stand for texts lie below −2^52
 
 FEATURE, CATEGORICAL, TARGET, WEIGHT, DROPPED = range(5)  # what a column is for
 STATE = 3  # numbers that a hash under way consists of
@@ -48,6 +50,7 @@ class Columns(Part):
     keys: NDArray[np.int64]  # of each column, for products; the same in every file
     crossing: Crossing
     labelled: bool  # else a field in the target column that is no label is none, and no fault
+    classed: bool = False  # labels are classes: numbers as they are, texts by their hash
 
     def mask(self) -> Any:
         """What slots are cut to."""
@@ -75,6 +78,14 @@ class Columns(Part):
             return value
         return 1.0 if value == self.positive_number else -1.0
 
+    def text_label(self, text: Any, begin: Any, end: Any) -> float:
+        """The number that stands for a class named text[begin:end]: 52 bits of hashes, between −2^53 and −2^52."""
+        h, pending, length = hash_more(_ZERO, _ZERO, _ZERO, text, _U(begin), _U(end))
+        low = hash_end(h, pending, length)
+        h, pending, length = hash_more(_OTHER_SEED, _ZERO, _ZERO, text, _U(begin), _U(end))
+        high = hash_end(h, pending, length) & _TWENTY_BITS
+        return -_TEXTS - (np.float64(high) * _BEYOND + np.float64(low))
+
     def no_label(self) -> float:
         """What stands for a label that cannot be read: infinite for a fault, NaN if that is none."""
         return math.inf if self.labelled else math.nan
@@ -91,16 +102,18 @@ class Tabular(Part):
     interactions: tuple[tuple[str, ...], ...] = ()
     bits: int = BITS
     labelled: bool = True  # else the columns with the label and the weight may be lacking: rows to be scored
+    classes: bool = False  # the target is a class, a number or a text
 
     def check(self) -> None:
         check_bits(self, self.bits)
         check_interactions(self, self.interactions)
         roles(self.target, self.weight, self.drop, self.categorical)
+        self.require(not (self.classes and self.positive), "a positive label makes two classes of many: leave it out")
 
     def columns(self, names: Sequence[str], file: str) -> Columns:
         """What columns of these names are for."""
         known = names, file, self.target, self.weight, self.drop, self.categorical, self.positive, self.bits
-        return columns(*known, self.interactions, self.labelled)
+        return columns(*known, self.interactions, self.labelled, self.classes)
 
 
 def columns(
@@ -114,6 +127,7 @@ def columns(
     bits: int = BITS,
     interactions: Sequence[Sequence[str]] = (),
     labelled: bool = True,
+    classed: bool = False,
 ) -> Columns:
     """The columns of a file with this header; refuses one that lacks a column asked for, or has two of a name.
 
@@ -133,7 +147,7 @@ def columns(
     slots &= _U((1 << bits) - 1)
     keys, crossing = _products(interactions, kinds, first, file)
     value = np.frombuffer(encoded(positive), np.uint8)
-    return Columns(kinds, slots, states, value, number_of(positive), bits, keys, crossing, labelled)
+    return Columns(kinds, slots, states, value, number_of(positive), bits, keys, crossing, labelled, classed)
 
 
 def _products(
@@ -260,3 +274,8 @@ def is_same(one: Any, begin: Any, end: Any, other: Any, first: Any, last: Any) -
         begin += _ONE
         first += _ONE
     return begin == end
+
+
+def stands_for_text(labels: Any) -> Any:
+    """Which labels are hashes of texts (`Columns.text_label`)."""
+    return (labels <= -_TEXTS) & (labels > -2 * _TEXTS)

@@ -135,6 +135,15 @@ class DelimitedRows(TextFormat):
         """Every field takes at least a byte; a row that ends too soon may have left room for all columns."""
         return size + self.order.size + 1
 
+    @property
+    def classed(self) -> bool:
+        return self.columns.classed
+
+    def class_in(self, line: str) -> str:
+        """The text in the target column of a line."""
+        fields = next(csv.reader([line], delimiter=chr(self.delimiter)))
+        return fields[int(np.flatnonzero(self.columns.kinds == TARGET)[0])]
+
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         """Read lines from cursor[AT] to `end`; stops at the first fault."""
         if out.cursor[NAMED] == 0:
@@ -327,6 +336,8 @@ class DelimitedRows(TextFormat):
             return self.columns.label(value)
         if what == MISSING:
             return math.nan
+        if self.columns.classed:
+            return self.columns.text_label(text, begin, end)
         return -1.0 if self.columns.has_classes() else self.columns.no_label()
 
     def crossed(self, out: Buffers) -> int:
@@ -347,6 +358,7 @@ _FAULTS: dict[int, str] = {
     "be read: write a blank for each line feed in it)",
     AFTER_QUOTE: "expected the end of the field after its closing quote (a quote within quotes is written twice)",
     TOO_LARGE: "expected a number below 1.8e308 (if it is no number, name its column in --categorical)",
-    NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1)",
+    NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1, "
+    "or use a loss of many classes, such as --loss softmax)",
     NO_WEIGHT: "expected a number, 0 or more, in the weight column",
 }

@@ -7,6 +7,7 @@ two labels, the latter counts). Whatever is no JSON object is a fault.
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any, ClassVar
 
@@ -105,7 +106,8 @@ class JsonRows(TextFormat):
         TOO_LARGE: "expected a number below 1.8e308",
         TOO_DEEP: f"expected at most {DEEPEST} objects and arrays within each other",
         TOO_LONG: f"expected a name of at most {LONGEST} bytes, those of the objects around it included",
-        NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1)",
+        NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1, "
+        "or use a loss of many classes, such as --loss softmax)",
         NO_WEIGHT: "expected a number, 0 or more, in the weight column",
     }
     columns: Columns
@@ -116,6 +118,16 @@ class JsonRows(TextFormat):
     def entries(self, size: int) -> int:
         """An element of an array takes two bytes."""
         return size // 2 + 1
+
+    @property
+    def classed(self) -> bool:
+        return self.columns.classed
+
+    def class_in(self, line: str) -> str:
+        """The text in the target column of a line."""
+        target = int(np.flatnonzero(self.columns.kinds == TARGET)[0])
+        name = self.names[self.ends[target] : self.ends[target + 1]].tobytes().decode(errors="surrogateescape")
+        return text_at(json.loads(line), name)
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         """Read lines from cursor[AT] to `end`; stops at the first fault."""
@@ -325,6 +337,8 @@ class JsonRows(TextFormat):
             return self.columns.label(value)
         if what == MISSING:
             return math.nan
+        if self.columns.classed:
+            return self.columns.text_label(text, begin, end)
         return -1.0 if self.columns.has_classes() else self.columns.no_label()
 
 
@@ -335,3 +349,13 @@ def note(out: Buffers, entry: Any, name: Any, name_end: Any, text: Any, k: Any, 
     else:
         quotes = _ONE if text[k] == _QUOTE else _ZERO
         record(out, out.columns[entry], name, name_end, k + quotes, _U(out.cursor[SPOT]) - quotes)
+
+
+def text_at(found: Any, name: str) -> str:
+    """The text in the column `name` of a JSON object, by the names of the objects and arrays around it."""
+    if isinstance(found, list):
+        found = {str(place): value for place, value in enumerate(found)}
+    if name in found:
+        return str(found[name])
+    around = next(key for key, value in found.items() if name.startswith(f"{key}.") and isinstance(value, dict | list))
+    return text_at(found[around], name[len(around) + 1 :])

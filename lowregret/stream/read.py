@@ -46,17 +46,17 @@ _PARTS = {  # each is imported when it is needed
     ARROW: ("arrow", "TableFormat"),
 }
 _COMPRESSED = ("gz", "xz", "bz2", "zst")
-_COLUMNS = ("target", "weight", "drop", "categorical", "positive", "interactions", "bits")
+_COLUMNS = ("target", "weight", "drop", "categorical", "positive", "interactions", "bits", "classes")
 _OPTIONS = {
-    SVM: ("positive", "bits", "one_based"),
-    VW: ("positive", "bits", "interactions"),
+    SVM: ("positive", "bits", "one_based", "classes"),
+    VW: ("positive", "bits", "interactions", "classes"),
     CSV: (*_COLUMNS, "delimiter", "header"),
     TSV: (*_COLUMNS, "delimiter", "header"),
     JSONL: _COLUMNS,
     PARQUET: _COLUMNS,
     ARROW: _COLUMNS,
 }
-_DEFAULTS = {"one_based": False, "header": True}
+_DEFAULTS = {"one_based": False, "header": True, "classes": False}
 _NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SVM_LINE = re.compile(rb"\s*%b((?:\s+(?:qid|\d+):\S+)*)\s*(?:#.*)?" % _NUMBER)
 
@@ -79,6 +79,7 @@ class Options(TypedDict, total=False):
     interactions: Iterable[Sequence[str]]  # columns (in VW text: namespaces) to multiply
     bits: int | None  # 2^bits slots: 18 unless given, while LIBSVM's columns stay as they are
     one_based: bool  # LIBSVM's columns are its indices less one
+    classes: bool  # labels are classes: texts as well as numbers
     delimiter: str | None
     header: bool
 
@@ -105,6 +106,8 @@ def format_part(format: str, **options: Unpack[Options]) -> Part:
         name: value for name, value in told.items() if value not in (None, ()) and value is not _DEFAULTS.get(name)
     }
     _check_options(format, given)
+    if given.get("classes") and "positive" in given:
+        raise DataError("positive makes two classes of many: leave it out, or use a loss of two classes")
     if format in (SVM, VW):
         return _with_positive(_numbered(format, given), given.get("positive"))
     if format == TSV:

@@ -35,6 +35,7 @@ from lowregret.stream.buffers import (
     WEIGHTED,
     Buffers,
 )
+from lowregret.stream.columns import stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.source import Block, Source, blocks, expand
 
@@ -49,6 +50,11 @@ class TextFormat(Part):
     joint: ClassVar[bytes] = b"="  # between the two parts of a name: see `Dictionary`
 
     @property
+    def classed(self) -> bool:
+        """Whether labels are classes that may be texts."""
+        return False
+
+    @property
     def header(self) -> bytes:
         """Text that recorded names may refer to, besides the block: the columns of a table."""
         return b""
@@ -56,6 +62,10 @@ class TextFormat(Part):
     def opened(self, head: bytes, name: str) -> tuple[TextFormat, int]:
         """The format of one file, given the text it begins with, and how many bytes of it are no rows (a header)."""
         return self, 0
+
+    def class_in(self, line: str) -> str:
+        """The text that is the label of a line, where labels are texts."""
+        raise NotImplementedError
 
     @abstractmethod
     def entries(self, size: int) -> int:
@@ -92,7 +102,7 @@ class TextStream:
 
     def batches(self) -> Iterator[Batch]:
         threads = self.threads or os.cpu_count() or 1
-        before, line = 0, 1
+        before, line, names = 0, 1, dict[float, str]()
         source: Source | None = None
         for parsed in _in_order(self.paths, self.form, threads, self.skip, self.dictionary is not None):
             block = parsed.block
@@ -104,6 +114,8 @@ class TextStream:
             batch = _batch(parsed, line, before)
             if self.positive is not None:
                 _relabel(batch.labels, self.positive)
+            if parsed.form.classed:
+                _name_classes(parsed, batch, names)
             yield batch
             line += parsed.lines
             if parsed.stopped:
@@ -187,6 +199,19 @@ def _shown(text: bytearray, begin: int) -> str:
     end = text.index(b"\n", begin)
     shown = text[begin : min(end, begin + 4 * SHOWN)].decode(errors="replace").rstrip("\r")
     return repr(shown[:SHOWN] + ("…" if len(shown) > SHOWN else "")) if shown else "the end of the line"
+
+
+def _name_classes(parsed: _Parsed, batch: Batch, names: dict[float, str]) -> None:
+    """Look up the texts that new labels stand for, in the lines where they first are; `names` are those known."""
+    texts = np.flatnonzero(stands_for_text(batch.labels))
+    values, first = np.unique(batch.labels[texts], return_index=True)
+    new = [k for k, value in enumerate(values.tolist()) if value not in names]
+    if new:
+        lines = bytes(memoryview(parsed.block.text)[: parsed.block.end]).split(b"\n")
+        for k in new:
+            line = lines[int(parsed.out.lines[texts[first[k]]])].decode(errors="replace").rstrip("\r")
+            names[float(values[k])] = parsed.form.class_in(line)
+    batch.names = names
 
 
 def _relabel(labels: Any, positive: float) -> None:

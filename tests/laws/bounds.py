@@ -144,6 +144,9 @@ def _of_projected_descent(theorem: str, f: Facts, u: Vector) -> float:
             return radius**2 / (2 * first) + 2 * radius**2 * (1 / eta - 1 / first) + stepped / 2
         case "THM-14.11":
             return stepped / 2
+        case "ADAGRAD":
+            farthest = float(np.max(np.abs(f.w)) + np.max(np.abs(u)))
+            return (farthest**2 / (2 * eta) + eta) * float(np.sum(np.linalg.norm(f.z, axis=0)))
         case "THM-14.12":
             return 2 * energy / (f.rule.step.lam * f.rounds * (f.rounds + 3))
     raise ValueError(f"no transcription of {theorem}")

@@ -11,7 +11,7 @@ from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Point, Reals, 
 from lowregret.learner import Linear
 from lowregret.loss import Loss
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
-from lowregret.rule import Eager, Forgotten, Lazy, Rule
+from lowregret.rule import AdaGrad, Eager, Forgotten, Lazy, Rule
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from tests.laws.sequences import Vector
 
@@ -216,4 +216,18 @@ RIDGED = [
     ),
 ]
 
-CASES = LAZY + EAGER + RIDGED
+COORDINATEWISE = [
+    Case(
+        "AdaGrad on R^d",
+        lambda d, eta: AdaGrad(Reals(), Constant(eta)),
+        lambda d: [Box(-1.0, 1.0), L2Ball(1.0), Point(pointing(d, 1.5))],
+    ),
+    Case(
+        "AdaGrad on a box",
+        lambda d, eta: AdaGrad(off_centre(d), Constant(eta)),
+        lambda d: [off_centre(d), Point(off_centre(d).high)],
+        bias=0.5,
+    ),
+]
+
+CASES = LAZY + EAGER + RIDGED + COORDINATEWISE

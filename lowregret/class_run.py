@@ -1,0 +1,378 @@
+"""What comes of training with many classes: a `ClassRun`, with the verbs of `Run`.
+
+    run = train(Multiclass(Softmax(), AdaGrad()), X, ["cat", "dog", "cat", …])
+    run.predict(X), run.predict_proba(X), run.error, run.confusion.recall, run.certificate
+
+Classes are named by whole numbers or texts. They may be given beforehand, or are met as the rows go by. Then f_t speaks
+of the classes met up to row t, its own among them; a row of a class that was not met before counts as a mistake.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from lowregret import store
+from lowregret.certificate import Certificate
+from lowregret.certificate.batch import RiskCertificate, prop_3
+from lowregret.certificate.classes import class_mistake_bounds
+from lowregret.check import numbers, require_finite, require_narrow, require_rows, require_weight
+from lowregret.class_fixed import LearntClasses, needs_guesses
+from lowregret.class_tally import ClassTally
+from lowregret.classes import Classes, named
+from lowregret.confusion import Confusion
+from lowregret.domain import Domain, Reals
+from lowregret.error import DataError, DivergedError, PartError, StoreError
+from lowregret.growth import FIRST, doubled, relaid, require_zeros
+from lowregret.learner import write_model, write_point
+from lowregret.ledger import Ledger
+from lowregret.loss import PerceptronLoss
+from lowregret.mirror import Euclidean
+from lowregret.multiclass import NONE, Multiclass, Room, learn_classes, score_classes
+from lowregret.rows import OUTSIDE, Features, Rows, Sparse, as_rows, highest, last_column
+from lowregret.rule import AdaGrad, Eager, Forgotten, Lazy
+from lowregret.spec import from_json, to_json
+from lowregret.state import ENERGY, LARGEST, MASS, State, Vector
+from lowregret.step import Constant
+from lowregret.stream.batch import Batch, Stream
+from lowregret.trace import WIDTH
+
+KIND = "class-run"
+LANES = 4  # classes that there is room for in the beginning, where they are not given
+Place = Callable[[int], str]  # where row i is, for errors
+
+
+def start_classes(
+    learner: Multiclass,
+    features: int | None,
+    classes: Sequence[Any] | None = None,
+    comparator: Domain | None = None,
+    *,
+    certify: bool = True,
+    compiled: bool = True,
+) -> ClassRun:
+    """A run before its first row, for this many features and these classes; None: those that there turn out to be."""
+    names = Classes(classes)
+    learner.loss.fits(len(names) if names.fixed else None)
+    if not certify and isinstance(learner.rule, Eager | AdaGrad):
+        learner = replace(learner, rule=replace(learner.rule, gradients=Forgotten()))
+    lanes = len(names) if names.fixed else LANES
+    if not names.fixed:
+        require_zeros(learner.start(1, 1), learner.rule, "classes", "name them: classes=[…] (--classes A,B,…)")
+    seen = None
+    if features is None:
+        require_zeros(learner.start(1, 1), learner.rule, "features", "give it as dimension (--dimension N)")
+        features, seen = FIRST, 0
+    state = learner.start(features, lanes)
+    return ClassRun(learner, state, names, comparator, seen=seen, certify=certify, compiled=compiled)
+
+
+class ClassRun(Ledger):
+    """A learner of many classes, its state, and the proof of how well it has done so far.
+
+    `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment; fixed choices are matrices with a
+    row for each feature (the bias last) and a column for each class.
+    """
+
+    learner: Multiclass
+    tally: ClassTally
+
+    def __init__(
+        self,
+        learner: Multiclass,
+        state: State,
+        classes: Classes,
+        comparator: Domain | None = None,
+        *,
+        lanes: int | None = None,
+        known: int | None = None,
+        confusion: Confusion | None = None,
+        tally: ClassTally | None = None,
+        **ledger: Any,
+    ) -> None:
+        super().__init__(learner, state, comparator, tally=tally or ClassTally(), **ledger)
+        self.classes = classes
+        self.confusion = confusion or Confusion()  # of all rows that were learnt
+        self.keep_scores = False  # whether `scores` are kept: a row for each row of the latest batch
+        self.codes = self.guesses = np.empty(0, np.int64)  # of the latest batch, guessed before its rows were learnt
+        self.done = 0  # rows of the latest batch that were learnt, all unless one was refused
+        self.lanes = lanes or (len(classes) if classes.fixed else LANES)  # classes that there is room for
+        self._known = np.array([(len(classes) if classes.fixed else 0) if known is None else known])
+
+    # ---- learning and predicting ---------------------------------------------------------------------------------
+
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
+        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+        if isinstance(features, Stream):
+            for batch in features.batches():
+                self.learn_batch(batch)
+                if batch.fault:
+                    raise DataError(batch.fault)
+            return self
+        x = self._rows(as_rows(features, checked=False))
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        self._learn(x, one_label_each(labels, x.shape[0]), w, "row {}".format)
+        return self
+
+    def learn_batch(self, batch: Batch) -> None:
+        """Learn the rows of a batch; `guesses` and `codes` are theirs until the next one."""
+        self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names)
+
+    def _learn(self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None) -> None:
+        self.codes = self.classes.encode(labels, w != 0 if w.size else None, names)
+        self.guesses = np.full(self.codes.size, NONE)
+        self.uniform &= bool(np.all(w == 1))
+        self.done, size = 0, self.codes.size
+        x, room = self._fitted(x), self._room(size)
+        try:
+            while self.done < size:
+                mark, i = self._next_mark(), self.done
+                arguments = self.learner, self.state, x, self.codes, w, room, self.guesses, i, mark
+                self.done = i = self._call(learn_classes, *arguments)
+                if self.state.rounds == mark:
+                    self._at_mark()
+                elif i < size and self._grow(x, w, i):
+                    x, room = self._fitted(x), self._room(size, room)
+                elif i < size:
+                    self._refuse(x, named(labels[i], names), w, i, place(i))
+        finally:
+            self._count(x, w, room)
+        if not np.isfinite(self.state.sums[MASS]):
+            raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
+
+    def predict(self, features: Features) -> Any:
+        """The class of each row, by name, with the learner's output (last or averaged iterate)."""
+        return self.classes.decode(np.argmax(self.decisions(features), axis=1))
+
+    def predict_proba(self, features: Features) -> Vector:
+        """The chance of each class, a column each in the order of `classes.names`: of `Softmax` and logistic losses."""
+        return self.learner.loss.probabilities(self.decisions(features))
+
+    def decisions(self, features: Features) -> Vector:
+        """Scores ⟨w_ℓ, x⟩ of rows, a column for each class: O(nnz · classes)."""
+        x = self._rows(features)
+        scores = np.empty((x.shape[0], self._need_classes()))
+        self._call(score_classes, self.learner, self.model(x.shape[1]).ravel(), x, scores)
+        for i in np.flatnonzero(~np.isfinite(scores).all(axis=1)).tolist():
+            require_finite(x, i, f"row {i}")
+            raise DivergedError(f"row {i}: a score left the range of numbers although the row is finite")
+        return scores
+
+    def model(self, features: int) -> Vector:
+        """`weights` for rows of this many features: those that did not occur yet weigh nothing."""
+        return self._sized(self.weights, features)
+
+    @property
+    def weights(self) -> Vector:
+        """The iterate the learner hands out (its `output`), a row for each feature, the bias last: O(d)."""
+        return self._matrix(write_model)
+
+    @property
+    def point(self) -> Vector:
+        """The iterate that would be played next, w_{T+1}: O(d)."""
+        return self._matrix(write_point)
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    @property
+    def features(self) -> int:
+        """How many features there are, or were so far."""
+        return self._places if self.seen is None else self.seen
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights: features and bias, times classes."""
+        return (self.features + (self.learner.bias > 0)) * len(self.classes)
+
+    def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
+        """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed matrix u, given the rows that were learnt."""
+        return self._learnt(features, labels, weights).regret(self._flat(u))
+
+    def mistake_certificates(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> list[Certificate]:
+        """MC-OBS, PERC-ROOT and THM-14.2 of the Perceptron against a matrix u, on the rows of one call of `learn`."""
+        match self.learner:
+            case Multiclass(PerceptronLoss(), Lazy(Euclidean(Reals()), Constant(1.0))) if self.uniform:
+                told = self._learnt(features, labels, guessed=True).margins(self._flat(u))
+                energy, largest = float(self.state.sums[ENERGY]), float(np.sqrt(self.state.sums[LARGEST]))
+                return class_mistake_bounds(told, energy, largest, margin)
+        raise PartError(
+            "mistake bounds speak of zoo.mc_perceptron() on rows of weight 1: use `certificates` for others"
+        )
+
+    def drawn_error(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> RiskCertificate:
+        """PROP-3: the expected error of an iterate drawn from the Perceptron's run, with the rows' mean as E."""
+        told = self._learnt(features, labels, guessed=True).margins(self._flat(u))
+        return prop_3(float(np.mean(told.hinge(margin))), told.norm, told.widest, margin, self.state.rounds)
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
+        store.write(path, KIND, *self.contents())
+        return Path(path)
+
+    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
+        """What `save` writes: a description, and arrays."""
+        description = {
+            "learner": to_json(self.learner),
+            "comparator": to_json(self.comparator),
+            "classes": self.classes.names,
+            "fixed": self.classes.fixed,
+            "lanes": self.lanes,
+            "known": int(self._known[0]),
+            "seen": self.seen,
+            "uniform": self.uniform,
+            "certify": self.certify,
+            "compiled": self.compiled,
+        }
+        more = {"history": np.array(self._history).reshape(-1, WIDTH), "confusion": self.confusion.counts}
+        return description, self.state._asdict() | self.tally.arrays() | more
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a run written by `save`."""
+        return cls.of(path, *store.read(path, KIND))
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Self:
+        """The run with these `contents`, found at `path`."""
+        learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
+        if not (isinstance(learner, Multiclass) and isinstance(comparator, Domain)):
+            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
+        return cls(
+            learner,
+            State(*(arrays[name] for name in State._fields)),
+            Classes(description["classes"], description["fixed"]),
+            comparator,
+            history=arrays["history"],
+            confusion=Confusion(arrays["confusion"]),
+            tally=ClassTally(arrays),
+            **{name: description[name] for name in ("lanes", "known", "seen", "uniform", "certify", "compiled")},
+        )
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _places(self) -> int:
+        """Features that there is room for."""
+        return self.state.dimension // self.lanes - (self.learner.bias > 0)
+
+    def _need_classes(self) -> int:
+        if not len(self.classes):
+            raise DataError("no row was learnt yet, so there is no class to predict: learn some, or name the classes")
+        return len(self.classes)
+
+    def _room(self, rows: int, before: Room | None = None) -> Room:
+        """Memory for a batch, with the scores that there are."""
+        room = Room.of(self._known, self.lanes, rows if self.keep_scores else 1)
+        if before is not None:
+            room.scores[:, : before.raw.size] = before.scores
+        return room
+
+    def _count(self, x: Rows, w: Vector, room: Room) -> None:
+        """Count the rows that were learnt; the names of others were taken up too soon."""
+        done = self.done
+        if not self.classes.fixed:
+            self.classes.forget_after(int(self._known[0]))
+        self.scores = room.scores[:done, : len(self.classes)] if self.keep_scores else np.empty(0)
+        codes, guesses = self.codes[:done], self.guesses[:done]
+        self.confusion.see(len(self.classes), codes, guesses, w[:done] != 0 if w.size else None)
+        if done:
+            self.tally.judge(x, self.codes.astype(float), w, self.guesses.astype(float), done, self.compiled)
+        if self.seen is not None:
+            self.seen = max(self.seen, highest(x, done))
+
+    def _matrix(self, write: Any) -> Vector:
+        w = np.empty(self.state.dimension)
+        self._call(write, self.learner, self.state, w)
+        return self._sized(w.reshape(-1, self.lanes)[:, : len(self.classes)], self.features)
+
+    def _sized(self, w: Vector, features: int) -> Vector:
+        """A matrix of weights for another number of features: cut, or filled up with zeros; the bias stays last."""
+        bias = self.learner.bias > 0
+        kept = min(features, len(w) - bias)
+        sized = np.zeros((features + bias, w.shape[1]))
+        sized[:kept] = w[:kept]
+        if bias:
+            sized[-1] = w[-1]
+        return sized
+
+    def _flat(self, u: Any) -> Vector:
+        """A matrix of weights in the layout of the state."""
+        shape = self.features + (self.learner.bias > 0), len(self.classes)
+        matrix = np.array(u, float)
+        if matrix.shape != shape or not np.isfinite(matrix).all():
+            raise DataError(
+                f"u must be a matrix of {shape[0]} rows (features) and {shape[1]} columns (classes), finite"
+            )
+        laid = np.zeros((self._places + (self.learner.bias > 0), self.lanes))
+        laid[:, : shape[1]] = self._sized(matrix, self._places)
+        return laid.ravel()
+
+    def _rows(self, features: Features) -> Rows:
+        x = as_rows(features)
+        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        if self.learner.rule.costs_dimension():
+            require_narrow(x, self.learner.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
+        return x
+
+    def _fitted(self, x: Rows) -> Rows:
+        """Rows of a stream, with as many columns as there is room for."""
+        return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
+
+    def _grow(self, x: Rows, w: Vector, i: int) -> bool:
+        """Make room for row i if that is what it lacks: features, a lane, or both."""
+        wide = self.seen is not None and not x.inside(i)
+        new = self.codes[i] >= self.lanes and not (w.size and w[i] == 0)
+        if not (wide or new):
+            return False
+        places = doubled(FIRST, last_column(x, i) + 1) if wide else self._places
+        lanes = doubled(LANES, int(self.codes[i]) + 1) if new else self.lanes
+        self.state = relaid(self.state, (self._places, self.lanes), (places, lanes), self.learner.bias > 0)
+        self.lanes = lanes
+        return True
+
+    def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
+        """Say why row i could not be learnt; nothing of it was."""
+        require_weight(w, i, place)
+        if self.codes[i] < 0 and not (w.size and w[i] == 0):
+            raise DataError(f"{place}: {self.classes.refusal(label)}")
+        if not x.inside(i):
+            raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
+        require_finite(x, i, place)
+        raise DivergedError(
+            f"{place}: a score or the loss left the range of numbers although the row is finite: the weights diverged "
+            "(use a smaller step, a bounded domain or scaled features)"
+        )
+
+    def _learnt(self, features: Features, labels: Any, weights: Any = None, guessed: bool = False) -> LearntClasses:
+        """The rows of the run, given once more; if need be, with what was guessed."""
+        x = self._rows(features)
+        codes = self.classes.encode(one_label_each(labels, x.shape[0]), np.zeros(x.shape[0], bool))
+        w = np.ones(codes.size) if weights is None else numbers(weights, "weights", x.shape[0])
+        if not np.all(w) or codes.size != self.state.rounds or np.any(codes < 0):
+            raise DataError(
+                f"give the {self.state.rounds} rows that were learnt with their labels, without those of weight 0; "
+                f"got {codes.size} rows"
+            )
+        guesses = codes
+        if guessed or needs_guesses(self.learner):
+            if not np.array_equal(codes, self.codes):
+                raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {codes.size}")
+            guesses = self.guesses
+        named = len(self.classes) if self.classes.fixed else 0
+        fixed = self.learner, self.state, self.lanes, named
+        return LearntClasses(*fixed, self._fitted(x), codes, w, guesses, self.compiled)
+
+
+def one_label_each(labels: Any, rows: int) -> Any:
+    """A label for each row."""
+    found = np.asarray(labels)
+    if found.shape != (rows,):
+        raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")
+    return found
