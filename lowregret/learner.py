@@ -20,8 +20,10 @@ from lowregret.state import (
     DIMENSION,
     DIVISOR,
     LONGEST,
+    LOSS,
     MISTAKES,
     ROUNDS,
+    SLOPE,
     TOTAL,
     WEIGHTED,
     Index,
@@ -71,7 +73,7 @@ class Linear(Part):
         if d < 1:
             raise PartError("a learner needs at least one feature")
         self.rule.fits(d)
-        s = State.zeros(d, self.rule.width(), self.output.averages())
+        s = State.zeros(d, self.rule.columns(d), self.output.averages())
         self.rule.begin(s)
         return s
 
@@ -112,6 +114,16 @@ class Linear(Part):
             k += one
         return (q0 + q1) + (q2 + q3) + self.bias * self.bias
 
+    def weighed_square(self, s: State, x: Rows, i: int) -> float:
+        """Σ metric(j)·x_i[j]²"""
+        total = 0.0
+        for k in range(x.begin(i), x.end(i)):
+            value = x.value(i, k)
+            total += self.rule.metric(s, x.column(i, k), value) * value * value
+        if self.bias != 0.0:
+            total += self.rule.metric(s, np.uint64(s.counts[DIMENSION] - 1), self.bias) * self.bias * self.bias
+        return total
+
     def learn(self, s: State, x: Rows, i: int, y: float, weight: float) -> float:
         """One round: returns the score made before the row was learnt; NaN means that nothing was learnt.
 
@@ -137,7 +149,13 @@ class Linear(Part):
             self.rule.idle(s)
             return p
         inner = slope * (raw * scale)
-        square = slope * slope * self.square(x, i) if self.rule.needs_square() else 0.0
+        square = 0.0
+        if self.rule.weighs():
+            square = slope * slope * self.weighed_square(s, x, i)
+        elif self.rule.needs_square():
+            square = slope * slope * self.square(x, i)
+        if self.rule.needs_loss():
+            s.sums[LOSS], s.sums[SLOPE] = value, slope
         round_sums = self.rule.open(s, inner, slope * raw, square, self.ridge)
         entries = 0
         if slope != 0.0:
@@ -153,8 +171,8 @@ class Linear(Part):
     def tally(self, s: State, p: float, y: float, value: float, scale: float) -> None:
         """Book the round's loss, and its iterate if past ones matter."""
         s.sums[TOTAL] += value
-        if self.rule.schedule().weighted():
-            s.sums[WEIGHTED] += self.rule.schedule().importance(s) * value
+        if self.rule.weighted():
+            s.sums[WEIGHTED] += self.rule.importance(s) * value
         s.counts[MISTAKES] += self.loss.wrong(p, y)
         if self.output.averages():
             self.keep(s, s.counts[ROUNDS] + 1, scale)

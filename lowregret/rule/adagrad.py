@@ -1,0 +1,174 @@
+"""AdaGrad and its kin: each coordinate has a precision P_t[j] that grows with the sub-gradients it has seen.
+
+    S_t = S_{t−1} + z_t²,   P_t = P(S_t)              per coordinate; AdaGrad: P = √S/η, diagonal Newton: P = γ(ε + S)
+
+The bounds of both rules below are ½Σ_t(P_t − P_{t−1})(w_t − u)² + ½Σ_t z_t²/P_t and a penalty of u, summed over the
+coordinates: a parabola in each u[j], of which two numbers per coordinate tell all (see certificate/coordinates.py).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+
+from lowregret.domain import Domain, Reals, Separable
+from lowregret.part import Part
+from lowregret.rule.percoordinate import PerCoordinate
+from lowregret.state import FACTOR, LOCAL, MASS, SPREAD, WEIGHT, Index, State, cell
+
+SQUARES = np.uint64(2)  # Σz²
+PULL = np.uint64(3)  # Σ(P_t − P_{t−1})·w_t
+
+CURVED = LOCAL  # sums[…]: Σ_tΣ_j z_t²/P_t
+PULLED = SPREAD  # Σ_tΣ_j (P_t − P_{t−1})·w_t²
+WIDEST = FACTOR  # max |w_t[j]| where z_t[j] was not 0
+GROWN = MASS  # Σ_j (P_T − P_0)
+
+Sums = tuple[float, float, float, float, float]
+
+
+class Precision(Part):
+    """P(S) ≥ 0, growing with S."""
+
+    @abstractmethod
+    def at(self, squares: float) -> float:
+        """P(S)"""
+
+
+class Root(Precision):
+    """P = (β + √S)/η: AdaGrad for β = 0"""
+
+    eta: float = 1.0
+    beta: float = 0.0
+
+    def check(self) -> None:
+        self.require(0 < self.eta < math.inf, f"eta must be a positive number, got {self.eta}")
+        self.require(0 <= self.beta < math.inf, f"beta must be ≥ 0, got {self.beta}")
+
+    def at(self, squares: float) -> float:
+        return (self.beta + math.sqrt(squares)) / self.eta
+
+
+class Proportional(Precision):
+    """P = γ(ε + S): Newton steps on the diagonal"""
+
+    gamma: float = 1.0
+    epsilon: float = 1.0
+
+    def check(self) -> None:
+        self.require(0 < self.gamma < math.inf, f"gamma must be a positive number, got {self.gamma}")
+        self.require(0 < self.epsilon < math.inf, f"epsilon must be a positive number, got {self.epsilon}")
+
+    def at(self, squares: float) -> float:
+        return self.gamma * (self.epsilon + squares)
+
+
+class Metric(PerCoordinate):
+    """What the two rules share: squares, precisions, and what their bounds need."""
+
+    precision: Precision
+
+    def check(self) -> None:
+        self.require(
+            isinstance(self.precision, Precision),
+            f"precision must be a Precision such as Root(1.0), got {self.precision!r}",
+        )
+
+    @abstractmethod
+    def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
+        """w_{t+1}[j] from w_t[j] and z_t[j]; `total` is Σ(P_s − P_{s−1})w_s − Σz_s."""
+
+    def firmness(self) -> float:
+        """What is added to all precisions."""
+        return 0.0
+
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
+        """(‖z_t‖², Σz²/P, Σ(P_t − P_{t−1})w², Σ(P_t − P_{t−1}), max |w|)"""
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+
+    def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
+        energy, curved, pulled, grown, widest = round_sums
+        at = cell(j, 4)
+        s.table[at] -= g
+        square = g * g
+        if square == 0.0:
+            return round_sums
+        w, seen = s.table[at + WEIGHT], s.table[at + SQUARES]
+        precision = self.precision.at(seen + square)
+        gain = precision - self.precision.at(seen)
+        s.table[at + SQUARES] = seen + square
+        s.table[at + PULL] += gain * w
+        s.table[at + WEIGHT] = self.moved(j, w, g, s.table[at] + s.table[at + PULL], precision)
+        return (
+            energy + square,
+            curved + square / (precision + self.firmness()),
+            pulled + gain * w * w,
+            grown + gain,
+            max(widest, abs(w)),
+        )
+
+    def fold(self, s: State, round_sums: Sums) -> None:
+        _, curved, pulled, grown, widest = round_sums
+        s.sums[CURVED] += curved
+        s.sums[PULLED] += pulled
+        s.sums[GROWN] += grown
+        s.sums[WIDEST] = max(s.sums[WIDEST], widest)
+
+
+class Diagonal(Metric):
+    """w_{t+1} = Π_S(w_t − z_t/P_t), per coordinate, on R^d or a box (Duchi, Hazan and Singer 2011 for P = √S/η).
+
+    ½Σ(P_t − P_{t−1})(w_t − u)² + ½P_0(w_1 − u)² + ½Σz_t²/P_t bounds the regret, since ‖w_{t+1} − u‖²_{P_t} is at most
+    ‖w_t − u‖²_{P_t} − 2⟨z_t, w_t − u⟩ + ‖z_t‖²_{1/P_t}, on R^d exactly. Where P_0 = 0, rates halve as costs double: the
+    iterates do not change if all sub-gradients of a coordinate are multiplied by a number. O(nnz) per row.
+    """
+
+    on: Domain = Reals()
+
+    def check(self) -> None:
+        super().check()
+        self.require(
+            isinstance(self.on, Separable | Reals),
+            f"each coordinate moves on its own, which Reals(), Box and Orthant allow, not {self.on!r}",
+        )
+
+    @property
+    def domain(self) -> Domain:
+        return self.on
+
+    def fits(self, d: int) -> None:
+        self.on.fits(d)
+
+    def begin(self, s: State) -> None:
+        s.table[1::4] = self.on.projection(np.zeros(s.dimension))
+
+    def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
+        return self.on.clip(j, w - g / precision)
+
+
+class Proximal(Metric):
+    """w_{t+1} = argmin ⟨Σz_s, w⟩ + ½Σ(P_s − P_{s−1})(w − w_s)² + ½(P_0 + l2)w² + l1·|w|, per coordinate: FTRL-Proximal.
+
+    That is 0 where |v| ≤ l1, else (v − l1·sgn v)/(P_t + l2) with v = Σ(P_s − P_{s−1})w_s − Σz_s (McMahan et al. 2013,
+    "Ad click prediction"; P = (β + √S)/α). With l1 = l2 = 0 it is `Diagonal` on R^d. The bound is that of `Diagonal`
+    with P_t + l2 in place of P_t, and ½·l2·u² + l1·|u| more: h_t = ⟨z_{1:t}, ·⟩ + penalties is (P_t + l2)-strongly
+    convex, and w_t minimises it without ⟨z_t, ·⟩. O(nnz) per row.
+    """
+
+    l1: float = 1.0
+    l2: float = 1.0
+
+    def check(self) -> None:
+        super().check()
+        for name, value in (("l1", self.l1), ("l2", self.l2)):
+            self.require(0 <= value < math.inf, f"{name} must be ≥ 0, got {value}")
+
+    def firmness(self) -> float:
+        return self.l2
+
+    def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
+        if abs(total) <= self.l1:
+            return 0.0
+        return (total - math.copysign(self.l1, total)) / (precision + self.l2)
