@@ -27,6 +27,7 @@ class Evidence:
     support: float | None
     theta: Vector | None = None
     curvature: float = 0.0  # σ such that every f_t is known to be σ-strongly convex, beside the ridge
+    table: Vector | None = None  # what is known about each coordinate at the end, where the whole state is at hand
 
     @property
     def rounds(self) -> int:
@@ -118,7 +119,7 @@ def evidence(learner: Linear, state: State, comparator: Domain) -> Evidence:
     theta = np.ascontiguousarray(state.theta) if kept else None
     importance = learner.rule.schedule().total_importance(state.rounds)
     highest = None if theta is None else support(learner, theta, importance, comparator)
-    return Evidence(learner, comparator, state.sums, state.counts, highest, theta)
+    return Evidence(learner, comparator, state.sums, state.counts, highest, theta, table=state.table)
 
 
 def natural_comparator(learner: Linear, d: int, radius: float = 1.0) -> Domain:

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
+from lowregret.certificate.wealth import freegrad, kt_closed, kt_exact, kt_premise
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner import Linear
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import KT, Diagonal, Eager, FreeGrad, Lazy, Proximal
 from lowregret.state import ENERGY, LARGEST, LINEAR, LOCAL, LOWEST, SPREAD, STEPPED
 from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
 
@@ -35,6 +37,11 @@ class Theorem:
     measure: str = "regret"
     slack: Callable[[Evidence], float | None] = lambda e: None
     needs_theta: bool = False
+    needs_table: bool = False
+
+    def lacks(self, e: Evidence) -> bool:
+        """Whether it asks for what this evidence does not hold."""
+        return (self.needs_theta and e.theta is None) or (self.needs_table and e.table is None)
 
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
@@ -78,7 +85,8 @@ def eager(*steps: type[Any]) -> Callable[[Linear], bool]:
 
     def applies(learner: Linear) -> bool:
         rule = learner.rule
-        return isinstance(rule, Eager) and isinstance(rule.step, steps or object) and not rule.step.weighted()
+        known = isinstance(rule, Eager) and isinstance(rule.step, steps or object)
+        return known and rule.schedule().falling and not rule.schedule().weighted()
 
     return applies
 
@@ -235,6 +243,31 @@ THEOREMS = (
         _weighted,
         _curved,
         measure="weighted regret",
+    ),
+    Theorem(
+        "DIAGONAL",
+        "½Σ_jΣ_t(P_t − P_{t−1})(w_t − u)² + ½Σ_jP₀(w₁ − u)² + ½Σ_jΣ_t z_t²/P_t",
+        of_rule(Diagonal),
+        precisions,
+        slack=gap,
+        needs_table=True,
+    ),
+    Theorem("ADAGRAD", "D_∞²/(2η)·Σ_j(β + √S_T) + ηΣ_j√S_T", has_roots, duchi, bounded),
+    Theorem(
+        "FTRL-PROXIMAL",
+        "½Σ_jΣ_t(P_t − P_{t−1})(w_t − u)² + ½(P₀ + l2)‖u‖² + l1·‖u‖₁ + ½Σ_jΣ_t z_t²/(P_t + l2)",
+        of_rule(Proximal),
+        precisions,
+        needs_table=True,
+    ),
+    Theorem("KT+", "LΣ_j(ε + F*(u))", of_rule(KT), kt_exact, kt_premise, needs_table=True),
+    Theorem("KT", "LΣ_j(|u|√(n·ln(1 + 24n²u²/ε²)) + ε)", of_rule(KT), kt_closed, kt_premise, needs_table=True),
+    Theorem(
+        "FREEGRAD",
+        "Σ_j[εh₁ + εΦ*(u/ε) + |u|(h − h₁)] + Σ⟨w_t, z_t − ẑ_t⟩",
+        of_rule(FreeGrad),
+        freegrad,
+        needs_table=True,
     ),
 )
 
