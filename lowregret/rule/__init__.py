@@ -5,8 +5,11 @@
 
 from lowregret.rule.adagrad import Diagonal, Precision, Proportional, Proximal, Root
 from lowregret.rule.betting import COCOB, KT, Betting, FreeGrad
+from lowregret.rule.confidence import Arow
 from lowregret.rule.eager import Eager, Forgotten, Gradients, Summed
 from lowregret.rule.lazy import Lazy
+from lowregret.rule.newton import Newton
+from lowregret.rule.normalised import Normalised
 from lowregret.rule.percoordinate import PerCoordinate
 from lowregret.rule.rule import SEEN, Rule
 
@@ -14,6 +17,7 @@ __all__ = [
     "COCOB",
     "KT",
     "SEEN",
+    "Arow",
     "Betting",
     "Diagonal",
     "Eager",
@@ -21,6 +25,8 @@ __all__ = [
     "FreeGrad",
     "Gradients",
     "Lazy",
+    "Newton",
+    "Normalised",
     "PerCoordinate",
     "Precision",
     "Proportional",

@@ -1,0 +1,157 @@
+"""The online Newton step: curvature in all directions, for few coordinates."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lowregret.rule.percoordinate import PerCoordinate
+from lowregret.state import (
+    DIMENSION,
+    FACTOR,
+    LOCAL,
+    LOSS,
+    MASS,
+    PEAK,
+    PUSHES,
+    SLOPE,
+    SPREAD,
+    Index,
+    State,
+    cell,
+)
+
+MOST = 600  # coordinates: a round costs their square
+RENEWAL = 1000  # rounds after which the inverse is computed afresh, or as many as there are coordinates
+
+WEIGHT, GRADIENT, STEP, PULL, MATRIX = range(1, 6)  # w, z_t (0 between rounds), A⁻¹z_t, Σ⟨w_t,z_t⟩z_t, a row of A − εI
+
+DETERMINED = LOCAL  # sums[…]: Σ z_t'A_t⁻¹z_t
+SQUARED = SPREAD  # Σ⟨w_t,z_t⟩²
+DEAREST = FACTOR  # max ℓ_t(w_t)
+FARTHEST = MASS  # max |⟨w_t,x_t⟩|
+BROADEST = PEAK  # max ‖x_t‖²
+
+Sums = tuple[float, float]
+
+
+class Newton(PerCoordinate):
+    """w_{t+1} = w_t − A_t⁻¹z_t/γ, A_t = εI + Σ_{s≤t} z_s z_s': the online Newton step on R^d (Hazan et al. 2007).
+
+    A⁻¹ follows by rank-one updates (Sherman and Morrison), and is computed afresh now and then: O(d²) per round, so up
+    to 600 coordinates. For every u, Σ⟨z_t, w_t − u⟩ ≤ (γε/2)‖u‖² + (γ/2)Σ⟨z_t, w_t − u⟩² + (1/2γ)Σz_t'A_t⁻¹z_t. If
+    f_t(u) ≥ f_t(w_t) + ⟨z_t, u − w_t⟩ + (γ/2)⟨z_t, u − w_t⟩², the middle term pays for itself, and the regret is at most
+    (γε/2)‖u‖² + (1/2γ)Σz_t'A_t⁻¹z_t, which grows like ln T.
+    """
+
+    gamma: float = 1.0
+    epsilon: float = 1.0
+
+    def check(self) -> None:
+        self.require(0 < self.gamma < math.inf, f"gamma must be a positive number, got {self.gamma}")
+        self.require(0 < self.epsilon < math.inf, f"epsilon must be a positive number, got {self.epsilon}")
+
+    def fits(self, d: int) -> None:
+        self.require(
+            d <= MOST,
+            f"a round costs O(d²), too slow for {d} coordinates (at most {MOST}): use the diagonal, "
+            "Diagonal(Proportional(...)), called newton-diagonal",
+        )
+
+    def columns(self, d: int) -> int:
+        return MATRIX + 2 * d
+
+    def costs_dimension(self) -> bool:
+        return True
+
+    def needs_square(self) -> bool:
+        return True
+
+    def needs_loss(self) -> bool:
+        return True
+
+    def begin(self, s: State) -> None:
+        d = s.dimension
+        s.table.reshape(d, -1)[:, MATRIX + d :] = np.eye(d) / self.epsilon
+
+    def place(self, s: State, j: Index, column: int) -> Index:
+        """Where a number of coordinate j is in the table."""
+        return cell(j, MATRIX + 2 * s.counts[DIMENSION]) + np.uint64(column)
+
+    def raw(self, s: State, j: Index) -> float:
+        return s.table[self.place(s, j, WEIGHT)]
+
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
+        """(‖z_t‖², ⟨w_t,z_t⟩)"""
+        s.sums[DEAREST] = max(s.sums[DEAREST], s.sums[LOSS])
+        s.sums[FARTHEST] = max(s.sums[FARTHEST], abs(inner / s.sums[SLOPE]))
+        s.sums[BROADEST] = max(s.sums[BROADEST], square / (s.sums[SLOPE] * s.sums[SLOPE]))
+        s.sums[SQUARED] += inner * inner
+        return square, inner
+
+    def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
+        s.table[self.place(s, j, 0)] -= g
+        s.table[self.place(s, j, GRADIENT)] += g
+        s.table[self.place(s, j, PULL)] += round_sums[1] * g
+        return round_sums
+
+    def fold(self, s: State, round_sums: Sums) -> None:
+        if round_sums[0] == 0.0:
+            return
+        d = s.counts[DIMENSION]
+        self.book_all(s)
+        curvature = self.turn(s, d)
+        s.sums[DETERMINED] += curvature / (1.0 + curvature)
+        for j in range(d):
+            s.table[self.place(s, j, WEIGHT)] -= s.table[self.place(s, j, STEP)] / (self.gamma * (1.0 + curvature))
+        self.widen(s, d, curvature)
+        s.counts[PUSHES] += 1
+        if s.counts[PUSHES] >= max(RENEWAL, d):
+            self.invert(s, d)
+            s.counts[PUSHES] = 0
+
+    def turn(self, s: State, d: int) -> float:
+        """STEP ← A⁻¹z; returns z'A⁻¹z."""
+        curvature = 0.0
+        for j in range(d):
+            row, step = self.place(s, j, MATRIX + d), 0.0
+            for k in range(d):
+                step += s.table[row + np.uint64(k)] * s.table[self.place(s, k, GRADIENT)]
+            s.table[self.place(s, j, STEP)] = step
+            curvature += step * s.table[self.place(s, j, GRADIENT)]
+        return curvature
+
+    def widen(self, s: State, d: int, curvature: float) -> None:
+        """A ← A + zz', A⁻¹ ← A⁻¹ − (A⁻¹z)(A⁻¹z)'/(1 + z'A⁻¹z), z ← 0"""
+        for j in range(d):
+            row, step = self.place(s, j, MATRIX), s.table[self.place(s, j, STEP)] / (1.0 + curvature)
+            g = s.table[self.place(s, j, GRADIENT)]
+            for k in range(d):
+                s.table[row + np.uint64(k)] += g * s.table[self.place(s, k, GRADIENT)]
+                s.table[row + np.uint64(d + k)] -= step * s.table[self.place(s, k, STEP)]
+        for j in range(d):
+            s.table[self.place(s, j, GRADIENT)] = 0.0
+
+    def invert(self, s: State, d: int) -> None:
+        """A⁻¹ afresh from A by Gauss–Jordan elimination, which needs no pivots as A is positive definite: O(d³)."""
+        for j in range(d):
+            row = self.place(s, j, MATRIX)
+            for k in range(d):
+                s.table[row + np.uint64(d + k)] = s.table[row + np.uint64(k)] + (self.epsilon if j == k else 0.0)
+        for p in range(d):
+            lead = self.place(s, p, MATRIX + d)
+            pivot = 1.0 / s.table[lead + np.uint64(p)]
+            s.table[lead + np.uint64(p)] = 1.0
+            for k in range(d):
+                s.table[lead + np.uint64(k)] *= pivot
+            for j in range(d):
+                if j != p:
+                    self.clear(s, d, self.place(s, j, MATRIX + d), lead, p)
+
+    def clear(self, s: State, d: int, row: Index, lead: Index, p: int) -> None:
+        """One row of an elimination."""
+        factor = s.table[row + np.uint64(p)]
+        s.table[row + np.uint64(p)] = 0.0
+        for k in range(d):
+            s.table[row + np.uint64(k)] -= factor * s.table[lead + np.uint64(k)]
