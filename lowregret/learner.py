@@ -19,6 +19,7 @@ from lowregret.state import (
     AVERAGED,
     DIMENSION,
     DIVISOR,
+    GIVEN,
     LONGEST,
     LOSS,
     MISTAKES,
@@ -156,6 +157,8 @@ class Linear(Part):
             square = slope * slope * self.square(x, i)
         if self.rule.needs_loss():
             s.sums[LOSS], s.sums[SLOPE] = value, slope
+        if self.rule.needs_weight():
+            s.sums[GIVEN], s.sums[SLOPE] = weight, slope
         round_sums = self.rule.open(s, inner, slope * raw, square, self.ridge)
         entries = 0
         if slope != 0.0:

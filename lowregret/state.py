@@ -32,6 +32,7 @@ RIDGE = 12  # Σ c_t ‖w_t‖₂², kept only with a ridge (eager)
 # ---- sums[...]: what the rules need --------------------------------------------------------------------------------
 RATE = 13  # η of the coming round (lazy)
 LOSS = 13  # the present round's loss, for rules that ask (never lazy)
+GIVEN = 13  # or its importance weight
 MASS = 14  # the geometry's aggregate over all coordinates: ‖θ‖², Σ|θ|^p, Σe^{ηθ}, ‖v‖²
 PEAK = 15  # largest MASS since it was last computed afresh
 FACTOR = 16  # eager: w = FACTOR · v; entropy: the common offset of the exponents; p-norm: the unit of θ

@@ -40,6 +40,10 @@ class Step(Part):
         """Whether η_t depends on the loss of the round, `s.sums[LOSS]`."""
         return False
 
+    def gain(self, eta: float, loss: float, energy: float) -> float:
+        """By how much ‖w − u‖² falls for every u without a loss, at least; 0 where the loss is not asked for."""
+        return 0.0
+
     def total_importance(self, rounds: int) -> float:
         """Σ_{t≤T} c_t"""
         return float(rounds)
@@ -153,6 +157,10 @@ class PassiveAggressive(Step):
         if self.squared:
             return loss / (present + 0.5 / self.limit)
         return min(self.limit, loss / present)
+
+    def gain(self, eta: float, loss: float, energy: float) -> float:
+        """η(2ℓ − η‖z‖²); PA-II: η(2ℓ − η(‖z‖² + 1/(2C))) = ηℓ"""
+        return eta * (2.0 * loss - eta * (energy + (0.5 / self.limit if self.squared else 0.0)))
 
 
 def _require_positive(step: Step, name: str, value: float) -> None:

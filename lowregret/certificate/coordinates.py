@@ -1,7 +1,7 @@
 """Bounds that are sums over the coordinates, Σ_j φ_j(u[j]) + constant with convex φ_j, for rules that are so too.
 
-Exact for a single comparator and for boxes. For balls and the simplex φ_j is replaced by its chords from 0, whose sum is
-a support function; for other sets by its maximum over the box around them. Both only enlarge the bound.
+Exact for a single comparator and for boxes. For balls and the simplex φ_j is replaced by its chords from 0, whose sum
+is a support function; for other sets by its maximum over the box around them. Both only enlarge the bound.
 """
 
 from __future__ import annotations

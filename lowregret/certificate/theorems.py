@@ -16,11 +16,12 @@ import numpy as np
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
+from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
 from lowregret.certificate.wealth import freegrad, kt_closed, kt_exact, kt_premise
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner import Linear
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.rule import KT, Diagonal, Eager, FreeGrad, Lazy, Proximal
+from lowregret.rule import KT, Diagonal, Eager, FreeGrad, Lazy, Newton, Proximal
 from lowregret.state import ENERGY, LARGEST, LINEAR, LOCAL, LOWEST, SPREAD, STEPPED
 from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
 
@@ -38,6 +39,7 @@ class Theorem:
     slack: Callable[[Evidence], float | None] = lambda e: None
     needs_theta: bool = False
     needs_table: bool = False
+    linear: Callable[[Evidence], float | None] = lambda e: e.linear_regret  # a sharper one, where curvature allows it
 
     def lacks(self, e: Evidence) -> bool:
         """Whether it asks for what this evidence does not hold."""
@@ -49,7 +51,7 @@ class Theorem:
             id=self.id,
             statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
             comparator=e.comparator.describe(),
-            linear_regret=e.linear_regret,
+            linear_regret=self.linear(e),
             bound=self.bound(e),
             premises=(e.inside(), *self.premises(e)),
             measure=self.measure,
@@ -267,6 +269,22 @@ THEOREMS = (
         "Σ_j[εh₁ + εΦ*(u/ε) + |u|(h − h₁)] + Σ⟨w_t, z_t − ẑ_t⟩",
         of_rule(FreeGrad),
         freegrad,
+        needs_table=True,
+    ),
+    Theorem(
+        "NEWTON",
+        "(γε/2)‖u‖² + (1/2γ)Σz_t'A_t⁻¹z_t",
+        of_rule(Newton),
+        curved_bound,
+        curved_premise,
+        needs_table=True,
+        linear=curved_regret,
+    ),
+    Theorem(
+        "NEWTON-ANY",
+        "(γε/2)‖u‖² + (γ/2)Σ⟨z_t, w_t − u⟩² + (1/2γ)Σz_t'A_t⁻¹z_t",
+        of_rule(Newton),
+        plain_bound,
         needs_table=True,
     ),
 )

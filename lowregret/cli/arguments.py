@@ -18,6 +18,17 @@ ALGORITHMS = (
     "pnorm",
     "perceptron",
     "winnow",
+    "adagrad",
+    "ftrl-proximal",
+    "kt",
+    "freegrad",
+    "cocob",
+    "nag",
+    "newton",
+    "newton-diagonal",
+    "pa",
+    "pa-ii",
+    "arow",
 )
 LOSSES = (
     "hinge",
@@ -116,6 +127,10 @@ def _train(command: ArgumentParser) -> None:
     learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
     learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
     learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")
+    learning.add_argument("--l1", type=positive, help="L1 penalty of ftrl-proximal (1)")
+    learning.add_argument("--l2", type=positive, help="L2 penalty of ftrl-proximal (1)")
+    learning.add_argument("--beta", type=positive, help="β of ftrl-proximal's rates η/(β + √Σz²) (1)")
+    learning.add_argument("--limit", type=positive, help="size of sub-gradients for kt (1), C for pa (none), pa-ii (1)")
     learning.add_argument("--bias", action="store_true", help="add a constant feature")
     learning.add_argument(
         "--output", choices=("last", "average", "weighted", "random"), help="which iterate the model keeps"

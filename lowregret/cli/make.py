@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
@@ -72,6 +73,21 @@ MAKERS: dict[str, tuple[Maker, str, str]] = {
     "pnorm": (lambda loss, a: zoo.pnorm(loss, a.eta, a.p), "eta p", "radius"),
     "perceptron": (lambda loss, a: zoo.perceptron(), "", "radius"),
     "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
+    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 1.0), "", "eta radius"),
+    "ftrl-proximal": (
+        lambda loss, a: zoo.ftrl_proximal(loss, a.eta or 0.1, a.beta or 1.0, a.l1 or 1.0, a.l2 or 1.0),
+        "",
+        "eta beta l1 l2 radius",
+    ),
+    "kt": (lambda loss, a: zoo.kt(loss, a.limit or 1.0), "", "limit radius"),
+    "freegrad": (lambda loss, a: zoo.freegrad(loss), "", "radius"),
+    "cocob": (lambda loss, a: zoo.cocob(loss), "", "radius"),
+    "nag": (lambda loss, a: zoo.nag(loss, a.eta or 0.5), "", "eta radius"),
+    "newton": (lambda loss, a: zoo.newton(loss, a.eta or 1.0), "dimension", "eta radius"),
+    "newton-diagonal": (lambda loss, a: zoo.newton_diagonal(loss, a.eta or 1.0), "", "eta radius"),
+    "pa": (lambda loss, a: zoo.pa(loss, a.limit or math.inf), "", "limit radius"),
+    "pa-ii": (lambda loss, a: zoo.pa_ii(loss, a.limit or 1.0), "", "limit radius"),
+    "arow": (lambda loss, a: zoo.arow(loss), "", "radius"),
 }
 _OWN_LOSS = ("svm-online", "perceptron", "winnow")
 
@@ -80,7 +96,7 @@ def make_learner(args: Namespace) -> Linear:
     """The learner that the options describe; an option that the algorithm does not take is refused."""
     name = args.algorithm or "ogd"
     make, needed, welcome = MAKERS[name]
-    for option in ("eta", "radius", "p", "lam"):
+    for option in ("eta", "radius", "p", "lam", "l1", "l2", "beta", "limit"):
         given = getattr(args, option) is not None
         if given and option not in (needed + " " + welcome).split():
             raise PartError(f"{name} takes no --{option}: leave it out, or see `lowregret zoo {name}`")

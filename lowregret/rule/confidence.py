@@ -12,11 +12,11 @@ Sums = tuple[float, float, float, float, float, float]
 
 
 class Arow(PerCoordinate):
-    """w ← w − δ_t A_{t−1}⁻¹z_t, δ_t = ℓ_t/(v_t + r), v_t = z_t'A_{t−1}⁻¹z_t; then A_t = A_{t−1} + diag(z_t²)/r, A_0 = I.
+    """w ← w − δA⁻¹z_t, δ = ℓ_t/(v_t + r), v_t = z_t'A⁻¹z_t, A = A_{t−1}; then A_t = A + diag(z_t²)/r; A_0 = I.
 
     Adaptive regularisation of weights with a diagonal A (Crammer, Kulesza and Dredze 2009), written for any loss; for
-    the hinge z_t = −y_t x_t. w_{t+1} minimises ½‖w − w_t‖² + ℓ̂_t(w)²/(2r) in the norm of A_{t−1}, ℓ̂ the positive part of
-    the loss's tangent; this is A_{t−1}-strongly convex, so that for every u
+    the hinge z_t = −y_t x_t. w_{t+1} minimises ½‖w − w_t‖² + h_t(w)²/(2r) in the norm of A_{t−1}, h_t the positive part
+    of the loss's tangent; this is A_{t−1}-strongly convex, so that for every u
     Σℓ_t²/(v_t + r) ≤ ‖u‖² + Σ_t‖u − w_{t+1}‖²_{A_t − A_{t−1}} + (1/r)Σℓ_t(u)². O(nnz) per row.
     """
 

@@ -35,7 +35,7 @@ from lowregret.state import (
 )
 from lowregret.step import Step
 
-WON = LOCAL  # sums[…]: Σ η_t(2ℓ_t − η_t‖z_t‖²), for schedules that look at the loss
+WON = LOCAL  # sums[…]: Σ of the steps' gains, for schedules that look at the loss
 LOST = SPREAD  # Σ ℓ_t², likewise
 
 SMALL = 1e-90  # below this the scalar a is multiplied into v
@@ -165,7 +165,7 @@ class Eager(Rule):
                 s.sums[FIRST_RATE] = eta
             s.sums[LAST_RATE] = eta
         if self.step.needs_loss():
-            s.sums[WON] += eta * (2.0 * s.sums[LOSS] - eta * energy)
+            s.sums[WON] += self.step.gain(eta, s.sums[LOSS], energy)
             s.sums[LOST] += s.sums[LOSS] * s.sums[LOSS]
         s.sums[LINEAR] += importance * inner
         s.sums[ENERGY] += energy

@@ -10,8 +10,8 @@ from lowregret.rule.percoordinate import PerCoordinate
 from lowregret.state import (
     DIMENSION,
     FACTOR,
+    GIVEN,
     LOCAL,
-    LOSS,
     MASS,
     PEAK,
     PUSHES,
@@ -25,12 +25,14 @@ from lowregret.state import (
 MOST = 600  # coordinates: a round costs their square
 RENEWAL = 1000  # rounds after which the inverse is computed afresh, or as many as there are coordinates
 
-WEIGHT, GRADIENT, STEP, PULL, MATRIX = range(1, 6)  # w, z_t (0 between rounds), A⁻¹z_t, Σ⟨w_t,z_t⟩z_t, a row of A − εI
+# table[…]: θ, w, z_t (0 between rounds), A⁻¹z_t, Σ⟨w_t,z_t⟩z_t, the heaviest row's weight (coordinate 0 only), then the
+# rows of A − εI and of A⁻¹
+WEIGHT, GRADIENT, STEP, PULL, HEAVIEST, MATRIX = range(1, 7)
 
 DETERMINED = LOCAL  # sums[…]: Σ z_t'A_t⁻¹z_t
 SQUARED = SPREAD  # Σ⟨w_t,z_t⟩²
-DEAREST = FACTOR  # max ℓ_t(w_t)
-FARTHEST = MASS  # max |⟨w_t,x_t⟩|
+STEEPEST = FACTOR  # max c_t·ℓ_t'², c_t the row's weight
+FARTHEST = MASS  # max of ⟨w_t,x_t⟩ in the direction in which the loss grows
 BROADEST = PEAK  # max ‖x_t‖²
 
 Sums = tuple[float, float]
@@ -41,8 +43,8 @@ class Newton(PerCoordinate):
 
     A⁻¹ follows by rank-one updates (Sherman and Morrison), and is computed afresh now and then: O(d²) per round, so up
     to 600 coordinates. For every u, Σ⟨z_t, w_t − u⟩ ≤ (γε/2)‖u‖² + (γ/2)Σ⟨z_t, w_t − u⟩² + (1/2γ)Σz_t'A_t⁻¹z_t. If
-    f_t(u) ≥ f_t(w_t) + ⟨z_t, u − w_t⟩ + (γ/2)⟨z_t, u − w_t⟩², the middle term pays for itself, and the regret is at most
-    (γε/2)‖u‖² + (1/2γ)Σz_t'A_t⁻¹z_t, which grows like ln T.
+    f_t(u) ≥ f_t(w_t) + ⟨z_t, u − w_t⟩ + (γ/2)⟨z_t, u − w_t⟩², the middle term pays for itself, and the regret is at
+    most (γε/2)‖u‖² + (1/2γ)Σz_t'A_t⁻¹z_t, which grows like ln T.
     """
 
     gamma: float = 1.0
@@ -68,7 +70,7 @@ class Newton(PerCoordinate):
     def needs_square(self) -> bool:
         return True
 
-    def needs_loss(self) -> bool:
+    def needs_weight(self) -> bool:
         return True
 
     def begin(self, s: State) -> None:
@@ -84,9 +86,11 @@ class Newton(PerCoordinate):
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
         """(‖z_t‖², ⟨w_t,z_t⟩)"""
-        s.sums[DEAREST] = max(s.sums[DEAREST], s.sums[LOSS])
-        s.sums[FARTHEST] = max(s.sums[FARTHEST], abs(inner / s.sums[SLOPE]))
-        s.sums[BROADEST] = max(s.sums[BROADEST], square / (s.sums[SLOPE] * s.sums[SLOPE]))
+        given, steepness, heaviest = s.sums[GIVEN], s.sums[SLOPE] * s.sums[SLOPE], self.place(s, 0, HEAVIEST)
+        s.table[heaviest] = max(s.table[heaviest], given)
+        s.sums[STEEPEST] = max(s.sums[STEEPEST], steepness / given)
+        s.sums[FARTHEST] = max(s.sums[FARTHEST], inner / math.sqrt(steepness))
+        s.sums[BROADEST] = max(s.sums[BROADEST], square / steepness)
         s.sums[SQUARED] += inner * inner
         return square, inner
 

@@ -63,6 +63,10 @@ class Rule(Part):
         """Whether the round's loss and its slope in the score are asked for, `s.sums[LOSS]` and `s.sums[SLOPE]`."""
         return False
 
+    def needs_weight(self) -> bool:
+        """Whether the row's importance weight and the slope are asked for, `s.sums[GIVEN]` and `s.sums[SLOPE]`."""
+        return False
+
     @abstractmethod
     def needs_square(self) -> bool:
         """Whether ‖g_t‖₂² should be known before the first coordinate of g_t is pushed."""
