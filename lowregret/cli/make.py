@@ -75,7 +75,7 @@ MAKERS: dict[str, tuple[Maker, str, str]] = {
     "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
     "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 1.0), "", "eta radius"),
     "ftrl-proximal": (
-        lambda loss, a: zoo.ftrl_proximal(loss, a.eta or 0.1, a.beta or 1.0, a.l1 or 1.0, a.l2 or 1.0),
+        lambda loss, a: zoo.ftrl_proximal(loss, a.eta or 0.1, *(1.0 if x is None else x for x in (a.beta, a.l1, a.l2))),
         "",
         "eta beta l1 l2 radius",
     ),

@@ -25,9 +25,9 @@ from lowregret.state import (
 MOST = 600  # coordinates: a round costs their square
 RENEWAL = 1000  # rounds after which the inverse is computed afresh, or as many as there are coordinates
 
-# table[…]: θ, w, z_t (0 between rounds), A⁻¹z_t, Σ⟨w_t,z_t⟩z_t, the heaviest row's weight (coordinate 0 only), then the
-# rows of A − εI and of A⁻¹
-WEIGHT, GRADIENT, STEP, PULL, HEAVIEST, MATRIX = range(1, 7)
+# table[…]: θ, w, z_t (0 between rounds), Σ⟨w_t,z_t⟩z_t, the heaviest row's weight (of coordinate 0 only), then rows of
+# A − εI and of A⁻¹, and room in which coordinate 0 keeps A⁻¹z_t in one piece
+WEIGHT, GRADIENT, PULL, HEAVIEST, MATRIX = range(1, 6)
 
 DETERMINED = LOCAL  # sums[…]: Σ z_t'A_t⁻¹z_t
 SQUARED = SPREAD  # Σ⟨w_t,z_t⟩²
@@ -62,7 +62,7 @@ class Newton(PerCoordinate):
         )
 
     def columns(self, d: int) -> int:
-        return MATRIX + 2 * d
+        return MATRIX + 3 * d
 
     def costs_dimension(self) -> bool:
         return True
@@ -75,11 +75,11 @@ class Newton(PerCoordinate):
 
     def begin(self, s: State) -> None:
         d = s.dimension
-        s.table.reshape(d, -1)[:, MATRIX + d :] = np.eye(d) / self.epsilon
+        s.table.reshape(d, -1)[:, MATRIX + d : MATRIX + 2 * d] = np.eye(d) / self.epsilon
 
     def place(self, s: State, j: Index, column: int) -> Index:
         """Where a number of coordinate j is in the table."""
-        return cell(j, MATRIX + 2 * s.counts[DIMENSION]) + np.uint64(column)
+        return cell(j, MATRIX + 3 * s.counts[DIMENSION]) + np.uint64(column)
 
     def raw(self, s: State, j: Index) -> float:
         return s.table[self.place(s, j, WEIGHT)]
@@ -104,37 +104,43 @@ class Newton(PerCoordinate):
         if round_sums[0] == 0.0:
             return
         d = s.counts[DIMENSION]
+        step = self.place(s, 0, MATRIX + 2 * d)
         self.book_all(s)
-        curvature = self.turn(s, d)
+        curvature = self.turn(s, d, step)
         s.sums[DETERMINED] += curvature / (1.0 + curvature)
         for j in range(d):
-            s.table[self.place(s, j, WEIGHT)] -= s.table[self.place(s, j, STEP)] / (self.gamma * (1.0 + curvature))
-        self.widen(s, d, curvature)
+            s.table[self.place(s, j, WEIGHT)] -= s.table[step + np.uint64(j)] / (self.gamma * (1.0 + curvature))
+        self.widen(s, d, step, 1.0 / (1.0 + curvature))
         s.counts[PUSHES] += 1
         if s.counts[PUSHES] >= max(RENEWAL, d):
             self.invert(s, d)
             s.counts[PUSHES] = 0
 
-    def turn(self, s: State, d: int) -> float:
-        """STEP ← A⁻¹z; returns z'A⁻¹z."""
+    def turn(self, s: State, d: int, step: Index) -> float:
+        """A⁻¹z, written to `step`; returns z'A⁻¹z: O(d·nnz), A being symmetric."""
+        for j in range(d):
+            s.table[step + np.uint64(j)] = 0.0
+        for k in range(d):
+            g, row = s.table[self.place(s, k, GRADIENT)], self.place(s, k, MATRIX + d)
+            if g != 0.0:
+                for j in range(d):
+                    s.table[step + np.uint64(j)] += g * s.table[row + np.uint64(j)]
         curvature = 0.0
         for j in range(d):
-            row, step = self.place(s, j, MATRIX + d), 0.0
-            for k in range(d):
-                step += s.table[row + np.uint64(k)] * s.table[self.place(s, k, GRADIENT)]
-            s.table[self.place(s, j, STEP)] = step
-            curvature += step * s.table[self.place(s, j, GRADIENT)]
+            curvature += s.table[step + np.uint64(j)] * s.table[self.place(s, j, GRADIENT)]
         return curvature
 
-    def widen(self, s: State, d: int, curvature: float) -> None:
-        """A ← A + zz', A⁻¹ ← A⁻¹ − (A⁻¹z)(A⁻¹z)'/(1 + z'A⁻¹z), z ← 0"""
+    def widen(self, s: State, d: int, step: Index, share: float) -> None:
+        """A ← A + zz', A⁻¹ ← A⁻¹ − (A⁻¹z)(A⁻¹z)'·share, share = 1/(1 + z'A⁻¹z), z ← 0"""
         for j in range(d):
-            row, step = self.place(s, j, MATRIX), s.table[self.place(s, j, STEP)] / (1.0 + curvature)
-            g = s.table[self.place(s, j, GRADIENT)]
+            row, g = self.place(s, j, MATRIX), s.table[self.place(s, j, GRADIENT)]
+            if g != 0.0:
+                for k in range(d):
+                    s.table[row + np.uint64(k)] += g * s.table[self.place(s, k, GRADIENT)]
+        for j in range(d):
+            row, move = self.place(s, j, MATRIX + d), share * s.table[step + np.uint64(j)]
             for k in range(d):
-                s.table[row + np.uint64(k)] += g * s.table[self.place(s, k, GRADIENT)]
-                s.table[row + np.uint64(d + k)] -= step * s.table[self.place(s, k, STEP)]
-        for j in range(d):
+                s.table[row + np.uint64(k)] -= move * s.table[step + np.uint64(k)]
             s.table[self.place(s, j, GRADIENT)] = 0.0
 
     def invert(self, s: State, d: int) -> None:
