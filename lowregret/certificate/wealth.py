@@ -23,7 +23,7 @@ from lowregret.rule.betting import (
 )
 from lowregret.state import Vector
 
-HALVINGS = 100
+HALVINGS = 60
 Potential = Callable[[Vector], tuple[Vector, Vector]]  # x ≥ 0 ↦ (ln F(x), its derivative), F convex
 
 
