@@ -14,7 +14,7 @@ from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.domain import Point, Reals
 from lowregret.kernel import kernel
 from lowregret.learner import Linear
-from lowregret.loss import EpsilonInsensitive, Hinge
+from lowregret.loss import EpsilonInsensitive, Hinge, Loss
 from lowregret.rows import Rows
 from lowregret.rule import Arow, Eager
 from lowregret.rule.adagrad import CURVED, PULL, PULLED, SQUARES, WIDEST
@@ -36,7 +36,7 @@ def speaks_of(learner: Linear) -> bool:
 def aggressive_certificates(learner: Linear, state: State, x: Rows, y: Vector, u: Vector) -> list[Certificate]:
     """All of them against u, tightest first."""
     found = np.zeros(3)
-    losses_of(learner, np.ascontiguousarray(u, float), x, y, found)
+    losses_of(learner.loss, learner.bias, np.ascontiguousarray(u, float), x, y, found)
     rule = learner.rule
     rows = _arow(rule, state, u, found) if isinstance(rule, Arow) else _passive(learner, state, u, found)
     norm = float(np.linalg.norm(u))
@@ -58,13 +58,16 @@ def aggressive_certificates(learner: Linear, state: State, x: Rows, y: Vector, u
 
 
 @kernel
-def losses_of(learner: Linear, w: Vector, x: Rows, y: Vector, found: Vector) -> None:
+def losses_of(loss: Loss, bias: float, w: Vector, x: Rows, y: Vector, found: Vector) -> None:
     """Σf_t(w), Σf_t(w)² and Σf_t(w)²/‖x_t‖²: O(nnz)."""
     for i in range(y.size):
-        value, _ = learner.loss.at(learner.score(w, x, i), y[i])
+        score, square = bias * w[w.size - 1] if bias > 0.0 else 0.0, bias * bias
+        for k in range(x.begin(i), x.end(i)):
+            score += x.value(i, k) * w[x.column(i, k)]
+            square += x.value(i, k) * x.value(i, k)
+        value, _ = loss.at(score, y[i])
         found[0] += value
         found[1] += value * value
-        square = learner.square(x, i)
         if square > 0.0:
             found[2] += value * value / square
 

@@ -64,7 +64,9 @@ def _betting(theorem: str, rule: Any, z: Vector, u: float) -> float:
         return rule.limit * (u * math.sqrt(n * math.log(1 + 24 * n**2 * u**2 / epsilon**2)) + rest)
 
     def potential(x: float) -> float:
-        return epsilon * 2**n * math.gamma((n + 1 + x) / 2) * math.gamma((n + 1 - x) / 2) / (math.pi * math.factorial(n))
+        return (
+            epsilon * 2**n * math.gamma((n + 1 + x) / 2) * math.gamma((n + 1 - x) / 2) / (math.pi * math.factorial(n))
+        )
 
     return rule.limit * (epsilon + highest(lambda x: u * x - potential(x), float(n)))
 
