@@ -57,6 +57,14 @@ class Multiclass(Learner):
     bias: float = 0.0
     unit: bool = False
 
+    def check(self) -> None:
+        super().check()
+        rule = self.rule
+        self.require(
+            not (rule.weighs() or rule.needs_loss() or rule.needs_weight()),
+            f"{type(rule).__name__} is made for one score a row: use Eager, Lazy or Diagonal",
+        )
+
     @classmethod
     def like(cls, learner: Linear, loss: MultiLoss) -> Multiclass:
         """The same rule, output, ridge and bias, for many classes."""

@@ -32,7 +32,7 @@ from lowregret.learner import Linear, learn_rows, score_rows, write_model, write
 from lowregret.ledger import Ledger
 from lowregret.multiclass import Multiclass
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
-from lowregret.rule import AdaGrad, Eager, Forgotten
+from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json, to_json
 from lowregret.state import MASS, State, Vector
 from lowregret.stream.batch import Batch, Stream
@@ -153,7 +153,7 @@ def start(
     compiled: bool = True,
 ) -> Run:
     """A run before its first row, for this many features; None: as many as there turn out to be."""
-    if not certify and isinstance(learner.rule, Eager | AdaGrad):
+    if not certify and isinstance(learner.rule, Eager):
         learner = replace(learner, rule=replace(learner.rule, gradients=Forgotten()))
     seen = None
     if features is None:

@@ -31,6 +31,7 @@ from lowregret.minimise import Solution
 from lowregret.part import Part
 from lowregret.risk import risk_json
 from lowregret.rows import Rows
+from lowregret.rule import Proximal
 from lowregret.run import KIND, Run
 from lowregret.spec import from_json, to_json
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
@@ -143,6 +144,8 @@ class Session:
         run = self.run
         metrics = self.judged(self.metrics)
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
+        if isinstance(run.learner.rule, Proximal):
+            metrics["nonzero_weights"] = int(np.count_nonzero(run.weights))
         found = {
             "algorithm": self.algorithm,
             "spec": to_json(run.learner),

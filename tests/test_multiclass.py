@@ -21,7 +21,7 @@ from lowregret.loss import CostHinge, Hinge, Logistic, MultiHinge, MultiLoss, On
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Random, WeightedAverage
-from lowregret.rule import AdaGrad, Eager, Forgotten, Lazy, Rule
+from lowregret.rule import Diagonal, Eager, Lazy, Root, Rule
 from lowregret.run import train
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from tests import naive
@@ -52,9 +52,9 @@ RULES: dict[str, tuple[Rule, Callable[[naive.Game, int, int], naive.Run]]] = {
         Eager(Box(-0.4, 0.3), Constant(0.2)),
         lambda g, n, d: naive.ogd_eager(g, n, np.zeros(d), naive.onto_box(-0.4, 0.3), naive.constant(0.2)),
     ),
-    "AdaGrad": (AdaGrad(), lambda g, n, d: naive.adagrad(g, n, np.zeros(d), naive.anywhere, 0.5)),
+    "AdaGrad": (Diagonal(Root(0.5)), lambda g, n, d: naive.adagrad(g, n, np.zeros(d), naive.anywhere, 0.5)),
     "AdaGrad in a box": (
-        AdaGrad(Box(-0.5, 0.4), Constant(0.3), Forgotten()),
+        Diagonal(Root(0.3), Box(-0.5, 0.4)),
         lambda g, n, d: naive.adagrad(g, n, np.zeros(d), naive.onto_box(-0.5, 0.4), 0.3),
     ),
 }
@@ -134,18 +134,20 @@ def test_costs_and_ridge_and_unit_rows() -> None:
     assert run.certificate.id == "THM-14.11"
     assert run.certificate.holds
     X = X[np.any(X, axis=1)]
-    unit = train(Multiclass(Softmax(), AdaGrad(), bias=0.5, unit=True), X, y[: len(X)], compiled=False)
+    unit = train(Multiclass(Softmax(), Diagonal(Root(0.5)), bias=0.5, unit=True), X, y[: len(X)], compiled=False)
     by_hand = X / np.linalg.norm(X, axis=1, keepdims=True)
-    plain = train(Multiclass(Softmax(), AdaGrad(), bias=0.5), by_hand, y[: len(X)], compiled=False)
+    plain = train(Multiclass(Softmax(), Diagonal(Root(0.5)), bias=0.5), by_hand, y[: len(X)], compiled=False)
     assert unit.point == pytest.approx(plain.point, rel=1e-9)
     assert unit.decisions(X) == pytest.approx(plain.decisions(by_hand), rel=1e-9)
     with pytest.raises(PartError, match="costs are given for 4 classes"):
-        train(Multiclass(CostHinge(COSTS), AdaGrad()), X, y[: len(X)])
+        train(Multiclass(CostHinge(COSTS), Diagonal(Root(0.5))), X, y[: len(X)])
 
 
 def test_two_classes_of_one_against_all_are_two_binary_learners() -> None:
     X, y, _ = sample(4, k=2)
-    run = train(Multiclass(OneAgainstAll(Logistic()), Lazy(Euclidean(), Constant(0.5))), X, y, classes=[0, 1], compiled=False)
+    run = train(
+        Multiclass(OneAgainstAll(Logistic()), Lazy(Euclidean(), Constant(0.5))), X, y, classes=[0, 1], compiled=False
+    )
     for label in (0, 1):
         one = train(zoo.ogd(Logistic(), 0.5), X, np.where(np.array(y) == label, 1.0, -1.0), compiled=False)
         assert run.point[:, label] == pytest.approx(one.point, rel=1e-9)
@@ -154,7 +156,7 @@ def test_two_classes_of_one_against_all_are_two_binary_learners() -> None:
 # ---- the invariants --------------------------------------------------------------------------------------------------
 
 COMPILED = [
-    Multiclass(Softmax(), AdaGrad(), Average(), bias=1.0),
+    Multiclass(Softmax(), Diagonal(Root(0.5)), Average(), bias=1.0),
     Multiclass(PerceptronLoss(), Lazy(Euclidean(), Constant(1.0)), Random(3)),
     Multiclass(MultiHinge(), Eager(L2Ball(1.0), WeightedInverseTime(0.5)), WeightedAverage(), ridge=0.5, bias=1.0),
 ]
@@ -230,7 +232,9 @@ def test_one_row_one_class_no_row_and_unknown_classes() -> None:
         Classes(["a", "a"])
     with pytest.raises(PartError, match="depends on the number of classes"):
         train(Multiclass(Softmax(), Lazy(Entropy(1.0), Constant(0.1))), [[1.0]], ["a"])
-    entropic = train(Multiclass(Softmax(), Lazy(Entropy(1.0), Constant(0.1))), [[1.0]], ["a"], classes=["a", "b"], compiled=False)
+    entropic = train(
+        Multiclass(Softmax(), Lazy(Entropy(1.0), Constant(0.1))), [[1.0]], ["a"], classes=["a", "b"], compiled=False
+    )
     assert entropic.point.sum() == pytest.approx(1.0)
     assert entropic.certificate.holds
     with pytest.raises(PartError, match="not probabilities"):
@@ -248,7 +252,12 @@ def test_a_row_that_cannot_be_learnt_leaves_the_rows_before_it_learnt() -> None:
     run.learn([[0.0, 1.0]], ["d"])
     assert run.classes.names == ["a", "b", "d"]
     with pytest.raises(DivergedError):
-        train(Multiclass(OneAgainstAll(Hinge()), Lazy(Euclidean(), Constant(1.0))), [[1e200], [1e200]], ["a", "b"], compiled=False)
+        train(
+            Multiclass(OneAgainstAll(Hinge()), Lazy(Euclidean(), Constant(1.0))),
+            [[1e200], [1e200]],
+            ["a", "b"],
+            compiled=False,
+        )
 
 
 def test_confusion_recall_and_progressive_guesses() -> None:
@@ -292,7 +301,7 @@ def best_hinge(X: Matrix, y: Any, radius: float) -> Matrix:
 @pytest.mark.parametrize(
     "rule",
     [
-        AdaGrad(Reals(), Constant(0.5)),
+        Diagonal(Root(0.5)),
         Eager(Box(-1.0, 1.0), InverseSqrt(0.5)),
         Lazy(Euclidean(Box(-1.0, 1.0)), Constant(0.2)),
     ],
@@ -340,6 +349,6 @@ def test_mistake_bounds_hold_for_many_comparators(seed: int) -> None:
 
 def test_last_is_an_output_too() -> None:
     X, y, _ = sample(30)
-    run = train(Multiclass(Softmax(), AdaGrad(), Last()), X, y, compiled=False)
+    run = train(Multiclass(Softmax(), Diagonal(Root(0.5)), Last()), X, y, compiled=False)
     assert np.array_equal(run.weights, run.point)
     assert {r.id for r in run.risks()} == {"O2B-EB", "O2B-HP", "O2B-SMALL"}

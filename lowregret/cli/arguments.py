@@ -16,10 +16,20 @@ ALGORITHMS = (
     "eg",
     "ueg",
     "pnorm",
-    "adagrad",
     "perceptron",
     "mc-perceptron",
     "winnow",
+    "adagrad",
+    "ftrl-proximal",
+    "kt",
+    "freegrad",
+    "cocob",
+    "nag",
+    "newton",
+    "newton-diagonal",
+    "pa",
+    "pa-ii",
+    "arow",
 )
 LOSSES = (
     "hinge",
@@ -142,6 +152,10 @@ def _train(command: ArgumentParser) -> None:
     learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
     learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
     learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")
+    learning.add_argument("--l1", type=not_negative, help="L1 penalty of ftrl-proximal (1)")
+    learning.add_argument("--l2", type=not_negative, help="L2 penalty of ftrl-proximal (1)")
+    learning.add_argument("--beta", type=not_negative, help="β of ftrl-proximal's rates η/(β + √Σz²) (1)")
+    learning.add_argument("--limit", type=positive, help="size of sub-gradients for kt (1), C for pa (none), pa-ii (1)")
     learning.add_argument("--bias", action="store_true", help="add a constant feature")
     learning.add_argument(
         "--output", choices=("last", "average", "weighted", "random"), help="which iterate the model keeps"
@@ -288,6 +302,11 @@ def positive(text: str) -> float:
     if not 0 < value < float("inf"):
         raise ArgumentTypeError(f"expected a positive number, got {text!r}")
     return value
+
+
+def not_negative(text: str) -> float:
+    """A number that is 0 or more."""
+    return 0.0 if text.strip() in ("0", "0.0") else positive(text)
 
 
 def count(text: str) -> int:

@@ -39,7 +39,7 @@ SHOWN_FAULTS = 5
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
     "format target positive weight drop categorical interactions delimiter bits loss algorithm eta radius p lam output "
-    "bias dimension zero_based no_header seed classes unit"
+    "l1 l2 beta limit bias dimension zero_based no_header seed classes unit"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
@@ -92,10 +93,24 @@ MAKERS: dict[str, tuple[Maker, str, str]] = {
     "eg": (lambda loss, a: zoo.eg(loss, a.eta, a.radius or 1.0), "eta dimension", "radius"),
     "ueg": (lambda loss, a: zoo.ueg(loss, a.eta, a.dimension * max(len(a.classes), 1)), "eta dimension", "radius"),
     "pnorm": (lambda loss, a: zoo.pnorm(loss, a.eta, a.p), "eta p", "radius"),
-    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 0.5), "", "eta radius"),
     "mc-perceptron": (lambda loss, a: zoo.mc_perceptron(), "", "radius"),
     "perceptron": (lambda loss, a: zoo.perceptron(), "", "radius"),
     "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
+    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 1.0), "", "eta radius"),
+    "ftrl-proximal": (
+        lambda loss, a: zoo.ftrl_proximal(loss, a.eta or 0.1, *(1.0 if x is None else x for x in (a.beta, a.l1, a.l2))),
+        "",
+        "eta beta l1 l2 radius",
+    ),
+    "kt": (lambda loss, a: zoo.kt(loss, a.limit or 1.0), "", "limit radius"),
+    "freegrad": (lambda loss, a: zoo.freegrad(loss), "", "radius"),
+    "cocob": (lambda loss, a: zoo.cocob(loss), "", "radius"),
+    "nag": (lambda loss, a: zoo.nag(loss, a.eta or 0.5), "", "eta radius"),
+    "newton": (lambda loss, a: zoo.newton(loss, a.eta or 1.0), "dimension", "eta radius"),
+    "newton-diagonal": (lambda loss, a: zoo.newton_diagonal(loss, a.eta or 1.0), "", "eta radius"),
+    "pa": (lambda loss, a: zoo.pa(loss, a.limit or math.inf), "", "limit radius"),
+    "pa-ii": (lambda loss, a: zoo.pa_ii(loss, a.limit or 1.0), "", "limit radius"),
+    "arow": (lambda loss, a: zoo.arow(loss), "", "radius"),
 }
 _OWN_LOSS = ("svm-online", "perceptron", "mc-perceptron", "winnow")
 
@@ -110,7 +125,7 @@ def make_learner(args: Namespace) -> Linear | Multiclass:
     """The learner that the options describe; an option that the algorithm does not take is refused."""
     name = algorithm(args)
     make, needed, welcome = MAKERS[name]
-    for option in ("eta", "radius", "p", "lam"):
+    for option in ("eta", "radius", "p", "lam", "l1", "l2", "beta", "limit"):
         given = getattr(args, option) is not None
         if given and option not in (needed + " " + welcome).split():
             raise PartError(f"{name} takes no --{option}: leave it out, or see `lowregret zoo {name}`")

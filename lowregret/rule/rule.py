@@ -39,6 +39,10 @@ class Rule(Part):
     def width(self) -> int:
         """Columns of the table."""
 
+    def columns(self, d: int) -> int:
+        """Likewise where it depends on the dimension."""
+        return self.width()
+
     @abstractmethod
     def costs_dimension(self) -> bool:
         """Whether a round costs O(d) whatever the row."""
@@ -51,9 +55,33 @@ class Rule(Part):
         """Whether Σz_t, which the linearised regret needs, is kept."""
         return True
 
+    def weighted(self) -> bool:
+        """Whether the schedule weighs the rounds."""
+        return self.schedule().weighted()
+
+    def importance(self, s: State) -> float:
+        """c_t, the weight of the coming round in the regret."""
+        return self.schedule().importance(s)
+
+    def needs_loss(self) -> bool:
+        """Whether the round's loss and its slope in the score are asked for, `s.sums[LOSS]` and `s.sums[SLOPE]`."""
+        return False
+
+    def needs_weight(self) -> bool:
+        """Whether the row's importance weight and the slope are asked for, `s.sums[GIVEN]` and `s.sums[SLOPE]`."""
+        return False
+
     @abstractmethod
     def needs_square(self) -> bool:
         """Whether ‖g_t‖₂² should be known before the first coordinate of g_t is pushed."""
+
+    def weighs(self) -> bool:
+        """Whether that is Σ metric(j)·g_t[j]² instead."""
+        return False
+
+    def metric(self, s: State, j: Index, x: float) -> float:
+        """The weight of a feature j of value x in it."""
+        return 1.0
 
     @abstractmethod
     def begin(self, s: State) -> None:
