@@ -1,0 +1,128 @@
+"""A learner against an environment: `contest("ftl-breaker", "ogd")`, its books, its certificate, a verdict, a picture."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lowregret.certificate import Certificate
+from lowregret.error import PartError
+from lowregret.game.algorithms import ALGORITHMS, Algorithm, Setting, fitting
+from lowregret.game.catalogue import game
+from lowregret.game.environment import Environment, require_rounds
+from lowregret.game.tables import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+USUAL = 1024  # rounds
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What came of a game."""
+
+    game: str
+    algorithm: str
+    rounds: int
+    seed: int
+    tuning: str
+    rows: tuple[Row, ...]
+    certificate: Certificate
+    spec: dict[str, Any] | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the premises held, and no measured number ever exceeded its bound."""
+        above = any(
+            row.bound is not None and row.regret > row.bound + 1e-9 * (1 + abs(row.bound)) for row in self.rows
+        )
+        return self.certificate.holds and not above
+
+    @property
+    def empty(self) -> bool:
+        """Whether the bound grows as fast as the rounds do, and so promises nothing."""
+        powers = [row for row in self.rows if row.round & (row.round - 1) == 0][-2:]
+        bounds = [row.bound for row in powers if row.bound]
+        return len(bounds) == 2 and bounds[1] > 1.9 * bounds[0]
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        c, last = self.certificate, self.rows[-1]
+        said = f"{c.measure} {last.regret:.4g} after {self.rounds:,} rounds, {last.regret / self.rounds:.2g} a round"
+        if c.id == "NONE":
+            return f"{said}; no theorem speaks of {self.algorithm} against any costs whatever."
+        failed = next((p.name for p in c.premises if not p.holds), None)
+        if failed is not None:
+            return f"{said}; {c.id} promises nothing here, for it needs that {failed}."
+        if not self.holds:
+            return f"{said}: {c.id} promised at most {c.bound:.4g} and is VIOLATED."
+        share = f"{last.regret / c.bound:.0%} of" if last.regret > 0 and c.bound > 0 else "under"
+        empty = ", but that grows with the rounds and promises nothing" if self.empty else ""
+        return f"{said}: {share} what {c.id} allows, {c.bound:.4g}{empty}."
+
+    def to_json(self) -> dict[str, Any]:
+        """The public form."""
+        return {
+            "game": self.game,
+            "algorithm": self.algorithm,
+            "rounds": self.rounds,
+            "seed": self.seed,
+            "tuning": self.tuning or None,
+            "spec": self.spec,
+            "rows": [row.to_json() for row in self.rows],
+            "certificate": self.certificate.to_json(),
+            "holds": self.holds,
+            "verdict": self.verdict,
+        }
+
+    def __str__(self) -> str:
+        head = ("round", "loss", self.certificate.measure, "linearised", f"bound ({self.certificate.id})")
+        lines = [
+            (f"{r.round:,}", f"{r.loss:.5g}", f"{r.regret:.5g}", _told(r.linear_regret), _told(r.bound))
+            for r in self.rows
+        ]
+        widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+        table = ["  ".join(f"{cell:>{w}}" for cell, w in zip(line, widths, strict=True)) for line in (head, *lines)]
+        return "\n".join([*table, self.verdict])
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Regret, linearised regret where there is one, and bound; written to `path` if given."""
+        from lowregret.game.picture import plot_contest
+
+        return plot_contest(self, path)
+
+
+def _told(value: float | None) -> str:
+    return "–" if value is None else f"{value:.5g}"
+
+
+def contest(
+    against: str | Environment, algorithm: str, rounds: int | None = None, *, seed: int = 0, eta: float | None = None
+) -> Contest:
+    """Play a game of the catalogue, or an environment of your own, and look at the books after 1, 2, 4, … rounds.
+
+    Without `eta` the textbook's rate for so many rounds is used. Everything random comes from the seed.
+    """
+    e = game(against) if isinstance(against, str) else against
+    chosen = find(e, against if isinstance(against, str) else type(e).__name__, algorithm)
+    if eta is not None and not chosen.tuning:
+        raise PartError(f"{algorithm} has no learning rate: leave eta out")
+    played = require_rounds(e, rounds, USUAL)
+    table = chosen.sit(Setting(e, played, seed, eta))
+    rows = tuple(table.play(played))
+    name = against if isinstance(against, str) else type(e).__name__
+    tuning = chosen.tuning if eta is None else f"η = {eta:g}, as given"
+    return Contest(name, algorithm, played, seed, tuning, rows, table.certificate, table.spec)
+
+
+def find(e: Environment, name: str, algorithm: str) -> Algorithm:
+    """The algorithm of this name, if it can play the game; else an error that names those which can."""
+    could = [a.name for a in fitting(e)]
+    chosen = next((a for a in ALGORITHMS if a.name == algorithm), None)
+    if chosen is None or chosen.name not in could:
+        why = f"there is no algorithm {algorithm!r}" if chosen is None else f"{algorithm} cannot play {name}"
+        raise PartError(f"{why}; {name} can be played by {', '.join(could) or 'nobody'}")
+    return chosen
