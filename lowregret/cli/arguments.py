@@ -58,6 +58,7 @@ def parser() -> ArgumentParser:
     _predict(_command(commands, "predict", "score rows with a model", _PREDICT))
     _experts(_command(commands, "experts", "mix the forecasts of many, with proof", _EXPERTS))
     _bandit(_command(commands, "bandit", "what other choices would have brought, from a log of choices", _BANDIT))
+    _play(_command(commands, "play", "a game of the textbook: regret under its bound, or what must fail, failing", _PLAY))
     zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")
@@ -98,6 +99,12 @@ _EXPERTS = """examples:
   lowregret experts prices.csv --no-header --loss portfolio"""
 _BANDIT = """example:
   lowregret bandit clicks.csv.gz --action banner --reward click --propensity p --report clicks.html"""
+_PLAY = """examples:
+  lowregret play                                  all games, and who can play them
+  lowregret play ftl-breaker ftl                  loses every round
+  lowregret play ftl-breaker ogd --plot ogd.png   stays under √T
+  lowregret play late:turn ogd-eager              answers come 10 rounds late
+  lowregret play replay ogd --data clicks.svm"""
 _ZOO = """example:
   lowregret zoo ogd-lazy"""
 
@@ -204,6 +211,21 @@ def _bandit(command: ArgumentParser) -> None:
     command.add_argument("--plot", metavar="FILE", help="draw the values with their intervals")
 
 
+def _play(command: ArgumentParser) -> None:
+    command.add_argument("game", nargs="?", metavar="GAME", help="its name; without one, all games are listed")
+    command.add_argument("algorithm", nargs="?", metavar="ALGORITHM", help="without one, those that fit are listed")
+    command.add_argument("--rounds", type=count, metavar="N", help="how many (1024; of replay: all rows)")
+    command.add_argument("--seed", type=count_from_zero, default=0, metavar="S", help="settles everything random (0)")
+    command.add_argument("--eta", type=positive, metavar="X", help="learning rate, if not the textbook's for N rounds")
+    command.add_argument("--radius", type=positive, metavar="X", help="of the ball that is played and compared with")
+    command.add_argument("--data", metavar="FILE", help="the rows of the game replay, in any format that train reads")
+    command.add_argument("--target", metavar="COL", help="of replay: the column with the label, in tables")
+    command.add_argument("--positive", metavar="LABEL", help="of replay: the label that counts as +1")
+    command.add_argument("--plot", metavar="FILE", help="draw the regret under its bound")
+    command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    command.add_argument("--quiet", action="store_true", help="the verdict only")
+
+
 def _reading(group: _ArgumentGroup) -> None:
     group.add_argument("--format", choices=FORMATS, help="found from the name or the content if not given")
     group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
@@ -252,6 +274,11 @@ def count(text: str) -> int:
     if value < 1:
         raise ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
     return value
+
+
+def count_from_zero(text: str) -> int:
+    """A whole number, at least 0."""
+    return 0 if text.strip() == "0" else count(text)
 
 
 def names(text: str) -> tuple[str, ...]:

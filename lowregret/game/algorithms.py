@@ -109,11 +109,6 @@ def hidden_points(e: Environment) -> bool:
     return isinstance(e, BanditFeedback) and not e.unit
 
 
-def curved(e: Environment) -> bool:
-    """Strongly convex costs, shown at once."""
-    return isinstance(e, CostGame) and prompt_costs(e) and e.curvature > 0
-
-
 def rows(e: Environment) -> bool:
     """Labelled rows."""
     return isinstance(e, RowGame)
@@ -145,6 +140,11 @@ def _eager(s: Setting) -> Eager:
 
 def _sqrt(s: Setting) -> Eager:
     return Eager(s.e.domain, InverseSqrt(s.rate(math.sqrt(2) * s.reach / s.lipschitz())))
+
+
+def _inverse_time(s: Setting) -> Eager:
+    """η_t = 1/(σt); where nothing is curved, 1/t, of which THM-14.11 says nothing (E40)."""
+    return Eager(Reals() if s.e.curvature else s.e.domain, InverseTime(s.e.curvature or 1.0))
 
 
 def _doubling(s: Setting) -> Doubling:
@@ -250,9 +250,7 @@ ALGORITHMS = (
         "ogd-sqrt", _BALL_OR_ROWS,
         _at_either(_at_costs(_sqrt, "EQ-8"), _at_rows(zoo.ogd_sqrt, False, "EQ-8")), "η_t = √2·B/(L√t)",
     ),
-    Algorithm(
-        "ogd-sc", curved, _at_costs(lambda s: Eager(Reals(), InverseTime(s.e.curvature)), "THM-14.11"),
-    ),
+    Algorithm("ogd-sc", lambda e: on_ball(e) and prompt_costs(e), _at_costs(_inverse_time, "THM-14.11")),
     Algorithm("doubling", prompt_costs, _at_costs(_doubling, "Σ THM-14.5"), "η = D₁/(L√n) in a block of n rounds"),
     Algorithm("pnorm", on_ball, _at_costs(_pnorm, "COR-2.18"), "p = 2 ln d ≥ 2, η = (B/L)√((q − 1)/T)"),
     Algorithm(

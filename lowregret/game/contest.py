@@ -79,13 +79,17 @@ class Contest:
         }
 
     def __str__(self) -> str:
-        head = ("round", "loss", self.certificate.measure, "linearised", f"bound ({self.certificate.id})")
-        lines = [
-            (f"{r.round:,}", f"{r.loss:.5g}", f"{r.regret:.5g}", _told(r.linear_regret), _told(r.bound))
-            for r in self.rows
+        linearised = any(row.linear_regret is not None for row in self.rows)
+        head = ["round", "loss", self.certificate.measure, f"bound ({self.certificate.id})", "ratio"]
+        cells = [
+            [f"{r.round:,}", f"{r.loss:.5g}", f"{r.regret:.5g}", _told(r.bound), _told(_ratio(r))] for r in self.rows
         ]
-        widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
-        table = ["  ".join(f"{cell:>{w}}" for cell, w in zip(line, widths, strict=True)) for line in (head, *lines)]
+        if linearised:
+            head.insert(3, "linearised")
+            for line, row in zip(cells, self.rows, strict=True):
+                line.insert(3, _told(row.linear_regret))
+        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+        table = ["  ".join(f"{cell:>{w}}" for cell, w in zip(line, widths, strict=True)) for line in (head, *cells)]
         return "\n".join([*table, self.verdict])
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -95,27 +99,38 @@ class Contest:
         return plot_contest(self, path)
 
 
+def _ratio(row: Row) -> float | None:
+    return round(row.regret / row.bound, 3) if row.bound else None
+
+
 def _told(value: float | None) -> str:
     return "–" if value is None else f"{value:.5g}"
 
 
 def contest(
-    against: str | Environment, algorithm: str, rounds: int | None = None, *, seed: int = 0, eta: float | None = None
+    against: str | Environment,
+    algorithm: str,
+    rounds: int | None = None,
+    *,
+    seed: int = 0,
+    eta: float | None = None,
+    name: str = "",
 ) -> Contest:
     """Play a game of the catalogue, or an environment of your own, and look at the books after 1, 2, 4, … rounds.
 
-    Without `eta` the textbook's rate for so many rounds is used. Everything random comes from the seed.
+    Without `eta` the textbook's rate for so many rounds is used. Everything random comes from the seed. `name` is what
+    the game is called.
     """
     e = game(against) if isinstance(against, str) else against
-    chosen = find(e, against if isinstance(against, str) else type(e).__name__, algorithm)
+    called = name or (against if isinstance(against, str) else type(e).__name__)
+    chosen = find(e, called, algorithm)
     if eta is not None and not chosen.tuning:
         raise PartError(f"{algorithm} has no learning rate: leave eta out")
     played = require_rounds(e, rounds, USUAL)
     table = chosen.sit(Setting(e, played, seed, eta))
     rows = tuple(table.play(played))
-    name = against if isinstance(against, str) else type(e).__name__
     tuning = chosen.tuning if eta is None else f"η = {eta:g}, as given"
-    return Contest(name, algorithm, played, seed, tuning, rows, table.certificate, table.spec)
+    return Contest(called, algorithm, played, seed, tuning, rows, table.certificate, table.spec)
 
 
 def find(e: Environment, name: str, algorithm: str) -> Algorithm:

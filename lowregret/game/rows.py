@@ -107,7 +107,7 @@ class Disjunction(MadeRows):
     THM-3.10: Winnow makes at most 8k ln d mistakes, the Perceptron's bound grows with d.
     """
 
-    d: int = 100
+    d: int = 40
     k: int = 2
 
     @property

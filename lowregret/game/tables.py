@@ -29,6 +29,7 @@ from lowregret.state import MISTAKES, State, Vector
 from lowregret.wrapper import Delayed
 
 LONG = 20_000  # rounds from which compiling pays
+NEAR = 1e-4  # of the best fixed choice in hindsight; what it is off counts as regret
 REPEATED = 20  # games whose mean stands for an expectation
 
 
@@ -217,7 +218,7 @@ class RowTable(Table):
         """The least loss of a fixed choice in hindsight, rounded down by the solver's gap."""
         learner = self.run.learner
         best = best_in_hindsight(
-            learner.loss, self.x[:t], self.y[:t], self.e.domain, bias=learner.bias
+            learner.loss, self.x[:t], self.y[:t], self.e.domain, bias=learner.bias, tolerance=NEAR
         )
         return best.value - best.gap
 
