@@ -1,4 +1,4 @@
-"""The command line: `lowregret train | predict | experts | bandit | play | zoo`. Answers --help without heavy imports."""
+"""The command line: `lowregret train | predict | experts | bandit | play | zoo`. --help needs no heavy imports."""
 
 from __future__ import annotations
 

@@ -58,7 +58,9 @@ def parser() -> ArgumentParser:
     _predict(_command(commands, "predict", "score rows with a model", _PREDICT))
     _experts(_command(commands, "experts", "mix the forecasts of many, with proof", _EXPERTS))
     _bandit(_command(commands, "bandit", "what other choices would have brought, from a log of choices", _BANDIT))
-    _play(_command(commands, "play", "a game of the textbook: regret under its bound, or what must fail, failing", _PLAY))
+    _play(
+        _command(commands, "play", "a game of the textbook: regret under its bound, or what must fail, failing", _PLAY)
+    )
     zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")

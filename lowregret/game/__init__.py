@@ -1,7 +1,7 @@
 """Games: what learners are put to the test against, and contests between the two.
 
-    from lowregret.game import contest
-    print(contest("ftl-breaker", "ftl"))
+from lowregret.game import contest
+print(contest("ftl-breaker", "ftl"))
 """
 
 from __future__ import annotations

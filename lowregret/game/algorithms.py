@@ -171,6 +171,10 @@ def hedge_rate(d: int, rounds: int) -> float:
     return math.sqrt(8 * math.log(max(d, 2)) / rounds)
 
 
+def _hedge(s: Setting) -> Hedge:
+    return Hedge(s.rate(hedge_rate(s.d, s.rounds)))
+
+
 def _fixed_share(s: Setting) -> FixedShare:
     return FixedShare(s.rate(hedge_rate(s.d, s.rounds)), min(3 / s.rounds, 0.5))
 
@@ -264,7 +268,7 @@ ALGORITHMS = (
         "wm", prompt_experts, _at_panel(lambda s: Hedge(s.rate(math.sqrt(math.log(max(s.d, 2)) / s.rounds)))),
         "η = √(ln d/T), as THM-3.1 has it",
     ),
-    Algorithm("hedge", prompt_experts, _at_panel(lambda s: Hedge(s.rate(hedge_rate(s.d, s.rounds)))), "η = √(8 ln d/T)"),
+    Algorithm("hedge", prompt_experts, _at_panel(_hedge), "η = √(8 ln d/T)"),
     Algorithm("adahedge", prompt_experts, _at_panel(lambda s: AdaHedge())),
     Algorithm("ml-poly", prompt_experts, _at_panel(lambda s: MLPoly())),
     Algorithm("squint", prompt_experts, _at_panel(lambda s: Squint())),

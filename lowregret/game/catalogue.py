@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import lowregret.game.costs as costs
+import lowregret.game.rows as rows
 from lowregret.error import PartError
-from lowregret.game import costs, rows
 from lowregret.game.environment import BanditFeedback, Environment, LateAnswers
 
 CATALOGUE: dict[str, type[Any]] = {

@@ -1,4 +1,4 @@
-"""A learner against an environment: `contest("ftl-breaker", "ogd")`, its books, its certificate, a verdict, a picture."""
+"""A learner against an environment: `contest("ftl-breaker", "ogd")`, books, certificate, verdict, picture."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ class Contest:
     @property
     def holds(self) -> bool:
         """Whether the premises held, and no measured number ever exceeded its bound."""
-        above = any(
-            row.bound is not None and row.regret > row.bound + 1e-9 * (1 + abs(row.bound)) for row in self.rows
-        )
+        above = any(row.bound is not None and row.regret > row.bound + 1e-9 * (1 + abs(row.bound)) for row in self.rows)
         return self.certificate.holds and not above
 
     @property

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+import lowregret.game.sequences as sequences
 from lowregret.convex import Convex, QuadraticFunction
 from lowregret.domain import Domain, L2Ball, Simplex
-from lowregret.game import sequences
 from lowregret.game.environment import AdaptiveGame, ExpertGame, ObliviousGame
 from lowregret.game.sequences import Matrix
 from lowregret.state import Vector
@@ -104,7 +104,8 @@ class Wobble(BallGame):
 class QuadraticCosts(BallGame):
     """squared distances to ±1: curved losses, regret ln T instead of √T
 
-    FTL-QUAD-ID, THM-14.11: FTL is the running mean, and gradient descent with η_t = 1/t is FTL; both equal the identity.
+    FTL-QUAD-ID, THM-14.11: FTL is the running mean, and so is gradient descent with η_t = 1/t;
+    the identity is their regret, to the last digit.
     """
 
     def costs(self, rounds: int, rng: np.random.Generator) -> Matrix:

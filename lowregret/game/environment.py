@@ -3,8 +3,8 @@
     answer = environment.begin(rounds, seed)        a fresh game: everything random is drawn from the seed
     answer(t, w_t)                                  what is revealed in round t = 1, 2, … to whom plays w_t
 
-An answer is a cost vector z_t (then f_t(w) = ⟨w, z_t⟩), a convex function, or a labelled row (x_t, y_t). An environment of
-your own is a subclass with `costs` if it ignores the player, or `answer` if it does not: see docs/games.md.
+An answer is a cost vector z_t (then f_t(w) = ⟨w, z_t⟩), a convex function, or a labelled row (x_t, y_t). An environment
+of your own is a subclass with `costs` if it ignores the player, or `answer` if it does not: see docs/games.md.
 """
 
 from __future__ import annotations

@@ -22,8 +22,10 @@ def plot_contest(played: Contest, path: str | os.PathLike[str] | None) -> Figure
     figure, (axes,) = new_figure(1, f"{played.algorithm} plays {played.game}, {played.rounds:,} rounds")
     rounds = [row.round for row in played.rows]
     measure = played.certificate.measure
-    curve(axes, rounds, [row.regret for row in played.rows], EXACT, measure)
-    curve(axes, rounds, [row.linear_regret for row in played.rows], REGRET, "linearised regret", "-.")
+    linear = [row.linear_regret for row in played.rows]
+    same = all(b is not None and np.isclose(a.regret, b) for a, b in zip(played.rows, linear, strict=True))
+    curve(axes, rounds, [row.regret for row in played.rows], EXACT, measure + (" = linearised regret" if same else ""))
+    curve(axes, rounds, [] if same else linear, REGRET, "linearised regret", "-.")
     curve(axes, rounds, [row.bound for row in played.rows], BOUND, f"bound ({played.certificate.id})", "--")
     settle(axes, measure)
     return finish(figure, path)
@@ -32,7 +34,7 @@ def plot_contest(played: Contest, path: str | os.PathLike[str] | None) -> Figure
 def curve(
     axes: Axes, rounds: Sequence[int], values: Sequence[float | None], colour: str, label: str, style: str = "-"
 ) -> None:
-    """One line, with gaps where a value is missing; nothing if all are."""
+    """One line, with gaps where a value is missing; nothing if all are, or if there are none."""
     numbers = np.array([np.nan if value is None else value for value in values], float)
     if np.any(np.isfinite(numbers)):
         mark: Any = "o" if style == "-" else None

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import lowregret.game.sequences as sequences
 from lowregret.domain import Domain, L2Ball
 from lowregret.error import DataError
-from lowregret.game import sequences
 from lowregret.game.environment import Answer, Environment
 from lowregret.loss import Hinge, Loss
 from lowregret.rows import Sparse

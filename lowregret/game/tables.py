@@ -217,9 +217,7 @@ class RowTable(Table):
     def _best(self, t: int) -> float:
         """The least loss of a fixed choice in hindsight, rounded down by the solver's gap."""
         learner = self.run.learner
-        best = best_in_hindsight(
-            learner.loss, self.x[:t], self.y[:t], self.e.domain, bias=learner.bias, tolerance=NEAR
-        )
+        best = best_in_hindsight(learner.loss, self.x[:t], self.y[:t], self.e.domain, bias=learner.bias, tolerance=NEAR)
         return best.value - best.gap
 
     @property
