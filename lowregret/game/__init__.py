@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lowregret.game.algorithms import ALGORITHMS, Algorithm, fitting
 from lowregret.game.catalogue import CATALOGUE, game
-from lowregret.game.contest import Contest, contest
+from lowregret.game.contest import Contest, contest, find
 from lowregret.game.environment import (
     AdaptiveGame,
     BanditFeedback,
@@ -37,6 +37,7 @@ __all__ = [
     "Row",
     "RowGame",
     "contest",
+    "find",
     "fitting",
     "game",
 ]

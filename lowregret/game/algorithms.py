@@ -157,6 +157,10 @@ def _pnorm(s: Setting) -> Lazy:
     return _mirror(mirror, s, s.e.domain.reach(mirror.q, s.d), p)
 
 
+def _ftl(s: Setting) -> Part:
+    return FollowTheLeader(Reals() if s.e.curvature else s.e.domain)
+
+
 def _ftrl(s: Setting) -> Part:
     mirror = Euclidean(s.e.domain)
     return FollowTheRegularisedLeader(mirror, s.rate(mirror.tuned_rate(s.away, s.lipschitz(), s.rounds, s.d)))
@@ -231,7 +235,7 @@ _BALL_OR_ROWS: Callable[[Environment], bool] = lambda e: on_ball(e) or rows(e)  
 _COSTS_OR_ROWS: Callable[[Environment], bool] = lambda e: shown_costs(e) or rows(e)  # noqa: E731
 
 ALGORITHMS = (
-    Algorithm("ftl", prompt_costs, _at_costs(lambda s: FollowTheLeader(s.e.domain), "LEM-2.1")),
+    Algorithm("ftl", prompt_costs, _at_costs(_ftl, "FTL-QUAD-ID", "LEM-2.1")),
     Algorithm("ftrl", prompt_costs, _at_costs(_ftrl, "THM-2.11+"), _TUNED),
     Algorithm(
         "ogd", _BALL_OR_ROWS,

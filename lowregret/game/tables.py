@@ -51,11 +51,12 @@ class Row:
 class Table(ABC):
     """One game, in any number of pieces."""
 
-    certificate: Certificate
+    certificate: Certificate  # the one that is shown
+    certificates: list[Certificate]  # all that speak of the game
 
     @abstractmethod
     def until(self, t: int) -> Row:
-        """Play until t rounds are done; also settles `certificate`."""
+        """Play until t rounds are done; also settles the certificates."""
 
     def play(self, rounds: int) -> list[Row]:
         """Look at the books after 1, 2, 4, 8, … rounds, and at the end."""
@@ -99,7 +100,8 @@ class CostTable(Table):
 
     def until(self, t: int) -> Row:
         self.game.go_on(self.answer, t - self.game.rounds)
-        found = preferred(self.game.certificates, self.theorems)
+        self.certificates = self.game.certificates
+        found = preferred(self.certificates, self.theorems)
         linear = None if found.linear_regret is None else self.game.linear_regret()
         self.certificate = replace(found, regret=self.game.regret(), linear_regret=linear)
         return _row(t, self.game.loss, self.certificate)
@@ -125,6 +127,7 @@ class PanelTable(Table):
             for s in range(played, t):
                 self.panel.learn(self._costs(s + 1)[None], np.ones(1))
         self.certificate = self.panel.certificate
+        self.certificates = [self.certificate]
         return _row(t, self.panel.total, self.certificate)
 
     def _costs(self, t: int) -> Vector:
@@ -153,11 +156,10 @@ class BanditTable(Table):
             bandit.play(self.costs[bandit.rounds : t])
         loss = float(np.mean([bandit.cost for bandit in self.bandits]))
         regret = loss - float(np.min(np.sum(self.costs[:t], axis=0)))
-        found = self.bandits[0].certificates
-        if found:
-            self.certificate = replace(preferred(found, self.theorems), regret=regret, linear_regret=None)
-        else:
-            self.certificate = _no_theorem({"set": "arms", "arms": self.bandits[0].arms}, regret)
+        none = _no_theorem({"set": "arms", "arms": self.bandits[0].arms})
+        self.certificates = self.bandits[0].certificates or [none]
+        found = preferred(self.certificates, self.theorems)
+        self.certificate = replace(found, regret=regret, linear_regret=None)
         return _row(t, loss, self.certificate)
 
     @property
@@ -165,9 +167,9 @@ class BanditTable(Table):
         return to_json(self.bandits[0].algorithm)
 
 
-def _no_theorem(comparator: dict[str, Any], regret: float) -> Certificate:
+def _no_theorem(comparator: dict[str, Any]) -> Certificate:
     none = Premise("some theorem speaks of this algorithm, whatever the costs", False)
-    return Certificate("NONE", "no theorem bounds the regret", comparator, None, math.inf, (none,), regret=regret)
+    return Certificate("NONE", "no theorem bounds the regret", comparator, None, math.inf, (none,))
 
 
 class DescentTable(Table):
@@ -186,6 +188,7 @@ class DescentTable(Table):
         regret = loss + self.domain.support(-np.sum(self.costs[:t], axis=0))
         largest = self.lipschitz * self.domain.reach(2, self.costs.shape[1])
         self.certificate = replace(self.players[0].certificate(self.lipschitz, largest), regret=regret)
+        self.certificates = [self.certificate]
         return _row(t, loss, self.certificate)
 
 
@@ -201,9 +204,9 @@ class RowTable(Table):
 
     def until(self, t: int) -> Row:
         self._learn(t)
-        found = preferred(self.run.certificates, self.theorems)
-        regret = self.run.loss - self._best(t)
-        self.certificate = replace(found, regret=regret)
+        self.certificates = self.run.certificates
+        found = preferred(self.certificates, self.theorems)
+        self.certificate = replace(found, regret=self.run.loss - self._best(t))
         return _row(t, self.run.loss, self.certificate)
 
     def _learn(self, t: int) -> None:
@@ -244,8 +247,8 @@ class MistakeTable(RowTable):
 
     def _judged(self, t: int, state: State, u: Vector) -> Row:
         rows, scores = as_rows(self.x[:t]), np.concatenate(self.scores)[:t]
-        found = mistake_certificates(self.run.learner, state, rows, self.y[:t], scores, u)
-        self.certificate = preferred(found, self.theorems)
+        self.certificates = mistake_certificates(self.run.learner, state, rows, self.y[:t], scores, u)
+        self.certificate = preferred(self.certificates, self.theorems)
         return _row(t, float(state.counts[MISTAKES]), self.certificate)
 
     def _rival(self, t: int) -> Vector:
