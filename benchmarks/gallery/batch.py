@@ -120,12 +120,14 @@ MISTAKES = float(U @ U)  # K = ‖u‖²R²/γ²
 
 def _loss_bounds(bound: Callable[[int, Sample], float]) -> Curves:
     """C(w̄) of averaged gradient descent under a bound with probability 1 − δ."""
-    measured, found, failures = [], [], 0
+    measured: list[float] = []
+    found: list[float] = []
+    failures = 0
     for t in ROUNDS:
         runs = list(samples(_eager(t), t))
         truth, values = [risk(s.run.weights) for s in runs], [bound(t, s) for s in runs]
-        measured.append(np.mean(truth))
-        found.append(np.mean(values))
+        measured.append(float(np.mean(truth)))
+        found.append(float(np.mean(values)))
         failures += sum(a > b for a, b in zip(truth, values, strict=True))
     failed = (failures, RUNS * len(ROUNDS), DELTA)
     return curves(ROUNDS, {"mean C(w̄)": measured}, {"mean bound": found}, y="expected hinge loss", failures=failed)

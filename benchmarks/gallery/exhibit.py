@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-MEASURED, BOUND, PRINTED = "measured", "bound", "printed"
+MEASURED, BOUND, FALSE = "measured", "bound", "exceeded"
 TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class Line:
-    """A curve: measured; a bound, which the first measured curve may never exceed; or what was printed, and is false."""
+    """A curve: measured; a bound, never below the first measured curve; or a false statement, which is."""
 
     label: str
     values: tuple[float, ...]
@@ -35,10 +35,10 @@ class Curves:
 
     @property
     def ratios(self) -> dict[str, float]:
-        """The largest measured ÷ bound of every bound, and of what was printed."""
+        """The largest measured ÷ bound of every bound, and of false statements."""
         main = self.of(MEASURED)[0].values
         found = {}
-        for line in self.of(BOUND) + self.of(PRINTED):
+        for line in self.of(BOUND) + self.of(FALSE):
             pairs = [(m, b) for m, b in zip(main, line.values, strict=True) if math.isfinite(b)]
             found[line.label] = max((_ratio(m, b) for m, b in pairs), default=math.nan)
         return found
@@ -48,7 +48,7 @@ class Curves:
         """What is wrong with the curves: bounds that were exceeded, false statements that were not."""
         ratios = self.ratios
         wrong = [f"{line.label} is exceeded" for line in self.of(BOUND) if not ratios[line.label] <= 1 + TOLERANCE]
-        wrong += [f"{line.label} is not refuted" for line in self.of(PRINTED) if not ratios[line.label] > 1 + TOLERANCE]
+        wrong += [f"{line.label} is not refuted" for line in self.of(FALSE) if not ratios[line.label] > 1 + TOLERANCE]
         if self.failures is not None and self.failures[0] > self.failures[2] * self.failures[1]:
             wrong.append(f"fails in {self.failures[0]} of {self.failures[1]} runs, δ = {self.failures[2]}")
         return wrong
@@ -77,15 +77,15 @@ class Exhibit:
 
 def curves(
     rounds: Sequence[int],
-    measured: dict[str, Sequence[float]],
-    bounds: dict[str, Sequence[float]],
-    printed: dict[str, Sequence[float]] | None = None,
+    measured: Mapping[str, Sequence[float]],
+    bounds: Mapping[str, Sequence[float]],
+    false: Mapping[str, Sequence[float]] | None = None,
     *,
     x: str = "rounds T",
     y: str = "regret",
     failures: tuple[int, int, float] | None = None,
 ) -> Curves:
     """Curves from named sequences; the first measured one is what bounds are compared with."""
-    kinds = ((MEASURED, measured), (BOUND, bounds), (PRINTED, printed or {}))
+    kinds = ((MEASURED, measured), (BOUND, bounds), (FALSE, false or {}))
     lines = [Line(label, tuple(map(float, values)), kind) for kind, named in kinds for label, values in named.items()]
     return Curves(tuple(rounds), tuple(lines), x, y, failures)

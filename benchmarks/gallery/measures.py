@@ -76,15 +76,20 @@ def _collected(
     measured: list[float],
     found: list[list[float]],
     bounds: Bounds,
-    printed: tuple[str, ...] = (),
+    exceeded: tuple[str, ...] = (),
     others: dict[str, Callable[[int], float]] | None = None,
     measure: str = "measured regret",
+    per: Callable[[int], float] = lambda t: 1.0,
     **options: Any,
 ) -> Curves:
+    """Curves of what was found, divided by `per`; bounds named in `exceeded` must be."""
+    scales = [per(t) for t in rounds]
+    found = [[value / scale for value in values] for values, scale in zip(found, scales, strict=True)]
+    measured = [value / scale for value, scale in zip(measured, scales, strict=True)]
     named = dict(zip(bounds, zip(*found, strict=True), strict=True))
     more = {label: [of(t) for t in rounds] for label, of in (others or {}).items()}
-    kept = {label: values for label, values in named.items() if label not in printed}
-    false = {label: named[label] for label in printed}
+    kept = {label: values for label, values in named.items() if label not in exceeded}
+    false = {label: named[label] for label in exceeded}
     return curves(rounds, {measure: measured, **more}, kept, false, **options)
 
 

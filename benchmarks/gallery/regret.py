@@ -31,7 +31,7 @@ def _at_its_own_end() -> Curves:
     """LEM-2.20 against u = w_{T+1}."""
     measured, bound = [], []
     for t in HORIZONS:
-        e = game("coin-flips")
+        e: Any = game("coin-flips")
         table = CostTable(e, Lazy(Entropy(), Constant(math.sqrt(2 * math.log(10) / t))), t, 0, ())
         table.until(t)
         u = Point(table.game.seat.point())
@@ -45,7 +45,7 @@ def _weighted() -> Curves:
     """THM-14.12: Σa_t(f_t(w_t) − f_t(u)), a_t = 2(t+1)/(T(T+3)), at the best u, the weighted mean of the z_t."""
     measured, bound = [], []
     for t in HORIZONS:
-        e = game("quadratic")
+        e: Any = game("quadratic")
         table = CostTable(e, Eager(Reals(), WeightedInverseTime(1.0)), t, 0, ())
         table.until(t)
         a = 2 * (np.arange(t) + 2) / (t * (t + 3))
