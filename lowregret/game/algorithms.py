@@ -14,10 +14,29 @@ from lowregret.bandit import BanditDescent
 from lowregret.bandit.rejection import make_algorithm
 from lowregret.domain import L2Ball, Reals
 from lowregret.experts import AdaHedge, Aggregator, FixedShare, Hedge, MLPoly, Squint
+from lowregret.finite import (
+    Agnostic,
+    Consistent,
+    FiniteLearner,
+    Halving,
+    StandardOptimal,
+    SurrogateHalving,
+    WeightedMajority,
+)
 from lowregret.follow import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.game.environment import BanditFeedback, CostGame, Environment
+from lowregret.game.finite import FiniteGame
 from lowregret.game.rows import RowGame
-from lowregret.game.tables import BanditTable, CostTable, DescentTable, MistakeTable, PanelTable, RowTable, Table
+from lowregret.game.tables import (
+    BanditTable,
+    CostTable,
+    DescentTable,
+    FiniteTable,
+    MistakeTable,
+    PanelTable,
+    RowTable,
+    Table,
+)
 from lowregret.learner import Linear
 from lowregret.loss import Loss
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
@@ -112,6 +131,11 @@ def hidden_points(e: Environment) -> bool:
 def rows(e: Environment) -> bool:
     """Labelled rows."""
     return isinstance(e, RowGame)
+
+
+def finite(e: Environment) -> bool:
+    """Points labelled by a finite class."""
+    return isinstance(e, FiniteGame)
 
 
 def binary_rows(e: Environment) -> bool:
@@ -228,6 +252,10 @@ def _winnow(s: Setting) -> Table:
     return MistakeTable(s.e, learner, s.rounds, s.seed, ("THM-3.10", "WIN-OBS"))
 
 
+def _at_points(make: Callable[[Setting], FiniteLearner]) -> Callable[[Setting], Table]:
+    return lambda s: FiniteTable(s.e, make(s), s.rounds, s.seed)
+
+
 # ---- the list --------------------------------------------------------------------------------------------------------
 
 _TUNED = "η = B/(L√T)"
@@ -285,6 +313,12 @@ ALGORITHMS = (
     Algorithm("bogd", hidden_points, _bogd, "η and δ that minimise COR-4.5"),
     Algorithm("perceptron", rows, _perceptron),
     Algorithm("winnow", binary_rows, _winnow, "η = ¼"),
+    Algorithm("consistent", finite, _at_points(lambda s: Consistent(s.e.hypotheses))),
+    Algorithm("halving", finite, _at_points(lambda s: Halving(s.e.hypotheses))),
+    Algorithm("surr-halving", finite, _at_points(lambda s: SurrogateHalving(s.e.hypotheses))),
+    Algorithm("soa", finite, _at_points(lambda s: StandardOptimal(s.e.hypotheses))),
+    Algorithm("agnostic", finite, _at_points(lambda s: Agnostic(s.e.hypotheses, s.rounds))),
+    Algorithm("majority", finite, _at_points(lambda s: WeightedMajority(s.e.hypotheses, s.rounds))),
 )  # fmt: skip
 
 

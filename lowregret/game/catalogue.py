@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import lowregret.game.costs as costs
+import lowregret.game.finite as finite
 import lowregret.game.rows as rows
 from lowregret.error import PartError
 from lowregret.game.environment import BanditFeedback, Environment, LateAnswers
@@ -30,6 +31,11 @@ CATALOGUE: dict[str, type[Any]] = {
     "disjunction": rows.Disjunction,
     "contrary": rows.Contrary,
     "replay": rows.Replay,
+    "cover": finite.Cover,
+    "tree": finite.TreeAdversary,
+    "needle": finite.Needle,
+    "bisection": finite.Bisection,
+    "noisy-labels": finite.NoisyLabels,
 }
 HIDDEN = ("bandit-gap",)  # bandit games without a prefix
 WRAPPERS: dict[str, Any] = {"late": LateAnswers, "bandit": BanditFeedback}

@@ -16,8 +16,6 @@ from lowregret.game.tables import Row
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-USUAL = 1024  # rounds
-
 
 @dataclass(frozen=True)
 class Contest:
@@ -124,7 +122,7 @@ def contest(
     chosen = find(e, called, algorithm)
     if eta is not None and not chosen.tuning:
         raise PartError(f"{algorithm} has no learning rate: leave eta out")
-    played = require_rounds(e, rounds, USUAL)
+    played = require_rounds(e, rounds)
     table = chosen.sit(Setting(e, played, seed, eta))
     rows = tuple(table.play(played))
     tuning = chosen.tuning if eta is None else f"η = {eta:g}, as given"

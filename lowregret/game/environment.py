@@ -22,7 +22,7 @@ from lowregret.game.sequences import Matrix
 from lowregret.part import Part
 from lowregret.state import Vector
 
-Answer = Callable[[int, Vector], Any]
+Answer = Callable[[int, Any], Any]
 
 
 class Environment(Part):
@@ -43,6 +43,11 @@ class Environment(Part):
     def domain(self) -> Domain:
         """The fixed choices with which the player is compared, and where it may play."""
         return L2Ball(1.0)
+
+    @property
+    def usual(self) -> int:
+        """How many rounds to play if nobody says."""
+        return 1024
 
     @property
     def length(self) -> int | None:
@@ -234,11 +239,11 @@ class ExpertGame(ObliviousGame):
         return True
 
 
-def require_rounds(environment: Environment, rounds: int | None, usual: int) -> int:
+def require_rounds(environment: Environment, rounds: int | None) -> int:
     """How many rounds to play: as wanted, as many as there are, or the usual number."""
     most = environment.length
     if rounds is None:
-        return usual if most is None else most
+        return environment.usual if most is None else most
     if rounds < 1:
         raise PartError(f"a game has at least one round, got {rounds}")
     return rounds if most is None else min(rounds, most)

@@ -16,7 +16,9 @@ from lowregret.certificate.mistakes import mistake_certificates, mistake_rounds
 from lowregret.convex import LinearFunction
 from lowregret.error import DataError
 from lowregret.experts import Aggregator, Panel
+from lowregret.finite import FiniteLearner
 from lowregret.game.environment import BanditFeedback, CostGame, ObliviousGame
+from lowregret.game.finite import FiniteGame
 from lowregret.game.rows import RowGame
 from lowregret.hindsight import best_in_hindsight
 from lowregret.learner import Linear
@@ -190,6 +192,20 @@ class DescentTable(Table):
         self.certificate = replace(self.players[0].certificate(self.lipschitz, largest), regret=regret)
         self.certificates = [self.certificate]
         return _row(t, loss, self.certificate)
+
+
+class FiniteTable(Table):
+    """A learner of a finite class; expected mistakes where it draws."""
+
+    def __init__(self, e: FiniteGame, learner: FiniteLearner, rounds: int, seed: int) -> None:
+        self.learner, self.answer = learner, e.begin(rounds, seed)
+
+    def until(self, t: int) -> Row:
+        for s in range(self.learner.rounds + 1, t + 1):
+            self.learner.learn(*self.answer(s, self.learner.predict))
+        self.certificate = self.learner.certificate
+        self.certificates = [self.certificate]
+        return _row(t, self.learner.mistakes, self.certificate)
 
 
 class RowTable(Table):
