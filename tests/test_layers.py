@@ -20,7 +20,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"game"},
-    {"files", "session", "regret"},
+    {"files", "session", "regret", "finite"},
     {"delayed_run", "doubling_run"},
     {"run", "play", "bandit", "experts"},
     {"wrapped_seat"},

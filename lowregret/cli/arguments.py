@@ -58,6 +58,11 @@ def parser() -> ArgumentParser:
     _predict(_command(commands, "predict", "score rows with a model", _PREDICT))
     _experts(_command(commands, "experts", "mix the forecasts of many, with proof", _EXPERTS))
     _bandit(_command(commands, "bandit", "what other choices would have brought, from a log of choices", _BANDIT))
+    _dimension(
+        _command(
+            commands, "dimension", "how many mistakes a finite class costs: Littlestone and VC dimension", _DIMENSION
+        )
+    )
     _play(
         _command(commands, "play", "a game of the textbook: regret under its bound, or what must fail, failing", _PLAY)
     )
@@ -101,6 +106,22 @@ _EXPERTS = """examples:
   lowregret experts prices.csv --no-header --loss portfolio"""
 _BANDIT = """example:
   lowregret bandit clicks.csv.gz --action banner --reward click --propensity p --report clicks.html"""
+_DIMENSION = """classes by name:
+  thresholds:N              1[x < a], N of them on N − 1 points
+  singletons:N              1[x = j] on N points
+  intervals:N               1[a ≤ x < b] on N points
+  cube:K                    all functions on K points
+  disjunctions:D[:k=K]      OR of at most K of D variables, on {0,1}^D
+  conjunctions:D[:k=K]      AND of at most K of D variables, on {0,1}^D
+  parities:D                sums modulo 2 of some of D variables, on {0,1}^D
+  halfspaces:N              half-planes on the N × N grid
+  lists:D[:k=K]             decision lists of at most K tests of one of D variables, on {0,1}^D
+  random:NxM[:seed=S][:density=P]   N hypotheses on M points, 1 with probability P (0.5)
+
+examples:
+  lowregret dimension class.csv --plot tree.png
+  lowregret dimension thresholds:4096
+  lowregret dimension random:500x100:seed=1 --time 10 --json"""
 _PLAY = """examples:
   lowregret play                                  all games, and who can play them
   lowregret play ftl-breaker ftl                  loses every round
@@ -211,6 +232,19 @@ def _bandit(command: ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     command.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof and picture")
     command.add_argument("--plot", metavar="FILE", help="draw the values with their intervals")
+
+
+def _dimension(command: ArgumentParser) -> None:
+    command.add_argument(
+        "source", metavar="MATRIX.csv|GENERATOR",
+        help="rows of 0 and 1 without header, one a hypothesis, one column a point; or a class by name, see below",
+    )  # fmt: skip
+    command.add_argument(
+        "--time", type=positive, metavar="SECONDS", help="stop then, with lower and upper bounds (go on until exact)"
+    )
+    command.add_argument("--plot", metavar="FILE", help="draw the shattered tree")
+    command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    command.add_argument("--quiet", action="store_true", help="no progress, no drawing: one line for each dimension")
 
 
 def _play(command: ArgumentParser) -> None:

@@ -1,6 +1,6 @@
 """Games of finite classes: a point is asked, a label predicted, the label revealed. What is played is the whole prediction.
 
-    answer(t, predict)      (x_t, y_t) for whom predicts label 1 at point x with probability predict(x)
+answer(t, predict)      (x_t, y_t) for whom predicts label 1 at point x with probability predict(x)
 """
 
 from __future__ import annotations
