@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from benchmarks.gallery.batch import BATCH
+from benchmarks.gallery.classes import COVER, FINITE
 from benchmarks.gallery.exhibit import Exhibit
 from benchmarks.gallery.failures import FAILURES
 from benchmarks.gallery.regret import REGRET
 from benchmarks.gallery.rows import OTHERS
 
-EXHIBITS: tuple[Exhibit, ...] = (*REGRET, *OTHERS, *BATCH, *FAILURES)
+EXHIBITS: tuple[Exhibit, ...] = (*FINITE, *REGRET, *OTHERS, *BATCH, *FAILURES, COVER)
 
 # theory.md §11, row by row; and what §12.20 wants to see fail
 TABLE = (
-    "COR-1.1", "THM-1.2", "SURR-M", "THM-1.3", "LEM-2.1", "COR-2.2", "FTL-QUAD-ID", "FTRL-ID", "LEM-2.3", "THM-2.11",
+    "COR-1.1", "THM-1.2", "SURR-M", "SURR-M+", "THM-1.3", "LEM-2.1", "COR-2.2", "FTL-QUAD-ID", "FTRL-ID", "LEM-2.3",
+    "THM-2.11",
     "DOUBLING", "THM-2.4", "EQ-2.15", "COR-2.13", "COR-2.17", "LAZY+", "COR-2.14", "THM-2.15", "THM-2.21", "LEM-2.20",
     "THM-2.22", "THM-2.23", "COR-2.18", "THM-3.1", "THM-14.15", "LEM-3.2", "LEM-3.3", "THM-3.6", "PERC-OBS",
     "PERC-ROOT", "THM-3.9", "PERC-MARGIN", "THM-14.2", "MC-OBS", "THM-3.10", "WIN-OBS", "COR-4.2", "EXP3-PATH",

@@ -318,7 +318,7 @@ ALGORITHMS = (
     Algorithm("surr-halving", finite, _at_points(lambda s: SurrogateHalving(s.e.hypotheses))),
     Algorithm("soa", finite, _at_points(lambda s: StandardOptimal(s.e.hypotheses))),
     Algorithm("agnostic", finite, _at_points(lambda s: Agnostic(s.e.hypotheses, s.rounds))),
-    Algorithm("majority", finite, _at_points(lambda s: WeightedMajority(s.e.hypotheses, s.rounds))),
+    Algorithm("wm", finite, _at_points(lambda s: WeightedMajority(s.e.hypotheses, s.rounds))),
 )  # fmt: skip
 
 

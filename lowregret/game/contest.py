@@ -121,7 +121,7 @@ def contest(
     called = name or (against if isinstance(against, str) else type(e).__name__)
     chosen = find(e, called, algorithm)
     if eta is not None and not chosen.tuning:
-        raise PartError(f"{algorithm} has no learning rate: leave eta out")
+        raise PartError(f"{algorithm} has no learning rate in {called}: leave eta out")
     played = require_rounds(e, rounds)
     table = chosen.sit(Setting(e, played, seed, eta))
     rows = tuple(table.play(played))
@@ -131,9 +131,9 @@ def contest(
 
 def find(e: Environment, name: str, algorithm: str) -> Algorithm:
     """The algorithm of this name, if it can play the game; else an error that names those which can."""
-    could = [a.name for a in fitting(e)]
-    chosen = next((a for a in ALGORITHMS if a.name == algorithm), None)
-    if chosen is None or chosen.name not in could:
-        why = f"there is no algorithm {algorithm!r}" if chosen is None else f"{algorithm} cannot play {name}"
+    could = {a.name: a for a in fitting(e)}
+    if algorithm not in could:
+        known = any(a.name == algorithm for a in ALGORITHMS)
+        why = f"{algorithm} cannot play {name}" if known else f"there is no algorithm {algorithm!r}"
         raise PartError(f"{why}; {name} can be played by {', '.join(could) or 'nobody'}")
-    return chosen
+    return could[algorithm]

@@ -1,4 +1,5 @@
-"""Games of finite classes: a point is asked, a label predicted, the label revealed. What is played is the whole prediction.
+"""Games of finite classes: a point is asked, a label predicted, the label revealed. What is played
+is the whole prediction.
 
 answer(t, predict)      (x_t, y_t) for whom predicts label 1 at point x with probability predict(x)
 """
@@ -11,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lowregret.finite import Hypotheses, Littlestone, make_hypotheses
+from lowregret.finite import Hypotheses, dimensions, make_hypotheses
 from lowregret.game.environment import Answer, Environment
 
 Predict = Callable[[int], float]
@@ -69,9 +70,7 @@ class TreeAdversary(FiniteGame):
     @cached_property
     def tree(self) -> tuple[int, ...]:
         """Points in heap order: after label y at place i comes place 2i + 1 + y."""
-        search = Littlestone(self.hypotheses)
-        search.of(self.hypotheses.everything)
-        return tuple(search.tree)
+        return dimensions(self.hypotheses).tree
 
     @property
     def depth(self) -> int:
