@@ -70,9 +70,9 @@ class Setting:
 
     @property
     def away(self) -> float:
-        """D₁ = max ‖w₁ − u‖₂, w₁ = Π(0)"""
+        """D₁ = max ‖w₁ − u‖₂, w₁ = Π(0); any positive number where there is nowhere to go"""
         w = self.e.domain.projection(np.zeros(self.d))
-        return math.sqrt(self.reach**2 - float(w @ w))
+        return math.sqrt(max(self.reach**2 - float(w @ w), 0.0)) or 1.0
 
     def rate(self, tuned: float) -> float:
         """η as given, or as tuned; late answers make it smaller by √(1 + 2τ)."""

@@ -7,13 +7,29 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from lowregret.domain import L2Ball, Simplex
+from lowregret.domain import Domain, L2Ball, Simplex
 from lowregret.error import PartError
-from lowregret.game import ALGORITHMS, CATALOGUE, Contest, CostGame, Environment, contest, fitting, game
+from lowregret.game import (
+    ALGORITHMS,
+    CATALOGUE,
+    AdaptiveGame,
+    Contest,
+    CostGame,
+    Environment,
+    ExpertGame,
+    contest,
+    fitting,
+    game,
+)
+from lowregret.game.algorithms import Setting
+from lowregret.game.costs import BallGame
 from lowregret.game.environment import LateAnswers, ObliviousGame
 from lowregret.game.tables import marks
-from tests.laws.comparators import least
+from lowregret.loss import Hinge
+from tests.laws.comparators import hindsight, least
 
 ROUNDS = 24
 NAMES = [name for name in CATALOGUE if name != "replay"]
@@ -248,3 +264,95 @@ def test_eta_and_radius_are_taken() -> None:
     assert played.certificate.comparator == {"set": "l2-ball", "radius": 3.0}
     assert isinstance(game("iid").domain, L2Ball)
     assert isinstance(game("bandit-gap").domain, Simplex)
+
+
+# ---- adversaries that look at the player -----------------------------------------------------------------------------
+
+
+class Recorder(AdaptiveGame):
+    """Another adversary, whose answers are written down."""
+
+    inner: Any = None
+
+    def check(self) -> None:
+        self.__dict__["book"] = []
+
+    @property
+    def dimension(self) -> int:
+        return int(self.inner.dimension)
+
+    @property
+    def domain(self) -> Domain:
+        return self.inner.domain
+
+    @property
+    def unit(self) -> bool:
+        return bool(self.inner.unit)
+
+    def answer(self, done: float, w: Any) -> Any:
+        z = self.inner.answer(done, w)
+        self.__dict__["book"].append((w.copy(), z))
+        return z
+
+
+@pytest.mark.parametrize("name", ["orthogonal", "uphill", "last-stand", "heaviest-pays"])
+def test_regret_against_adversaries_counted_again(name: str) -> None:
+    inner: Any = game(name)
+    for algorithm in fitting(inner):
+        e = Recorder(inner=inner)
+        played = contest(e, algorithm.name, 20)
+        book = e.__dict__["book"]
+        assert len(book) == 20
+        loss, total = sum(float(w @ z) for w, z in book), np.sum([z for _, z in book], axis=0)
+        assert played.rows[-1].loss == pytest.approx(loss, abs=1e-9)
+        assert played.rows[-1].regret == pytest.approx(loss - least(total, inner.domain), abs=1e-9)
+        one = contest(name, algorithm.name, 20)
+        assert one.rows == played.rows
+
+
+# ---- any costs whatever ----------------------------------------------------------------------------------------------
+
+
+class Given(ExpertGame):
+    """A table of costs."""
+
+    z: Any = None
+
+    def costs(self, rounds: int, rng: np.random.Generator) -> Any:
+        return self.z[:rounds]
+
+
+class GivenOnBall(BallGame):
+    """A table of costs."""
+
+    z: Any = None
+
+    def costs(self, rounds: int, rng: np.random.Generator) -> Any:
+        return self.z[:rounds]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 12), st.floats(0.01, 3.0))
+@settings(max_examples=25)
+def test_no_costs_break_a_bound(seed: int, d: int, rounds: int, spread: float) -> None:
+    rng = np.random.default_rng(seed)
+    unit = np.clip(rng.random((rounds, d)) ** spread, 0, 1)
+    signs = rng.normal(size=(rounds, d)) * spread * rng.integers(0, 2, (rounds, 1)) + 1e-3
+    for e in (Given(d=d, z=unit), GivenOnBall(d=d, z=signs)):
+        for algorithm in fitting(e):
+            if algorithm.name != "ogd-sc":
+                played = contest(e, algorithm.name, rounds)
+                assert played.holds, (algorithm.name, played.verdict)
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["halfspace", "contrary"])
+@pytest.mark.parametrize("algorithm", ["ogd", "ogd-lazy", "ogd-sqrt"])
+def test_regret_on_rows_lies_where_a_cone_program_says(name: str, algorithm: str) -> None:
+    e: Any = game(name)
+    table: Any = next(a for a in ALGORITHMS if a.name == algorithm).sit(Setting(e, 30, 2))
+    row = table.until(30)
+    found = hindsight(Hinge(), table.x, table.y, np.ones(30), e.domain)
+    slack = 2e-4 * (1 + found.upper)
+    assert row.loss - found.upper - slack <= row.regret <= row.loss - found.lower + slack
