@@ -14,7 +14,21 @@ from benchmarks.gallery.pages import index, write
 
 FOLDER = Path(__file__).parents[1] / "docs" / "gallery"
 BY_NAME = {e.name: e for e in EXHIBITS}
-AGAIN = ("ftl-identity", "ogd", "hedge", "ogd-sqrt", "exp3-path", "surrogate", "ftl-fails", "e38", "e40")
+AGAIN = (
+    "ogd",
+    "hedge",
+    "consistent",
+    "surrogate",
+    "ftl-fails",
+    "cover",
+    "e02",
+    "e13",
+    "e14",
+    "e23",
+    "e30",
+    "e38",
+    "e40",
+)
 LARGEST = 40_000  # bytes of a picture
 
 

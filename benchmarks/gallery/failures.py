@@ -106,7 +106,7 @@ FAILURES = (
         "EG at the printed rate; one of 16 experts is free, the others pay",
         lambda: horizons(sitting("free-expert", "eg", eta=lambda t: math.sqrt(math.log(16) / (2 * t))), {
             "COR-2.14 at this η": "COR-2.14", "√(2T ln d)": root(math.sqrt(2 * math.log(16)))},
-            (64, 128, 256, 512, 1024, 2048), exceeded=("√(2T ln d)",),
+            (32, 64, 128, 256, 512, 1024), exceeded=("√(2T ln d)",),
             per=lambda t: math.sqrt(2 * t * math.log(16)), y="regret ÷ √(2T ln d)"), "free-expert eg",
     ),
     Exhibit(
@@ -114,7 +114,7 @@ FAILURES = (
         "printed: ‖u‖_q²/(2η(q−1)) + ηΣ‖z_t‖_p² ;  true: ‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", "p > 3",
         "p = 6, η = ½, u = 0: one long step, then small ones across it",
         lambda: along(at_costs("wobble", lambda t: Lazy(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))), {
-            "COR-2.18": "COR-2.18", "ηΣ‖z_t‖_p²": lambda table, t: 0.5 * energy(table, 6.0)}, 4096,
+            "COR-2.18": "COR-2.18", "ηΣ‖z_t‖_p²": lambda table, t: 0.5 * energy(table, 6.0)}, 1024,
             exceeded=("ηΣ‖z_t‖_p²",)), "wobble pnorm",
     ),
     Exhibit(

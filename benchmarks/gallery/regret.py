@@ -202,7 +202,7 @@ MIRROR = (
         "pnorm", ("COR-2.18",), "The p-norm algorithm",
         "regret(u) ≤ ‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", "p ≥ 2", "p = 6 at u = 0, where a p-norm curves most",
         lambda: along(at_costs("wobble", lambda t: Lazy(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))),
-                      {"COR-2.18": "COR-2.18"}, 4096), "wobble pnorm",
+                      {"COR-2.18": "COR-2.18"}, 1024), "wobble pnorm",
         "The form that the source prints is exceeded on this very game: [E14](e14.md).",
     ),
 )  # fmt: skip

@@ -133,6 +133,16 @@ def rows(e: Environment) -> bool:
     return isinstance(e, RowGame)
 
 
+def ball_or_rows(e: Environment) -> bool:
+    """Costs on a ball, or labelled rows, whose weights lie in one."""
+    return on_ball(e) or rows(e)
+
+
+def costs_or_rows(e: Environment) -> bool:
+    """Any costs shown whole, or labelled rows."""
+    return shown_costs(e) or rows(e)
+
+
 def finite(e: Environment) -> bool:
     """Points labelled by a finite class."""
     return isinstance(e, FiniteGame)
@@ -259,31 +269,29 @@ def _at_points(make: Callable[[Setting], FiniteLearner]) -> Callable[[Setting], 
 # ---- the list --------------------------------------------------------------------------------------------------------
 
 _TUNED = "η = B/(L√T)"
-_BALL_OR_ROWS: Callable[[Environment], bool] = lambda e: on_ball(e) or rows(e)  # noqa: E731
-_COSTS_OR_ROWS: Callable[[Environment], bool] = lambda e: shown_costs(e) or rows(e)  # noqa: E731
 
 ALGORITHMS = (
     Algorithm("ftl", prompt_costs, _at_costs(_ftl, "FTL-QUAD-ID", "LEM-2.1")),
     Algorithm("ftrl", prompt_costs, _at_costs(_ftrl, "THM-2.11+"), _TUNED),
     Algorithm(
-        "ogd", _BALL_OR_ROWS,
+        "ogd", ball_or_rows,
         _at_either(
             _at_costs(lambda s: _euclid(s, Reals()), "EQ-2.15"),
             _at_rows(lambda loss, eta, _: zoo.ogd(loss, eta), True, "EQ-2.15"),
         ), _TUNED,
     ),
     Algorithm(
-        "ogd-lazy", _COSTS_OR_ROWS,
+        "ogd-lazy", costs_or_rows,
         _at_either(
             _at_costs(lambda s: _euclid(s, s.e.domain), "LAZY+"), _at_rows(zoo.ogd_lazy, True, "LAZY+"),
         ), _TUNED,
     ),
     Algorithm(
-        "ogd-eager", _COSTS_OR_ROWS,
+        "ogd-eager", costs_or_rows,
         _at_either(_at_costs(_eager, "THM-14.5"), _at_rows(zoo.ogd_eager, True, "THM-14.5")), "η = D₁/(L√T)",
     ),
     Algorithm(
-        "ogd-sqrt", _BALL_OR_ROWS,
+        "ogd-sqrt", ball_or_rows,
         _at_either(_at_costs(_sqrt, "EQ-8"), _at_rows(zoo.ogd_sqrt, False, "EQ-8")), "η_t = √2·B/(L√t)",
     ),
     Algorithm("ogd-sc", lambda e: on_ball(e) and prompt_costs(e), _at_costs(_inverse_time, "THM-14.11")),

@@ -52,7 +52,7 @@ class Contest:
             return f"{said}; no theorem speaks of {self.algorithm} against any costs whatever."
         failed = next((p.name for p in c.premises if not p.holds), None)
         if failed is not None:
-            return f"{said}; {c.id} promises nothing here, for it needs that {failed}."
+            return f"{said}; {c.id} promises nothing here, for its premise fails: {failed}."
         if not self.holds:
             return f"{said}: {c.id} promised at most {c.bound:.4g} and is VIOLATED."
         share = f"{last.regret / c.bound:.0%} of" if last.regret > 0 and c.bound > 0 else "under"

@@ -96,8 +96,7 @@ class CostTable(Table):
     def __init__(self, e: CostGame, player: Any, rounds: int, seed: int, theorems: tuple[str, ...]) -> None:
         if e.delay:
             player, theorems = Delayed(player, e.delay), ("DELAY", *theorems)
-        comparator = e.domain
-        self.game = Game(player, e.dimension, comparator, compiled=rounds > LONG)
+        self.game = Game(player, e.dimension, e.domain, compiled=rounds > LONG)
         self.answer, self.theorems = e.begin(rounds, seed), theorems
 
     def until(self, t: int) -> Row:

@@ -332,7 +332,7 @@ class GivenOnBall(BallGame):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 12), st.floats(0.01, 3.0))
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_no_costs_break_a_bound(seed: int, d: int, rounds: int, spread: float) -> None:
     rng = np.random.default_rng(seed)
     unit = np.clip(rng.random((rounds, d)) ** spread, 0, 1)

@@ -12,7 +12,12 @@ from lowregret.finite import Consistent, Halving, StandardOptimal, SurrogateHalv
 from lowregret.game import contest, game
 from lowregret.game.finite import Cover, NoisyLabels, TreeAdversary
 
-DETERMINISTIC = {"consistent": Consistent, "halving": Halving, "surr-halving": SurrogateHalving, "soa": StandardOptimal}
+DETERMINISTIC: dict[str, Any] = {
+    "consistent": Consistent,
+    "halving": Halving,
+    "surr-halving": SurrogateHalving,
+    "soa": StandardOptimal,
+}
 
 
 def depth_by_hand(rows: frozenset[tuple[bool, ...]]) -> int:
@@ -32,7 +37,7 @@ def test_the_tree_forces_exactly_ldim_mistakes(kind: str, name: str) -> None:
     matrix = e.hypotheses.matrix
     ldim = depth_by_hand(frozenset(tuple(map(bool, row)) for row in matrix))
     assert e.depth == ldim
-    learner: Any = DETERMINISTIC[name](e.hypotheses)
+    learner = DETERMINISTIC[name](e.hypotheses)
     answer, seen = e.begin(60, 0), []
     for t in range(1, 61):
         x, y = answer(t, learner.predict)
@@ -49,7 +54,7 @@ def test_the_tree_forces_exactly_ldim_mistakes(kind: str, name: str) -> None:
 @pytest.mark.parametrize("rounds", [1, 7, 40])
 def test_cover_beats_whoever_does_not_draw(name: str, rounds: int) -> None:
     """Loss T, the better constant at most ⌊T/2⌋: regret ≥ ⌈T/2⌉; no certificate claims otherwise."""
-    learner: Any = DETERMINISTIC[name](Cover().hypotheses)
+    learner = DETERMINISTIC[name](Cover().hypotheses)
     answer = Cover().begin(rounds, 0)
     labels = []
     for t in range(1, rounds + 1):
