@@ -38,10 +38,11 @@ class Contest:
 
     @property
     def empty(self) -> bool:
-        """Whether the bound grows as fast as the rounds do, and so promises nothing."""
-        powers = [row for row in self.rows if row.round & (row.round - 1) == 0][-2:]
-        bounds = [row.bound for row in powers if row.bound]
-        return len(bounds) == 2 and bounds[1] > 1.9 * bounds[0]
+        """Whether the bound per round has hardly fallen while the rounds grew sixteenfold, and so promises nothing."""
+        last, past = self.rows[-1], next(row for row in self.rows if 16 * row.round >= self.rounds)
+        if last.bound is None or past.bound is None or past is last:
+            return False
+        return last.bound / last.round >= 0.8 * past.bound / past.round
 
     @property
     def verdict(self) -> str:

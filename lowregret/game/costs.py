@@ -224,7 +224,7 @@ class SmallGap(ExpertGame):
 class HeaviestPays(AdaptiveGame):
     """the most trusted expert pays 1, the others nothing
 
-    THM-14.15, THM-1.3: whoever puts all trust in one (FTL) loses every round, T in all, while the best loses T/d;
+    THM-14.15, THM-1.3: whoever puts all trust in the leaders (FTL) loses most rounds, while the best expert loses T/d;
     exponential weights stay under √(T ln d/2).
     """
 
