@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from lowregret.finite.search import Bracket
 
 OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
-RESERVE = 0.03  # of the time, for checking and showing
+RESERVE, LEAST = 0.03, 0.05  # of the time: for checking and showing, and for searching whatever came before
 INTERRUPTED = 130
 
 
 def dimension(args: Namespace) -> int:
-    """Read or make the class, search, tell. The time limit counts from the start of Python; compiling is free."""
-    begin = time.monotonic() - time.process_time()
+    """Read or make the class, search, tell. The time limit counts from here, imports included; compiling is free."""
+    begin = time.monotonic()
     from lowregret.finite.dimension import dimensions, get_ready
 
     if args.plot:
@@ -35,7 +35,7 @@ def dimension(args: Namespace) -> int:
         watch.say("compiling, which happens once")
         begin += get_ready()
         left = args.time and begin + (1 - RESERVE) * args.time - time.monotonic()
-        found = dimensions(hypotheses, left, watch.update)
+        found = dimensions(hypotheses, left and max(left, LEAST * args.time), watch.update)
     if args.plot:
         _draw(found, args.plot)
     print(json.dumps(found.to_json()) if args.json else _summary(found, short=args.quiet))
@@ -67,10 +67,10 @@ def _draw(found: Dimensions, path: str) -> None:
 
 def _summary(found: Dimensions, short: bool) -> str:
     h = found.hypotheses
-    repeated = f" ({h.given - len(h):,} more were repetitions)" if h.given > len(h) else ""
+    repeated = f" (repeated rows left out: {h.given - len(h):,})" if h.given > len(h) else ""
     verified = "verified" if found.verified else "NOT VERIFIED: please report this"
     lines = [
-        f"class        {len(h):,} hypotheses{repeated} on {h.points:,} points",
+        f"class        {len(h):,} hypotheses on {h.points:,} points{repeated}",
         f"Littlestone  {_interval(found.littlestone)}: {_mistakes(found.littlestone)}",
         f"VC           {_interval(found.vc)}" + (f": shattered {_points(found)}" if found.shattered else ""),
         f"witnesses    {verified}, by another way than they were found",

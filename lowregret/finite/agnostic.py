@@ -1,7 +1,8 @@
 """ALG-AGNOSTIC: compete with the best hypothesis at the price of Ldim(H), not of |H|.
 
-Expert I ⊆ {1..T}, |I| ≤ ℓ = Ldim(H), believes its own predictions: it says what SOA says, flipped in the rounds of I, and
-shrinks V to what it said. One of these N = Σ_{L≤ℓ} C(T,L) experts agrees with any given hypothesis throughout (LEM-3.7).
+Expert I ⊆ {1..T}, |I| ≤ ℓ = Ldim(H), believes its own predictions: it says what SOA says, flipped in the rounds of I,
+and shrinks V to what it said. One of these N = Σ_{L≤ℓ} C(T,L) experts agrees with any given hypothesis throughout
+(LEM-3.7).
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class Agnostic(FiniteLearner):
     """Weighted Majority over all N experts, T = `rounds` known, η = √(8 ln N/T), grouped by node (V, flips so far).
 
     Experts at the same node have the same past and differ only in flips to come: with n' rounds left, Σ_{i≤ℓ−j} C(n',i)
-    of them have flipped j times. Live nodes are at most min(n, Σ_{i≤VCdim} C(t−1,i)), dead ones (V empty) ℓ + 1; each costs
-    two questions for a Littlestone dimension a round. Expected mistakes ≤ those of any hypothesis + ln N/η + ηt/8, which
-    is √(T ln N/2) in the end (THM-3.6, explicit). If n < N, `WeightedMajority` has the better bound.
+    of them have flipped j times. Live nodes are at most min(n, Σ_{i≤VCdim} C(t−1,i)), dead ones (V empty) ℓ + 1; each
+    costs two questions for a Littlestone dimension a round. Expected mistakes ≤ those of any hypothesis + ln N/η +
+    ηt/8, which is √(T ln N/2) in the end (THM-3.6, explicit). If n < N, `WeightedMajority` has the better bound.
     """
 
     def __init__(self, hypotheses: Hypotheses, rounds: int, littlestone: Littlestone | None = None) -> None:

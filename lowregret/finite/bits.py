@@ -24,7 +24,7 @@ def ones(word: Any) -> int:
     return np.int64((word * _BYTES) >> _SHIFTS[3])  # type: ignore[return-value]
 
 
-def common(a: Any, i: int, b: Any, j: int, first: int, last: int) -> int:
+def common(a: Any, i: int, b: Any, j: int, first: Any, last: Any) -> int:
     """|a[i] ∧ b[j]|, both looked at from word `first` to before `last`."""
     total = 0
     for word in range(np.uint64(first), np.uint64(last)):  # a signed index might count from the end: slower

@@ -200,7 +200,7 @@ GENERATORS: dict[str, Generator] = {
         "lists:D[:k=K]", "lists:3", "decision lists of at most K tests of one of D variables, on {0,1}^D", lists, _LIMIT
     ),
     "random": Generator(
-        "random:NxM[:seed=S][:density=P]", "random:500x100:seed=1", "N hypotheses on M points, 1 with probability P (0.5)",
-        random, {"seed": _at_least_0, "density": _share},
+        "random:NxM[:seed=S][:density=P]", "random:500x100:seed=1",
+        "N hypotheses on M points, 1 with probability P (0.5)", random, {"seed": _at_least_0, "density": _share},
     ),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """A finite class of hypotheses: a 0/1 matrix, a row each, a column for each point, and the same as bits.
 
-Version spaces are masks: bit i of a mask (word i // 64, bit i % 64) stands for hypothesis i. h(x) = 1 is a column's mask,
-so that V^1_x = V ∧ column and V^0_x = V ∧ ¬column cost n/64 words each.
+Version spaces are masks: bit i of a mask (word i // 64, bit i % 64) stands for hypothesis i. A column's mask has
+those with h(x) = 1, so that V^1_x = V ∧ column and V^0_x = V ∧ ¬column cost n/64 words each.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _booleans(matrix: Any) -> NDArray[np.bool_]:
     if bad.size:
         i, x = bad[0].tolist()
         raise DataError(f"hypotheses[{i}, {x}] is {given[i, x]!r}: hypotheses say 0 or 1")
-    return given.astype(bool)
+    return np.array(given, bool, order="C")
 
 
 def _cells(line: str, place: str) -> NDArray[np.bool_]:

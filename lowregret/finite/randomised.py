@@ -17,10 +17,10 @@ from lowregret.loss import Absolute
 
 
 class WeightedMajority(FiniteLearner):
-    """ALG-WM over the hypotheses: p_t = Σw_t[i]h_i(x_t), w_t ∝ e^{−η·mistakes}, η = √(8 ln n/T), T = `rounds`: O(n) each
+    """ALG-WM over the hypotheses: p_t = Σw_t[i]h_i(x_t), w_t ∝ e^{−η·mistakes}, η = √(8 ln n/T), T = `rounds`
 
     Expected mistakes ≤ those of any hypothesis + ln n/η + ηt/8 after t rounds, which is √(T ln n/2) in the end
-    (THM-1.3), whatever the labels; they may not depend on the coin of their own round.
+    (THM-1.3), whatever the labels; they may not depend on the coin of their own round. O(n) a round.
     """
 
     def __init__(self, hypotheses: Hypotheses, rounds: int) -> None:
@@ -46,8 +46,8 @@ class SurrogateHalving(FiniteLearner):
     """ALG-SURR-HALVING with η = 1: p_t = 1 iff ⟨w_t,v_t⟩ ≥ ½, v_t = (h_i(x_t))_i; on a mistake w[i] ← w[i]·e^{±2v_t[i]}
 
     f_t(w) = 2|⟨w,v_t⟩ − y_t| in the rounds with a mistake, F(u) their sum: M ≤ 2F(u) + 2 ln n for every mixture u of
-    hypotheses (SURR-M+), best for one of them: F = 2·(its mistakes in those rounds). w[i] ∝ e^{2c[i]} with whole numbers
-    c, so that ties are found exactly: O(n) a round.
+    hypotheses (SURR-M+), best for one of them: F = 2·(its mistakes in those rounds). w[i] ∝ e^{2c[i]} with whole
+    numbers c, so that ties are found exactly: O(n) a round.
     """
 
     def __init__(self, hypotheses: Hypotheses) -> None:

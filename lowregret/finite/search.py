@@ -1,7 +1,8 @@
-"""The Littlestone and the VC dimension of a class, between bounds that close in on them, with a witness of the lower."""
+"""The Littlestone and the VC dimension of a class, between bounds that close in, with a witness of the lower one."""
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from lowregret.error import DataError
 from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
 from lowregret.finite.memo import Memo
-from lowregret.finite.shatter import LARGEST, NO, OPEN, VERDICT, VISITED, WITNESS, WORK, Stack, advance
+from lowregret.finite.shatter import LARGEST, NO, OPEN, VERDICT, VISITED, WITNESS, WORK, YES, Stack, advance
 from lowregret.finite.subsets import Subsets, advance_subsets
 
 SLICE = 4_000_000  # words looked at between two looks at the clock: some milliseconds
+PATIENCE = 4  # turns in which the search from above works once: in the end the one from below decides
 
 
 class Bracket(ABC):
@@ -34,16 +36,18 @@ class Bracket(ABC):
 
     def searches(self) -> list[Iterator[None]]:
         """From below and from above. They work while they are asked for the next item, and end when low = high."""
-        return [self._search(lambda: self.low + 1), self._search(lambda: self.high)]
+        return [self._search(lambda: self.low + 1, 1), self._search(lambda: self.high, PATIENCE)]
 
-    def _search(self, candidate: Callable[[], int]) -> Iterator[None]:
+    def _search(self, candidate: Callable[[], int], turns: int) -> Iterator[None]:
+        """Work in every so many turns."""
         while self.low < self.high:
             k = candidate()
             if k in self._asked:  # by the other search
                 yield
                 continue
             self._asked.add(k)
-            yield from self.settle(k)
+            for _ in self.settle(k):
+                yield from itertools.repeat(None, turns)
             self._asked.discard(k)
 
     def is_open(self, k: int) -> bool:
@@ -56,7 +60,7 @@ class Bracket(ABC):
 
 
 class Littlestone(Bracket):
-    """Ldim(H) by ALG-LDIM, with a shattered tree of depth `low` in heap order: `tree[i]` has the children 2i + 1 + label.
+    """Ldim(H) by ALG-LDIM, with a shattered tree of depth `low` in heap order: place i leads to 2i + 1 + label.
 
     Ldim(V) ≥ k is decided by compiled search (see `shatter`), O((2m)^k) at worst and far less as a rule.
     """
@@ -64,7 +68,7 @@ class Littlestone(Bracket):
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)
         self.tree: tuple[int, ...] = ()
-        self._memo = Memo.for_masks(len(hypotheses), hypotheses.words)
+        self._memo = Memo.empty(len(hypotheses), hypotheses.words)
         self._stack = self._new_stack()
         self._known: dict[bytes, int] = {}
 
@@ -83,6 +87,7 @@ class Littlestone(Bracket):
         stack.begin(self.hypotheses.everything, k)
         while self.is_open(k) and stack.ledger[VERDICT] == OPEN:
             before = int(stack.ledger[VISITED])
+            self._memo = self._memo.with_room(len(self.hypotheses))
             advance(self.columns, self._memo, stack, SLICE)
             self.looked_at += int(stack.ledger[VISITED]) - before
             yield
@@ -91,9 +96,17 @@ class Littlestone(Bracket):
         if stack.ledger[VERDICT] == NO:
             self.high = k - 1
             return
+        while k < self.high and self._is_easy(stack, k + 1):
+            k += 1
         found: list[int] = []
         yield from self._grow(stack, k, found)
         self.adopt(tuple(found))
+
+    def _is_easy(self, stack: Stack, k: int) -> bool:
+        """Whether Ldim(H) ≥ k is seen in one slice: then a tree of depth k − 1 need not be made."""
+        stack.begin(self.hypotheses.everything, k)
+        advance(self.columns, self._memo, stack, SLICE)
+        return bool(stack.ledger[VERDICT] == YES)
 
     def adopt(self, tree: tuple[int, ...]) -> None:
         """Take a shattered tree as witness if it is deeper than the one at hand."""
@@ -117,6 +130,7 @@ class Littlestone(Bracket):
         stack.begin(mask, k)
         while stack.ledger[VERDICT] == OPEN:
             advance(self.columns, self._memo, stack, SLICE)
+            self._memo = self._memo.with_room(len(self.hypotheses))
         return -1 if stack.ledger[VERDICT] == NO else int(stack.ledger[WITNESS])
 
     def _new_stack(self) -> Stack:

@@ -136,7 +136,7 @@ def list_columns(columns: Mask, s: Stack, depth: int) -> None:
     wide = own = 0
     for i in range(above):
         key = (np.uint64(size) << _SIZE_SHIFT) | np.uint64(i) if depth == 0 else s.keys[depth - 1, i]
-        smaller = np.int64(key >> _SIZE_SHIFT)
+        smaller: Any = np.int64(key >> _SIZE_SHIFT)
         if smaller >= needed:
             smaller, key = split(columns, column_of(key), s, depth)
         if smaller >= needed:

@@ -141,30 +141,31 @@ def cut_classes(columns: Mask, s: Subsets, depth: int) -> None:
 
 def cuts_all(columns: Mask, s: Subsets, depth: int, column: int) -> bool:
     """Whether another column leaves 2^{k−depth−2} hypotheses of each label in both parts of every class."""
-    start = 1 << depth
+    start, x = np.uint64(1 << depth), np.uint64(column)
     needed = 1 << (s.ledger[WANTED] - depth - 2)
-    if not cuts(columns, s, column, s.ledger[TIGHTEST], start, needed):
+    if not cuts(columns, s, x, np.uint64(s.ledger[TIGHTEST]), start, needed):
         return False
-    for c in range(start, 2 * start):
-        if c != s.ledger[TIGHTEST] and not cuts(columns, s, column, c, start, needed):
+    for c in range(start, start + start):  # noqa: SIM110  compiled code has no generators
+        if not cuts(columns, s, x, c, start, needed):
             return False
     return True
 
 
-def cuts(columns: Mask, s: Subsets, column: int, c: int, start: int, needed: int) -> bool:
-    """Likewise of one class. Most lie in two words, for which a loop would be slow."""
+def cuts(columns: Mask, s: Subsets, x: Any, c: Any, start: Any, needed: int) -> bool:
+    """Likewise of one class. Most lie in two words, for which a loop would be slow. Indices are unsigned, for speed."""
+    part = c + start
     first, last = np.uint64(s.spans[c, 0]), np.uint64(s.spans[c, 1])
-    within = ones(s.masks[c, first] & columns[column, first])
-    both = ones(s.masks[c + start, first] & columns[column, first])
+    within = ones(s.masks[c, first] & columns[x, first])
+    both = ones(s.masks[part, first] & columns[x, first])
     if last == first + _TWO:
-        within += ones(s.masks[c, first + _ONE] & columns[column, first + _ONE])
-        both += ones(s.masks[c + start, first + _ONE] & columns[column, first + _ONE])
+        within += ones(s.masks[c, first + _ONE] & columns[x, first + _ONE])
+        both += ones(s.masks[part, first + _ONE] & columns[x, first + _ONE])
     elif last > first + _TWO:
-        within += common(s.masks, c, columns, column, first + _ONE, last)
-        both += common(s.masks, c + start, columns, column, first + _ONE, last)
-    size, part = s.sizes[c], s.sizes[c + start]
+        within += common(s.masks, c, columns, x, first + _ONE, last)
+        both += common(s.masks, part, columns, x, first + _ONE, last)
     s.ledger[WORK] += 2 * (s.spans[c, 1] - s.spans[c, 0])
-    return min(min(both, part - both), min(within - both, size - part - within + both)) >= needed
+    rest = s.sizes[c] - s.sizes[part] - within + both
+    return both >= needed and s.sizes[part] - both >= needed and within - both >= needed and rest >= needed
 
 
 def split_classes(columns: Mask, s: Subsets, depth: int) -> None:
