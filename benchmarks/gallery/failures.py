@@ -13,6 +13,7 @@ from benchmarks.gallery.rows import DIMENSIONS
 from lowregret.certificate.batch import thm_14_9
 from lowregret.domain import Box, Point
 from lowregret.game import ObliviousGame
+from lowregret.game.costs import Wobble
 from lowregret.game.rows import Disjunction, Orthonormal
 from lowregret.mirror import PNorm
 from lowregret.rule import Eager, Lazy
@@ -107,20 +108,20 @@ FAILURES = (
         lambda: horizons(sitting("free-expert", "eg", eta=lambda t: math.sqrt(math.log(16) / (2 * t))), {
             "COR-2.14 at this η": "COR-2.14", "√(2T ln d)": root(math.sqrt(2 * math.log(16)))},
             (32, 64, 128, 256, 512, 1024), exceeded=("√(2T ln d)",),
-            per=lambda t: math.sqrt(2 * t * math.log(16)), y="regret ÷ √(2T ln d)"), "free-expert eg",
+            per=lambda t: math.sqrt(2 * t * math.log(16)), y="regret ÷ √(2T ln d)"), "free-expert eg --eta 0.0368",
     ),
     Exhibit(
         "e14", ("E14",), "The p-norm's second term",
         "printed: ‖u‖_q²/(2η(q−1)) + ηΣ‖z_t‖_p² ;  true: ‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", "p > 3",
         "p = 6, η = ½, u = 0: one long step, then small ones across it",
-        lambda: along(at_costs("wobble", lambda t: Lazy(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))), {
+        lambda: along(at_costs(Wobble(d=2), lambda t: Lazy(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))), {
             "COR-2.18": "COR-2.18", "ηΣ‖z_t‖_p²": lambda table, t: 0.5 * energy(table, 6.0)}, 1024,
-            exceeded=("ηΣ‖z_t‖_p²",)), "wobble pnorm",
+            exceeded=("ηΣ‖z_t‖_p²",)),
     ),
     Exhibit(
         "e23", ("E23",), "Winnow with its sign wrong",
         "printed: w[i] ← w[i]·e^{−2ηy x[i]} ;  true: e^{+2ηy x[i]}", "a disjunction of k features, η = ¼",
-        "one of 8 features decides; with the printed sign Winnow unlearns", _e23, "disjunction winnow",
+        "one of 8 features decides; with the printed sign Winnow unlearns", _e23,
     ),
     Exhibit(
         "e30", ("E30",), "A square that was lost",

@@ -11,6 +11,7 @@ from benchmarks.gallery.exhibit import Curves, Exhibit, curves
 from benchmarks.gallery.measures import HORIZONS, along, at_costs, doubled, energy, horizons, root, sitting
 from lowregret.domain import Point, Reals
 from lowregret.game import game
+from lowregret.game.costs import Wobble
 from lowregret.game.tables import CostTable
 from lowregret.mirror import Entropy, PNorm
 from lowregret.play import Game
@@ -182,7 +183,7 @@ MIRROR = (
     Exhibit(
         "omd-equality", ("LEM-2.20",), "Mirror descent, exactly",
         "regret(u) ≤ R(u) − R(w₁) + ΣD_t, with equality at u = w_{T+1}", "constant η; no strong convexity needed",
-        "exponentiated gradient on tossed coins, compared with its own last point", _at_its_own_end, "coin-flips eg",
+        "exponentiated gradient on tossed coins, compared with its own last point", _at_its_own_end,
     ),
     Exhibit(
         "local-norms", ("THM-2.22",), "Local norms",
@@ -201,8 +202,8 @@ MIRROR = (
     Exhibit(
         "pnorm", ("COR-2.18",), "The p-norm algorithm",
         "regret(u) ≤ ‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", "p ≥ 2", "p = 6 at u = 0, where a p-norm curves most",
-        lambda: along(at_costs("wobble", lambda t: Lazy(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))),
-                      {"COR-2.18": "COR-2.18"}, 1024), "wobble pnorm",
+        lambda: along(at_costs(Wobble(d=2), lambda t: Lazy(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))),
+                      {"COR-2.18": "COR-2.18"}, 1024), "wobble pnorm --eta 0.5",
         "The form that the source prints is exceeded on this very game: [E14](e14.md).",
     ),
 )  # fmt: skip

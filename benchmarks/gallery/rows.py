@@ -190,7 +190,7 @@ MOVING = (
         "dynamic", ("DYN",), "Against a comparator that moves",
         "Σ(f_t(w_t) − f_t(u_t)) ≤ D²/(2η_T) + DΣ‖u_{t+1} − u_t‖/η_t + ½Ση_t‖g_t‖²",
         "eager projection, η_t do not grow; path length P = Σ‖u_{t+1} − u_t‖", "the best point goes round in circles",
-        _moving, "drift ogd-sqrt",
+        _moving,
     ),
     Exhibit(
         "delay", ("DELAY",), "Answers that come late",

@@ -95,7 +95,7 @@ class Wobble(BallGame):
     COR-2.18: at u = 0 the second term, η(p−1)/2·Σ‖z_t‖_p², is nearly all needed; the source's ηΣ‖z_t‖_p² is not enough.
     """
 
-    d: int = 2
+    d: int = 20
 
     def costs(self, rounds: int, rng: np.random.Generator) -> Matrix:
         return sequences.wobble(rounds, self.d, 0.1)
