@@ -48,7 +48,7 @@ class Contest:
     def verdict(self) -> str:
         """One sentence."""
         c, last = self.certificate, self.rows[-1]
-        said = f"{c.measure} {last.regret:.4g} after {self.rounds:,} rounds, {last.regret / self.rounds:.2g} a round"
+        said = f"{c.measure} {last.regret:.4g} after {self.rounds:,} rounds, {last.regret / self.rounds:.3g} a round"
         if c.id == "NONE":
             return f"{said}; no theorem speaks of {self.algorithm} against any costs whatever."
         failed = next((p.name for p in c.premises if not p.holds), None)
@@ -79,7 +79,7 @@ class Contest:
         linearised = any(row.linear_regret is not None for row in self.rows)
         head = ["round", "loss", self.certificate.measure, f"bound ({self.certificate.id})", "ratio"]
         cells = [
-            [f"{r.round:,}", f"{r.loss:.5g}", f"{r.regret:.5g}", _told(r.bound), _told(_ratio(r))] for r in self.rows
+            [f"{r.round:,}", _told(r.loss), _told(r.regret), _told(r.bound), _told(_ratio(r))] for r in self.rows
         ]
         if linearised:
             head.insert(3, "linearised")
@@ -101,7 +101,8 @@ def _ratio(row: Row) -> float | None:
 
 
 def _told(value: float | None) -> str:
-    return "–" if value is None else f"{value:.5g}"
+    """Five digits, and nothing of rounding errors around 0."""
+    return "–" if value is None else f"{round(value, 9) + 0.0:.5g}"
 
 
 def contest(
