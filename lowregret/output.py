@@ -17,9 +17,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+import numpy as np
+
+from lowregret.chance import hashed, mixed, unit
 from lowregret.part import Part
 
-LOW = 0xFFFFFFFF  # 32 bits
+POSITIVE = 2**63 - 1  # the bits of a seed that say no sign
 
 
 class Output(Part):
@@ -77,19 +80,8 @@ class Random(Output):
         return True
 
     def weight(self, t: int) -> float:
-        return 1.0 if uniform(self.seed, t) * t < 1.0 else 0.0
+        return 1.0 if self.coin(t) * t < 1.0 else 0.0
 
-
-def uniform(seed: int, t: int) -> float:
-    """A number in [0, 1) that looks random, 53 bits of it, from two whole numbers: a hash, so there is no state."""
-    h = 0
-    for part in (seed & LOW, (seed >> 32) & LOW, t & LOW, (t >> 32) & LOW):
-        h = _mixed(h ^ part)
-    return ((h >> 5) * 67108864.0 + (_mixed(h ^ 0x5BD1E995) >> 6)) / 9007199254740992.0
-
-
-def _mixed(x: int) -> int:
-    """32 bits, each of which depends on all 32 of x; no product reaches 2^63, so that Python and machine agree."""
-    for factor in (0x7FEB352D, 0x045D9F3B, 0x2C1B3C6D):
-        x = ((x ^ (x >> 16)) * factor + 0x3C6EF372) & LOW
-    return x ^ (x >> 15)
+    def coin(self, t: int) -> float:
+        """The number in [0, 1) that settles round t."""
+        return float(unit(hashed(mixed(np.uint64(self.seed & POSITIVE)), t)))

@@ -18,7 +18,7 @@ import numpy as np
 
 from lowregret import store
 from lowregret.certificate import Certificate
-from lowregret.error import PartError, StoreError
+from lowregret.error import StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
 from lowregret.hindsight import Pass, Report, best_fixed, silent
@@ -83,11 +83,6 @@ class Session:
         Where the step schedule weighs the rounds, each row counts as often as its rounds did.
         """
         run, learner, u = self.run, self.run.learner, self.run.comparator
-        if isinstance(learner.loss, OnMistakes):
-            raise PartError(
-                f"{self.algorithm} weighs its rounds by what happened in them: there is no exact regret for it; "
-                "use --certify stream"
-            )
         step = learner.rule.schedule()
         counted = partial(weighed, rows, step, run.rounds, passes)
         kappa = learner.ridge * step.total_importance(run.rounds)

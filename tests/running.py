@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from lowregret.check import call
 from lowregret.learner import Linear, learn_rows
 from lowregret.rows import as_rows
 from lowregret.state import State
@@ -29,8 +30,7 @@ def learn(
     features = as_rows(sp.csr_matrix(rows.X) if x is None else x)
     state = learner.start(rows.X.shape[1]) if state is None else state
     scores = np.full(len(rows.y), np.nan)
-    loop = learn_rows if compiled else getattr(learn_rows, "py_func", learn_rows)  # absent under NUMBA_DISABLE_JIT
-    stopped = loop(learner, state, features, rows.y, rows.weights, scores, 0, until)
+    stopped = call(learn_rows, compiled, learner, state, features, rows.y, rows.weights, scores, 0, until)
     return Learnt(state, scores, stopped)
 
 

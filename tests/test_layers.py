@@ -36,7 +36,7 @@ LAYERS = [
     {"mirror"},
     {"domain", "convex", "step", "output", "rows"},
     {"loss"},
-    {"real"},
+    {"real", "chance"},
     {"state"},
     {"part"},
     {"kernel"},

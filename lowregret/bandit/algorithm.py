@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.bandit.chance import uniform
 from lowregret.bandit.state import BASE, CLAMPED, LARGEST, LINEAR, LOCAL, SMALLEST, BanditState
 from lowregret.bandit.tree import build_tree, draw_leaf, leaf, new_tree, put_leaf
+from lowregret.chance import uniform
 from lowregret.part import Part
 from lowregret.state import Vector
 

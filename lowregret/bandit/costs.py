@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.bandit.chance import hashed, mixed, unit
+from lowregret.chance import hashed, mixed, unit
 from lowregret.error import DataError
 from lowregret.part import Part
 

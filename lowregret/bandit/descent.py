@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lowregret.bandit.chance import new_chance, normal
 from lowregret.certificate import Certificate, Premise
+from lowregret.chance import new_chance, normal
 from lowregret.domain import Box, Domain, L2Ball, Simplex
 from lowregret.error import DataError, PartError
 from lowregret.real import norm

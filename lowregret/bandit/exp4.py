@@ -11,12 +11,12 @@ import numpy as np
 
 from lowregret import store
 from lowregret.bandit.bandit import Played
-from lowregret.bandit.chance import uniform
 from lowregret.bandit.desk import Desk
 from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
 from lowregret.bandit.state import CHOICES, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, BanditState
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate
+from lowregret.chance import uniform
 from lowregret.check import call
 from lowregret.error import DataError, PartError
 from lowregret.kernel import kernel

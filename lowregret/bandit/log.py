@@ -69,29 +69,29 @@ def bandit_log(
     propensity: Any = None,
     low: float = 0.0,
     high: float = 1.0,
-    source: str = "the log",
+    place: Callable[[int], str] = "row {}".format,
 ) -> BanditLog:
     """A log from columns: actions of any kind, rewards or costs in [low, high], propensities in (0, 1].
 
-    Without propensities uniform logging over the actions that occur is assumed.
+    Without propensities uniform logging over the actions that occur is assumed. `place` says where row k is.
     """
     if (reward is None) == (cost is None):
         raise DataError("a log has either rewards or costs: give one of them")
     measure, told = (REWARD, reward) if cost is None else (COST, cost)
     labels = [str(a).strip() for a in actions]
     if not labels:
-        raise DataError(f"{source} has no rows")
+        raise DataError("the log has no rows")
     if "" in labels:
-        raise DataError(f"{source}: data row {labels.index('') + 1} has no action")
+        raise DataError(f"{place(labels.index(''))}: there is no action")
     names = tuple(sorted(set(labels), key=_order))
-    place = {name: k for k, name in enumerate(names)}
-    arms = np.array([place[label] for label in labels], np.int64)
-    values = _numbers(told, len(labels), source, measure, lambda v: low <= v <= high, f"between {low:g} and {high:g}")
+    number = {name: k for k, name in enumerate(names)}
+    arms = np.array([number[label] for label in labels], np.int64)
+    values = _numbers(told, len(labels), place, measure, lambda v: low <= v <= high, f"between {low:g} and {high:g}")
     if propensity is None:
         p = np.full(len(labels), 1 / len(names))
     else:
         wanted = "above 0 and at most 1: without it the row cannot be weighed; remove the row, or log propensities"
-        p = _numbers(propensity, len(labels), source, "propensity", lambda v: 0 < v <= 1, wanted)
+        p = _numbers(propensity, len(labels), place, "propensity", lambda v: 0 < v <= 1, wanted)
     return BanditLog(arms, values, p, names, measure, float(low), float(high), propensity is None)
 
 
@@ -110,7 +110,7 @@ def read_log(
     chosen = {key: column for key, column in wanted.items() if column is not None}
     table = read_table(os.fspath(path), wanted=set(chosen.values()))
     columns = {key: table.column(column) for key, column in chosen.items()}
-    return bandit_log(columns.pop("actions"), **columns, low=low, high=high, source=table.name)
+    return bandit_log(columns.pop("actions"), **columns, low=low, high=high, place=table.place)
 
 
 def _order(name: str) -> tuple[float, str]:
@@ -121,11 +121,11 @@ def _order(name: str) -> tuple[float, str]:
 
 
 def _numbers(
-    told: Sequence[Any], size: int, source: str, what: str, fits: Callable[[float], bool], wanted: str
+    told: Sequence[Any], size: int, place: Callable[[int], str], what: str, fits: Callable[[float], bool], wanted: str
 ) -> Vector:
     """Numbers that fit, or an error that names the row."""
     if len(told) != size:
-        raise DataError(f"{source}: there are {size} actions and {len(told)} of {what}")
+        raise DataError(f"there are {size} actions and {len(told)} of {what}")
     out = np.empty(size)
     for k, text in enumerate(told):
         try:
@@ -134,5 +134,5 @@ def _numbers(
             out[k] = math.nan
         if not fits(out[k]):
             found = repr(text) if text not in (None, "") else "missing"
-            raise DataError(f"{source}: data row {k + 1}: {what} is {found}, it must be a number {wanted}")
+            raise DataError(f"{place(k)}: {what} is {found}, it must be a number {wanted}")
     return out

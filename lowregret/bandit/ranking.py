@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.bandit.chance import new_chance, uniform
 from lowregret.bandit.estimated import EstimatedDescent
 from lowregret.bandit.proof import scaled
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate, Premise, certificates
+from lowregret.chance import new_chance, uniform
 from lowregret.error import DataError, PartError
 from lowregret.mirror import Entropy
 from lowregret.rule import Lazy, Rule

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.bandit.chance import new_chance
+from lowregret.chance import new_chance
 from lowregret.state import Cells, Vector
 
 # ---- sums[...]; y_t is the cost in [0, 1], p_t its arm's probability when chosen, z_t the estimate of all costs,

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
-from lowregret.bandit.chance import beta, uniform
 from lowregret.bandit.state import CHOICES, BanditState
+from lowregret.chance import beta, uniform
 from lowregret.state import Vector
 
 

@@ -6,8 +6,8 @@ import math
 from typing import ClassVar
 
 from lowregret.bandit.algorithm import BanditAlgorithm
-from lowregret.bandit.chance import uniform
 from lowregret.bandit.state import COSTS, LARGEST, LINEAR, LOCAL, SMALLEST, BanditState
+from lowregret.chance import uniform
 from lowregret.state import Vector
 
 

@@ -21,6 +21,7 @@ from lowregret.cli.report import require_folder, write_report
 from lowregret.cli.scores import ScoreFile
 from lowregret.cli.show import show
 from lowregret.error import DataError, LowRegretError, PartError, StoreError
+from lowregret.hindsight import require_answer
 from lowregret.part import Part
 from lowregret.rows import Rows
 from lowregret.run import start
@@ -44,6 +45,8 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     if args.report:
         require_folder(args.report)
     session = _resumed(args) if form is None else _started(args, form)
+    if args.certify == "exact":
+        require_answer(session.run.learner.loss, session.run.comparator)
     if (args.weights or args.report) and session.dictionary is None:
         session.dictionary = Dictionary()
     if stream is None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate
+from lowregret.chance import hashed, key_of, unit
 from lowregret.check import call
 from lowregret.experts.advice import judge, mix
 from lowregret.experts.aggregator import Aggregator
@@ -21,9 +22,6 @@ from lowregret.experts.substitute import Substitution
 from lowregret.kernel import kernel
 from lowregret.loss import Cost, Loss
 from lowregret.state import Vector
-
-_MIXERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Drawing:
@@ -70,12 +68,9 @@ class Drawing:
 
 
 def coins(seed: int, first: int, count: int) -> Vector:
-    """Uniform numbers in [0, 1), one for each round, whatever came before (splitmix64 of seed and round)."""
-    z = np.arange(first, first + count, dtype=np.uint64) + np.uint64(seed % 2**32) * np.uint64(2**32)
-    z = (z + np.uint64(1)) * _GOLDEN
-    z = (z ^ (z >> np.uint64(30))) * _MIXERS[0]
-    z = (z ^ (z >> np.uint64(27))) * _MIXERS[1]
-    return np.asarray((z ^ (z >> np.uint64(31))) >> np.uint64(11), float) * 2.0**-53
+    """Uniform numbers in [0, 1), one for each round, whatever came before."""
+    rounds = np.arange(first, first + count, dtype=np.uint64)
+    return np.asarray(unit(hashed(key_of(seed), rounds)))
 
 
 @kernel

@@ -42,7 +42,7 @@ from lowregret.rule import Eager
 from lowregret.state import Vector
 from lowregret.step import Constant
 
-__all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight"]
+__all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight", "require_answer"]
 
 TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a certificate
 EPOCHS = 400  # of dual coordinate ascent before Newton's method takes over
@@ -99,20 +99,28 @@ def best_fixed(
 ) -> Solution:
     """The best u of the comparators on a stream's rows, its loss, and a gap: the minimum is at least loss − gap."""
     comparator.fits(start.size)
-    if isinstance(learner.loss, OnMistakes):
-        raise PartError(f"{learner.loss} depends on the rounds played, so no fixed choice has a loss of that kind")
-    if isinstance(comparator, LqBall) and comparator.q in _BALLS:
-        comparator = _BALLS[comparator.q](comparator.radius)
+    require_answer(learner.loss, comparator)
     if isinstance(comparator, LqBall):
-        raise PartError(
-            f"the best point of an lq-ball is looked for with q = 1, 2 or infinity only, not q = {comparator.q:g}: "
-            "compare with an L1Ball or L2Ball, or do with the linearised regret (--certify stream)"
-        )
+        comparator = _BALLS[comparator.q](comparator.radius)
     known = learner.loss.dual and isinstance(comparator, L2Ball | L1Ball | Simplex | Box | Reals)
     held = gathered(learner.loss, rows, learner.bias) if known else None
     if held is None:
         return by_passes(learner, comparator, rows, start, kappa, compiled, tolerance, report)
     return solve(Objective(learner.loss, *held, comparator, kappa, compiled), tolerance, report)
+
+
+def require_answer(loss: Loss, comparator: Domain) -> None:
+    """Refuse a loss and a set for which nobody here can find the best fixed choice."""
+    if isinstance(loss, OnMistakes):
+        raise PartError(
+            f"{loss} depends on the rounds played: no fixed choice has a loss of that kind, and there is no exact "
+            "regret; do with the linearised regret (--certify stream)"
+        )
+    if isinstance(comparator, LqBall) and comparator.q not in _BALLS:
+        raise PartError(
+            f"the best point of an lq-ball is looked for with q = 1, 2 or infinity only, not q = {comparator.q:g}: "
+            "compare with an L1Ball or L2Ball, or do with the linearised regret (--certify stream)"
+        )
 
 
 def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lowregret import DataError, Exp4, PartError, load
-from lowregret.bandit.chance import new_chance, uniform
+from lowregret.chance import new_chance, uniform
 from lowregret.state import Vector
 
 

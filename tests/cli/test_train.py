@@ -209,10 +209,17 @@ def test_exact_regret_where_rounds_weigh(capsys: Capsys, file: Path) -> None:
     assert "exact regret lies between" in run(capsys, *said).out
 
 
-def test_no_exact_regret_of_mistakes(capsys: Capsys, file: Path) -> None:
-    told = run(capsys, "train", file, "--certify", "exact", "--algorithm", "perceptron", "--quiet")
+@pytest.mark.parametrize(
+    ("algorithm", "reason"),
+    [(["perceptron"], "no exact regret"), (["pnorm", "--eta", 0.1, "--p", 4], "with q = 1, 2 or infinity only")],
+)
+def test_no_exact_regret(capsys: Capsys, file: Path, tmp_path: Path, algorithm: list[object], reason: str) -> None:
+    """Where none can be found, that is said before anything is learnt."""
+    model = tmp_path / "m.lr"
+    told = run(capsys, "train", file, "--certify", "exact", "--algorithm", *algorithm, "-o", model, "--quiet")
     assert told.code == 2
-    assert "no exact regret" in told.err
+    assert reason in told.err
+    assert not model.exists()
 
 
 def test_weights_by_name(capsys: Capsys, tmp_path: Path) -> None:

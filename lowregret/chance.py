@@ -1,4 +1,7 @@
-"""Random numbers for compiled loops: the n-th is a hash of (key, n), so that saving two integers saves them all."""
+"""Random numbers for compiled loops: the n-th is a hash of (key, n), so that saving two integers saves them all.
+
+Interpreted, the products overflow on purpose: `check.call` keeps NumPy quiet about it.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ def mixed(x: Any) -> Any:
     return x ^ (x >> _U(31))
 
 
-def unit(x: Any) -> float:
-    """A number in [0, 1) from the upper 53 bits of x."""
-    return float(x >> _U(11)) * _UNIT
+def unit(x: Any) -> Any:
+    """A number in [0, 1) from the upper 53 bits of x, which may also be an array."""
+    return (x >> _U(11)) * _UNIT
 
 
 def hashed(key: Any, n: Any) -> Any:
@@ -45,7 +48,7 @@ def new_chance(seed: int) -> Any:
 def uniform(chance: Any) -> float:
     """The next number in [0, 1)."""
     chance[1] += _ONE
-    return unit(hashed(chance[0], chance[1]))
+    return float(unit(hashed(chance[0], chance[1])))
 
 
 def normal(chance: Any) -> float:
