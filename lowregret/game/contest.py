@@ -78,9 +78,7 @@ class Contest:
     def __str__(self) -> str:
         linearised = any(row.linear_regret is not None for row in self.rows)
         head = ["round", "loss", self.certificate.measure, f"bound ({self.certificate.id})", "ratio"]
-        cells = [
-            [f"{r.round:,}", _told(r.loss), _told(r.regret), _told(r.bound), _told(_ratio(r))] for r in self.rows
-        ]
+        cells = [[f"{r.round:,}", _told(r.loss), _told(r.regret), _told(r.bound), _told(_ratio(r))] for r in self.rows]
         if linearised:
             head.insert(3, "linearised")
             for line, row in zip(cells, self.rows, strict=True):
