@@ -101,6 +101,17 @@ from .finite import dimensions as dimensions
 from .finite import make_hypotheses as make_hypotheses
 from .follow import FollowTheLeader as FollowTheLeader
 from .follow import FollowTheRegularisedLeader as FollowTheRegularisedLeader
+from .game import AdaptiveGame as AdaptiveGame
+from .game import BanditFeedback as BanditFeedback
+from .game import Contest as Contest
+from .game import CostGame as CostGame
+from .game import Environment as Environment
+from .game import ExpertGame as ExpertGame
+from .game import LateAnswers as LateAnswers
+from .game import ObliviousGame as ObliviousGame
+from .game import Replay as Replay
+from .game import RowGame as RowGame
+from .game import contest as contest
 from .hindsight import best_in_hindsight as best_in_hindsight
 from .kernel_run import KernelRun as KernelRun
 from .kernelised import Coordinatewise as Coordinatewise

@@ -19,6 +19,7 @@ ROOT = Path(lowregret.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli"},
+    {"game"},
     {"files", "session", "regret", "finite"},
     {"delayed_run", "doubling_run"},
     {"run", "play", "bandit", "experts"},

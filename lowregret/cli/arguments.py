@@ -76,6 +76,9 @@ def parser() -> ArgumentParser:
             commands, "dimension", "how many mistakes a finite class costs: Littlestone and VC dimension", _DIMENSION
         )
     )
+    _play(
+        _command(commands, "play", "a game of the textbook: regret under its bound, or what must fail, failing", _PLAY)
+    )
     zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")
@@ -133,6 +136,12 @@ examples:
   lowregret dimension class.csv --plot tree.png
   lowregret dimension thresholds:4096
   lowregret dimension random:500x100:seed=1 --time 10 --json"""
+_PLAY = """examples:
+  lowregret play                                  all games, and who can play them
+  lowregret play ftl-breaker ftl                  loses every round
+  lowregret play ftl-breaker ogd --plot ogd.png   stays under √T
+  lowregret play late:turn ogd-eager              answers come 10 rounds late
+  lowregret play replay ogd --data clicks.svm"""
 _ZOO = """example:
   lowregret zoo ogd-lazy"""
 
@@ -261,6 +270,21 @@ def _dimension(command: ArgumentParser) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress, no drawing: one line for each dimension")
 
 
+def _play(command: ArgumentParser) -> None:
+    command.add_argument("game", nargs="?", metavar="GAME", help="its name; without one, all games are listed")
+    command.add_argument("algorithm", nargs="?", metavar="ALGORITHM", help="without one, those that fit are listed")
+    command.add_argument("--rounds", type=count, metavar="N", help="how many (1024; of replay: all rows)")
+    command.add_argument("--seed", type=count_from_zero, default=0, metavar="S", help="settles everything random (0)")
+    command.add_argument("--eta", type=positive, metavar="X", help="learning rate, if not the textbook's for N rounds")
+    command.add_argument("--radius", type=positive, metavar="X", help="of the ball that is played and compared with")
+    command.add_argument("--data", metavar="FILE", help="the rows of the game replay, in any format that train reads")
+    command.add_argument("--target", metavar="COL", help="of replay: the column with the label, in tables")
+    command.add_argument("--positive", metavar="LABEL", help="of replay: the label that counts as +1")
+    command.add_argument("--plot", metavar="FILE", help="draw the regret under its bound")
+    command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    command.add_argument("--quiet", action="store_true", help="the verdict only")
+
+
 def _reading(group: _ArgumentGroup) -> None:
     group.add_argument("--format", choices=FORMATS, help="found from the name or the content if not given")
     group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
@@ -318,6 +342,11 @@ def count(text: str) -> int:
     if value < 1:
         raise ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
     return value
+
+
+def count_from_zero(text: str) -> int:
+    """A whole number, at least 0."""
+    return 0 if text.strip() == "0" else count(text)
 
 
 def names(text: str) -> tuple[str, ...]:
