@@ -9,7 +9,7 @@ second order in ρ. e is at most 0 where u leaves the ball of radius B and grows
 the gap allowed makes the system as easy as it may be, whether or not the ball is in reach.
 
 Golub and Kahan's process from y (1965) reduces the system to a tridiagonal one for all μ at once: two products with X
-a step, O(nnz + n + d). Where that is slow, its answer is the first direction of a subspace that grows by the
+a step, O(nnz + n + d), both in one pass over the rows. Where that is slow, its answer is the first direction of a subspace that grows by the
 preconditioned residual of its own answer (Davidson 1975): two products, O(nk + k³) in its k dimensions.
 """
 
@@ -21,11 +21,12 @@ from collections.abc import Callable
 import numpy as np
 
 from lowregret.check import call
-from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
 from lowregret.hindsight.precondition import Preconditioner
 from lowregret.hindsight.quadratic import orthonormal
 from lowregret.kernel import kernel
-from lowregret.state import Vector
+from lowregret.rows import Rows
+from lowregret.state import Cells, Vector
 
 STEPS = 100  # of the process, at most
 MEMORY, LARGEST = 600e6, 400  # bytes and dimensions of the subspace at most
@@ -51,6 +52,12 @@ class Scaled:
     def back(self, a: Vector) -> Vector:
         """Xᵀa"""
         return self.o.gather(a * self.inverse)
+
+    def there_and_back(self, v: Vector, a: Vector, share: float) -> Vector:
+        """a becomes Xv − share·a; returns Xᵀ times that."""
+        product = np.zeros(v.size)
+        call(through, self.o.compiled, self.o.x, self.roots, v, a, share, product)
+        return product
 
     def cost(self, mu: float, s: float) -> float:
         """e of a u of length s."""
@@ -94,18 +101,19 @@ def process(system: Scaled, best: Best, tolerance: float, report: Report) -> Vec
     most = min(STEPS, system.y.size, system.o.dimension)
     kept, diagonal, below = np.empty((most, system.y.size)), np.empty(most), np.empty(most)
     size = float(np.linalg.norm(system.y))
-    left, right, alpha, due = system.y / size, np.zeros(system.o.dimension), None, 4.0
+    left, alpha, due = system.y / size, None, 4.0
+    right = system.back(left)
     for k in range(most):
         kept[k] = left
-        right = system.back(left) - (below[k - 1] if k else 0.0) * right
         diagonal[k] = np.linalg.norm(right)
         if diagonal[k] == 0.0:
             return alpha
         right /= diagonal[k]
-        left = system.forth(right) - diagonal[k] * left
+        image = system.there_and_back(right, left, diagonal[k])
         below[k] = np.linalg.norm(left)
         ended = k + 1 == most or below[k] <= 1e-14 * diagonal[0]
-        left = left if ended else left / below[k]
+        if not ended:
+            left, right = left / below[k], image / below[k] - below[k] * right
         if not ended and k + 1 < due:
             continue
         due, c, pivots = (k + 1) * LOOK, np.empty(k + 1), np.empty(k + 1)
@@ -162,6 +170,14 @@ def solve_inner(system: Scaled, inner: Vector, y: Vector, tolerance: float) -> t
 
     mu, room = system.multiplier(squares, tolerance)
     return mu, vectors @ (parts / (values + mu)), room
+
+
+@kernel
+def through(x: Rows, roots: Vector, v: Cells, a: Vector, share: float, product: Cells) -> None:
+    """a_i = root_i·⟨x_i, v⟩ − share·a_i, product += Σ root_i a_i x_i: a row is read once for both."""
+    for i in range(a.size):
+        a[i] = roots[i] * dot_row(x, i, v) - share * a[i]
+        add_row(x, i, roots[i] * a[i], product)
 
 
 @kernel
