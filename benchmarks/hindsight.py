@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import io
+import itertools
 import json
 import math
 import sys
@@ -57,16 +59,17 @@ class Watched(Objective):
         return bound
 
 
-def read(data: Path, name: str) -> tuple[Any, Vector]:
-    """Features and labels ±1; the table gets a column of ones."""
+def read(data: Path, name: str, most: int | None = None) -> tuple[Any, Vector]:
+    """Features and labels ±1 of the first rows; the table gets a column of ones."""
     from sklearn.datasets import load_svmlight_file
 
     if (data / f"{name}.svm.gz").exists():
-        x, y = load_svmlight_file(str(data / f"{name}.svm.gz"))
+        with gzip.open(data / f"{name}.svm.gz") as lines:
+            x, y = load_svmlight_file(io.BytesIO(b"".join(itertools.islice(lines, most))))
         x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
         return sp.csr_matrix(x), y
     with gzip.open(data / f"{name}.csv.gz", "rt") as file:
-        _, *rows = csv.reader(file)
+        rows = list(itertools.islice(csv.reader(file), 1, None if most is None else most + 1))
     y = np.array([1.0 if row[-1] == "UP" else -1.0 for row in rows])
     return sp.csr_matrix(np.array([[*map(float, row[:-1]), 1.0] for row in rows])), y
 

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from lowregret.check import call
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
@@ -65,6 +66,10 @@ class Scaled:
         v = min(2 * mu * s / kappa, radius) if kappa > 0 else radius
         return (v - s) * (2 * mu * s - kappa / 2 * (s + v))
 
+    def dual(self, mu: float, s: float, length: float, product: float) -> float:
+        """D of the slopes −2μα, given ‖u‖ = s, ‖α‖² and ⟨α, y⟩."""
+        return mu * (2 * product - mu * length) - 2 * mu * s * s + self.o.kappa / 2 * s * s - self.cost(mu, s)
+
     def multiplier(self, squares: Callable[[float], tuple[float, float]], tolerance: float) -> tuple[float, float]:
         """The largest μ that costs half of the gap allowed, and what it leaves for ‖ρ‖²; μ ↦ ‖u‖², ‖α‖² is given."""
 
@@ -80,10 +85,10 @@ class Scaled:
             low, high = (low, middle) if left(middle)[0] < 0 else (middle, high)
         return low, left(low)[1]
 
-    def see(self, best: Best, mu: float, alpha: Vector) -> None:
-        """The true value and the true bound of a dual point, by true products."""
+    def see(self, best: Best, mu: float, alpha: Vector, primal: Vector) -> None:
+        """The true value of Xᵀ times `primal` and the true bound of a dual point, by true products."""
         o = self.o
-        u, slopes = o.domain.projection(self.back(alpha)), -2.0 * mu * alpha * self.inverse
+        u, slopes = o.domain.projection(self.back(primal)), -2.0 * mu * alpha * self.inverse
         best.see(u, o.value(u, o.scores(u)), o.bound(slopes, o.gather(slopes)))
 
 
@@ -122,14 +127,41 @@ def process(system: Scaled, best: Best, tolerance: float, report: Report) -> Vec
             image, length = call(small, system.o.compiled, diagonal, below, size, mu, pivots, c)
             return float(image), float(length)
 
-        mu, room = system.multiplier(squares, tolerance)
-        if ended or (diagonal[k] * below[k] * c[k]) ** 2 <= room:
+        mu, _ = system.multiplier(squares, tolerance)
+        square, length = squares(mu)
+        value, primal = lowest(diagonal[: k + 1], below[: k + 1], size, system.o.kappa, system.o.radius)
+        if ended or value - system.dual(mu, math.sqrt(square), length, size * c[0]) <= tolerance * (1 + value):
             alpha = c @ kept[: k + 1]
-            system.see(best, mu, alpha)
+            system.see(best, mu, alpha, primal @ kept[: k + 1])
         report(k + 1, best.value, best.gap)
         if ended or best.near(tolerance):
             break
     return alpha
+
+
+def lowest(diagonal: Vector, below: Vector, size: float, kappa: float, radius: float) -> tuple[float, Vector]:
+    """The least F in the space of the process, and the p with Xᵀ(p₁P₁ + p₂P₂ + …) its minimiser: O(k³).
+
+    u = Qz has Xu = PBz, B = L with one more row. The u of the best bound's α is not the best u in the same space, by
+    far where the space is small.
+    """
+    k = diagonal.size
+    lower = np.diag(diagonal) + np.diag(below[:-1], -1)
+    rotated, values, turned = np.linalg.svd(np.vstack([lower, below[-1] * np.eye(1, k, k - 1)]), full_matrices=False)
+    parts = size * rotated[0]
+    low, high = kappa / 2, max(size * float(values[0]) / radius, kappa)  # ‖z‖ ≤ ‖Bᵀy‖/μ
+
+    def shares(mu: float) -> Vector:
+        return np.asarray(values * parts / np.maximum(values * values + mu, 1e-300))
+
+    if float(np.linalg.norm(shares(low))) > radius:
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if float(np.linalg.norm(shares(middle))) > radius else (low, middle)
+        low = high
+    z = shares(low)
+    value = size * size - float(parts @ parts) + float(np.sum((parts - values * z) ** 2)) + kappa / 2 * float(z @ z)
+    return value, np.asarray(solve_triangular(lower.T, z @ turned, lower=False))
 
 
 def expand(system: Scaled, best: Best, first: Vector, tolerance: float, report: Report) -> None:
@@ -149,7 +181,7 @@ def expand(system: Scaled, best: Best, first: Vector, tolerance: float, report: 
         alpha = c @ basis[: k + 1]
         residual = system.y - c @ images[: k + 1] - mu * alpha
         if float(residual @ residual) <= room or k + 1 == most:
-            system.see(best, mu, alpha)
+            system.see(best, mu, alpha, alpha)
         report(k + 1, best.value, best.gap)
         if best.near(tolerance):
             return
