@@ -1,10 +1,10 @@
 """Values in hindsight against independent solvers on the first 2,000 rows: python -m benchmarks.agreement
 
-| loss             | up to 600 coordinates | more                                                                         |
-|------------------|-----------------------|------------------------------------------------------------------------------|
-| hinge            | cvxpy, in the ball    | LIBLINEAR; a linear programme where the ball does not bind                   |
-| logistic         | cvxpy, in the ball    | scikit-learn's Newton method                                                 |
-| square           | an eigendecomposition, the multiplier by Brent's method                                             |
+| loss     | up to 600 coordinates  | more                                                       |
+|----------|------------------------|------------------------------------------------------------|
+| hinge    | cvxpy, in the ball     | LIBLINEAR; a linear programme where the ball does not bind |
+| logistic | cvxpy, in the ball     | scikit-learn's Newton method                               |
+| square   | an eigendecomposition, the multiplier by Brent's method                             |
 
 scikit-learn's have a penalty λ/2‖w‖² instead of a ball; their least value P(λ) is compared as P(λ) − λB²/2, which is at
 most the least value in the ball of radius B, for any λ, and equal to it for the ball's multiplier.
@@ -111,7 +111,7 @@ def by_penalty(name: str, x: Any, y: Vector, radius: float, multiplier: float) -
     if name == "logistic":  # coordinates of the rows' own span
         values, vectors = np.linalg.eigh((x @ x.T).toarray())
         rotated = vectors * np.sqrt(np.maximum(values, 0.0))
-        model = LogisticRegression(C=c, solver="newton-cholesky", tol=1e-9, max_iter=1000, fit_intercept=False)
+        model = LogisticRegression(C=c, solver="newton-cholesky", tol=1e-12, max_iter=1000, fit_intercept=False)
     else:
         model = LinearSVC(C=c, loss="hinge", tol=1e-7, max_iter=20_000, random_state=0, fit_intercept=False)
     with warnings.catch_warnings():
@@ -141,7 +141,10 @@ def main() -> None:
                 largest = max(largest, difference)
                 took = f"{middle - begin:7.2f} s and {time.perf_counter() - middle:7.2f} s"
                 key = f"{name} {title} {radius:g}"
-                print(f"{key:<26}{value:16.9g}{theirs:16.9g} differ by {difference:8.1e}, gap {gap:8.1e}, {took}", flush=True)
+                print(
+                    f"{key:<26}{value:16.9g}{theirs:16.9g} differ by {difference:8.1e}, gap {gap:8.1e}, {took}",
+                    flush=True,
+                )
     print(f"largest relative difference: {largest:.1e}")
 
 

@@ -144,7 +144,9 @@ class Interior:
         residual, solve = self.residual(), self.system()
         slack = (self.o.radius**2 - self.square / self.lam**2) / 2 if self.moves else 0.0
 
-        def direction(low: Vector | float, high: Vector | float, up: float) -> tuple[Vector, Vector, Vector, float, float]:
+        def direction(
+            low: Vector | float, high: Vector | float, up: float
+        ) -> tuple[Vector, Vector, Vector, float, float]:
             one, two = low / under - self.below, high / over - self.above
             pull = up / self.spare if self.moves else 0.0
             beta, lam = solve(-residual + one - two, pull - slack)

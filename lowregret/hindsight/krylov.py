@@ -9,8 +9,9 @@ second order in ρ. e is at most 0 where u leaves the ball of radius B and grows
 the gap allowed makes the system as easy as it may be, whether or not the ball is in reach.
 
 Golub and Kahan's process from y (1965) reduces the system to a tridiagonal one for all μ at once: two products with X
-a step, O(nnz + n + d), both in one pass over the rows. Where that is slow, its answer is the first direction of a subspace that grows by the
-preconditioned residual of its own answer (Davidson 1975): two products, O(nk + k³) in its k dimensions.
+a step in one pass over the rows, O(nnz + n + d). The best u and the best bound of its space are each found by itself.
+Where that is slow, its answer is the first direction of a subspace that grows by the preconditioned residual of its own
+answer (Davidson 1975): two products, O(nk + k³) in its k dimensions.
 """
 
 from __future__ import annotations
