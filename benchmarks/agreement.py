@@ -14,6 +14,7 @@ Prints the largest relative difference of the 36 values.
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import time
 import warnings
@@ -81,8 +82,7 @@ def by_eigenvectors(x: Any, y: Vector, radius: float) -> float:
 
 def by_cones(name: str, x: Any, y: Vector, radius: float) -> float:
     """A cone programme."""
-    import cvxpy as cp
-
+    cp: Any = importlib.import_module("cvxpy")  # its names are not typed
     w = cp.Variable(x.shape[1])
     margins = cp.multiply(y, x @ w)
     losses = cp.pos(1 - margins) if name == "hinge" else cp.logistic(-margins)
@@ -95,9 +95,11 @@ def by_linear_programme(x: Any, y: Vector) -> float:
     """The least hinge loss of all w: min Σξ with y_i⟨w, x_i⟩ + ξ_i ≥ 1, ξ ≥ 0, by its dual."""
     from scipy.optimize import linprog
 
-    signed = sp.csr_matrix(sp.diags(y) @ x)
+    signed: Any = sp.csr_matrix(sp.diags(y) @ x)
     kept = np.unique(signed.T.tocsr().indices)  # rows of zeros lose 1 each
-    found = linprog(-np.ones(kept.size), A_eq=signed[kept].T, b_eq=np.zeros(x.shape[1]), bounds=(0, 1), method="highs")
+    found: Any = linprog(
+        -np.ones(kept.size), A_eq=signed[kept].T, b_eq=np.zeros(x.shape[1]), bounds=(0, 1), method="highs"
+    )
     return float(-found.fun) + y.size - kept.size
 
 
