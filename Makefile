@@ -25,6 +25,12 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.nested
 	$(BIN)/python -m benchmarks.bandits
 	$(BIN)/python -m benchmarks.experts
+	$(BIN)/python -m benchmarks.finite
+	$(BIN)/python -m benchmarks.gallery
+	$(BIN)/python -m benchmarks.multiclass
+	$(BIN)/python -m benchmarks.structured
+	$(BIN)/python -m benchmarks.parameter_free ../shared/data
+	$(BIN)/python -m benchmarks.auto
 
 fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000

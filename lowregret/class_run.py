@@ -1,6 +1,6 @@
 """What comes of training with many classes: a `ClassRun`, with the verbs of `Run`.
 
-    run = train(Multiclass(Softmax(), AdaGrad()), X, ["cat", "dog", "cat", …])
+    run = train(Multiclass(Softmax(), Diagonal(Root(0.5))), X, ["cat", "dog", "cat", …])
     run.predict(X), run.predict_proba(X), run.error, run.confusion.recall, run.certificate
 
 Classes are named by whole numbers or texts. They may be given beforehand, or are met as the rows go by. Then f_t speaks
@@ -35,7 +35,7 @@ from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.multiclass import NONE, Multiclass, Room, learn_classes, score_classes
 from lowregret.rows import OUTSIDE, Features, Rows, Sparse, as_rows, highest, last_column
-from lowregret.rule import AdaGrad, Eager, Forgotten, Lazy
+from lowregret.rule import Eager, Forgotten, Lazy
 from lowregret.spec import from_json, to_json
 from lowregret.state import ENERGY, LARGEST, MASS, State, Vector
 from lowregret.step import Constant
@@ -59,7 +59,7 @@ def start_classes(
     """A run before its first row, for this many features and these classes; None: those that there turn out to be."""
     names = Classes(classes)
     learner.loss.fits(len(names) if names.fixed else None)
-    if not certify and isinstance(learner.rule, Eager | AdaGrad):
+    if not certify and isinstance(learner.rule, Eager):
         learner = replace(learner, rule=replace(learner.rule, gradients=Forgotten()))
     lanes = len(names) if names.fixed else LANES
     if not names.fixed:

@@ -49,7 +49,7 @@ class Confusion:
     @property
     def error(self) -> float | None:
         """Share of rows whose class was not predicted."""
-        return 1.0 - int(np.trace(self.matrix)) / self.rows if self.rows else None
+        return (self.rows - int(np.trace(self.matrix))) / self.rows if self.rows else None
 
     @property
     def recall(self) -> Vector:

@@ -18,8 +18,9 @@ from lowregret.experts.panel import Panel
 from lowregret.kernel_run import KernelRun
 from lowregret.play import Game
 from lowregret.run import Run
+from lowregret.structured import OwnRun, RankingRun, StructuredRun, TaskRun
 
-Kept = Run | AutoRun | ClassRun | KernelRun | Game | Bandit | Exp4 | Panel
+Kept = Run | AutoRun | ClassRun | KernelRun | Game | Bandit | Exp4 | Panel | TaskRun
 
 _READERS: dict[str, Callable[[str | os.PathLike[str]], Kept]] = {
     "run": Run.load,
@@ -34,6 +35,9 @@ _READERS: dict[str, Callable[[str | os.PathLike[str]], Kept]] = {
     "exp4": Exp4.load,
     "experts": Panel.load,
     "layered-experts": Layered.load,
+    "structured-run": StructuredRun.load,
+    "own-structured-run": OwnRun.load,
+    "ranking-run": RankingRun.load,
 }
 
 

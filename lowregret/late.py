@@ -165,6 +165,7 @@ def _base(learner: Linear) -> tuple[str, float]:
     rule = learner.rule
     if isinstance(rule, Eager):
         return ("THM-14.5" if rule.step.constant else "EAGER-DEC"), 1.0
-    assert isinstance(rule, Lazy)
+    if not isinstance(rule, Lazy):
+        return "", 1.0
     known = rule.step.constant and not math.isnan(dual_exponent(learner))
     return ("THM-2.21" if known else ""), rule.mirror.strength()

@@ -19,9 +19,12 @@ from lowregret.state import (
     AVERAGED,
     DIMENSION,
     DIVISOR,
+    GIVEN,
     LONGEST,
+    LOSS,
     MISTAKES,
     ROUNDS,
+    SLOPE,
     TOTAL,
     WEIGHTED,
     Index,
@@ -77,7 +80,7 @@ class Learner(Part):
         if d < 1:
             raise PartError("a learner needs at least one feature")
         self.rule.fits(d)
-        s = State.zeros(d, self.rule.width(), self.output.averages())
+        s = State.zeros(d, self.rule.columns(d), self.output.averages())
         self.rule.begin(s)
         return s
 
@@ -99,11 +102,21 @@ class Learner(Part):
             k += one
         return (q0 + q1) + (q2 + q3) + self.bias * self.bias
 
+    def weighed_square(self, s: State, x: Rows, i: int) -> float:
+        """Σ metric(j)·x_i[j]²"""
+        total = 0.0
+        for k in range(x.begin(i), x.end(i)):
+            value = x.value(i, k)
+            total += self.rule.metric(s, x.column(i, k), value) * value * value
+        if self.bias != 0.0:
+            total += self.rule.metric(s, np.uint64(s.counts[DIMENSION] - 1), self.bias) * self.bias * self.bias
+        return total
+
     def enter(self, s: State, value: float, wrong: bool, scale: float) -> None:
         """Book the round's loss, and its iterate if past ones matter."""
         s.sums[TOTAL] += value
-        if self.rule.schedule().weighted():
-            s.sums[WEIGHTED] += self.rule.schedule().importance(s) * value
+        if self.rule.weighted():
+            s.sums[WEIGHTED] += self.rule.importance(s) * value
         s.counts[MISTAKES] += wrong
         if self.output.averages():
             self.keep(s, s.counts[ROUNDS] + 1, scale)
@@ -201,7 +214,15 @@ class Linear(Learner):
             self.rule.idle(s)
             return p
         inner = slope * (raw * scale)
-        square = slope * slope * self.square(x, i) if self.rule.needs_square() else 0.0
+        square = 0.0
+        if self.rule.weighs():
+            square = slope * slope * self.weighed_square(s, x, i)
+        elif self.rule.needs_square():
+            square = slope * slope * self.square(x, i)
+        if self.rule.needs_loss():
+            s.sums[LOSS], s.sums[SLOPE] = value, slope
+        if self.rule.needs_weight():
+            s.sums[GIVEN], s.sums[SLOPE] = weight, slope
         round_sums = self.rule.open(s, inner, slope * raw, square, self.ridge)
         entries = 0
         if slope != 0.0:

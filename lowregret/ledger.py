@@ -24,33 +24,15 @@ EARLY = 8  # the history begins when a look at all coordinates costs no more tha
 NEVER = 2**62  # more rounds than there will be
 
 
-class Ledger(Foresight):
-    """A learner, its state, and the proof of how well it has done so far."""
+class Proof:
+    """What follows from a learner, its state and its history."""
 
-    def __init__(
-        self,
-        learner: Learner,
-        state: State,
-        comparator: Domain | None = None,
-        *,
-        history: Vector | None = None,
-        seen: int | None = None,
-        uniform: bool = True,
-        tally: Tally | None = None,
-        certify: bool = True,
-        compiled: bool = True,
-    ) -> None:
-        self.learner = learner
-        self.state = state
-        self.comparator = comparator or natural_comparator(learner, state.dimension)
-        self.comparator.fits(state.dimension)
-        self.seen = seen  # features that occurred so far, in a run that grows with them
-        self.certify = certify  # whether a history is kept
-        self.compiled = compiled and compilable(learner)
-        self.uniform = uniform  # all weights were 1
-        self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
-        self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
-        self._history = [] if history is None else list(history)
+    learner: Learner
+    state: State
+    comparator: Domain
+    certify: bool  # whether a history is kept
+    compiled: bool
+    _history: list[Any]
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -79,7 +61,7 @@ class Ledger(Foresight):
     @property
     def trace(self) -> Trace:
         """Loss, linearised regret and bound over the rounds."""
-        history = np.array([*self._history, snapshot(self.state, self.learner.rule.keeps_sum())])
+        history = np.array([*self._history, snapshot(self.state, self.learner.rule)])
         if len(self._history) and self._history[-1][: WIDTH - 4].tobytes() == history[-1][: WIDTH - 4].tobytes():
             history = history[:-1]
         return trace(self.learner, history, self.comparator)
@@ -93,11 +75,6 @@ class Ledger(Foresight):
 
         return plot_run(self, path, theirs)
 
-    def __str__(self) -> str:
-        from lowregret.summary import summary
-
-        return summary(self)
-
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _next_mark(self) -> int:
@@ -106,7 +83,41 @@ class Ledger(Foresight):
         return next_mark(max(self.state.rounds, early - 1)) if self.certify else NEVER
 
     def _at_mark(self) -> None:
-        self._history.append(snapshot(self.state, self.learner.rule.keeps_sum()))
+        self._history.append(snapshot(self.state, self.learner.rule))
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)
+
+
+class Ledger(Proof, Foresight):
+    """A learner, its state, and the proof of how well it has done so far."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        state: State,
+        comparator: Domain | None = None,
+        *,
+        history: Vector | None = None,
+        seen: int | None = None,
+        uniform: bool = True,
+        tally: Tally | None = None,
+        certify: bool = True,
+        compiled: bool = True,
+    ) -> None:
+        self.learner = learner
+        self.state = state
+        self.comparator = comparator or natural_comparator(learner, state.dimension)
+        self.comparator.fits(state.dimension)
+        self.seen = seen  # features that occurred so far, in a run that grows with them
+        self.certify = certify
+        self.compiled = compiled and compilable(learner)
+        self.uniform = uniform  # all weights were 1
+        self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
+        self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
+        self._history = [] if history is None else list(history)
+
+    def __str__(self) -> str:
+        from lowregret.summary import summary
+
+        return summary(self)

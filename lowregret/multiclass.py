@@ -21,7 +21,7 @@ from lowregret.output import Last, Output
 from lowregret.part import Part
 from lowregret.rows import Rows
 from lowregret.rule import Rule
-from lowregret.state import DIMENSION, ROUNDS, Cells, State, Vector
+from lowregret.state import DIMENSION, ROUNDS, Cells, Index, State, Vector
 
 NONE, FAILED = -1, -2  # no class to predict yet; a score or loss that is no finite number
 
@@ -56,6 +56,14 @@ class Multiclass(Learner):
     ridge: float = 0.0
     bias: float = 0.0
     unit: bool = False
+
+    def check(self) -> None:
+        super().check()
+        rule = self.rule
+        self.require(
+            not (rule.weighs() or rule.needs_loss() or rule.needs_weight()),
+            f"{type(rule).__name__} is made for one score a row: use Eager, Lazy or Diagonal",
+        )
 
     @classmethod
     def like(cls, learner: Linear, loss: MultiLoss) -> Multiclass:
@@ -161,14 +169,19 @@ class Multiclass(Learner):
         """All lanes, one after the other within each feature."""
         lanes = np.uint64(slopes.size)
         for k in range(x.begin(i), x.end(i)):
-            first, value = np.uint64(x.column(i, k)) * lanes, factor * x.value(i, k)
-            for lane in range(np.uint64(known)):
-                round_sums = self.push(s, first + lane, slopes[lane] * value, round_sums)
+            first = np.uint64(x.column(i, k)) * lanes
+            round_sums = self.push_block(s, first, known, slopes, factor * x.value(i, k), round_sums)
         if self.bias != 0.0:
             first = np.uint64(s.counts[DIMENSION]) - lanes
-            for lane in range(np.uint64(known)):
-                round_sums = self.push(s, first + lane, slopes[lane] * self.bias, round_sums)
+            round_sums = self.push_block(s, first, known, slopes, self.bias, round_sums)
         return round_sums
+
+    def push_block(self, s: State, first: Index, known: int, slopes: Cells, value: float, round_sums: Any) -> Any:
+        """Give the lanes of one feature to the rule, keeping the output right."""
+        if self.output.averages():
+            for lane in range(np.uint64(known)):
+                self.rule.book(s, first + lane)
+        return self.rule.push_block(s, first, known, slopes, value, round_sums)
 
     def push_few(self, s: State, x: Rows, i: int, factor: float, known: int, slopes: Cells, round_sums: Any) -> Any:
         """Where most slopes are 0: feature by feature within each lane that moves."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lowregret.ledger import Ledger
+    from lowregret.ledger import Proof
     from lowregret.play import Game
     from lowregret.regret.result import Regret
 
@@ -36,14 +36,14 @@ def new_figure(rows: int, title: str) -> tuple[Figure, Any]:
     return figure, figure.subplots(rows, sharex=True, squeeze=False)[:, 0]
 
 
-def plot_run(run: Ledger, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
+def plot_run(run: Proof, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
     """Mean progressive loss above; linearised regret under the theorem's bound below.
 
     `theirs`, the losses of a fixed choice, adds its mean loss above, and the regret against it below.
     """
     t = run.trace
     loss = type(run.learner.loss).__name__
-    figure, (above, below) = new_figure(2, f"{loss} loss, {run.rounds:,} rounds")
+    figure, (above, below) = new_figure(2, f"{loss} loss, {run.state.rounds:,} rounds")
     rounds = np.maximum(t.rounds, 1)
     above.plot(t.rounds, t.loss / rounds, color=LOSS, label="learner")
     above.set_ylabel("mean loss so far")

@@ -27,10 +27,11 @@ from lowregret.learner import Linear, learn_rows, score_rows, write_model, write
 from lowregret.multiclass import Multiclass
 from lowregret.row_run import Place, RowRun
 from lowregret.rows import Features, Rows, as_rows
-from lowregret.rule import AdaGrad, Eager, Forgotten
+from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json
 from lowregret.state import MASS, State, Vector
 from lowregret.stream.batch import Stream
+from lowregret.structured import Task, TaskRun, train_task
 from lowregret.tally import Tally
 
 KIND = "run"
@@ -98,8 +99,14 @@ def train(
 def train(learner: KernelPerceptron, features: Features, labels: Any, *, compiled: bool = True) -> KernelRun: ...
 
 
+@overload
 def train(
-    learner: Linear | Multiclass | KernelPerceptron | Auto | AutoMulticlass | Literal["auto"],
+    learner: Task, features: Any, labels: Any = None, *, comparator: Domain | None = None, compiled: bool = True
+) -> TaskRun: ...
+
+
+def train(
+    learner: Linear | Multiclass | KernelPerceptron | Task | Auto | AutoMulticlass | Literal["auto"],
     features: Features | Stream,
     labels: Any = None,
     weights: Any = None,
@@ -109,7 +116,7 @@ def train(
     classes: Sequence[Any] | None = None,
     certify: bool = True,
     compiled: bool = True,
-) -> Run | ClassRun | KernelRun | AutoRun:
+) -> Run | ClassRun | KernelRun | TaskRun | AutoRun:
     """Learn the rows once, in order, and return the run.
 
     `features`: a NumPy matrix, nested lists or a SciPy sparse matrix; `labels`: one number per row; `weights`: how much
@@ -122,11 +129,11 @@ def train(
     linearised regret, only the theorem's bound, for which they are about a fifth faster.
     `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
     """
+    plain = weights is None and dimension is None and classes is None and certify
     if isinstance(learner, KernelPerceptron):
-        if weights is not None or comparator is not None or not certify:
-            raise PartError("KernelPerceptron takes neither weights nor a comparator nor certify: leave them out")
-        checked = as_rows(features)
-        return KernelRun(learner, learner.start(checked.shape[1]), compiled=compiled).learn(checked, labels)
+        return _train_kernel(learner, features, labels, compiled, plain and comparator is None)
+    if isinstance(learner, Task):
+        return train_task(learner, features, labels, comparator, compiled, plain)
     rows, columns = _told(features, labels, weights, dimension)
     if learner == "auto":
         rows, learner = auto_for(rows, labels)
@@ -146,6 +153,14 @@ def train(
         run = start_auto(learner, columns, comparator, certify=certify, compiled=compiled)
         return run.learn(rows, labels, weights)
     return start(learner, columns, comparator, certify=certify, compiled=compiled).learn(rows, labels, weights)
+
+
+def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:
+    """`plain` says that nothing else was asked for."""
+    if not plain:
+        raise PartError("KernelPerceptron takes neither weights nor a comparator nor certify: leave them out")
+    rows = as_rows(features)
+    return KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled).learn(rows, labels)
 
 
 def _told(features: Features | Stream, labels: Any, weights: Any, dimension: int | None) -> tuple[Any, int | None]:
@@ -169,7 +184,7 @@ def start(
     compiled: bool = True,
 ) -> Run:
     """A run before its first row, for this many features; None: as many as there turn out to be."""
-    if not certify and isinstance(learner.rule, Eager | AdaGrad):
+    if not certify and isinstance(learner.rule, Eager):
         learner = replace(learner, rule=replace(learner.rule, gradients=Forgotten()))
     seen = None
     if features is None:

@@ -29,13 +29,14 @@ from lowregret.contest import Standing
 from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
-from lowregret.hindsight import Pass, Report, best_fixed, silent
+from lowregret.hindsight import Pass, Report, best_fixed, require_answer, silent
 from lowregret.loss import Affine, Loss, MultiLoss, OneAgainstAll, OnMistakes, PerceptronLoss
 from lowregret.metrics import Metrics
 from lowregret.minimise import Solution
 from lowregret.part import Part
 from lowregret.risk import risk_json
 from lowregret.rows import Rows
+from lowregret.rule import Proximal
 from lowregret.run import KIND, Run
 from lowregret.spec import from_json, to_json
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
@@ -101,14 +102,23 @@ class Session:
             self.held.see(y, w, p, batch.held[:done])
         return done
 
+    @property
+    def single(self) -> Run | AutoRun:
+        """The run, if it has one score a row: all that an exact regret is found for."""
+        if isinstance(self.run, ClassRun):
+            raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
+        return self.run
+
+    def require_answer(self) -> None:
+        """Refuse to look for the best fixed choice in hindsight where nobody can find it."""
+        require_answer(self.single.learner.loss, self.single.comparator)
+
     def look_back(self, rows: Pass, passes: int = 1, report: Report = silent) -> None:
         """Find the best fixed choice on the rows that were learnt, all of them, in so many passes.
 
         Where the step schedule weighs the rounds, each row counts as often as its rounds did.
         """
-        run = self.run
-        if isinstance(run, ClassRun):
-            raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
+        run = self.single
         learner, u = run.linear, run.comparator
         step = learner.rule.schedule()
         counted = partial(weighed, rows, step, run.rounds, passes)
@@ -139,6 +149,8 @@ class Session:
         run = self.run
         metrics = self.judged(self.metrics)
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
+        if isinstance(run.learner.rule, Proximal):
+            metrics["nonzero_weights"] = int(np.count_nonzero(run.weights))
         found = {
             "algorithm": self.algorithm,
             "spec": to_json(run.learner),

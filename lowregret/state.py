@@ -26,10 +26,13 @@ LAST_RATE = 7  # η of the latest round with a non-zero sub-gradient
 LOCAL = 8  # Σ_t Σ_i w_t[i] z_t[i]²            (entropies)
 SPREAD = 9  # Σ_t (max_i z_t[i] − min_i z_t[i])² (entropies)
 LOWEST = 10  # min_{t,i} η z_t[i]               (entropies)
+SLOPE = 10  # the present loss's slope in the score, for rules that ask (never entropies)
 LONGEST = 11  # max ‖w_t‖₂²                      (eager, and where past iterates matter)
 RIDGE = 12  # Σ c_t ‖w_t‖₂², kept only with a ridge (eager)
 # ---- sums[...]: what the rules need --------------------------------------------------------------------------------
 RATE = 13  # η of the coming round (lazy)
+LOSS = 13  # the present round's loss, for rules that ask (never lazy)
+GIVEN = 13  # or its importance weight
 MASS = 14  # the geometry's aggregate over all coordinates: ‖θ‖², Σ|θ|^p, Σe^{ηθ}, ‖v‖²
 PEAK = 15  # largest MASS since it was last computed afresh
 FACTOR = 16  # eager: w = FACTOR · v; entropy: the common offset of the exponents; p-norm: the unit of θ

@@ -11,13 +11,14 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from lowregret.part import Part
-from lowregret.state import ENERGY, ROUNDS, State
+from lowregret.state import ENERGY, LOSS, ROUNDS, State
 
 
 class Step(Part):
-    """η_t > 0, non-increasing in t."""
+    """η_t > 0, non-increasing in t unless it says otherwise."""
 
     constant: ClassVar[bool] = False
+    falling: ClassVar[bool] = True  # whether η_t never grows
 
     @abstractmethod
     def rate(self, s: State, present: float) -> float:
@@ -34,6 +35,14 @@ class Step(Part):
     def adaptive(self) -> bool:
         """Whether η_t depends on the sub-gradients."""
         return False
+
+    def needs_loss(self) -> bool:
+        """Whether η_t depends on the loss of the round, `s.sums[LOSS]`."""
+        return False
+
+    def gain(self, eta: float, loss: float, energy: float) -> float:
+        """By how much ‖w − u‖² falls for every u without a loss, at least; 0 where the loss is not asked for."""
+        return 0.0
 
     def total_importance(self, rounds: int) -> float:
         """Σ_{t≤T} c_t"""
@@ -112,6 +121,46 @@ class Adaptive(Step):
     def rate(self, s: State, present: float) -> float:
         energy = s.sums[ENERGY] + present
         return self.scale / math.sqrt(energy) if energy > 0.0 else self.scale
+
+
+class Own(Step):
+    """Each coordinate has a rate of its own, which its rule knows; the ledger counts it as 1"""
+
+    def rate(self, s: State, present: float) -> float:
+        return 1.0
+
+
+class PassiveAggressive(Step):
+    """η_t = min(C, ℓ_t/‖z_t‖²): as far as the row's loss asks (PA; PA-I with a limit C).
+
+    `squared`: ℓ_t/(‖z_t‖² + 1/(2C)), which penalises the squared loss that remains (PA-II). Crammer et al. 2006.
+    """
+
+    falling: ClassVar[bool] = False
+    limit: float = math.inf
+    squared: bool = False
+
+    def check(self) -> None:
+        self.require(self.limit > 0, f"limit must be a positive number, or inf for none, got {self.limit}")
+        self.require(not (self.squared and self.limit == math.inf), "squared needs a finite limit, such as 1.0")
+
+    def needs_loss(self) -> bool:
+        return True
+
+    def adaptive(self) -> bool:
+        return True
+
+    def rate(self, s: State, present: float) -> float:
+        if not present > 0.0:
+            return 0.0
+        loss = max(s.sums[LOSS], 0.0)
+        if self.squared:
+            return loss / (present + 0.5 / self.limit)
+        return min(self.limit, loss / present)
+
+    def gain(self, eta: float, loss: float, energy: float) -> float:
+        """η(2ℓ − η‖z‖²); PA-II: η(2ℓ − η(‖z‖² + 1/(2C))) = ηℓ"""
+        return eta * (2.0 * loss - eta * (energy + (0.5 / self.limit if self.squared else 0.0)))
 
 
 def _require_positive(step: Step, name: str, value: float) -> None:

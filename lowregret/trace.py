@@ -16,7 +16,7 @@ from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.kernel import kernel
 from lowregret.learner import Learner
 from lowregret.mirror import PNorm
-from lowregret.rule import Lazy
+from lowregret.rule import Lazy, Rule
 from lowregret.state import COUNTS, FACTOR, MASS, ROUNDS, SUMS, TOTAL, State, Vector
 
 MARKS_PER_DOUBLING = 2
@@ -32,12 +32,12 @@ def next_mark(rounds: int) -> int:
     return mark
 
 
-def snapshot(state: State, kept: bool) -> Vector:
+def snapshot(state: State, rule: Rule) -> Vector:
     """One row of the history: sums, counts, norms of θ (NaN if it is not kept): O(d)."""
     norms = np.full(4, math.nan)
-    if kept:
+    if rule.keeps_sum():
         measure(state.table, state.table.size // state.dimension, norms)
-    return np.concatenate([state.sums, state.counts.astype(float), norms])
+    return np.concatenate([rule.ledger(state), state.counts.astype(float), norms])
 
 
 @kernel

@@ -23,8 +23,21 @@ from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntr
 from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Output, WeightedAverage
 from lowregret.part import Part
-from lowregret.rule import AdaGrad, Eager, Lazy
-from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from lowregret.rule import (
+    COCOB,
+    KT,
+    Arow,
+    Diagonal,
+    Eager,
+    FreeGrad,
+    Lazy,
+    Newton,
+    Normalised,
+    Proportional,
+    Proximal,
+    Root,
+)
+from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
 
 
 def ogd(loss: Loss, eta: float | None = None, output: Output = Last()) -> Linear:
@@ -91,11 +104,6 @@ def pnorm(loss: Loss, eta: float, p: float, output: Output = Last()) -> Linear:
     return omd(loss, PNorm(p), eta, output)
 
 
-def adagrad(loss: Loss, eta: float = 0.5, on: Domain = Reals(), output: Output = Last()) -> Linear:
-    """w[j] ← w[j] − η·z[j]/√(Σz[j]²): a rate for every coordinate (Duchi, Hazan and Singer, 2011)."""
-    return Linear(loss, AdaGrad(on, Constant(eta)), output)
-
-
 def mc_perceptron(output: Output = Last()) -> Multiclass:
     """w_y ← w_y + x, w_ŷ ← w_ŷ − x on mistakes, ŷ the class of the highest score (ALG-MC-PERCEPTRON)."""
     return Multiclass(PerceptronLoss(), Lazy(Euclidean(), Constant(1.0)), output)
@@ -138,6 +146,66 @@ def auto(loss: Loss | MultiLoss = Logistic()) -> Auto | AutoMulticlass:
     raise PartError(f"auto learns with the logistic, square or softmax loss, not {loss}: use ogd for others")
 
 
+def adagrad(loss: Loss, eta: float = 1.0, on: Domain = Reals(), output: Output = Last()) -> Linear:
+    """w ← Π(w − ηz/√Σz²), each coordinate with a rate of its own (ALG-ADAGRAD), on R^d or a box."""
+    return Linear(loss, Diagonal(Root(eta), on), output)
+
+
+def ftrl_proximal(
+    loss: Loss, alpha: float = 0.1, beta: float = 1.0, l1: float = 1.0, l2: float = 1.0, output: Output = Last()
+) -> Linear:
+    """Follow the regularised leader around past iterates, with L1 and L2 penalties (ALG-FTRL-PROXIMAL): sparse models.
+
+    A coordinate's rate is α/(β + √Σz²); it is 0 exactly until its gradient sum exceeds l1.
+    """
+    return Linear(loss, Proximal(Root(alpha, beta), l1, l2), output)
+
+
+def kt(loss: Loss, limit: float = 1.0, wealth: float = 1.0, output: Output = Last()) -> Linear:
+    """Bet the share (Σ coins)/(n + 1) of each coordinate's wealth (ALG-KT); sub-gradients up to `limit` in size."""
+    return Linear(loss, KT(limit, wealth), output)
+
+
+def freegrad(loss: Loss, wealth: float = 1.0, output: Output = Last()) -> Linear:
+    """Bet on each coordinate, with neither a rate nor a bound on sub-gradients known (ALG-FREEGRAD)."""
+    return Linear(loss, FreeGrad(wealth), output)
+
+
+def cocob(loss: Loss, alpha: float = 100.0, output: Output = Last()) -> Linear:
+    """COCOB-Backprop: bet on each coordinate, slowly at first (ALG-COCOB)."""
+    return Linear(loss, COCOB(alpha), output)
+
+
+def nag(loss: Loss, eta: float = 0.5, output: Output = Last()) -> Linear:
+    """Normalised adaptive gradient: the units of features do not matter (ALG-NAG)."""
+    return Linear(loss, Normalised(eta), output)
+
+
+def newton(loss: Loss, eta: float = 1.0, epsilon: float = 1.0, output: Output = Last()) -> Linear:
+    """w ← w − ηA⁻¹z, A = εI + Σzz', the online Newton step (ALG-NEWTON) with γ = 1/η; O(d²), d ≤ 600."""
+    return Linear(loss, Newton(1 / eta, epsilon), output)
+
+
+def newton_diagonal(loss: Loss, eta: float = 1.0, epsilon: float = 1.0, output: Output = Last()) -> Linear:
+    """w ← w − ηz/(ε + Σz²) per coordinate: the diagonal of the Newton step (ALG-NEWTON-DIAGONAL)."""
+    return Linear(loss, Diagonal(Proportional(1 / eta, epsilon)), output)
+
+
+def pa(loss: Loss = Hinge(), limit: float = math.inf, output: Output = Last()) -> Linear:
+    """w ← w − min(C, ℓ/‖z‖²)z: as far as the row's loss asks, but not beyond C (ALG-PA; PA-I with a limit C)."""
+    return Linear(loss, Eager(Reals(), PassiveAggressive(limit)), output)
+
+
+def pa_ii(loss: Loss = Hinge(), limit: float = 1.0, output: Output = Last()) -> Linear:
+    """w ← w − ℓ/(‖z‖² + 1/(2C))·z, which penalises the squared loss that remains (ALG-PA-II)."""
+    return Linear(loss, Eager(Reals(), PassiveAggressive(limit, squared=True)), output)
+
+
+def arow(loss: Loss = Hinge(), r: float = 1.0, output: Output = Last()) -> Linear:
+    """As pa-ii with C = 1/(2r), in a metric in which weights that were often moved are hard to move (ALG-AROW)."""
+    return Linear(loss, Arow(r), output)
+
+
 @dataclass(frozen=True)
 class Entry:
     """One algorithm of the zoo."""
@@ -153,6 +221,7 @@ _SQRT = ("EQ-8+", "EAGER-DEC", "EQ-8")
 _PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
 _MC = ("MC-OBS", "PERC-ROOT", "THM-14.2")
 _EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21")
+_PASSIVE = ("PA+", "PA", "PA-I+", "PA-I")
 
 ZOO = (
     Entry("auto", auto, "the default: no tuning, drift, any units", ("MIX-SHARE", "MIX-ADAHEDGE", "LINEARISED")),
@@ -168,9 +237,19 @@ ZOO = (
     Entry("eg", eg, "few relevant features among many; weights on the simplex", _EG),
     Entry("ueg", ueg, "few relevant features, non-negative weights", ("LEM-2.20", "THM-2.23+", "THM-2.23")),
     Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", ("LEM-2.20", "COR-2.18", "THM-2.21")),
-    Entry("adagrad", adagrad, "any convex loss, features rare and frequent, large and small", ("ADAGRAD",)),
     Entry("perceptron", perceptron, "classification, no parameter at all", _PERCEPTRON),
     Entry("kernel-perceptron", kernel_perceptron, "boundaries as curved as the kernel; costs O(mistakes)", _PERCEPTRON),
     Entry("mc-perceptron", mc_perceptron, "many classes, no parameter at all", _MC),
     Entry("winnow", winnow, "disjunctions of few among many 0/1 features", ("WIN-OBS", "THM-3.10")),
+    Entry("adagrad", adagrad, "sparse features: rare ones get larger steps", ("DIAGONAL", "ADAGRAD")),
+    Entry("ftrl-proximal", ftrl_proximal, "as adagrad, with exact zeros: small models", ("FTRL-PROXIMAL",)),
+    Entry("kt", kt, "no learning rate; sub-gradients of known size", ("KT+", "KT")),
+    Entry("freegrad", freegrad, "no learning rate, nothing known about sub-gradients", ("FREEGRAD",)),
+    Entry("cocob", cocob, "no learning rate, often good, without a theorem", ("LEM-2.5",)),
+    Entry("nag", nag, "features in different or unknown units", ("LEM-2.5",)),
+    Entry("newton", newton, "few correlated features, square or logistic loss", ("NEWTON", "NEWTON-ANY")),
+    Entry("newton-diagonal", newton_diagonal, "rates that fall like 1/t, per coordinate", ("DIAGONAL",)),
+    Entry("pa", pa, "rows that are nearly separable; regression with a tolerance", _PASSIVE),
+    Entry("pa-ii", pa_ii, "as pa, for noisy rows", ("PA-II+", "PA-II")),
+    Entry("arow", arow, "sparse rows with noisy labels", ("AROW+", "AROW")),
 )

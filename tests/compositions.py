@@ -12,12 +12,13 @@ import numpy as np
 from lowregret import zoo
 from lowregret.domain import Box, L1Ball, L2Ball, Orthant, Reals, Simplex
 from lowregret.learner import Linear
-from lowregret.loss import Absolute, Cost, Hinge, Logistic, Square
+from lowregret.loss import Absolute, Cost, EpsilonInsensitive, Hinge, Logistic, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, WeightedAverage
 from lowregret.rule import Eager, Forgotten, Lazy
 from lowregret.step import Adaptive, Constant, InverseSqrt
 from tests import naive
+from tests import naive_adaptive as adaptive
 from tests.naive import Matrix, Run, Vector
 
 ETA, RADIUS, LAM, TOTAL, P = 0.25, 0.5, 0.3, 2.0, 3.0
@@ -154,9 +155,59 @@ TEXTBOOK = [
     ),
     Composition("perceptron", lambda d: zoo.perceptron(), lambda X, y, c: naive.perceptron(X, y, c)[0]),
     Composition("winnow", lambda d: zoo.winnow(d, ETA), lambda X, y, c: naive.winnow(X, y, c, ETA), "binary", math.inf),
+    Composition(
+        "adagrad",
+        lambda d: zoo.adagrad(Logistic(), ETA, output=Average()),
+        algorithm(adaptive.adagrad, naive.logistic, ETA),
+    ),
+    Composition(
+        "ftrl-proximal",
+        lambda d: zoo.ftrl_proximal(Logistic(), 0.5, 0.7, 0.6, 0.3),
+        algorithm(adaptive.ftrl_proximal, naive.logistic, 0.5, 0.7, 0.6, 0.3),
+    ),
+    Composition("kt", lambda d: zoo.kt(Hinge(), 12.0, 2.0), algorithm(adaptive.kt, naive.hinge, 12.0, 2.0)),
+    Composition(
+        "freegrad",
+        lambda d: zoo.freegrad(Absolute(), 0.5, Average()),
+        algorithm(adaptive.freegrad, naive.absolute, 0.5),
+        "real",
+    ),
+    Composition("cocob", lambda d: zoo.cocob(Hinge(), 20.0), algorithm(adaptive.cocob, naive.hinge, 20.0)),
+    Composition(
+        "nag",
+        lambda d: zoo.nag(Logistic(), ETA, Average()),
+        lambda X, y, c: adaptive.nag(X, y, c, naive.logistic, ETA),
+    ),
+    Composition(
+        "newton",
+        lambda d: zoo.newton(Square(), 4.0, 2.0, Average()),
+        algorithm(adaptive.newton, naive.square, 0.25, 2.0),
+        "real",
+    ),
+    Composition(
+        "newton-diagonal",
+        lambda d: zoo.newton_diagonal(Hinge(), 2.0, 3.0),
+        algorithm(adaptive.newton_diagonal, naive.hinge, 0.5, 3.0),
+    ),
+    Composition(
+        "pa", lambda d: zoo.pa(Hinge(), 0.3), lambda X, y, c: adaptive.passive_aggressive(X, y, c, naive.hinge, 0.3)
+    ),
+    Composition(
+        "pa-ii",
+        lambda d: zoo.pa_ii(EpsilonInsensitive(0.2), 0.7, Average()),
+        lambda X, y, c: adaptive.passive_aggressive(X, y, c, adaptive.epsilon_insensitive(0.2), 0.7, True),
+        "real",
+    ),
+    Composition("arow", lambda d: zoo.arow(Hinge(), 2.0), lambda X, y, c: adaptive.arow(X, y, c, naive.hinge, 2.0)),
 ]
 
 OTHERS = [
+    Composition(
+        "adagrad-box",
+        lambda d: zoo.adagrad(Square(), ETA, Box(low(d), 0.4), Average()),
+        lambda X, y, c: algorithm(adaptive.adagrad, naive.square, ETA, naive.onto_box(low(X.shape[1]), 0.4))(X, y, c),
+        "real",
+    ),
     Composition(
         "lazy-box",
         lambda d: Linear(Absolute(), Lazy(Euclidean(Box(-0.5, 0.3)), InverseSqrt(ETA)), Average()),

@@ -420,7 +420,7 @@ def one_against_all(binary: Loss) -> MultiLoss:
 def class_game(
     X: Matrix, y: Sequence[int], weights: Vector, lanes: int, loss: MultiLoss, named: bool
 ) -> tuple[Game, list[int]]:
-    """f_t(w) = c_t·φ(scores, y_t) over all classes if they are `named`, else over those met up to t; and the guesses."""
+    """f_t(w) = c_t·φ(scores, y_t) over all classes if `named`, else over those met up to t; and the guesses."""
     guesses: list[int] = []
 
     def game(t: int, w: Vector) -> tuple[float, Vector]:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from lowregret import zoo
+from lowregret.certificate.aggressive import speaks_of
 from lowregret.delayed_run import delayed
-from lowregret.domain import L2Ball, Reals
+from lowregret.domain import Box, L2Ball, Reals
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import Gaussian, KernelPerceptron
 from lowregret.learner import Linear
@@ -19,10 +20,23 @@ from lowregret.loss import Affine, Hinge, OnMistakes, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, Last, WeightedAverage
 from lowregret.part import Part
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import (
+    COCOB,
+    KT,
+    Arow,
+    Diagonal,
+    Eager,
+    FreeGrad,
+    Lazy,
+    Newton,
+    Normalised,
+    Proportional,
+    Proximal,
+    Root,
+)
 from lowregret.run import Run, train
 from lowregret.spec import from_json, to_json
-from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
 from lowregret.zoo import ZOO, Entry
 from tests.compositions import TEXTBOOK
 from tests.naive import Matrix, Vector
@@ -70,6 +84,28 @@ COMPOSED: dict[str, list[tuple[Callable[[], Part], Part]]] = {
             Linear(OnMistakes(Affine(Hinge(), 2.0, -1.0)), Lazy(UnnormalisedEntropy(1 / D), Constant(0.2))),
         )
     ],
+    "adagrad": [
+        (lambda: zoo.adagrad(Hinge(), 0.1), Linear(Hinge(), Diagonal(Root(0.1), Reals()))),
+        (lambda: zoo.adagrad(Hinge(), 0.1, Box(-1.0, 1.0)), Linear(Hinge(), Diagonal(Root(0.1), Box(-1.0, 1.0)))),
+    ],
+    "ftrl-proximal": [
+        (lambda: zoo.ftrl_proximal(Hinge(), 0.2, 2.0, 3.0, 4.0), Linear(Hinge(), Proximal(Root(0.2, 2.0), 3.0, 4.0))),
+        (lambda: zoo.ftrl_proximal(Hinge()), Linear(Hinge(), Proximal(Root(0.1, 1.0), 1.0, 1.0))),
+    ],
+    "kt": [(lambda: zoo.kt(Hinge(), 2.0, 3.0), Linear(Hinge(), KT(2.0, 3.0)))],
+    "freegrad": [(lambda: zoo.freegrad(Hinge(), 3.0), Linear(Hinge(), FreeGrad(3.0)))],
+    "cocob": [(lambda: zoo.cocob(Hinge()), Linear(Hinge(), COCOB(100.0)))],
+    "nag": [(lambda: zoo.nag(Hinge()), Linear(Hinge(), Normalised(0.5)))],
+    "newton": [(lambda: zoo.newton(Square(), 4.0, 2.0), Linear(Square(), Newton(0.25, 2.0)))],
+    "newton-diagonal": [
+        (lambda: zoo.newton_diagonal(Hinge(), 4.0, 2.0), Linear(Hinge(), Diagonal(Proportional(0.25, 2.0))))
+    ],
+    "pa": [
+        (lambda: zoo.pa(), Linear(Hinge(), Eager(Reals(), PassiveAggressive()))),
+        (lambda: zoo.pa(Hinge(), 0.5), Linear(Hinge(), Eager(Reals(), PassiveAggressive(0.5)))),
+    ],
+    "pa-ii": [(lambda: zoo.pa_ii(), Linear(Hinge(), Eager(Reals(), PassiveAggressive(1.0, squared=True))))],
+    "arow": [(lambda: zoo.arow(Hinge(), 2.0), Linear(Hinge(), Arow(2.0)))],
 }
 
 every_entry = pytest.mark.parametrize("entry", ZOO, ids=lambda entry: entry.name)
@@ -96,7 +132,7 @@ def certified(run: Run | KernelRun) -> set[str]:
     X, y = stream()
     if isinstance(run, KernelRun):
         return {c.id for c in run.mistake_certificates(0.1 * y, X, y)}
-    if isinstance(run.learner.loss, OnMistakes):
+    if isinstance(run.learner.loss, OnMistakes) or speaks_of(run.learner):
         return {c.id for c in run.mistake_certificates([1.0, 1.0, 0.0, 0.0], X, y)}
     return {c.id for c in run.certificates}
 

@@ -33,7 +33,7 @@ def certificates(learner: Learner, state: State, comparator: Domain | None = Non
 
 def evaluate(e: Evidence) -> list[Certificate]:
     """Every theorem on one piece of evidence, tightest first; LEM-2.5 alone where no other speaks of the learner."""
-    found = [t.evaluate(e) for t in THEOREMS if t.applies(e.learner) and not (t.needs_theta and e.theta is None)]
+    found = [t.evaluate(e) for t in THEOREMS if t.applies(e.learner) and not t.lacks(e)]
     return sorted(found or [LINEARISED.evaluate(e)], key=lambda c: (not c.premises_hold, c.bound))
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate.certificate import Premise
-from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Reals, Simplex
+from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
 from lowregret.learner import Learner
 from lowregret.mirror import Entropic, PNorm
-from lowregret.rule import AdaGrad, Lazy
+from lowregret.rule import Lazy
 from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, RIDGE, ROUNDS, State, Vector
 
 
@@ -27,6 +27,7 @@ class Evidence:
     support: float | None
     theta: Vector | None = None
     curvature: float = 0.0  # σ such that every f_t is known to be σ-strongly convex, beside the ridge
+    table: Vector | None = None  # what is known about each coordinate at the end, where the whole state is at hand
 
     @property
     def rounds(self) -> int:
@@ -117,7 +118,7 @@ def evidence(learner: Learner, state: State, comparator: Domain) -> Evidence:
     theta = np.ascontiguousarray(state.theta) if learner.rule.keeps_sum() else None
     importance = learner.rule.schedule().total_importance(state.rounds)
     highest = None if theta is None else support(learner, theta, importance, comparator)
-    return Evidence(learner, comparator, state.sums, state.counts, highest, theta)
+    return Evidence(learner, comparator, learner.rule.ledger(state), state.counts, highest, theta, table=state.table)
 
 
 def natural_comparator(learner: Learner, d: int, radius: float = 1.0) -> Domain:
@@ -125,8 +126,6 @@ def natural_comparator(learner: Learner, d: int, radius: float = 1.0) -> Domain:
     domain, rule = learner.rule.domain, learner.rule
     if math.isfinite(domain.reach(2, d)) or learner.ridge > 0:  # a ridge keeps the regret finite on all of R^d
         return domain
-    if isinstance(rule, AdaGrad) and isinstance(domain, Reals):
-        return Box(-radius, radius)
     if isinstance(rule, Lazy) and isinstance(rule.mirror, PNorm):
         return LqBall(radius, rule.mirror.q)
     if isinstance(rule, Lazy) and isinstance(rule.mirror, Entropic):

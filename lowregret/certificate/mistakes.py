@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.certificate.aggressive import aggressive_certificates, speaks_of
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.check import call
 from lowregret.domain import Point, Reals
@@ -42,8 +43,11 @@ def mistake_certificates(
             marks = mistake_rounds(learner.loss, state, y, scores)
             f, _ = _losses(replace(learner, loss=hinge), x, y, marks, u)
             return _winnow(state, Point(u), f, eta, start, _within_unit(x, learner.bias))
+    if speaks_of(learner):
+        return aggressive_certificates(learner, state, x, y, u)
     raise PartError(
-        f"mistake bounds speak of the Perceptron and Winnow, not of {learner}: use `certificates` for others"
+        f"mistake bounds speak of the Perceptron and Winnow, passive-aggressive steps and AROW, not of {learner}: "
+        "use `certificates` for others"
     )
 
 

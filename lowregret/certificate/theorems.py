@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
+from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
+from lowregret.certificate.wealth import freegrad, kt_closed, kt_exact, kt_premise
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner import Learner
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.rule import AdaGrad, Eager, Lazy
-from lowregret.state import ENERGY, FACTOR, LARGEST, LINEAR, LOCAL, LOWEST, MASS, SPREAD, STEPPED
+from lowregret.rule import KT, Diagonal, Eager, FreeGrad, Lazy, Newton, Proximal
+from lowregret.state import ENERGY, LARGEST, LINEAR, LOCAL, LOWEST, SPREAD, STEPPED
 from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
 
 
@@ -35,6 +38,12 @@ class Theorem:
     measure: str = "regret"
     slack: Callable[[Evidence], float | None] = lambda e: None
     needs_theta: bool = False
+    needs_table: bool = False
+    linear: Callable[[Evidence], float | None] = lambda e: e.linear_regret  # a sharper one, where curvature allows it
+
+    def lacks(self, e: Evidence) -> bool:
+        """Whether it asks for what this evidence does not hold."""
+        return (self.needs_theta and e.theta is None) or (self.needs_table and e.table is None)
 
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
@@ -42,7 +51,7 @@ class Theorem:
             id=self.id,
             statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
             comparator=e.comparator.describe(),
-            linear_regret=e.linear_regret,
+            linear_regret=self.linear(e),
             bound=self.bound(e),
             premises=(e.inside(), *self.premises(e)),
             measure=self.measure,
@@ -78,7 +87,8 @@ def eager(*steps: type[Any]) -> Callable[[Learner], bool]:
 
     def applies(learner: Learner) -> bool:
         rule = learner.rule
-        return isinstance(rule, Eager) and isinstance(rule.step, steps or object) and not rule.step.weighted()
+        known = isinstance(rule, Eager) and isinstance(rule.step, steps or object)
+        return known and rule.schedule().falling and not rule.schedule().weighted()
 
     return applies
 
@@ -200,12 +210,6 @@ def _is_weighted(learner: Learner) -> bool:
     return isinstance(learner.rule, Eager) and isinstance(learner.rule.step, WeightedInverseTime)
 
 
-def _coordinatewise(e: Evidence) -> float:
-    """Each coordinate is gradient descent on a line, at rates η/√G_t[j] that fall: EAGER-DEC, summed."""
-    farthest = float(e.sums[FACTOR]) + e.comparator.reach(math.inf, e.dimension)
-    return farthest**2 / (2 * e.rate) * float(e.sums[MASS]) + float(e.sums[STEPPED]) / 2
-
-
 _FREE = lazy(UnnormalisedEntropy)
 _UNNORMALISED = "[dλ + Σu ln(u/(eλ))]/η + "
 
@@ -235,18 +239,53 @@ THEOREMS = (
     Theorem("EQ-8+", "U²/(2η₁) + 2U²(1/η_T − 1/η₁) + ½Ση_t‖z_t‖²", _sqrt_ball, _sqrt_observed),
     Theorem("THM-14.11", "Σ‖z_t‖²/(2σt)", eager(InverseTime), lambda e: float(e.sums[STEPPED]) / 2, _curved),
     Theorem(
-        "ADAGRAD",
-        "(D²/2η)Σ_j√G[j] + (η/2)Σ_tΣ_j z_t[j]²/√G_t[j], G_t[j] = Σ_{s≤t}z_s[j]², D = max‖w_t − u‖_∞",
-        lambda learner: isinstance(learner.rule, AdaGrad),
-        _coordinatewise,
-    ),
-    Theorem(
         "THM-14.12",
         "2Σ‖z_t‖²/(λT(T+3)), round t counting 2(t+1)/(T(T+3))",
         _is_weighted,
         _weighted,
         _curved,
         measure="weighted regret",
+    ),
+    Theorem(
+        "DIAGONAL",
+        "½Σ_jΣ_t(P_t − P_{t−1})(w_t − u)² + ½Σ_jP₀(w₁ − u)² + ½Σ_jΣ_t z_t²/P_t",
+        of_rule(Diagonal),
+        precisions,
+        slack=gap,
+        needs_table=True,
+    ),
+    Theorem("ADAGRAD", "D_∞²/(2η)·Σ_j(β + √S_T) + ηΣ_j√S_T", has_roots, duchi, bounded),
+    Theorem(
+        "FTRL-PROXIMAL",
+        "½Σ_jΣ_t(P_t − P_{t−1})(w_t − u)² + ½(P₀ + l2)‖u‖² + l1·‖u‖₁ + ½Σ_jΣ_t z_t²/(P_t + l2)",
+        of_rule(Proximal),
+        precisions,
+        needs_table=True,
+    ),
+    Theorem("KT+", "LΣ_j(ε + F*(u))", of_rule(KT), kt_exact, kt_premise, needs_table=True),
+    Theorem("KT", "LΣ_j(|u|√(n·ln(1 + 24n²u²/ε²)) + ε)", of_rule(KT), kt_closed, kt_premise, needs_table=True),
+    Theorem(
+        "FREEGRAD",
+        "Σ_j[εh₁ + εΦ*(u/ε) + |u|(h − h₁)] + Σ⟨w_t, z_t − ẑ_t⟩",
+        of_rule(FreeGrad),
+        freegrad,
+        needs_table=True,
+    ),
+    Theorem(
+        "NEWTON",
+        "(γε/2)‖u‖² + (1/2γ)Σz_t'A_t⁻¹z_t",
+        of_rule(Newton),
+        curved_bound,
+        curved_premise,
+        needs_table=True,
+        linear=curved_regret,
+    ),
+    Theorem(
+        "NEWTON-ANY",
+        "(γε/2)‖u‖² + (γ/2)Σ⟨z_t, w_t − u⟩² + (1/2γ)Σz_t'A_t⁻¹z_t",
+        of_rule(Newton),
+        plain_bound,
+        needs_table=True,
     ),
 )
 

@@ -1,4 +1,4 @@
-"""The command line: `lowregret train | predict | experts | bandit | zoo`. Answers --help without heavy imports."""
+"""The command line: `lowregret train | predict | experts | bandit | dimension | play | zoo`. --help imports little."""
 
 from __future__ import annotations
 

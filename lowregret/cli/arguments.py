@@ -17,10 +17,20 @@ ALGORITHMS = (
     "eg",
     "ueg",
     "pnorm",
-    "adagrad",
     "perceptron",
     "mc-perceptron",
     "winnow",
+    "adagrad",
+    "ftrl-proximal",
+    "kt",
+    "freegrad",
+    "cocob",
+    "nag",
+    "newton",
+    "newton-diagonal",
+    "pa",
+    "pa-ii",
+    "arow",
 )
 LOSSES = (
     "hinge",
@@ -62,6 +72,14 @@ def parser() -> ArgumentParser:
     _predict(_command(commands, "predict", "score rows with a model", _PREDICT))
     _experts(_command(commands, "experts", "mix the forecasts of many, with proof", _EXPERTS))
     _bandit(_command(commands, "bandit", "what other choices would have brought, from a log of choices", _BANDIT))
+    _dimension(
+        _command(
+            commands, "dimension", "how many mistakes a finite class costs: Littlestone and VC dimension", _DIMENSION
+        )
+    )
+    _play(
+        _command(commands, "play", "a game of the textbook: regret under its bound, or what must fail, failing", _PLAY)
+    )
     zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")
@@ -103,6 +121,28 @@ _EXPERTS = """examples:
   lowregret experts prices.csv --no-header --loss portfolio"""
 _BANDIT = """example:
   lowregret bandit clicks.csv.gz --action banner --reward click --propensity p --report clicks.html"""
+_DIMENSION = """classes by name:
+  thresholds:N              1[x < a], N of them on N − 1 points
+  singletons:N              1[x = j] on N points
+  intervals:N               1[a ≤ x < b] on N points
+  cube:K                    all functions on K points
+  disjunctions:D[:k=K]      OR of at most K of D variables, on {0,1}^D
+  conjunctions:D[:k=K]      AND of at most K of D variables, on {0,1}^D
+  parities:D                sums modulo 2 of some of D variables, on {0,1}^D
+  halfspaces:N              half-planes on the N × N grid
+  lists:D[:k=K]             decision lists of at most K tests of one of D variables, on {0,1}^D
+  random:NxM[:seed=S][:density=P]   N hypotheses on M points, 1 with probability P (0.5)
+
+examples:
+  lowregret dimension class.csv --plot tree.png
+  lowregret dimension thresholds:4096
+  lowregret dimension random:500x100:seed=1 --time 10 --json"""
+_PLAY = """examples:
+  lowregret play                                  all games, and who can play them
+  lowregret play ftl-breaker ftl                  loses every round
+  lowregret play ftl-breaker ogd --plot ogd.png   stays under √T
+  lowregret play late:turn ogd-eager              answers come 10 rounds late
+  lowregret play replay ogd --data clicks.svm"""
 _ZOO = """example:
   lowregret zoo ogd-lazy"""
 
@@ -122,6 +162,10 @@ def _train(command: ArgumentParser) -> None:
     learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
     learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
     learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")
+    learning.add_argument("--l1", type=not_negative, help="L1 penalty of ftrl-proximal (1)")
+    learning.add_argument("--l2", type=not_negative, help="L2 penalty of ftrl-proximal (1)")
+    learning.add_argument("--beta", type=not_negative, help="β of ftrl-proximal's rates η/(β + √Σz²) (1)")
+    learning.add_argument("--limit", type=positive, help="size of sub-gradients for kt (1), C for pa (none), pa-ii (1)")
     learning.add_argument("--bias", action="store_true", help="add a constant feature")
     learning.add_argument(
         "--output", choices=("last", "average", "weighted", "random"), help="which iterate the model keeps"
@@ -214,6 +258,34 @@ def _bandit(command: ArgumentParser) -> None:
     command.add_argument("--plot", metavar="FILE", help="draw the values with their intervals")
 
 
+def _dimension(command: ArgumentParser) -> None:
+    command.add_argument(
+        "source", metavar="MATRIX.csv|GENERATOR",
+        help="rows of 0 and 1 without header, one a hypothesis, one column a point; or a class by name, see below",
+    )  # fmt: skip
+    command.add_argument(
+        "--time", type=positive, metavar="SECONDS", help="stop then, with lower and upper bounds (go on until exact)"
+    )
+    command.add_argument("--plot", metavar="FILE", help="draw the shattered tree")
+    command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    command.add_argument("--quiet", action="store_true", help="no progress, no drawing: one line for each dimension")
+
+
+def _play(command: ArgumentParser) -> None:
+    command.add_argument("game", nargs="?", metavar="GAME", help="its name; without one, all games are listed")
+    command.add_argument("algorithm", nargs="?", metavar="ALGORITHM", help="without one, those that fit are listed")
+    command.add_argument("--rounds", type=count, metavar="N", help="how many (1024; of replay: all rows)")
+    command.add_argument("--seed", type=count_from_zero, default=0, metavar="S", help="settles everything random (0)")
+    command.add_argument("--eta", type=positive, metavar="X", help="learning rate, if not the textbook's for N rounds")
+    command.add_argument("--radius", type=positive, metavar="X", help="of the ball that is played and compared with")
+    command.add_argument("--data", metavar="FILE", help="the rows of the game replay, in any format that train reads")
+    command.add_argument("--target", metavar="COL", help="of replay: the column with the label, in tables")
+    command.add_argument("--positive", metavar="LABEL", help="of replay: the label that counts as +1")
+    command.add_argument("--plot", metavar="FILE", help="draw the regret under its bound")
+    command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    command.add_argument("--quiet", action="store_true", help="the verdict only")
+
+
 def _reading(group: _ArgumentGroup) -> None:
     group.add_argument("--format", choices=FORMATS, help="found from the name or the content if not given")
     group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
@@ -257,6 +329,11 @@ def positive(text: str) -> float:
     return value
 
 
+def not_negative(text: str) -> float:
+    """A number that is 0 or more."""
+    return 0.0 if text.strip() in ("0", "0.0") else positive(text)
+
+
 def count(text: str) -> int:
     """A whole number, at least 1."""
     try:
@@ -266,6 +343,11 @@ def count(text: str) -> int:
     if value < 1:
         raise ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
     return value
+
+
+def count_from_zero(text: str) -> int:
+    """A whole number, at least 0."""
+    return 0 if text.strip() == "0" else count(text)
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -27,7 +27,6 @@ from lowregret.cli.report import require_folder, write_report
 from lowregret.cli.scores import ScoreFile, score_file
 from lowregret.cli.show import show
 from lowregret.error import DataError, LowRegretError, PartError, StoreError
-from lowregret.hindsight import require_answer
 from lowregret.multiclass import Multiclass
 from lowregret.part import Part
 from lowregret.rows import Rows
@@ -44,7 +43,7 @@ SHOWN_FAULTS = 5
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
     "format target positive weight drop categorical interactions delimiter bits loss algorithm eta radius p lam output "
-    "bias dimension zero_based no_header seed classes unit"
+    "l1 l2 beta limit bias dimension zero_based no_header seed classes unit"
 )
 
 
@@ -58,8 +57,8 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     else:
         stream = stream or Ahead(_stream(args, form, dictionary))
         session = _started(args, form, stream)
-    if args.certify == "exact" and not isinstance(session.run, ClassRun):
-        require_answer(session.run.learner.loss, session.run.comparator)
+    if args.certify == "exact":
+        session.require_answer()
     session.dictionary = session.dictionary or dictionary
     stream = stream or _stream(args, session.form, session.dictionary)
     keeper = Keeper(session, args.model, args.checkpoint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
@@ -79,8 +80,6 @@ def make_class_loss(words: str) -> MultiLoss | None:
     return Softmax() if name == "softmax" else MultiHinge()
 
 
-AUTO_LOSSES = ("logistic", "square", "softmax")
-
 Maker = Callable[[Loss, Namespace], Linear | Multiclass | Auto | AutoMulticlass]
 
 # The maker of each algorithm, and the options it takes: needed ones, and those it can do without.
@@ -96,10 +95,24 @@ MAKERS: dict[str, tuple[Maker, str, str]] = {
     "eg": (lambda loss, a: zoo.eg(loss, a.eta, a.radius or 1.0), "eta dimension", "radius"),
     "ueg": (lambda loss, a: zoo.ueg(loss, a.eta, a.dimension * max(len(a.classes), 1)), "eta dimension", "radius"),
     "pnorm": (lambda loss, a: zoo.pnorm(loss, a.eta, a.p), "eta p", "radius"),
-    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 0.5), "", "eta radius"),
     "mc-perceptron": (lambda loss, a: zoo.mc_perceptron(), "", "radius"),
     "perceptron": (lambda loss, a: zoo.perceptron(), "", "radius"),
     "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
+    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 1.0), "", "eta radius"),
+    "ftrl-proximal": (
+        lambda loss, a: zoo.ftrl_proximal(loss, a.eta or 0.1, *(1.0 if x is None else x for x in (a.beta, a.l1, a.l2))),
+        "",
+        "eta beta l1 l2 radius",
+    ),
+    "kt": (lambda loss, a: zoo.kt(loss, a.limit or 1.0), "", "limit radius"),
+    "freegrad": (lambda loss, a: zoo.freegrad(loss), "", "radius"),
+    "cocob": (lambda loss, a: zoo.cocob(loss), "", "radius"),
+    "nag": (lambda loss, a: zoo.nag(loss, a.eta or 0.5), "", "eta radius"),
+    "newton": (lambda loss, a: zoo.newton(loss, a.eta or 1.0), "dimension", "eta radius"),
+    "newton-diagonal": (lambda loss, a: zoo.newton_diagonal(loss, a.eta or 1.0), "", "eta radius"),
+    "pa": (lambda loss, a: zoo.pa(loss, a.limit or math.inf), "", "limit radius"),
+    "pa-ii": (lambda loss, a: zoo.pa_ii(loss, a.limit or 1.0), "", "limit radius"),
+    "arow": (lambda loss, a: zoo.arow(loss), "", "radius"),
 }
 _OWN_LOSS = ("svm-online", "perceptron", "mc-perceptron", "winnow")
 
@@ -108,11 +121,10 @@ def algorithm(args: Namespace) -> str:
     """The algorithm that was named, or the one that needs no tuning, unless an option calls for another."""
     if args.algorithm:
         return str(args.algorithm)
-    many = make_class_loss(args.loss or "")
-    if many is not None and not isinstance(many, Softmax):
-        return "adagrad"
-    tuned = any(getattr(args, name) is not None for name in ("eta", "p", "lam", "output"))
-    return "ogd" if tuned or args.loss not in (None, *AUTO_LOSSES) else "auto"
+    tuned = args.unit or any(getattr(args, name) is not None for name in ("eta", "p", "lam", "output"))
+    if not tuned and args.loss in (None, "logistic", "square", "softmax"):
+        return "auto"
+    return "ogd" if make_class_loss(args.loss or "") is None else "adagrad"
 
 
 def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multiclass | Auto | AutoMulticlass:
@@ -122,7 +134,7 @@ def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multicl
     """
     name = algorithm(args)
     make, needed, welcome = MAKERS[name]
-    for option in ("eta", "radius", "p", "lam"):
+    for option in ("eta", "radius", "p", "lam", "l1", "l2", "beta", "limit"):
         given = getattr(args, option) is not None
         if given and option not in (needed + " " + welcome).split():
             raise PartError(f"{name} takes no --{option}: leave it out, or see `lowregret zoo {name}`")
@@ -131,11 +143,9 @@ def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multicl
         raise PartError(f"{name} needs {' and '.join(missing)}")
     if name in _OWN_LOSS and args.loss not in (None, "hinge"):
         raise PartError(f"{name} has a loss of its own: leave --loss {args.loss} out")
-    if name == "auto" and args.loss is None and not (args.classes or args.unit or args.output):
-        return guess()
+    if name == "auto":
+        return make_auto(args, guess)
     many = make_class_loss(args.loss or "")
-    if name == "auto" and many is not None:
-        return zoo.auto(many)
     learner = make(Hinge() if many else make_loss(args.loss or "hinge"), args)
     if many is not None and isinstance(learner, Linear):
         learner = Multiclass.like(learner, many)
@@ -143,16 +153,24 @@ def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multicl
         raise PartError(
             f"--{'classes' if args.classes else 'unit'} needs a loss of many classes, such as --loss softmax"
         )
-    if isinstance(learner, Auto | AutoMulticlass):
-        if args.output:
-            raise PartError("auto keeps a mixture, not an iterate: leave --output out")
-        return learner
     changes: dict[str, Any] = {"unit": True} if args.unit else {}
     if args.output:
         changes["output"] = Random(args.seed or 0) if args.output == "random" else _OUTPUTS[args.output]
     if args.bias:
         changes["bias"] = 1.0
     return replace(learner, **changes)
+
+
+def make_auto(args: Namespace, guess: Callable[[], Auto]) -> Auto | AutoMulticlass:
+    """`auto` for the loss that was named, or for the labels."""
+    many = make_class_loss(args.loss or "")
+    if args.output or args.unit:
+        raise PartError("auto keeps a mixture and scales rows itself: leave --output and --unit out")
+    if args.classes and many is None:
+        raise PartError("--classes needs a loss of many classes, such as --loss softmax")
+    if many is not None:
+        return zoo.auto(many)
+    return guess() if args.loss is None else zoo.auto(make_loss(args.loss))
 
 
 def make_comparator(learner: Linear | Multiclass | Auto | AutoMulticlass, args: Namespace) -> Domain:

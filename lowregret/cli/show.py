@@ -10,6 +10,7 @@ from lowregret.class_run import ClassRun
 from lowregret.classes import Name
 from lowregret.confusion import Confusion
 from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, Metrics
+from lowregret.rule import Proximal
 from lowregret.session import Session, loss_name
 from lowregret.summary import describe, describe_risk
 
@@ -52,6 +53,8 @@ def show(session: Session, seconds: float, model: str | None) -> str:
         lines.append(f"unlabelled {session.unlabelled:,} rows had no label: scored, not learnt")
     if session.skipped:
         lines.append(f"skipped    {session.skipped:,} lines that could not be read")
+    if isinstance(run.learner.rule, Proximal):
+        lines.append(f"sparse     {np.count_nonzero(run.weights):,} of {run.dimension:,} weights are not 0")
     if model:
         lines.append(f"model      {model}")
     return "\n".join(lines)

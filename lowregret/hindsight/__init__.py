@@ -46,6 +46,7 @@ __all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight", "req
 
 TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a certificate
 EPOCHS = 400  # of dual coordinate ascent before Newton's method takes over
+FEW = 100  # before the interior-point method does
 
 
 _BALLS: dict[float, Callable[[float], Domain]] = {
@@ -137,8 +138,9 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
     if wide and isinstance(o.loss, Square):
         in_subspaces(o, best, tolerance, report)
     elif wide:
-        slopes = ascend(o, best, tolerance, EPOCHS, report)
-        if not best.near(tolerance) and has_one_kink(o):
+        kink = has_one_kink(o)
+        slopes = ascend(o, best, tolerance, FEW if kink else EPOCHS, report)
+        if not best.near(tolerance) and kink:
             inside(o, best, tolerance, report)
     if not best.near(tolerance):
         newton(o, best, slopes, tolerance, report)

@@ -34,7 +34,7 @@ class Ascent:
         self.o, self.a, self.v = o, a, o.gather(a)
         self.rng = np.random.default_rng(SEED)
         self.idle, self.order = np.zeros(o.rows, np.int8), np.arange(o.rows)
-        self.least = max(float(np.mean(o.c * o.squares)), o.kappa)  # λ stays above; it falls if that keeps u short
+        self.least = max(float(np.median(o.c * o.squares)), o.kappa)  # λ stays above; it falls if that keeps u short
 
     @property
     def lam(self) -> float:

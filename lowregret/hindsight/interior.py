@@ -5,8 +5,9 @@
     D = −⟨k, β⟩ − ‖v‖²/(2λ),   and at its maximum   Xu − k = above − below,   u = −v/λ,
 
 where `below` and `above` are the multipliers of β ≥ L and β ≤ H. Mehrotra's steps (1992) drive (β − L)·below and
-(H − β)·above to 0, O(n³/3) each, some 30 in all, however nearly the rows are separable. In a ball that the minimiser
-does not reach λ is what costs at most a quarter of the gap allowed; where it would be left, dual ascent does well.
+(H − β)·above to 0, O(n³/3) each, some 10 to 40 in all, however nearly the rows are separable. In a ball of radius B
+λ moves, too: −B‖v‖ is the largest −‖v‖²/(2λ) − λB²/2, concave in β and λ together. It stays above what costs a quarter
+of the gap allowed at most, so that it ends there if the ball is out of reach.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ import scipy.sparse as sp
 
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.real import norm
 from lowregret.state import Vector
 
 ROWS = 5000  # at most
 STEPS = 80
-INSIDE = 0.1  # share of the interval's middle in the first slopes
 SHORT = 0.995  # of the way to the boundary
 SHIFT = 1e-12  # added to the diagonal, relative to it: rows may be equal
+WITHIN = 2.0  # times the length of the best point so far: where the minimiser is expected
+HALVINGS = 60  # to the best multiple of a point
+IDLE = 30  # steps without progress
+TINY = 1e-200
 FAR = 1e6  # scores at which a loss has its outer slopes
 
 
@@ -39,6 +44,15 @@ class Kinks:
         steep = np.where(np.abs(slopes[:, 0]) > np.abs(slopes[:, 1]), slopes[:, 0], slopes[:, 1])
         self.at = np.array([o.loss.conjugate(a, y) / a for a, y in zip(steep.tolist(), labels, strict=True)])
         self.low, self.high = o.c * slopes[:, 0], o.c * slopes[:, 1]
+
+    def multiple(self, p: Vector, bend: float, most: float) -> float:
+        """The t up to `most` and 2 with the least Σ ℓ(t·p_i) + bend·t²/2: many scores are a rounding before a kink."""
+        low, high = 0.0, min(most, 2.0)
+        for _ in range(HALVINGS):
+            t = (low + high) / 2
+            slope = float(np.where(t * p < self.at, self.low, self.high) @ p) + bend * t
+            low, high = (t, high) if slope < 0 else (low, t)
+        return high
 
 
 def has_one_kink(o: Objective) -> bool:
@@ -58,72 +72,110 @@ def has_one_kink(o: Objective) -> bool:
 
 
 class Interior:
-    """A point strictly inside, for one λ."""
+    """A point strictly inside: slopes β and a multiplier λ above its least, each with the multipliers of its bounds."""
 
-    def __init__(self, o: Objective, lam: float) -> None:
-        self.o, self.lam, self.kinks = o, lam, Kinks(o)
+    def __init__(self, o: Objective, least: float) -> None:
+        self.o, self.least, self.kinks = o, least, Kinks(o)
         matrix = sp.csr_array(as_matrix(o.x), dtype=np.float64)
         self.products = (matrix @ matrix.T).toarray()
         self.shift = SHIFT * np.diagonal(self.products)
-        middle = (self.kinks.low + self.kinks.high) / 2
-        length = math.sqrt(max(float(middle @ self.products @ middle), 0.0))
-        self.beta = middle * min(1.0, lam * min(o.radius, 1.0) / length if length > 0 else 1.0)
+        self.beta = (self.kinks.low + self.kinks.high) / 2
+        length = math.sqrt(max(float(self.beta @ self.products @ self.beta), 0.0))
+        self.moves = math.isfinite(o.radius)
+        spread = float((self.kinks.high - self.kinks.low) ** 2 @ np.diagonal(self.products)) / 4  # ‖v‖² of random β
+        self.lam = max(max(length, math.sqrt(spread)) / o.radius, 2 * least) if self.moves else least
+        self.spare = self.lam - least
+        if not self.moves and length > 0:
+            self.beta *= min(1.0, least / length)
+        self.room = self.beta - self.kinks.low, self.kinks.high - self.beta
         self.update()
         product = float(np.median(np.minimum(*self.room)))
         self.below, self.above = product / self.room[0], product / self.room[1]
+        self.push = product / self.spare if self.moves else 0.0
+
+    def lower(self, least: float) -> None:
+        """Let λ fall to another least."""
+        self.least, self.spare = least, self.lam - least
 
     def update(self) -> None:
         """What follows from β."""
         self.image = self.products @ self.beta
-        self.room = self.beta - self.kinks.low, self.kinks.high - self.beta
+        self.square = max(float(self.beta @ self.image), 0.0)
 
-    def system(self) -> Callable[[Vector], Vector]:
-        """r ↦ (XXᵀ/λ + the bends of the barrier)⁻¹r"""
+    def system(self) -> Callable[[Vector, float], tuple[Vector, float]]:
+        """(r, t) ↦ the inverse of the bends of ‖v‖²/(2λ) and of the barrier, in β and λ, times them."""
         bends = self.below / self.room[0] + self.above / self.room[1]
         inner = self.products.copy()
         inner[np.diag_indices_from(inner)] += self.lam * bends + self.shift
         whole = la.cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
-        return lambda r: np.asarray(la.cho_solve(whole, self.lam * r, check_finite=False))
+
+        def solve(r: Vector) -> Vector:
+            return np.asarray(la.cho_solve(whole, self.lam * r, check_finite=False))
+
+        if not self.moves:
+            return lambda r, t: (solve(r), 0.0)
+        border = self.image / self.lam**2
+        bordered = solve(border)
+        bend = float((bends * self.beta) @ bordered) / self.lam  # ‖v‖²/λ³ − ⟨border, bordered⟩, which would cancel
+        bend = max(bend, 0.0) + self.push / self.spare
+
+        def both(r: Vector, t: float) -> tuple[Vector, float]:
+            beta = solve(r)
+            lam = (t + float(border @ beta)) / bend
+            return beta + lam * bordered, lam
+
+        return both
 
     def residual(self) -> Vector:
         """What Xu − k and its multipliers differ by."""
         return np.asarray(self.image / self.lam + self.kinks.at - self.below + self.above)
 
     def solved(self, allowed: float) -> bool:
-        """Whether D is at its maximum, nearly, or rounding leaves no room."""
-        if float(np.min(self.room)) <= 0.0:
-            return True
-        error = np.abs(self.residual()) * (self.kinks.high - self.kinks.low)
-        return float(self.room[0] @ self.below + self.room[1] @ self.above + np.sum(error)) <= allowed
+        """Whether D is at its maximum, nearly."""
+        error = float(np.sum(np.abs(self.residual()) * (self.kinks.high - self.kinks.low)))
+        if self.moves:
+            error += self.lam * abs((self.o.radius**2 - self.square / self.lam**2) / 2 - self.push)
+            error += self.push * self.spare
+        return float(self.room[0] @ self.below + self.room[1] @ self.above) + error <= allowed
 
     def step(self) -> None:
         """A predictor, a corrector, and the longest way inside."""
-        (under, over), n = self.room, 2 * self.beta.size
-        residual = self.residual()
-        solve = self.system()
+        (under, over), n = self.room, 2 * self.beta.size + self.moves
+        residual, solve = self.residual(), self.system()
+        slack = (self.o.radius**2 - self.square / self.lam**2) / 2 if self.moves else 0.0
 
-        def direction(low: Vector | float, high: Vector | float) -> tuple[Vector, Vector, Vector]:
+        def direction(
+            low: Vector | float, high: Vector | float, up: float
+        ) -> tuple[Vector, Vector, Vector, float, float]:
             one, two = low / under - self.below, high / over - self.above
-            beta = solve(-residual + one - two)
-            return beta, one - self.below / under * beta, two + self.above / over * beta
+            pull = up / self.spare if self.moves else 0.0
+            beta, lam = solve(-residual + one - two, pull - slack)
+            push = pull - self.push - self.push / self.spare * lam if self.moves else 0.0
+            return beta, one - self.below / under * beta, two + self.above / over * beta, lam, push
 
-        beta, below, above = direction(0.0, 0.0)
-        share = self.longest(beta, below, above)
-        now = float(under @ self.below + over @ self.above)
+        beta, below, above, lam, push = direction(0.0, 0.0, 0.0)
+        share = self.longest(beta, below, above, lam, push)
+        now = float(under @ self.below + over @ self.above) + self.spare * self.push
         then = float((under + share * beta) @ (self.below + share * below))
         then += float((over - share * beta) @ (self.above + share * above))
+        then += (self.spare + share * lam) * (self.push + share * push)
         target = (then / now) ** 3 * now / n
-        beta, below, above = direction(target - beta * below, target + beta * above)
-        share = SHORT * self.longest(beta, below, above)
+        beta, below, above, lam, push = direction(target - beta * below, target + beta * above, target - lam * push)
+        share = SHORT * self.longest(beta, below, above, lam, push)
         self.beta += share * beta
+        self.room = under + share * beta, over - share * beta  # differences of β and its bounds would be rounded to 0
         self.below += share * below
         self.above += share * above
+        self.spare += share * lam
+        self.lam = self.least + self.spare
+        self.push += share * push
         self.update()
 
-    def longest(self, beta: Vector, below: Vector, above: Vector) -> float:
+    def longest(self, beta: Vector, below: Vector, above: Vector, lam: float, push: float) -> float:
         """The longest step that stays inside, 1 at most."""
-        share = 1.0
-        for room, change in ((self.room[0], beta), (self.room[1], -beta), (self.below, below), (self.above, above)):
+        share, scalars = 1.0, (np.array([self.spare, self.push]), np.array([lam, push]))
+        slopes = (self.room[0], beta), (self.room[1], -beta), (self.below, below), (self.above, above)
+        for room, change in (*slopes, scalars):
             share = min(share, float(np.min(np.divide(room, -change, out=np.ones(room.size), where=change < 0))))
         return share
 
@@ -131,15 +183,25 @@ class Interior:
 def inside(o: Objective, best: Best, tolerance: float, report: Report) -> None:
     """Improve `best` until it is near, or as near as it gets without the ball."""
     allowed = tolerance * (1 + max(best.bound, 0.0))
-    point = Interior(o, max(o.kappa, allowed / o.radius**2))  # λ‖u‖(B − ‖u‖) ≤ λB²/4
+    least = max(o.kappa, allowed / o.radius**2)  # λ‖u‖(B − ‖u‖) ≤ λB²/4, which is what the bound loses
+    reach = min(o.radius, WITHIN * norm(best.point)) if np.any(best.point) else o.radius
+    point = Interior(o, max(least, allowed / reach**2))  # the value needs less, and −v/λ is rounding where λ is tiny
+    gap, idle = math.inf, 0
     for step in range(STEPS):
         slopes = np.clip(point.beta, point.kinks.low, point.kinks.high) / o.c
         v = o.gather(slopes)
         u = o.domain.projection(-v / point.lam)
-        best.see(u, o.value(u, o.scores(u)), o.bound(slopes, v))
+        p = o.scores(u)
+        multiple = point.kinks.multiple(p, o.kappa * float(u @ u), o.radius / max(norm(u), TINY))
+        best.see(multiple * u, o.value(multiple * u, multiple * p), o.bound(slopes, v))
         report(step, best.value, best.gap)
-        if best.near(tolerance) or point.solved(0.01 * allowed):
+        gap, idle = best.gap, 0 if best.gap < gap else idle + 1
+        if best.near(tolerance) or idle >= IDLE:
             return
+        if point.solved(0.01 * allowed):
+            if point.least == least:
+                return
+            point.lower(least)
         try:
             point.step()
         except la.LinAlgError:  # rounding has the last word

@@ -9,8 +9,9 @@ second order in ρ. e is at most 0 where u leaves the ball of radius B and grows
 the gap allowed makes the system as easy as it may be, whether or not the ball is in reach.
 
 Golub and Kahan's process from y (1965) reduces the system to a tridiagonal one for all μ at once: two products with X
-a step, O(nnz + n + d). Where that is slow, its answer is the first direction of a subspace that grows by the
-preconditioned residual of its own answer (Davidson 1975): two products, O(nk + k³) in its k dimensions.
+a step in one pass over the rows, O(nnz + n + d). The best u and the best bound of its space are each found by itself.
+Where that is slow, its answer is the first direction of a subspace that grows by the preconditioned residual of its own
+answer (Davidson 1975): two products, O(nk + k³) in its k dimensions.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from lowregret.check import call
-from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
 from lowregret.hindsight.precondition import Preconditioner
 from lowregret.hindsight.quadratic import orthonormal
 from lowregret.kernel import kernel
-from lowregret.state import Vector
+from lowregret.rows import Rows
+from lowregret.state import Cells, Vector
 
 STEPS = 100  # of the process, at most
 MEMORY, LARGEST = 600e6, 400  # bytes and dimensions of the subspace at most
@@ -52,11 +55,21 @@ class Scaled:
         """Xᵀa"""
         return self.o.gather(a * self.inverse)
 
+    def there_and_back(self, v: Vector, a: Vector, share: float) -> Vector:
+        """a becomes Xv − share·a; returns Xᵀ times that."""
+        product = np.zeros(v.size)
+        call(through, self.o.compiled, self.o.x, self.roots, v, a, share, product)
+        return product
+
     def cost(self, mu: float, s: float) -> float:
         """e of a u of length s."""
         kappa, radius = self.o.kappa, self.o.radius
         v = min(2 * mu * s / kappa, radius) if kappa > 0 else radius
         return (v - s) * (2 * mu * s - kappa / 2 * (s + v))
+
+    def dual(self, mu: float, s: float, length: float, product: float) -> float:
+        """D of the slopes −2μα, given ‖u‖ = s, ‖α‖² and ⟨α, y⟩."""
+        return mu * (2 * product - mu * length) - 2 * mu * s * s + self.o.kappa / 2 * s * s - self.cost(mu, s)
 
     def multiplier(self, squares: Callable[[float], tuple[float, float]], tolerance: float) -> tuple[float, float]:
         """The largest μ that costs half of the gap allowed, and what it leaves for ‖ρ‖²; μ ↦ ‖u‖², ‖α‖² is given."""
@@ -73,10 +86,10 @@ class Scaled:
             low, high = (low, middle) if left(middle)[0] < 0 else (middle, high)
         return low, left(low)[1]
 
-    def see(self, best: Best, mu: float, alpha: Vector) -> None:
-        """The true value and the true bound of a dual point, by true products."""
+    def see(self, best: Best, mu: float, alpha: Vector, primal: Vector) -> None:
+        """The true value of Xᵀ times `primal` and the true bound of a dual point, by true products."""
         o = self.o
-        u, slopes = o.domain.projection(self.back(alpha)), -2.0 * mu * alpha * self.inverse
+        u, slopes = o.domain.projection(self.back(primal)), -2.0 * mu * alpha * self.inverse
         best.see(u, o.value(u, o.scores(u)), o.bound(slopes, o.gather(slopes)))
 
 
@@ -94,18 +107,19 @@ def process(system: Scaled, best: Best, tolerance: float, report: Report) -> Vec
     most = min(STEPS, system.y.size, system.o.dimension)
     kept, diagonal, below = np.empty((most, system.y.size)), np.empty(most), np.empty(most)
     size = float(np.linalg.norm(system.y))
-    left, right, alpha, due = system.y / size, np.zeros(system.o.dimension), None, 4.0
+    left, alpha, due = system.y / size, None, 4.0
+    right = system.back(left)
     for k in range(most):
         kept[k] = left
-        right = system.back(left) - (below[k - 1] if k else 0.0) * right
         diagonal[k] = np.linalg.norm(right)
         if diagonal[k] == 0.0:
             return alpha
         right /= diagonal[k]
-        left = system.forth(right) - diagonal[k] * left
+        image = system.there_and_back(right, left, diagonal[k])
         below[k] = np.linalg.norm(left)
         ended = k + 1 == most or below[k] <= 1e-14 * diagonal[0]
-        left = left if ended else left / below[k]
+        if not ended:
+            left, right = left / below[k], image / below[k] - below[k] * right
         if not ended and k + 1 < due:
             continue
         due, c, pivots = (k + 1) * LOOK, np.empty(k + 1), np.empty(k + 1)
@@ -114,14 +128,41 @@ def process(system: Scaled, best: Best, tolerance: float, report: Report) -> Vec
             image, length = call(small, system.o.compiled, diagonal, below, size, mu, pivots, c)
             return float(image), float(length)
 
-        mu, room = system.multiplier(squares, tolerance)
-        if ended or (diagonal[k] * below[k] * c[k]) ** 2 <= room:
+        mu, _ = system.multiplier(squares, tolerance)
+        square, length = squares(mu)
+        value, primal = lowest(diagonal[: k + 1], below[: k + 1], size, system.o.kappa, system.o.radius)
+        if ended or value - system.dual(mu, math.sqrt(square), length, size * c[0]) <= tolerance * (1 + value):
             alpha = c @ kept[: k + 1]
-            system.see(best, mu, alpha)
+            system.see(best, mu, alpha, primal @ kept[: k + 1])
         report(k + 1, best.value, best.gap)
         if ended or best.near(tolerance):
             break
     return alpha
+
+
+def lowest(diagonal: Vector, below: Vector, size: float, kappa: float, radius: float) -> tuple[float, Vector]:
+    """The least F in the space of the process, and the p with Xᵀ(p₁P₁ + p₂P₂ + …) its minimiser: O(k³).
+
+    u = Qz has Xu = PBz, B = L with one more row. The u of the best bound's α is not the best u in the same space, by
+    far where the space is small.
+    """
+    k = diagonal.size
+    lower = np.diag(diagonal) + np.diag(below[:-1], -1)
+    rotated, values, turned = np.linalg.svd(np.vstack([lower, below[-1] * np.eye(1, k, k - 1)]), full_matrices=False)
+    parts = size * rotated[0]
+    low, high = kappa / 2, max(size * float(values[0]) / radius, kappa)  # ‖z‖ ≤ ‖Bᵀy‖/μ
+
+    def shares(mu: float) -> Vector:
+        return np.asarray(values * parts / np.maximum(values * values + mu, 1e-300))
+
+    if float(np.linalg.norm(shares(low))) > radius:
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if float(np.linalg.norm(shares(middle))) > radius else (low, middle)
+        low = high
+    z = shares(low)
+    value = size * size - float(parts @ parts) + float(np.sum((parts - values * z) ** 2)) + kappa / 2 * float(z @ z)
+    return value, np.asarray(solve_triangular(lower.T, z @ turned, lower=False))
 
 
 def expand(system: Scaled, best: Best, first: Vector, tolerance: float, report: Report) -> None:
@@ -141,7 +182,7 @@ def expand(system: Scaled, best: Best, first: Vector, tolerance: float, report: 
         alpha = c @ basis[: k + 1]
         residual = system.y - c @ images[: k + 1] - mu * alpha
         if float(residual @ residual) <= room or k + 1 == most:
-            system.see(best, mu, alpha)
+            system.see(best, mu, alpha, alpha)
         report(k + 1, best.value, best.gap)
         if best.near(tolerance):
             return
@@ -162,6 +203,14 @@ def solve_inner(system: Scaled, inner: Vector, y: Vector, tolerance: float) -> t
 
     mu, room = system.multiplier(squares, tolerance)
     return mu, vectors @ (parts / (values + mu)), room
+
+
+@kernel
+def through(x: Rows, roots: Vector, v: Cells, a: Vector, share: float, product: Cells) -> None:
+    """a_i = root_i·⟨x_i, v⟩ − share·a_i, product += Σ root_i a_i x_i: a row is read once for both."""
+    for i in range(a.size):
+        a[i] = roots[i] * dot_row(x, i, v) - share * a[i]
+        add_row(x, i, roots[i] * a[i], product)
 
 
 @kernel

@@ -1,8 +1,37 @@
-"""Update rules: how a sub-gradient moves the iterate. `Lazy` keeps gradient sums, `Eager` keeps the iterate."""
+"""Update rules: how a sub-gradient moves the iterate.
 
-from lowregret.rule.adagrad import AdaGrad
+`Lazy` keeps gradient sums, `Eager` keeps the iterate; `Diagonal` and `Proximal` have a rate for each coordinate.
+"""
+
+from lowregret.rule.adagrad import Diagonal, Precision, Proportional, Proximal, Root
+from lowregret.rule.betting import COCOB, KT, Betting, FreeGrad
+from lowregret.rule.confidence import Arow
 from lowregret.rule.eager import Eager, Forgotten, Gradients, Summed
 from lowregret.rule.lazy import Lazy
+from lowregret.rule.newton import Newton
+from lowregret.rule.normalised import Normalised
+from lowregret.rule.percoordinate import PerCoordinate
 from lowregret.rule.rule import SEEN, Rule
 
-__all__ = ["SEEN", "AdaGrad", "Eager", "Forgotten", "Gradients", "Lazy", "Rule", "Summed"]
+__all__ = [
+    "COCOB",
+    "KT",
+    "SEEN",
+    "Arow",
+    "Betting",
+    "Diagonal",
+    "Eager",
+    "Forgotten",
+    "FreeGrad",
+    "Gradients",
+    "Lazy",
+    "Newton",
+    "Normalised",
+    "PerCoordinate",
+    "Precision",
+    "Proportional",
+    "Proximal",
+    "Root",
+    "Rule",
+    "Summed",
+]

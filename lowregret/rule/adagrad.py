@@ -1,52 +1,138 @@
-"""AdaGrad: gradient descent with a step of its own for every coordinate."""
+"""AdaGrad and its kin: each coordinate has a precision P_t[j] that grows with the sub-gradients it has seen.
+
+    S_t = S_{t−1} + z_t²,   P_t = P(S_t)              per coordinate; AdaGrad: P = √S/η, diagonal Newton: P = γ(ε + S)
+
+The bounds of both rules below are ½Σ_t(P_t − P_{t−1})(w_t − u)² + ½Σ_t z_t²/P_t and a penalty of u, summed over the
+coordinates: a parabola in each u[j], of which two numbers per coordinate tell all (see certificate/coordinates.py).
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 
-from lowregret.domain import Box, Domain, Orthant, Reals
-from lowregret.rule.eager import Gradients, Summed
-from lowregret.rule.rule import Rule
-from lowregret.state import (
-    ENERGY,
-    FACTOR,
-    FIRST_RATE,
-    LARGEST,
-    LAST_RATE,
-    LINEAR,
-    MASS,
-    ROUNDS,
-    STEPPED,
-    Index,
-    State,
-    cell,
-)
-from lowregret.step import Constant, Step
+from lowregret.domain import Domain, Reals, Separable
+from lowregret.part import Part
+from lowregret.rule.percoordinate import PerCoordinate
+from lowregret.state import FACTOR, LOCAL, MASS, SPREAD, WEIGHT, Index, State, cell
 
-ROOT = np.uint64(1)  # behind the iterate: √G
+SQUARES = np.uint64(2)  # Σz²
+PULL = np.uint64(3)  # Σ(P_t − P_{t−1})·w_t
 
-Sums = tuple[float, float, float, float]
+CURVED = LOCAL  # sums[…]: Σ_tΣ_j z_t²/P_t
+PULLED = SPREAD  # Σ_tΣ_j (P_t − P_{t−1})·w_t²
+WIDEST = FACTOR  # max |w_t[j]| where z_t[j] was not 0
+GROWN = MASS  # Σ_j (P_T − P_0)
+
+Sums = tuple[float, float, float, float, float]
 
 
-class AdaGrad(Rule):
-    """w_{t+1}[j] = Π(w_t[j] − η·z_t[j]/√G_t[j]), G_t[j] = Σ_{s≤t} z_s[j]², w_1 = Π(0).
+class Precision(Part):
+    """P(S) ≥ 0, growing with S."""
 
-    Duchi, Hazan and Singer, "Adaptive subgradient methods", JMLR 12, 2011, with diagonal matrices. Coordinates are
-    projected one by one, so the domain is R^d, a box or the orthant. MASS = Σ_j √G[j], FACTOR = max_t ‖w_t‖_∞.
-    """
+    @abstractmethod
+    def at(self, squares: float) -> float:
+        """P(S)"""
 
-    on: Domain = Reals()
-    step: Step = Constant(0.5)
-    gradients: Gradients = Summed()
+
+class Root(Precision):
+    """P = (β + √S)/η: AdaGrad for β = 0"""
+
+    eta: float = 1.0
+    beta: float = 0.0
+
+    def check(self) -> None:
+        self.require(0 < self.eta < math.inf, f"eta must be a positive number, got {self.eta}")
+        self.require(0 <= self.beta < math.inf, f"beta must be ≥ 0, got {self.beta}")
+
+    def at(self, squares: float) -> float:
+        return (self.beta + math.sqrt(squares)) / self.eta
+
+
+class Proportional(Precision):
+    """P = γ(ε + S): Newton steps on the diagonal"""
+
+    gamma: float = 1.0
+    epsilon: float = 1.0
+
+    def check(self) -> None:
+        self.require(0 < self.gamma < math.inf, f"gamma must be a positive number, got {self.gamma}")
+        self.require(0 < self.epsilon < math.inf, f"epsilon must be a positive number, got {self.epsilon}")
+
+    def at(self, squares: float) -> float:
+        return self.gamma * (self.epsilon + squares)
+
+
+class Metric(PerCoordinate):
+    """What the two rules share: squares, precisions, and what their bounds need."""
+
+    precision: Precision
 
     def check(self) -> None:
         self.require(
-            isinstance(self.on, Reals | Box | Orthant),
-            f"on must be Reals(), a Box or the Orthant, where each coordinate is projected by itself; got {self.on!r}",
+            isinstance(self.precision, Precision),
+            f"precision must be a Precision such as Root(1.0), got {self.precision!r}",
         )
-        self.require(isinstance(self.step, Constant), f"step must be Constant(η), got {self.step!r}")
+
+    @abstractmethod
+    def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
+        """w_{t+1}[j] from w_t[j] and z_t[j]; `total` is Σ(P_s − P_{s−1})w_s − Σz_s."""
+
+    def firmness(self) -> float:
+        """What is added to all precisions."""
+        return 0.0
+
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
+        """(‖z_t‖², Σz²/P, Σ(P_t − P_{t−1})w², Σ(P_t − P_{t−1}), max |w|)"""
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+
+    def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
+        energy, curved, pulled, grown, widest = round_sums
+        at = cell(j, 4)
+        s.table[at] -= g
+        square = g * g
+        if square == 0.0:
+            return round_sums
+        w, seen = s.table[at + WEIGHT], s.table[at + SQUARES]
+        precision = self.precision.at(seen + square)
+        gain = precision - self.precision.at(seen)
+        s.table[at + SQUARES] = seen + square
+        s.table[at + PULL] += gain * w
+        s.table[at + WEIGHT] = self.moved(j, w, g, s.table[at] + s.table[at + PULL], precision)
+        return (
+            energy + square,
+            curved + square / (precision + self.firmness()),
+            pulled + gain * w * w,
+            grown + gain,
+            max(widest, abs(w)),
+        )
+
+    def fold(self, s: State, round_sums: Sums) -> None:
+        _, curved, pulled, grown, widest = round_sums
+        s.sums[CURVED] += curved
+        s.sums[PULLED] += pulled
+        s.sums[GROWN] += grown
+        s.sums[WIDEST] = max(s.sums[WIDEST], widest)
+
+
+class Diagonal(Metric):
+    """w_{t+1} = Π_S(w_t − z_t/P_t), per coordinate, on R^d or a box (Duchi, Hazan and Singer 2011 for P = √S/η).
+
+    ½Σ(P_t − P_{t−1})(w_t − u)² + ½P_0(w_1 − u)² + ½Σz_t²/P_t bounds the regret, since ‖w_{t+1} − u‖²_{P_t} is at most
+    ‖w_t − u‖²_{P_t} − 2⟨z_t, w_t − u⟩ + ‖z_t‖²_{1/P_t}, on R^d exactly. Where P_0 = 0, rates halve as costs double: the
+    iterates do not change if all sub-gradients of a coordinate are multiplied by a number. O(nnz) per row.
+    """
+
+    on: Domain = Reals()
+
+    def check(self) -> None:
+        super().check()
+        self.require(
+            isinstance(self.on, Separable | Reals),
+            f"each coordinate moves on its own, which Reals(), Box and Orthant allow, not {self.on!r}",
+        )
 
     @property
     def domain(self) -> Domain:
@@ -55,64 +141,34 @@ class AdaGrad(Rule):
     def fits(self, d: int) -> None:
         self.on.fits(d)
 
-    def width(self) -> int:
-        return 3 if self.gradients.kept() else 2
-
-    def keeps_sum(self) -> bool:
-        return self.gradients.kept()
-
-    def schedule(self) -> Step:
-        return self.step
-
-    def costs_dimension(self) -> bool:
-        return False
-
     def begin(self, s: State) -> None:
-        w = self.on.projection(np.zeros(s.dimension))
-        s.table[self.width() - 2 :: self.width()] = w
-        s.sums[FACTOR] = np.max(np.abs(w))
+        s.table[1::4] = self.on.projection(np.zeros(s.dimension))
 
-    def at(self, j: Index) -> Index:
-        """Where coordinate j of the iterate is in the table."""
-        return cell(j, self.width()) + np.uint64(self.width() - 2)
+    def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
+        return self.on.clip(j, w - g / precision)
 
-    def scale(self, s: State) -> float:
-        return 1.0
 
-    def raw(self, s: State, j: Index) -> float:
-        return s.table[self.at(j)]
+class Proximal(Metric):
+    """w_{t+1} = argmin ⟨Σz_s, w⟩ + ½Σ(P_s − P_{s−1})(w − w_s)² + ½(P_0 + l2)w² + l1·|w|, per coordinate: FTRL-Proximal.
 
-    def needs_square(self) -> bool:
-        return True
+    That is 0 where |v| ≤ l1, else (v − l1·sgn v)/(P_t + l2) with v = Σ(P_s − P_{s−1})w_s − Σz_s (McMahan et al. 2013,
+    "Ad click prediction"; P = (β + √S)/α). With l1 = l2 = 0 it is `Diagonal` on R^d. The bound is that of `Diagonal`
+    with P_t + l2 in place of P_t, and ½·l2·u² + l1·|u| more: h_t = ⟨z_{1:t}, ·⟩ + penalties is (P_t + l2)-strongly
+    convex, and w_t minimises it without ⟨z_t, ·⟩. O(nnz) per row.
+    """
 
-    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
-        """(change of Σ√G, Σ_j z²/√G, max‖w‖_∞, ‖z‖²)"""
-        return 0.0, 0.0, s.sums[FACTOR], square
+    l1: float = 1.0
+    l2: float = 1.0
 
-    def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
-        growth, stepped, peak, square = round_sums
-        at = self.at(j)
-        if self.gradients.kept():
-            s.table[cell(j, 3)] -= g
-        before = s.table[at + ROOT]
-        root = math.sqrt(before * before + g * g)
-        share = g / root if root > 0.0 else 0.0
-        s.table[at + ROOT] = root
-        new = self.on.clip(j, s.table[at] - self.step.rate(s, 0.0) * share)
-        s.table[at] = new
-        return growth + (root - before), stepped + g * share, max(peak, abs(new)), square
+    def check(self) -> None:
+        super().check()
+        for name, value in (("l1", self.l1), ("l2", self.l2)):
+            self.require(0 <= value < math.inf, f"{name} must be ≥ 0, got {value}")
 
-    def settle(self, s: State, inner: float, entries: int, round_sums: Sums) -> None:
-        growth, stepped, peak, square = round_sums
-        eta = self.step.rate(s, 0.0)
-        s.sums[MASS] += growth
-        s.sums[FACTOR] = peak
-        s.sums[FIRST_RATE] = s.sums[LAST_RATE] = eta
-        s.sums[LINEAR] += inner
-        s.sums[ENERGY] += square
-        s.sums[STEPPED] += eta * stepped
-        s.sums[LARGEST] = max(s.sums[LARGEST], square)
-        s.counts[ROUNDS] += 1
+    def firmness(self) -> float:
+        return self.l2
 
-    def idle(self, s: State) -> None:
-        s.counts[ROUNDS] += 1
+    def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
+        if abs(total) <= self.l1:
+            return 0.0
+        return (total - math.copysign(self.l1, total)) / (precision + self.l2)

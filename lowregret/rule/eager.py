@@ -18,12 +18,15 @@ from lowregret.state import (
     LARGEST,
     LAST_RATE,
     LINEAR,
+    LOCAL,
     LONGEST,
+    LOSS,
     MASS,
     PEAK,
     PUSHES,
     RIDGE,
     ROUNDS,
+    SPREAD,
     STEPPED,
     Index,
     State,
@@ -31,6 +34,9 @@ from lowregret.state import (
     worn,
 )
 from lowregret.step import Step
+
+WON = LOCAL  # sums[…]: Σ of the steps' gains, for schedules that look at the loss
+LOST = SPREAD  # Σ ℓ_t², likewise
 
 SMALL = 1e-90  # below this the scalar a is multiplied into v
 
@@ -98,6 +104,9 @@ class Eager(Rule):
     def costs_dimension(self) -> bool:
         return self.on.whole()
 
+    def needs_loss(self) -> bool:
+        return self.step.needs_loss()
+
     def begin(self, s: State) -> None:
         w = self.on.projection(np.zeros(s.dimension))
         s.table[self.width() - 1 :: self.width()] = w
@@ -158,6 +167,9 @@ class Eager(Rule):
             if s.sums[FIRST_RATE] == 0.0:
                 s.sums[FIRST_RATE] = eta
             s.sums[LAST_RATE] = eta
+        if self.step.needs_loss():
+            s.sums[WON] += self.step.gain(eta, s.sums[LOSS], energy)
+            s.sums[LOST] += s.sums[LOSS] * s.sums[LOSS]
         s.sums[LINEAR] += importance * inner
         s.sums[ENERGY] += energy
         s.sums[STEPPED] += eta * energy

@@ -17,7 +17,7 @@ import numpy as np
 
 from lowregret.domain import Domain
 from lowregret.part import Part
-from lowregret.state import AVERAGED, DIMENSION, DIVISOR, Index, State, Vector, cell
+from lowregret.state import AVERAGED, DIMENSION, DIVISOR, Cells, Index, State, Vector, cell
 from lowregret.step import Step
 
 SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to date; DIVISOR if one iterate is kept
@@ -39,6 +39,10 @@ class Rule(Part):
     def width(self) -> int:
         """Columns of the table."""
 
+    def columns(self, d: int) -> int:
+        """Likewise where it depends on the dimension."""
+        return self.width()
+
     @abstractmethod
     def costs_dimension(self) -> bool:
         """Whether a round costs O(d) whatever the row."""
@@ -51,9 +55,33 @@ class Rule(Part):
         """Whether Σz_t, which the linearised regret needs, is kept."""
         return True
 
+    def weighted(self) -> bool:
+        """Whether the schedule weighs the rounds."""
+        return self.schedule().weighted()
+
+    def importance(self, s: State) -> float:
+        """c_t, the weight of the coming round in the regret."""
+        return self.schedule().importance(s)
+
+    def needs_loss(self) -> bool:
+        """Whether the round's loss and its slope in the score are asked for, `s.sums[LOSS]` and `s.sums[SLOPE]`."""
+        return False
+
+    def needs_weight(self) -> bool:
+        """Whether the row's importance weight and the slope are asked for, `s.sums[GIVEN]` and `s.sums[SLOPE]`."""
+        return False
+
     @abstractmethod
     def needs_square(self) -> bool:
         """Whether ‖g_t‖₂² should be known before the first coordinate of g_t is pushed."""
+
+    def weighs(self) -> bool:
+        """Whether that is Σ metric(j)·g_t[j]² instead."""
+        return False
+
+    def metric(self, s: State, j: Index, x: float) -> float:
+        """The weight of a feature j of value x in it."""
+        return 1.0
 
     @abstractmethod
     def begin(self, s: State) -> None:
@@ -79,6 +107,12 @@ class Rule(Part):
     @abstractmethod
     def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any: ...
 
+    def push_block(self, s: State, first: Index, count: int, slopes: Cells, value: float, round_sums: Any) -> Any:
+        """Absorb slopes[k]·value as coordinate first + k, for all k < count."""
+        for k in range(np.uint64(count)):
+            round_sums = self.push(s, first + k, slopes[k] * value, round_sums)
+        return round_sums
+
     @abstractmethod
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
         """`entries` is the number of coordinates pushed."""
@@ -86,6 +120,10 @@ class Rule(Part):
     def square_length(self, s: State) -> float:
         """A number that ‖w_t‖₂² does not exceed but by rounding, inf if none is known: O(1)."""
         return math.inf
+
+    def ledger(self, s: State) -> Vector:
+        """The sums as certificates read them, with what takes a look at all coordinates: up to O(d)."""
+        return s.sums
 
     def point(self, s: State, w: Vector) -> None:
         """Write w_t into w: O(d)."""

@@ -117,7 +117,7 @@ def _from_arrow(path: str, wanted: Collection[str] | None) -> Table:
 
 
 def _from_text(path: str, header: bool, delimiter: str | None, wanted: Collection[str] | None) -> Table:
-    text, name = _text_of(path)
+    text, name = text_of(path)
     line = text[: text.find("\n") + 1 or len(text)].rstrip("\r\n")
     if not line:
         raise DataError(f"{name} is empty: expected {'the names of its columns' if header else 'rows'}")
@@ -143,7 +143,7 @@ def _from_text(path: str, header: bool, delimiter: str | None, wanted: Collectio
     return Table(name, columns, 2 if header else 1)
 
 
-def _text_of(path: str) -> tuple[str, str]:
+def text_of(path: str) -> tuple[str, str]:
     """All of a file, decompressed, and its name."""
     source, parts = Source(path), list[bytes]()
     buffer = bytearray(1 << 20)

@@ -138,16 +138,17 @@ def test_every_loss(capsys: Capsys, file: Path, loss: str) -> None:
 def test_every_algorithm(capsys: Capsys, file: Path, algorithm: str) -> None:
     said = {"eta": 0.01, "lam": 0.1, "p": 3, "dimension": 30}
     needed = {
-        "ogd": "",
+        "ogd-lazy": "eta",
+        "ogd-eager": "eta",
+        "ogd-sqrt": "eta",
         "ogd-sc": "lam",
         "ogd-scw": "lam",
-        "svm-online": "",
-        "perceptron": "",
         "pnorm": "eta p",
         "eg": "eta dimension",
         "ueg": "eta dimension",
         "winnow": "dimension",
-    }.get(algorithm, "eta")
+        "newton": "dimension",
+    }.get(algorithm, "")
     options = [word for name in needed.split() for word in (f"--{name}", said[name])]
     told = run(capsys, "train", file, "--algorithm", algorithm, "--json", "--quiet", *options)
     assert told.code == 0, told.err
@@ -158,6 +159,16 @@ def test_every_algorithm(capsys: Capsys, file: Path, algorithm: str) -> None:
         assert found["dimension"] == 30
     missing = run(capsys, "train", file, "--algorithm", algorithm) if needed else None
     assert missing is None or (missing.code == 2 and f"--{needed.split()[0]}" in missing.err)
+
+
+def test_penalties_make_models_small(capsys: Capsys, file: Path) -> None:
+    """Zero is a penalty too, and the weights that are not 0 are counted."""
+    said = ("train", file, "--algorithm", "ftrl-proximal", "--json", "--quiet")
+    none, some, all_of_them = (run(capsys, *said, "--l1", l1).json for l1 in (0, 3, 1e9))
+    counts = [found["metrics"]["nonzero_weights"] for found in (none, some, all_of_them)]
+    assert counts[0] > counts[1] > counts[2] == 0
+    assert none["spec"]["rule"]["l1"] == 0
+    assert "weights are not 0" in run(capsys, "train", file, "--algorithm", "ftrl-proximal").out
 
 
 def test_what_does_not_fit_is_refused(capsys: Capsys, file: Path) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from lowregret.domain import L2Ball
 from lowregret.mirror import Entropy, PNorm, UnnormalisedEntropy
-from lowregret.rule import Lazy
+from lowregret.rule import Lazy, PerCoordinate
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from tests.laws.coordinates import of_coordinates
 from tests.laws.sequences import Matrix, Vector
 from tests.laws.walk import Books
 
@@ -42,6 +43,8 @@ class Facts:
 
     def rates(self) -> Vector:
         t = np.arange(1.0, self.rounds + 1)
+        if isinstance(self.rule, PerCoordinate):
+            return np.ones(self.rounds)
         match self.rule.step:
             case Constant(eta):
                 return np.full(self.rounds, eta)
@@ -92,6 +95,8 @@ class Facts:
 
 def transcribed(theorem: str, f: Facts, u: Vector) -> float:
     """The bound of a theorem against u."""
+    if isinstance(f.rule, PerCoordinate):
+        return of_coordinates(theorem, f.rule, f.w, f.z, u)
     return _of_mirror_descent(theorem, f, u) if isinstance(f.rule, Lazy) else _of_projected_descent(theorem, f, u)
 
 
@@ -145,10 +150,8 @@ def _of_projected_descent(theorem: str, f: Facts, u: Vector) -> float:
         case "THM-14.11":
             return stepped / 2
         case "ADAGRAD":
-            roots = np.sqrt(np.cumsum(f.z**2, axis=0))
             farthest = float(np.max(np.abs(f.w)) + np.max(np.abs(u)))
-            shares = np.divide(f.z**2, roots, out=np.zeros_like(roots), where=roots > 0)
-            return farthest**2 / (2 * eta) * float(np.sum(roots[-1])) + eta / 2 * float(np.sum(shares))
+            return (farthest**2 / (2 * eta) + eta) * float(np.sum(np.linalg.norm(f.z, axis=0)))
         case "THM-14.12":
             return 2 * energy / (f.rule.step.lam * f.rounds * (f.rounds + 3))
     raise ValueError(f"no transcription of {theorem}")

@@ -11,7 +11,7 @@ from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Point, Reals, 
 from lowregret.learner import Linear
 from lowregret.loss import Loss
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
-from lowregret.rule import AdaGrad, Eager, Forgotten, Lazy, Rule
+from lowregret.rule import KT, Diagonal, Eager, Forgotten, FreeGrad, Lazy, Newton, Proportional, Proximal, Root, Rule
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from tests.laws.sequences import Vector
 
@@ -216,18 +216,31 @@ RIDGED = [
     ),
 ]
 
-COORDINATEWISE = [
+ADAPTIVE = [
     Case(
-        "AdaGrad on R^d",
-        lambda d, eta: AdaGrad(Reals(), Constant(eta)),
-        lambda d: [Box(-1.0, 1.0), L2Ball(1.0), Point(pointing(d, 1.5))],
+        "AdaGrad",
+        lambda d, eta: Diagonal(Root(eta)),
+        lambda d: [L2Ball(1.0), L1Ball(2.0), Box(-1.0, 0.5), Point(pointing(d, 1.5))],
     ),
     Case(
         "AdaGrad on a box",
-        lambda d, eta: AdaGrad(off_centre(d), Constant(eta)),
+        lambda d, eta: Diagonal(Root(eta, 0.3), off_centre(d)),
         lambda d: [off_centre(d), Point(off_centre(d).high)],
+    ),
+    Case(
+        "Newton on the diagonal, with bias",
+        lambda d, eta: Diagonal(Proportional(1 / eta, 0.5)),
+        lambda d: [LqBall(1.0, 1.5), Simplex(1.0), Point(pointing(d, 1.5))],
         bias=0.5,
     ),
+    Case(
+        "FTRL-Proximal",
+        lambda d, eta: Proximal(Root(eta, 0.5), 0.4, 0.2),
+        lambda d: [L1Ball(1.0), Point(pointing(d, 1.5))],
+    ),
+    Case("KT", lambda d, eta: KT(2.0, 0.5), lambda d: [L2Ball(1.0), Point(pointing(d, 1.5))]),
+    Case("FreeGrad", lambda d, eta: FreeGrad(0.5), lambda d: [Box(-1.0, 1.0), Point(pointing(d, 1.5))]),
+    Case("Newton", lambda d, eta: Newton(0.1, 2.0), lambda d: [L2Ball(1.0), Box(-0.5, 0.5), Point(pointing(d, 0.9))]),
 ]
 
-CASES = LAZY + EAGER + RIDGED + COORDINATEWISE
+CASES = LAZY + EAGER + RIDGED + ADAPTIVE

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
 from lowregret.domain import L2Ball
+from lowregret.game import sequences as made
 from lowregret.loss import Hinge
 from tests.laws.comparators import hindsight
 from tests.laws.sequences import Matrix, Stream, Vector
@@ -116,9 +117,7 @@ def orthonormal(rounds: int, d: int) -> Stream:
 
 def disjunction(rounds: int, d: int, k: int, seed: int, noise: float = 0.0, share: float = 0.3) -> Stream:
     """0/1 rows, y = 1 iff one of the first k features is on; some labels are flipped."""
-    rng = np.random.default_rng(seed)
-    x = (rng.random((rounds, d)) < share).astype(float)
-    y = np.where(x[:, :k].any(axis=1), 1.0, -1.0) * np.where(rng.random(rounds) < noise, -1.0, 1.0)
+    x, y = made.disjunction(rounds, d, k, np.random.default_rng(seed), noise, share)
     return Stream(f"{k} of {d} features, {noise:.0%} noise", x, y)
 
 

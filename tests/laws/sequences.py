@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from lowregret.game import sequences
 from lowregret.learner import Linear
 from lowregret.loss import Cost
 from lowregret.run import Run
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
-Adversary: TypeAlias = Callable[[float, Vector], Vector]  # (share of the rounds done, w_t) → the cost vector
+Adversary: TypeAlias = sequences.Rival
 
 
 class Stream(NamedTuple):
@@ -97,44 +96,31 @@ def _signs(v: Vector) -> Vector:
 
 
 def constant(rounds: int, d: int) -> Stream:
-    """z = e_1 for ever."""
-    return of_costs("constant", np.tile(np.eye(d)[0], (rounds, 1)))
+    return of_costs("constant", sequences.constant(rounds, d))
 
 
 def alternating(rounds: int, d: int) -> Stream:
-    """z = 1, −1, 1, … in every coordinate."""
-    return of_costs("alternating", np.outer((-1.0) ** np.arange(rounds), np.ones(d)))
+    return of_costs("alternating", sequences.alternating(rounds, d))
 
 
 def ftl_fail(rounds: int, d: int) -> Stream:
-    """z = −½, 1, −1, 1, … in the first coordinate (DEMO-FTL-FAIL)."""
-    sequence = (-1.0) ** (np.arange(rounds) + 1)
-    sequence[0] = -0.5
-    return of_costs("FTL-FAIL", np.outer(sequence, np.eye(d)[0]))
+    return of_costs("FTL-FAIL", sequences.ftl_fail(rounds, d))
 
 
 def orthonormal(rounds: int, d: int) -> Stream:
-    """z = e_1, e_2, …, e_d, e_1, …, negated."""
-    return of_costs("orthonormal", -np.eye(d)[np.arange(rounds) % d])
+    return of_costs("orthonormal", sequences.orthonormal(rounds, d))
 
 
 def turn(rounds: int, d: int) -> Stream:
-    """z = +1 for T₀ rounds, then −1 until e²T₀, in the first coordinate (E40)."""
-    late = np.arange(rounds) >= round(rounds / math.e**2)
-    return of_costs("plus then minus", np.outer(np.where(late, -1.0, 1.0), np.eye(d)[0]))
+    return of_costs("plus then minus", sequences.turn(rounds, d))
 
 
 def free_expert(rounds: int, d: int) -> Stream:
-    """One expert is free, the others cost 1 each round (E13)."""
-    return of_costs("free expert", np.tile(1.0 - np.eye(d)[0], (rounds, 1)))
+    return of_costs("free expert", sequences.free_expert(rounds, d))
 
 
 def wobble(rounds: int, d: int, size: float = 0.05) -> Stream:
-    """One long step to −1, then small steps ± across it: the sharpest curvature of a p-norm (E14)."""
-    across = size * (-1.0) ** np.arange(d)
-    z = np.outer((-1.0) ** np.arange(rounds), across)
-    z[0] = -1.0
-    return of_costs("wobble", z)
+    return of_costs("wobble", sequences.wobble(rounds, d, size))
 
 
 def hard_costs(rounds: int, d: int) -> list[Stream]:
@@ -143,41 +129,12 @@ def hard_costs(rounds: int, d: int) -> list[Stream]:
     return [make(rounds, d) for make in makers]
 
 
-def uphill(done: float, w: Vector) -> Vector:
-    """The unit vector along w_t: the loss grows at once."""
-    norm = float(np.linalg.norm(w))
-    return w / norm if norm > 0 else np.eye(w.size)[0]
-
-
-def across(done: float, w: Vector) -> Vector:
-    """A unit vector orthogonal to w_t: gradient sums grow as fast as √T while the learner gains nothing."""
-    v = np.eye(w.size)[int(np.argmin(np.abs(w)))]
-    rest = v - (w @ v) / max(float(w @ w), 1e-300) * w
-    norm = float(np.linalg.norm(rest))
-    return rest / norm if norm > 1e-6 else uphill(done, w)
-
-
-def flip(done: float, w: Vector) -> Vector:
-    """The signs of w_t."""
-    return np.where(w >= 0, 1.0, -1.0)
-
-
-def heaviest(done: float, w: Vector) -> Vector:
-    """Only the largest weight pays."""
-    return np.eye(w.size)[int(np.argmax(w))]
-
-
-def last_stand(done: float, w: Vector) -> Vector:
-    """The sign of w_t's first coordinate, and at last always +: the learner has just been driven to the wrong side."""
-    return np.eye(w.size)[0] * (1.0 if done > 0.93 or w[0] >= 0 else -1.0)
-
-
 ADVERSARIES: dict[str, Adversary] = {
-    "uphill": uphill,
-    "across": across,
-    "sign flips": flip,
-    "heaviest pays": heaviest,
-    "last stand": last_stand,
+    "uphill": sequences.uphill,
+    "across": sequences.across,
+    "sign flips": sequences.flip,
+    "heaviest pays": sequences.heaviest,
+    "last stand": sequences.last_stand,
 }
 
 

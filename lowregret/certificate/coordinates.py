@@ -1,0 +1,121 @@
+"""Bounds that are sums over the coordinates, Σ_j φ_j(u[j]) + constant with convex φ_j, for rules that are so too.
+
+Exact for a single comparator and for boxes. For balls and the simplex φ_j is replaced by its chords from 0, whose sum
+is a support function; for other sets by its maximum over the box around them. Both only enlarge the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate.certificate import Premise
+from lowregret.certificate.evidence import Evidence
+from lowregret.domain import Box, L1Ball, L2Ball, LqBall, Point, Simplex
+from lowregret.learner import Learner
+from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, WIDEST, Diagonal, Metric, Proximal, Root
+from lowregret.state import Vector
+
+Summand = Callable[[Vector], Vector]  # u ↦ (φ_j(u[j]))_j
+
+
+def highest(e: Evidence, phi: Summand) -> float:
+    """At least max_u Σ_j φ_j(u[j]) over the comparators: O(d)."""
+    d = e.dimension
+    match e.comparator:
+        case Point(u):
+            return float(np.sum(phi(u)))
+        case L1Ball() | L2Ball() | LqBall() | Simplex():
+            r = e.comparator.reach(math.inf, d)
+            rest = phi(np.zeros(d))
+            ends = phi(np.full(d, r))
+            if not isinstance(e.comparator, Simplex):
+                ends = np.maximum(ends, phi(np.full(d, -r)))
+            slopes = np.maximum(ends - rest, 0.0) / r
+            return float(np.sum(rest)) + e.comparator.support(slopes)
+    low, high = (np.broadcast_to(np.asarray(side, float), d) for side in e.comparator.bounds(d))
+    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
+        return math.inf
+    return float(np.sum(np.maximum(phi(low.copy()), phi(high.copy()))))
+
+
+def columns(e: Evidence) -> Vector:
+    """The table of a run, a row for each coordinate."""
+    assert e.table is not None
+    return e.table.reshape(e.dimension, -1)
+
+
+# ---- precisions: AdaGrad, diagonal Newton, FTRL-Proximal -----------------------------------------------------------
+
+
+def of_rule(*rules: type[Any]) -> Callable[[Learner], bool]:
+    """Learners with one of these rules."""
+    return lambda learner: isinstance(learner.rule, rules)
+
+
+def has_roots(learner: Learner) -> bool:
+    """AdaGrad, projected or not."""
+    return isinstance(learner.rule, Diagonal) and isinstance(learner.rule.precision, Root)
+
+
+def precisions(e: Evidence) -> float:
+    """½Σ_jΣ_t(P_t − P_{t−1})(w_t − u)² + ½Σ_j P_0(w_1 − u)² + ½ΣΣz²/(P_t + l2) + ½·l2·‖u‖² + l1·‖u‖₁"""
+    rule = e.learner.rule
+    assert isinstance(rule, Metric)
+    table, start = columns(e), e.start
+    first = rule.precision.at(0.0)
+    final = _final(rule, table)
+    pull = table[:, int(PULL)] + first * start
+    l1, l2 = (rule.l1, rule.l2) if isinstance(rule, Proximal) else (0.0, 0.0)
+
+    def phi(u: Vector) -> Vector:
+        return 0.5 * (final + l2) * u * u - pull * u + l1 * np.abs(u)
+
+    rest = float(e.sums[PULLED] + e.sums[CURVED]) + first * float(start @ start)
+    return highest(e, phi) + rest / 2
+
+
+def _final(rule: Metric, table: Vector) -> Vector:
+    """P_T, per coordinate"""
+    return np.array([rule.precision.at(squares) for squares in table[:, int(SQUARES)]])
+
+
+def gap(e: Evidence) -> float | None:
+    """½Σ_j P_T(w_{T+1} − u)²: what the telescoping sum leaves out, exactly on R^d for a single comparator."""
+    rule = e.learner.rule
+    if not isinstance(e.comparator, Point) or not isinstance(rule, Diagonal) or math.isfinite(_reach(e)):
+        return None
+    table = columns(e)
+    away = table[:, 1] - e.comparator.u
+    return 0.5 * float(np.sum(_final(rule, table) * away * away))
+
+
+def _reach(e: Evidence) -> float:
+    return e.learner.rule.domain.reach(math.inf, e.dimension)
+
+
+def largest_distance(e: Evidence) -> float:
+    """D_∞: a number that no |w_t[j] − u[j]| exceeds where z_t[j] is not 0, the domain's or what was seen."""
+    seen = float(e.sums[WIDEST]) + e.comparator.reach(math.inf, e.dimension)
+    match e.learner.rule.domain:
+        case Box(low, high):
+            return min(seen, float(np.max(high - low)))
+    return seen
+
+
+def duchi(e: Evidence) -> float:
+    """(D_∞²/2)Σ_j P_T + η²Σ_j(P_T − P_0): D_∞²/(2η)Σ√S + ηΣ√S for P = √S/η"""
+    rule = e.learner.rule
+    assert isinstance(rule, Diagonal)
+    assert isinstance(rule.precision, Root)
+    grown = float(e.sums[GROWN])
+    total = grown + rule.precision.at(0.0) * e.dimension
+    return largest_distance(e) ** 2 / 2 * total + rule.precision.eta**2 * grown
+
+
+def bounded(e: Evidence) -> tuple[Premise, ...]:
+    """The largest distance is an observed number, or one that the domain guarantees."""
+    return (Premise("|w_t − u|_∞ ≤ D_∞ < ∞", math.isfinite(largest_distance(e)), largest_distance(e)),)

@@ -1,0 +1,105 @@
+"""Certificates of the online Newton step, for losses that curve along their gradients and for those that do not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lowregret.certificate.certificate import Premise
+from lowregret.certificate.coordinates import columns
+from lowregret.certificate.evidence import Evidence
+from lowregret.domain import Point
+from lowregret.loss import Logistic
+from lowregret.rule.newton import BROADEST, DETERMINED, FARTHEST, HEAVIEST, MATRIX, PULL, SQUARED, STEEPEST, Newton
+from lowregret.state import LINEAR, Vector
+
+HALVINGS = 200
+
+
+def _rule(e: Evidence) -> Newton:
+    assert isinstance(e.learner.rule, Newton)
+    return e.learner.rule
+
+
+def curved_bound(e: Evidence) -> float:
+    """(γε/2)‖u‖² + (1/2γ)Σz_t'A_t⁻¹z_t"""
+    rule = _rule(e)
+    return rule.gamma * rule.epsilon / 2 * e.reach**2 + float(e.sums[DETERMINED]) / (2 * rule.gamma)
+
+
+def plain_bound(e: Evidence) -> float:
+    """The same and (γ/2)Σ⟨z_t, w_t − u⟩²: exact for one comparator, else with the largest eigenvalue of Σz_tz_t'."""
+    gamma, matrix, pull = _matrices(e)
+    match e.comparator:
+        case Point(u):
+            tilt = float(u @ matrix @ u - 2 * pull @ u)
+        case _:
+            largest = float(np.linalg.eigvalsh(matrix)[-1])
+            tilt = largest * e.reach**2 + 2 * e.reach * float(np.linalg.norm(pull))
+    return curved_bound(e) + gamma / 2 * (tilt + float(e.sums[SQUARED]))
+
+
+def curved_regret(e: Evidence) -> float | None:
+    """max_u Σ⟨z_t, w_t − u⟩ − (γ/2)⟨z_t, w_t − u⟩², u in the ball around the comparators: between regret and bound."""
+    if e.theta is None:
+        return None
+    gamma, matrix, pull = _matrices(e)
+    lift = e.theta + gamma * pull
+    match e.comparator:
+        case Point(u):
+            height = float(lift @ u - gamma / 2 * (u @ matrix @ u))
+        case _:
+            height = highest_on_ball(lift, gamma * matrix, e.reach)
+    return float(e.sums[LINEAR] - gamma / 2 * e.sums[SQUARED]) + height
+
+
+def highest_on_ball(b: Vector, q: Vector, radius: float) -> float:
+    """max of ⟨b,u⟩ − ½u'Qu over ‖u‖ ≤ radius, Q ≥ 0: at u = (Q + μI)⁻¹b, by its eigenvectors: O(d³)."""
+    if not math.isfinite(radius):
+        return math.inf
+    values, vectors = np.linalg.eigh(q)
+    values, turned = np.maximum(values, 0.0), vectors.T @ b
+    low, high = 0.0, float(np.linalg.norm(b)) / radius
+    for _ in range(HALVINGS):
+        mu = (low + high) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            length = float(np.linalg.norm(np.where(turned == 0, 0.0, turned / (values + mu))))
+        low, high = (mu, high) if length > radius else (low, mu)
+    if high == 0.0:
+        return 0.0
+    # by duality every μ > 0 gives an upper bound, ½Σb²/(λ + μ) + ½μr²
+    return 0.5 * float(np.sum(turned * turned / (values + high))) + 0.5 * high * radius**2
+
+
+def _matrices(e: Evidence) -> tuple[float, Vector, Vector]:
+    """γ, Σz_tz_t' and Σ⟨w_t,z_t⟩z_t"""
+    table = columns(e)
+    return _rule(e).gamma, table[:, MATRIX : MATRIX + e.dimension], table[:, PULL]
+
+
+def curved_premise(e: Evidence) -> tuple[Premise, ...]:
+    """f_t(u) ≥ f_t(w_t) + ⟨z_t, u − w_t⟩ + (γ/2)⟨z_t, u − w_t⟩² for all u and t."""
+    gamma, most = _rule(e).gamma, curvature(e)
+    return (Premise(f"losses curve along their gradients, γ = {gamma:.6g} times", gamma <= most, most),)
+
+
+def curvature(e: Evidence) -> float:
+    """The largest γ that the run proves.
+
+    Losses c·ℓ with ℓ σ-strongly convex in the score: σ/max(c·ℓ'²). The logistic loss with margins not below −M is
+    α-exp-concave, α = e^{−M}/c, so f(u) ≥ f(w) − ln(1 − αx)/α with x = ⟨z, u − w⟩ ≥ −X, and since (y − ln(1 + y))/y²
+    falls with y, γ = 2(αX − ln(1 + αX))/(αX²) will do.
+    """
+    if e.learner.loss.curvature > 0:
+        steepest = float(e.sums[STEEPEST])
+        return e.learner.loss.curvature / steepest if steepest > 0 else math.inf
+    if not isinstance(e.learner.loss, Logistic):
+        return 0.0
+    own, theirs = float(e.sums[FARTHEST]), e.reach * math.sqrt(e.sums[BROADEST])
+    heaviest = float(columns(e)[0, HEAVIEST])
+    if heaviest == 0:
+        return math.inf
+    alpha = math.exp(-max(own, theirs)) / heaviest
+    y = alpha * heaviest * (own + theirs)
+    return alpha * (2 * (y - math.log1p(y)) / y**2 if y > 1e-4 else 1 - 2 * y / 3)

@@ -1,0 +1,136 @@
+"""`lowregret dimension`: a class of hypotheses, its Littlestone and VC dimension, and the witnesses."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from argparse import Namespace
+from typing import TYPE_CHECKING, TextIO
+
+from lowregret.error import DataError, StoreError
+
+if TYPE_CHECKING:
+    from lowregret.finite.dimension import Dimensions
+    from lowregret.finite.hypotheses import Hypotheses
+    from lowregret.finite.search import Bracket
+
+OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
+RESERVE = 0.03  # of the time, for checking and showing
+INTERRUPTED = 130
+
+
+def dimension(args: Namespace) -> int:
+    """Read or make the class, search, tell. The time limit counts from here, imports included; compiling is free."""
+    begin = time.monotonic()
+    from lowregret.finite.dimension import dimensions, get_ready
+
+    if args.plot:
+        from lowregret.cli.report import require_folder
+
+        require_folder(args.plot)
+    with Watch(wanted=not args.quiet) as watch:
+        hypotheses = _class_of(args.source)
+        watch.say("compiling, which happens once")
+        begin += get_ready()
+        left = args.time and begin + (1 - RESERVE) * args.time - time.monotonic()
+        found = dimensions(hypotheses, left, watch.update)
+    if args.plot:
+        _draw(found, args.plot)
+    print(json.dumps(found.to_json()) if args.json else _summary(found, short=args.quiet))
+    return INTERRUPTED if found.interrupted else 0
+
+
+def _class_of(source: str) -> Hypotheses:
+    from lowregret.finite.generate import GENERATORS, make_hypotheses
+    from lowregret.finite.hypotheses import Hypotheses
+
+    if source == "-" or os.path.exists(source):
+        return Hypotheses.read(source)
+    if source.split(":")[0] in GENERATORS:
+        return make_hypotheses(source)
+    raise DataError(
+        f"{source!r} is neither a file nor a class by name: there are {', '.join(GENERATORS)}; "
+        "`lowregret dimension --help` shows how to use them"
+    )
+
+
+def _draw(found: Dimensions, path: str) -> None:
+    try:
+        found.plot(path)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    except ValueError as error:  # a kind of file that matplotlib does not know
+        raise StoreError(f"cannot write {path}: {error}") from None
+
+
+def _summary(found: Dimensions, short: bool) -> str:
+    h = found.hypotheses
+    repeated = f" (repeated rows left out: {h.given - len(h):,})" if h.given > len(h) else ""
+    verified = "verified" if found.verified else "NOT VERIFIED: please report this"
+    lines = [
+        f"class        {len(h):,} hypotheses on {h.points:,} points{repeated}",
+        f"Littlestone  {_interval(found.littlestone)}: {_mistakes(found.littlestone)}",
+        f"VC           {_interval(found.vc)}" + (f": shattered {_points(found)}" if found.shattered else ""),
+        f"witnesses    {verified}, by another way than they were found",
+    ]
+    if found.interrupted:
+        lines.append("interrupted: these are bounds")
+    elif not found.exact:
+        lines.append("time is up: these are bounds; more --time may bring them together")
+    if not short:
+        lines += ["", "a shattered tree: whatever the learner says, the other label is possible", found.draw()]
+    return "\n".join(lines)
+
+
+def _interval(bounds: tuple[int, int]) -> str:
+    low, high = bounds
+    return str(low) if low == high else f"between {low} and {high}"
+
+
+def _mistakes(bounds: tuple[int, int]) -> str:
+    low, high = bounds
+    if low == high:
+        return f"the best learner can be forced to {low} mistake{'s' * (low != 1)}, and makes no more"
+    return f"the best learner can be forced to {low} mistake{'s' * (low != 1)}, and makes {high} at most"
+
+
+def _points(found: Dimensions) -> str:
+    return "{" + ", ".join(f"x{found.hypotheses.names[x]}" for x in found.shattered) + "}"
+
+
+class Watch:
+    """How the searches are going, on standard error: one line that changes on a terminal, plain lines elsewhere."""
+
+    def __init__(self, wanted: bool, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self.wanted, self.live = wanted, wanted and self.stream.isatty()
+        self.start = self.shown = time.monotonic()
+
+    def say(self, line: str) -> None:
+        """Show a line that the next one replaces; only on a terminal."""
+        if self.live:
+            self.stream.write(f"\r\x1b[2K{line}")
+            self.stream.flush()
+
+    def update(self, trees: Bracket, sets: Bracket) -> None:
+        """Show the bounds, if it is time to."""
+        now = time.monotonic()
+        if not self.wanted or now - self.shown < (OFTEN if self.live else SELDOM):
+            return
+        self.shown = now
+        line = (
+            f"Littlestone {_interval((trees.low, trees.high))}, VC {_interval((sets.low, sets.high))}; "
+            f"{trees.looked_at:,} version spaces, {sets.looked_at:,} sets of points, {now - self.start:.0f} s"
+        )
+        if self.live:
+            self.say(line)
+        else:
+            print(line, file=self.stream, flush=True)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.say("")

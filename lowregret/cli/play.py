@@ -1,0 +1,109 @@
+"""`lowregret play`: a learner against an environment, and what the theorem says of it."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from argparse import Namespace
+from typing import Any
+
+from lowregret.cli.report import require_folder
+from lowregret.error import PartError
+from lowregret.game import CATALOGUE, Contest, Environment, contest, fitting, game
+from lowregret.game.catalogue import WRAPPERS
+
+WIDTH = 100
+REPLAY = "replay"
+
+
+def play(args: Namespace) -> int:
+    """List, or play and tell."""
+    if args.game is None:
+        print(json.dumps(_facts(), ensure_ascii=False) if args.json else _listed())
+        return 0
+    e = _environment(args)
+    if args.algorithm is None:
+        print(json.dumps(_fact(e), ensure_ascii=False) if args.json else _page(args.game, e))
+        return 0
+    if args.plot:
+        require_folder(args.plot)
+    played = contest(e, args.algorithm, args.rounds, seed=args.seed, eta=args.eta, name=args.game)
+    if args.plot:
+        played.plot(args.plot)
+    if args.json:
+        print(json.dumps(played.to_json(), ensure_ascii=False, allow_nan=False))
+    elif args.quiet:
+        print(played.verdict)
+    else:
+        print(f"{_head(played)}\n\n{played}")
+    return 0
+
+
+def _environment(args: Namespace) -> Environment:
+    """The game that the options describe."""
+    said = {name: getattr(args, name) for name in ("radius", "data", "target", "positive")}
+    given = {name: value for name, value in said.items() if value is not None}
+    if args.game == REPLAY and args.algorithm is None and "data" not in given:
+        given["data"] = "FILE"
+    return game(args.game, **given)
+
+
+def _head(played: Contest) -> str:
+    tuned = f", {played.tuning}" if played.tuning else ""
+    rival = ", ".join(f"{name} {value:g}" if name != "set" else str(value) for name, value in
+                      played.certificate.comparator.items())  # fmt: skip
+    return (
+        f"{played.algorithm} plays {played.game}: {played.rounds:,} rounds, seed {played.seed}{tuned}; "
+        f"compared with: {rival}"
+    )
+
+
+def _about(name: str) -> str:
+    return (CATALOGUE[name].__doc__ or "").split("\n")[0]
+
+
+def _made(name: str) -> Environment:
+    return game(name, data="FILE") if name == REPLAY else game(name)
+
+
+def _fact(e: Environment) -> dict[str, Any]:
+    return {"about": e.about, "algorithms": [a.name for a in fitting(e)]}
+
+
+def _facts() -> dict[str, Any]:
+    return {"games": {name: _fact(_made(name)) for name in CATALOGUE}}
+
+
+def _listed() -> str:
+    """All games, those with the same players together."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in CATALOGUE:
+        groups.setdefault(tuple(a.name for a in fitting(_made(name))), []).append(name)
+    width = max(map(len, CATALOGUE))
+    lines = []
+    for players, names in groups.items():
+        lines += [f"{name:<{width}}  {_about(name)}" for name in names]
+        lines += [*textwrap.wrap(f"played by {', '.join(players)}", WIDTH, initial_indent="    ",
+                                 subsequent_indent="              "), ""]  # fmt: skip
+    lines += [
+        "late:GAME    answers come 10 rounds late",
+        "bandit:GAME  only the cost of what was played is shown (costs that ignore the player)",
+        "",
+        "`lowregret play GAME` tells what a game shows; `lowregret play GAME ALGORITHM` plays it.",
+    ]
+    return "\n".join(lines)
+
+
+def _page(name: str, e: Environment) -> str:
+    """What a game shows, and who can play it."""
+    inner = name.rpartition(":")[2]
+    told = textwrap.dedent("    " + (CATALOGUE[inner].__doc__ or "")).strip().split("\n", 1)
+    more = " ".join(told[1].split()) if len(told) > 1 else ""
+    lines = [f"{name}: {e.about}", *textwrap.wrap(more, WIDTH, initial_indent="  ", subsequent_indent="  ")]
+    if ":" in name:
+        wrapper = (WRAPPERS[name.split(":")[0]].__doc__ or "").split("\n\n")
+        lines += textwrap.wrap(" ".join(wrapper[1].split()), WIDTH, initial_indent="  ", subsequent_indent="  ")
+    players = [f"{a.name} ({a.tuning})" if a.tuning else a.name for a in fitting(e)]
+    if not players:
+        raise PartError(f"nobody can play {name}")
+    return "\n".join([*lines, "  played by, tuned unless --eta is given:", *(f"    {player}" for player in players)])

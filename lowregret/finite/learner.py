@@ -1,0 +1,167 @@
+"""Learners of finite classes that keep a version space: Consistent, Halving, StandardOptimal.
+
+Each round: `predict(x)` is the probability of label 1 (0.0 or 1.0 if nothing is drawn), `learn(x, y)` shows the label;
+x is the number of a point. The version space V_t holds the hypotheses that agree with all labels so far. Should none be
+left, the labels are not realisable: then V stays what it was, and the certificate says that its premise does not hold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from lowregret.certificate import Certificate, Premise
+from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
+from lowregret.finite.search import Littlestone
+
+
+class FiniteLearner(ABC):
+    """A learner of a finite class: counts its own mistakes, expected ones if it draws, and those of each hypothesis."""
+
+    def __init__(self, hypotheses: Hypotheses) -> None:
+        self.hypotheses = hypotheses
+        self.rounds = 0
+        self.mistakes = 0.0
+        self.errors = np.zeros(len(hypotheses), np.int64)  # of each hypothesis
+
+    @abstractmethod
+    def predict(self, x: int) -> float:
+        """The probability of label 1 at point x."""
+
+    @abstractmethod
+    def absorb(self, x: int, y: int, p: float) -> None:
+        """Learn that point x has label y, after the prediction p."""
+
+    @property
+    @abstractmethod
+    def certificate(self) -> Certificate:
+        """What a theorem says of the rounds so far."""
+
+    def learn(self, x: int, y: int) -> None:
+        """See the label y of point x."""
+        self.hypotheses.check_round(x, y)
+        p = self.predict(x)
+        self.absorb(x, y, p)
+        self.mistakes += abs(p - y)
+        self.errors += self.hypotheses.by_point[x] != bool(y)
+        self.rounds += 1
+
+    @property
+    def regret(self) -> float:
+        """Mistakes, less those of the best hypothesis."""
+        return self.mistakes - float(self.errors.min())
+
+    def certify(self, name: str, formula: str, bound: float, *premises: Premise) -> Certificate:
+        """A bound on the mistakes."""
+        return Certificate(
+            id=name,
+            statement=f"mistakes ≤ {formula}",
+            comparator={"set": "hypotheses"},
+            linear_regret=None,
+            bound=bound,
+            premises=premises,
+            measure="mistakes",
+            regret=self.mistakes,
+        )
+
+    def certify_regret(self, name: str, formula: str, bound: float) -> Certificate:
+        """A bound on the expected regret."""
+        return Certificate(
+            id=name,
+            statement=f"expected mistakes − those of any hypothesis ≤ {formula}",
+            comparator={"set": "hypotheses"},
+            linear_regret=None,
+            bound=bound,
+            regret=self.regret,
+        )
+
+
+class VersionSpace(FiniteLearner):
+    """Keeps V as a mask: O(n/64) a round beside what predicting costs."""
+
+    def __init__(self, hypotheses: Hypotheses) -> None:
+        super().__init__(hypotheses)
+        self.version = hypotheses.everything
+
+    def absorb(self, x: int, y: int, p: float) -> None:
+        agreeing = self.hypotheses.agreeing(self.version, x, y)
+        if self.realisable and agreeing.any():
+            self.version = agreeing
+
+    @property
+    def size(self) -> int:
+        """|V|"""
+        return size_of(self.version)
+
+    @property
+    def realisable(self) -> bool:
+        """Whether some hypothesis agrees with all labels so far."""
+        return int(self.errors.min()) == 0
+
+    def realised(self) -> Premise:
+        """The premise of all mistake bounds."""
+        return Premise("realisable: some hypothesis agrees with all labels", self.realisable, int(self.errors.min()))
+
+
+class Consistent(VersionSpace):
+    """ALG-CONSISTENT: predict as the first hypothesis of V does. M ≤ |H| − |V| (COR-1.1).
+
+    Each mistake removes at least that hypothesis.
+    """
+
+    def predict(self, x: int) -> float:
+        self.hypotheses.check_point(x)
+        word = int(np.flatnonzero(self.version)[0])
+        lowest = self.version[word] & (~self.version[word] + np.uint64(1))
+        return float(self.hypotheses.columns[x, word] & lowest != 0)
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.certify("COR-1.1", "|H| − |V|", float(len(self.hypotheses) - self.size), self.realised())
+
+
+class Halving(VersionSpace):
+    """ALG-HALVING: predict as the majority of V does, 1 if they are even. M ≤ ⌊log2(|H|/|V|)⌋ (THM-1.2).
+
+    Each mistake leaves at most half of V.
+    """
+
+    def predict(self, x: int) -> float:
+        self.hypotheses.check_point(x)
+        return float(2 * size_of(self.hypotheses.agreeing(self.version, x, 1)) >= self.size)
+
+    @property
+    def certificate(self) -> Certificate:
+        halvings = (len(self.hypotheses) // self.size).bit_length() - 1
+        return self.certify("THM-1.2", "⌊log2(|H|/|V|)⌋", float(halvings), self.realised())
+
+
+class StandardOptimal(VersionSpace):
+    """ALG-SOA: predict the label r with the larger Ldim(V^r_x), 1 if they are equal; Ldim(∅) = −1.
+
+    M ≤ Ldim(H) − Ldim(V) (LEM-3.3), and no learner without randomness can promise less than Ldim(H) (LEM-3.2). Two
+    questions for a Littlestone dimension a round; `littlestone` may be shared by learners of the same class.
+    """
+
+    def __init__(self, hypotheses: Hypotheses, littlestone: Littlestone | None = None) -> None:
+        super().__init__(hypotheses)
+        self.littlestone = littlestone or Littlestone(hypotheses)
+
+    def predict(self, x: int) -> float:
+        self.hypotheses.check_point(x)
+        return float(optimal_label(self.littlestone, self.version, x))
+
+    @property
+    def certificate(self) -> Certificate:
+        bound = self.littlestone.of(self.hypotheses.everything) - self.littlestone.of(self.version)
+        return self.certify("LEM-3.3", "Ldim(H) − Ldim(V)", float(bound), self.realised())
+
+
+def optimal_label(littlestone: Littlestone, version: Mask, x: int) -> int:
+    """argmax_r Ldim(V^r_x), 1 if they are equal, as for the empty V."""
+    h = littlestone.hypotheses
+    zeros, ones = h.agreeing(version, x, 0), h.agreeing(version, x, 1)
+    if not zeros.any() or not ones.any():
+        return int(ones.any() or not zeros.any())
+    return int(littlestone.of(ones) >= littlestone.of(zeros))

@@ -1,0 +1,139 @@
+"""A learner against an environment: `contest("ftl-breaker", "ogd")`, books, certificate, verdict, picture."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lowregret.certificate import Certificate
+from lowregret.error import PartError
+from lowregret.game.algorithms import ALGORITHMS, Algorithm, Setting, fitting
+from lowregret.game.catalogue import game
+from lowregret.game.environment import Environment, require_rounds
+from lowregret.game.tables import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What came of a game."""
+
+    game: str
+    algorithm: str
+    rounds: int
+    seed: int
+    tuning: str
+    rows: tuple[Row, ...]
+    certificate: Certificate
+    spec: dict[str, Any] | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the premises held, and no measured number ever exceeded its bound."""
+        above = any(row.bound is not None and row.regret > row.bound + 1e-9 * (1 + abs(row.bound)) for row in self.rows)
+        return self.certificate.holds and not above
+
+    @property
+    def empty(self) -> bool:
+        """Whether the bound per round has hardly fallen while the rounds grew sixteenfold, and so promises nothing."""
+        last, past = self.rows[-1], next(row for row in self.rows if 16 * row.round >= self.rounds)
+        if last.bound is None or past.bound is None or past is last:
+            return False
+        return last.bound / last.round >= 0.8 * past.bound / past.round
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        c, last = self.certificate, self.rows[-1]
+        said = f"{c.measure} {last.regret:.4g} after {self.rounds:,} rounds, {last.regret / self.rounds:.3g} a round"
+        if c.id == "NONE":
+            return f"{said}; no theorem speaks of {self.algorithm} against any costs whatever."
+        failed = next((p.name for p in c.premises if not p.holds), None)
+        if failed is not None:
+            return f"{said}; {c.id} promises nothing here, for its premise fails: {failed}."
+        if not self.holds:
+            return f"{said}: {c.id} promised at most {c.bound:.4g} and is VIOLATED."
+        share = f"{last.regret / c.bound:.0%} of" if last.regret > 0 and c.bound > 0 else "under"
+        empty = ", but that grows with the rounds and promises nothing" if self.empty else ""
+        return f"{said}: {share} what {c.id} allows, {c.bound:.4g}{empty}."
+
+    def to_json(self) -> dict[str, Any]:
+        """The public form."""
+        return {
+            "game": self.game,
+            "algorithm": self.algorithm,
+            "rounds": self.rounds,
+            "seed": self.seed,
+            "tuning": self.tuning or None,
+            "spec": self.spec,
+            "rows": [row.to_json() for row in self.rows],
+            "certificate": self.certificate.to_json(),
+            "holds": self.holds,
+            "verdict": self.verdict,
+        }
+
+    def __str__(self) -> str:
+        linearised = any(row.linear_regret is not None for row in self.rows)
+        head = ["round", "loss", self.certificate.measure, f"bound ({self.certificate.id})", "ratio"]
+        cells = [[f"{r.round:,}", _told(r.loss), _told(r.regret), _told(r.bound), _told(_ratio(r))] for r in self.rows]
+        if linearised:
+            head.insert(3, "linearised")
+            for line, row in zip(cells, self.rows, strict=True):
+                line.insert(3, _told(row.linear_regret))
+        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+        table = ["  ".join(f"{cell:>{w}}" for cell, w in zip(line, widths, strict=True)) for line in (head, *cells)]
+        return "\n".join([*table, self.verdict])
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Regret, linearised regret where there is one, and bound; written to `path` if given."""
+        from lowregret.game.picture import plot_contest
+
+        return plot_contest(self, path)
+
+
+def _ratio(row: Row) -> float | None:
+    return round(row.regret / row.bound, 3) if row.bound else None
+
+
+def _told(value: float | None) -> str:
+    """Five digits, and nothing of rounding errors around 0."""
+    return "–" if value is None else f"{round(value, 9) + 0.0:.5g}"
+
+
+def contest(
+    against: str | Environment,
+    algorithm: str,
+    rounds: int | None = None,
+    *,
+    seed: int = 0,
+    eta: float | None = None,
+    name: str = "",
+) -> Contest:
+    """Play a game of the catalogue, or an environment of your own, and look at the books after 1, 2, 4, … rounds.
+
+    Without `eta` the textbook's rate for so many rounds is used. Everything random comes from the seed. `name` is what
+    the game is called.
+    """
+    e = game(against) if isinstance(against, str) else against
+    called = name or (against if isinstance(against, str) else type(e).__name__)
+    chosen = find(e, called, algorithm)
+    if eta is not None and not chosen.tuning:
+        raise PartError(f"{algorithm} has no learning rate in {called}: leave eta out")
+    played = require_rounds(e, rounds)
+    table = chosen.sit(Setting(e, played, seed, eta))
+    rows = tuple(table.play(played))
+    tuning = chosen.tuning if eta is None else f"η = {eta:g}, as given"
+    return Contest(called, algorithm, played, seed, tuning, rows, table.certificate, table.spec)
+
+
+def find(e: Environment, name: str, algorithm: str) -> Algorithm:
+    """The algorithm of this name, if it can play the game; else an error that names those which can."""
+    could = {a.name: a for a in fitting(e)}
+    if algorithm not in could:
+        known = any(a.name == algorithm for a in ALGORITHMS)
+        why = f"{algorithm} cannot play {name}" if known else f"there is no algorithm {algorithm!r}"
+        raise PartError(f"{why}; {name} can be played by {', '.join(could) or 'nobody'}")
+    return could[algorithm]

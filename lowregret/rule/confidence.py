@@ -1,0 +1,59 @@
+"""AROW: a confidence for each weight, and steps as long as the row's loss asks, in the metric of the confidences."""
+
+from __future__ import annotations
+
+import math
+
+from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, WIDEST
+from lowregret.rule.percoordinate import PerCoordinate
+from lowregret.state import LOSS, WEIGHT, Index, State, cell
+
+Sums = tuple[float, float, float, float, float, float]
+
+
+class Arow(PerCoordinate):
+    """w ← w − δA⁻¹z_t, δ = ℓ_t/(v_t + r), v_t = z_t'A⁻¹z_t, A = A_{t−1}; then A_t = A + diag(z_t²)/r; A_0 = I.
+
+    Adaptive regularisation of weights with a diagonal A (Crammer, Kulesza and Dredze 2009), written for any loss; for
+    the hinge z_t = −y_t x_t. w_{t+1} minimises ½‖w − w_t‖² + h_t(w)²/(2r) in the norm of A_{t−1}, h_t the positive part
+    of the loss's tangent; this is A_{t−1}-strongly convex, so that for every u
+    Σℓ_t²/(v_t + r) ≤ ‖u‖² + Σ_t‖u − w_{t+1}‖²_{A_t − A_{t−1}} + (1/r)Σℓ_t(u)². O(nnz) per row.
+    """
+
+    r: float = 1.0
+
+    def check(self) -> None:
+        self.require(0 < self.r < math.inf, f"r must be a positive number, got {self.r}")
+
+    def weighs(self) -> bool:
+        return True
+
+    def metric(self, s: State, j: Index, x: float) -> float:
+        return self.r / (self.r + s.table[cell(j, 4) + SQUARES])
+
+    def needs_loss(self) -> bool:
+        return True
+
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
+        """(‖z_t‖², δ_t, Σ(A_t − A_{t−1})w_{t+1}², Σ(A_t − A_{t−1}), max |w|, ℓ_t²/(v_t + r)); `square` is v_t."""
+        loss = max(s.sums[LOSS], 0.0)
+        return 0.0, loss / (square + self.r), 0.0, 0.0, square, loss * loss / (square + self.r)
+
+    def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
+        energy, delta, pulled, grown, spread, judged = round_sums
+        at = cell(j, 4)
+        s.table[at] -= g
+        seen = s.table[at + SQUARES]
+        w = s.table[at + WEIGHT] - delta * g * self.r / (self.r + seen)
+        gain = g * g / self.r
+        s.table[at + WEIGHT] = w
+        s.table[at + SQUARES] = seen + g * g
+        s.table[at + PULL] += gain * w
+        return energy + g * g, delta, pulled + gain * w * w, grown + gain, spread, judged
+
+    def fold(self, s: State, round_sums: Sums) -> None:
+        _, _, pulled, grown, spread, judged = round_sums
+        s.sums[CURVED] += judged
+        s.sums[PULLED] += pulled
+        s.sums[GROWN] += grown
+        s.sums[WIDEST] = max(s.sums[WIDEST], spread)

@@ -1,0 +1,68 @@
+"""Mistake bounds of the structured Perceptron, and what they say of new data.
+
+δ_t = ψ(x,y) − ψ(x,ŷ) takes the place of the Perceptron's y_t x_t in the rounds M with a mistake.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate, Premise, RiskCertificate
+from lowregret.certificate.batch import prop_3
+from lowregret.certificate.classes import Margins, class_mistake_bounds
+from lowregret.domain import Reals
+from lowregret.error import DataError, PartError
+from lowregret.mirror import Euclidean
+from lowregret.rule import Lazy
+from lowregret.state import ENERGY, LARGEST, MISTAKES, State, Vector
+from lowregret.step import Constant
+from lowregret.structured.learner import Structured
+
+
+def structured_certificates(
+    learner: Structured, state: State, products: Vector, margins: Vector | None, wrong: Any, u: Any
+) -> list[Certificate]:
+    """Tightest first. `products` are ⟨u, δ_t⟩, `margins` those of u in all rounds, `wrong` marks the mistakes."""
+    match learner:
+        case Structured(_, Lazy(Euclidean(Reals()), Constant()), 0.0):
+            pass
+        case _:
+            raise PartError(f"mistake bounds speak of the structured Perceptron, not of {learner}: use `certificates`")
+    made = int(state.counts[MISTAKES])
+    if wrong.size != state.rounds or np.count_nonzero(wrong) != made:
+        raise DataError(f"give the {state.rounds} rounds of the run, {made} of them mistakes, learnt in one call")
+    norm, widest = float(np.linalg.norm(np.asarray(u, float))), math.sqrt(state.sums[LARGEST])
+    gamma = 1.0 if margins is None else best_margin(margins, norm * widest)
+    told = Margins(products[wrong], np.zeros(0) if margins is None else margins, norm, widest)
+    found = class_mistake_bounds(told, float(state.sums[ENERGY]), widest, gamma)
+    return [replace(c, details=c.details | {"γ": gamma}) for c in found if margins is not None or c.id != "THM-14.2"]
+
+
+def best_margin(margins: Vector, size: float) -> float:
+    """The γ > 0 with the least 2Σ[1 − m_t/γ]₊ + (size/γ)², which is convex in s = 1/γ: halve on its slope."""
+
+    def slope(s: float) -> float:
+        return 2 * s * size * size - 2 * float(np.sum(margins, where=s * margins < 1))
+
+    low, high = 0.0, 1.0
+    while slope(high) < 0 and high < 1e12:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return 1 / high
+
+
+def drawn_error(state: State, margins: Vector, u: Vector, margin: float) -> RiskCertificate:
+    """PROP-3, its expectation taken over the sample whose margins are given, and B as observed in the run."""
+    if not margin > 0:
+        raise PartError(f"margin must be positive, got {margin}")
+    hinge = float(np.mean(np.maximum(1 - margins / margin, 0.0)))
+    radius = math.sqrt(state.sums[LARGEST])
+    found = prop_3(hinge, float(np.linalg.norm(u)), radius, margin, max(state.rounds, 1))
+    observed = Premise("B ≥ ‖ψ(x,y) − ψ(x,ŷ)‖ in every run, as it was in this one", True, radius)
+    return replace(found, premises=(*found.premises, observed))

@@ -1,0 +1,196 @@
+"""Spaces of your own, in plain Python: permutations, subsets, parse trees, whatever you can maximise over.
+
+    class Subsets:
+        dimension = 10                                  # number of weights
+
+        def argmax(self, w, x, y=None):                 # the best structure; with y, of score + cost(y, ·)
+            ...
+
+        def psi(self, x, y):                            # joint features: {index: value}, (indices, values), or a vector
+            ...
+
+        def cost(self, y, other):                       # γ; left out, 1 where they differ
+            ...
+
+        def runner_up(self, w, x, y):                   # optional, for THM-14.2: the best structure other than y
+            ...
+
+A round costs what these cost, and O(dimension). Make it a `Part` with parameters of numbers to save runs with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from lowregret.certificate import Certificate, RiskCertificate
+from lowregret.check import compilable, finite_numbers
+from lowregret.domain import Domain
+from lowregret.error import DataError, PartError
+from lowregret.learner import write_point
+from lowregret.rows import Sparse
+from lowregret.state import Vector
+from lowregret.structured.bounds import drawn_error, structured_certificates
+from lowregret.structured.learner import Structured, Task, learn_gradient
+from lowregret.structured.run import TaskRun, diverged
+
+SLACK = 1e-9  # by how much rounding may make y better than what argmax found
+Entries = tuple[Any, Vector]
+
+
+class OwnRun(TaskRun):
+    """A `Structured` learner over a space in plain Python."""
+
+    kind: ClassVar[str] = "own-structured-run"
+    learner: Structured
+
+    def __init__(self, learner: Task, state: Any, comparator: Domain | None = None, **rest: Any) -> None:
+        super().__init__(learner, state, comparator, **rest)
+        self.compiled = self.compiled and compilable(self.linear)
+        self.predictions: list[Any] = []  # of the latest `learn`, each made before its round was learnt
+
+    @classmethod
+    def begin(cls, learner: Structured, comparator: Domain | None, compiled: bool) -> Self:
+        """A run before its first round."""
+        d = learner.space.dimension
+        if not isinstance(d, int) or d < 1:
+            raise PartError(f"{type(learner.space).__name__}.dimension must be the number of weights, got {d!r}")
+        return cls(learner, learner.linear.start(d), comparator, compiled=compiled)
+
+    @property
+    def space(self) -> Any:
+        return self.learner.space
+
+    def learn(self, data: Any, labels: Any = None) -> Self:
+        """Learn pairs (x, y), or inputs and structures in two lists."""
+        self.predictions = []
+        for x, y in _pairs(data, labels):
+            self._round(x, y, f"pair {len(self.predictions)}")
+        self._require_finite()
+        return self
+
+    def predict(self, data: Iterable[Any]) -> list[Any]:
+        """The best structure of each x, by the learner's output."""
+        w = self.weights
+        return [self.space.argmax(w, x) for x in data]
+
+    def _round(self, x: Any, y: Any, place: str) -> None:
+        w = np.empty(self.dimension)
+        self._call(write_point, self.linear, self.state, w)
+        made = self.space.argmax(w, x)
+        constant, (indices, values) = self._judge(w, x, y, made, place)
+        row = Sparse(np.array([0, indices.size]), indices, values, self.dimension)
+        wrong, mark = not same(made, y), self._next_mark()
+        if not self._call(learn_gradient, self.linear, self.state, row, constant, wrong):
+            raise diverged(place)
+        self.predictions.append(made)
+        self.figures += (float(wrong), 1.0)
+        if self.rounds == mark:
+            self._at_mark()
+
+    def _judge(self, w: Vector, x: Any, y: Any, made: Any, place: str) -> tuple[float, Entries]:
+        """margin·γ(y, ℓ̂), and ψ(x, ℓ̂) − ψ(x, y)."""
+        margin = self.learner.margin
+        rival = made if margin == 0 else self.space.argmax(w / margin, x, y)
+        if same(rival, y):
+            return 0.0, (np.zeros(0, np.uint64), np.zeros(0))
+        constant = 0.0 if margin == 0 else margin * self._cost(y, rival, place)
+        indices, values = self._difference(x, rival, y, place)
+        value = constant + float(w[indices] @ values)
+        if value < -SLACK * (1 + abs(constant)):
+            raise PartError(
+                f"{place}: argmax did not find the best structure: {y!r} scores more by {-value:.6g}"
+                + ("" if margin == 0 else " (with y given, cost(y, ·) must be added to the score)")
+            )
+        return constant, (indices, values)
+
+    def _cost(self, y: Any, other: Any, place: str) -> float:
+        cost = float(self.space.cost(y, other)) if hasattr(self.space, "cost") else 1.0
+        if not 0 <= cost < np.inf:
+            raise PartError(f"{place}: cost({y!r}, {other!r}) is {cost}: it must be a finite number ≥ 0")
+        return cost
+
+    def _difference(self, x: Any, more: Any, less: Any, place: str) -> Entries:
+        """ψ(x, more) − ψ(x, less), each coordinate once."""
+        (i, a), (j, b) = (self._entries(self.space.psi(x, ell), place) for ell in (more, less))
+        indices, where = np.unique(np.concatenate([i, j]), return_inverse=True)
+        values = np.bincount(where, np.concatenate([a, -b]), indices.size)
+        return indices[values != 0].astype(np.uint64), values[values != 0]
+
+    def _entries(self, psi: Any, place: str) -> tuple[Any, Vector]:
+        if isinstance(psi, dict):
+            psi = (list(psi), list(psi.values()))
+        elif not isinstance(psi, tuple):
+            dense = np.asarray(psi, float)
+            psi = (np.flatnonzero(dense), dense[dense != 0]) if dense.size == self.dimension else ((), dense)
+        indices, values = np.asarray(psi[0], np.int64).reshape(-1), np.asarray(psi[1], float).reshape(-1)
+        if indices.size != values.size:
+            raise PartError(f"{place}: psi gave {indices.size} indices and {values.size} values")
+        if np.any((indices < 0) | (indices >= self.dimension)) or not np.all(np.isfinite(values)):
+            raise PartError(f"{place}: psi must have finite values at 0 … {self.dimension - 1}, got {psi!r}")
+        return indices, values
+
+    # ---- results ----------------------------------------------------------------------------------------------------
+
+    @property
+    def error(self) -> float:
+        """Share of structures predicted wrongly before they were learnt."""
+        return self.mistakes / max(self.rounds, 1)
+
+    def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
+        w = finite_numbers(u, "u", self.dimension)
+        found, c = [], self._importance()
+        for t, (x, y) in enumerate(_pairs(data, labels)):
+            constant, (indices, values) = self._judge(w, x, y, self.space.argmax(w, x), f"pair {t}")
+            found.append(constant + float(w[indices] @ values))
+            if gradient is not None:
+                gradient[indices] += c[t] * values
+        return np.array(found)
+
+    def mistake_certificates(self, u: Any, data: Any, labels: Any = None) -> list[Certificate]:
+        """MC-OBS and PERC-ROOT of the structured Perceptron against u; THM-14.2 if the space has `runner_up`."""
+        w, pairs = finite_numbers(u, "u", self.dimension), list(_pairs(data, labels))
+        if len(pairs) != len(self.predictions):
+            raise DataError(f"give all {self.rounds} rounds of the run, learnt in one call")
+        wrong = np.array([not same(made, y) for made, (_, y) in zip(self.predictions, pairs, strict=True)])
+        products = [self._gain(w, x, y, made) for made, (x, y) in zip(self.predictions, pairs, strict=True)]
+        margins = self._margins(w, pairs) if hasattr(self.space, "runner_up") else None
+        return structured_certificates(self.learner, self.state, np.array(products), margins, wrong, w)
+
+    def drawn_error(self, u: Any, data: Any, labels: Any = None, margin: float = 1.0) -> RiskCertificate:
+        """PROP-3: what the error of a model drawn from this run is at most in expectation, by a u and a sample."""
+        if not hasattr(self.space, "runner_up"):
+            raise PartError(f"PROP-3 needs margins: give {type(self.space).__name__} a method runner_up(w, x, y)")
+        w = finite_numbers(u, "u", self.dimension)
+        return drawn_error(self.state, self._margins(w, list(_pairs(data, labels))), w, margin)
+
+    def _margins(self, w: Vector, pairs: list[tuple[Any, Any]]) -> Vector:
+        return np.array([self._gain(w, x, y, self.space.runner_up(w, x, y)) for x, y in pairs])
+
+    def _gain(self, w: Vector, x: Any, y: Any, other: Any) -> float:
+        """⟨w, ψ(x, y) − ψ(x, other)⟩"""
+        indices, values = self._difference(x, y, other, "psi")
+        return float(w[indices] @ values)
+
+    def _said(self) -> list[str]:
+        return [f"error      {self.error:.2%} of the structures predicted wrongly"]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two structures are equal, arrays among them."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return bool(a == b)
+
+
+def _pairs(data: Any, labels: Any) -> Iterable[tuple[Any, Any]]:
+    if labels is None:
+        try:
+            return [(x, y) for x, y in data]
+        except (TypeError, ValueError):
+            raise DataError("expected pairs (x, y), or inputs and structures in two lists") from None
+    if len(data) != len(labels):
+        raise DataError(f"there are {len(data)} inputs and {len(labels)} structures: give one for each")
+    return list(zip(data, labels, strict=True))

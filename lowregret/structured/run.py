@@ -1,0 +1,233 @@
+"""What comes of learning structures or rankings: runs with the verbs of `Run`."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from lowregret import store
+from lowregret.certificate import natural_comparator
+from lowregret.check import finite_numbers, require_narrow
+from lowregret.convex import Convex, QuadraticFunction, Sum
+from lowregret.domain import Domain
+from lowregret.error import DataError, DivergedError, StoreError
+from lowregret.follow import FollowTheLeader
+from lowregret.learner import Linear, write_model, write_point
+from lowregret.ledger import Proof
+from lowregret.minimise import Solution, minimise
+from lowregret.spec import from_json, to_json
+from lowregret.state import MASS, MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
+from lowregret.structured.learner import Task
+from lowregret.trace import WIDTH
+
+if TYPE_CHECKING:
+    pass
+
+
+class TaskRun(Proof, ABC):
+    """A learner of structures or rankings, its state, and the proof of how well it has done so far.
+
+    `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
+    """
+
+    kind: ClassVar[str]  # of file
+    certify = True
+    learner: Task
+
+    def __init__(
+        self,
+        learner: Task,
+        state: State,
+        comparator: Domain | None = None,
+        *,
+        history: Vector | None = None,
+        figures: Vector | None = None,
+        compiled: bool = True,
+    ) -> None:
+        self.learner = learner
+        self.linear: Linear = learner.linear
+        self.state = state
+        self.comparator = comparator or natural_comparator(self.linear, state.dimension)
+        self.comparator.fits(state.dimension)
+        self.compiled = compiled
+        self.figures = np.zeros(2) if figures is None else figures  # sums of what each round was judged by
+        self._history = [] if history is None else list(history)
+
+    @abstractmethod
+    def learn(self, data: Any, labels: Any = None) -> Self:
+        """Learn more rounds. Splitting them over several calls changes nothing, not even the last bit."""
+
+    @abstractmethod
+    def predict(self, data: Any) -> Any:
+        """What the learner's output (last or averaged iterate) makes of new data."""
+
+    @abstractmethod
+    def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
+        """f_t(u) of one fixed u in each round of the data; Σ c_t g_t is added to `gradient`."""
+
+    # ---- figures ----------------------------------------------------------------------------------------------------
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights."""
+        return self.state.dimension
+
+    @property
+    def rounds(self) -> int:
+        return self.state.rounds
+
+    @property
+    def loss(self) -> float:
+        """Σ f_t(w_t), progressive: each round is judged before it is learnt."""
+        return float(self.state.sums[TOTAL])
+
+    @property
+    def mistakes(self) -> int:
+        """Rounds that were predicted wrongly before they were learnt."""
+        return int(self.state.counts[MISTAKES])
+
+    @property
+    @abstractmethod
+    def error(self) -> float:
+        """The share that was predicted wrongly."""
+
+    @property
+    def weights(self) -> Vector:
+        """The iterate the learner hands out (its `output`): O(d)."""
+        w = np.empty(self.dimension)
+        self._call(write_model, self.linear, self.state, w)
+        return w
+
+    @property
+    def point(self) -> Vector:
+        """The iterate that would be played next, w_{T+1}: O(d)."""
+        w = np.empty(self.dimension)
+        self._call(write_point, self.linear, self.state, w)
+        return w
+
+    # ---- proof ------------------------------------------------------------------------------------------------------
+
+    def regret(self, u: Any, data: Any, labels: Any = None) -> float:
+        """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed u, given the rounds that were learnt.
+
+        It is what the certificate bounds: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
+        the weighted mean is taken.
+        """
+        fixed = finite_numbers(u, "u", self.dimension)
+        c, sums = self._importance(), self.state.sums
+        theirs = self.losses(fixed, data, labels)
+        self._require_all(theirs.size)
+        weighted = self.linear.rule.schedule().weighted()
+        regret = float(sums[WEIGHTED] if weighted else sums[TOTAL]) - float(np.sum(c * theirs))
+        regret += self.linear.ridge / 2 * (float(sums[RIDGE]) - float(np.sum(c)) * float(fixed @ fixed))
+        return regret / float(np.sum(c)) if weighted else regret
+
+    def hindsight(
+        self, data: Any, labels: Any = None, *, comparator: Domain | None = None, tolerance: float = 1e-6
+    ) -> Solution:
+        """The best fixed u of the comparators on the rounds that were learnt, Σ c_t f_t(u), and a gap.
+
+        Cutting planes (see `minimise`): a pass over the data each. No comparator has less than value − gap.
+        """
+        self._require_all(self.losses(np.zeros(self.dimension), data, labels).size)
+        total = Sum(self.dimension, [_Hindsight(self, data, labels)])
+        kappa = self.linear.ridge * float(np.sum(self._importance()))
+        if kappa > 0:
+            total.add(QuadraticFunction(np.zeros(self.dimension), kappa))
+        where = comparator or self.comparator
+        return minimise(FollowTheLeader(where), total, where.projection(self.point), tolerance)
+
+    def __str__(self) -> str:
+        from lowregret.summary import describe
+
+        rounds = max(self.rounds, 1)
+        head = f"{self.rounds:,} rounds, {self.dimension:,} weights"
+        loss = (
+            f"loss       {self.loss:.6g} in all, {self.loss / rounds:.4g} per round, each judged before it was learnt"
+        )
+        return "\n".join([head, loss, *self._said(), *describe(self.certificate, rounds)])
+
+    @abstractmethod
+    def _said(self) -> list[str]:
+        """Lines about how good the predictions were."""
+
+    # ---- files ------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
+        description = {
+            "learner": to_json(self.learner),
+            "comparator": to_json(self.comparator),
+            "compiled": self.compiled,
+        } | self._extra()
+        history = {"history": np.array(self._history).reshape(-1, WIDTH), "figures": self.figures}
+        store.write(path, self.kind, description, self.state._asdict() | history)
+        return Path(path)
+
+    def _extra(self) -> dict[str, Any]:
+        """What else a file should say: arguments of the constructor."""
+        return {}
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a run written by `save`."""
+        description, arrays = store.read(path, cls.kind)
+        learner, comparator = from_json(description.pop("learner")), from_json(description.pop("comparator"))
+        if not (isinstance(learner, Task) and isinstance(comparator, Domain)):
+            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
+        return cls(
+            learner,
+            State(*(arrays[name] for name in State._fields)),
+            comparator,
+            history=arrays["history"],
+            figures=arrays["figures"],
+            **description,
+        )
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _importance(self) -> Vector:
+        """c_t of all rounds."""
+        step = self.linear.rule.schedule()
+        return np.diff([step.total_importance(t) for t in range(self.rounds + 1)])
+
+    def _require_all(self, rounds: int) -> None:
+        if rounds != self.rounds:
+            raise DataError(f"give the {self.rounds} rounds that were learnt; got {rounds}")
+
+    def _require_cheap(self, rows: Any) -> None:
+        if self.linear.rule.costs_dimension():
+            require_narrow(rows, self.linear.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
+
+    def _require_finite(self) -> None:
+        if not np.isfinite(self.state.sums[MASS]):
+            raise DivergedError("the weights overflowed in the last round: use a smaller step or scale the features")
+
+
+class _Hindsight(Convex):
+    """Σ c_t f_t over the rounds of a run, by passes over its data."""
+
+    run: Any
+    data: Any
+    labels: Any
+
+    def value(self, w: Vector) -> float:
+        run: TaskRun = self.run
+        return float(np.sum(run._importance() * run.losses(w, self.data, self.labels)))
+
+    def subgradient(self, w: Vector) -> Vector:
+        gradient = np.zeros(w.size)
+        self.run.losses(w, self.data, self.labels, gradient)
+        return gradient
+
+
+def diverged(place: str) -> DivergedError:
+    """The scores of a round left the range of numbers."""
+    return DivergedError(
+        f"{place}: the loss left the range of numbers although the features are finite: the weights diverged "
+        "(use a smaller step, a bounded domain or scaled features)"
+    )

@@ -1,0 +1,136 @@
+"""Spaces of structures for compiled loops: scores of all parts of a structure, the best structure, its joint features.
+
+    ψ(x, ℓ)   joint features;   ⟨w, ψ(x, ℓ)⟩ is how well ℓ fits x
+    γ(y, ℓ)   what ℓ costs where y is right; γ(y, y) = 0
+
+A round has one row per label. Decoding is exact, and of equally good structures the first in lexicographic order wins.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowregret.part import Part
+from lowregret.state import Cells, Vector
+from lowregret.structured.desk import Desk, Room, add_row, block_scores
+from lowregret.structured.rounds import Rounds, Whole
+
+
+class Space(Part):
+    """What can be predicted, how it is scored, and what it costs."""
+
+    single: ClassVar[bool] = False  # one row and one label a round
+
+    @abstractmethod
+    def labels(self) -> int:
+        """How many labels a place can have: 0 … labels − 1."""
+
+    @abstractmethod
+    def dimension(self, features: int) -> int:
+        """Number of weights."""
+
+    @abstractmethod
+    def room(self, longest: int, nonzeros: int) -> Room:
+        """Scratch for rounds of up to so many rows and so many entries in them."""
+
+    @abstractmethod
+    def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
+        """The weights by what they mean: views."""
+
+    # ---- compiled ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
+        """Write the scores of all parts of round t's structures to the desk, by the weights `reader` finds in s."""
+
+    @abstractmethod
+    def best(self, data: Rounds, t: int, margin: float, desk: Desk, out: Cells, at: int) -> None:
+        """Write argmax_ℓ ⟨w, ψ(x, ℓ)⟩ + margin·γ(y, ℓ) to out[at], out[at + 1], …, after `score`."""
+
+    @abstractmethod
+    def cost(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> float:
+        """γ(y, made)"""
+
+    @abstractmethod
+    def difference(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> None:
+        """Add ψ(x, made) − ψ(x, y) to the desk's gradient."""
+
+    @abstractmethod
+    def runner_up(self, data: Rounds, t: int, desk: Desk) -> float:
+        """min_{ℓ≠y} ⟨w, ψ(x, y) − ψ(x, ℓ)⟩, after `score` and `best` with margin 0; inf if y is the only structure."""
+
+
+def wrong_places(data: Rounds, t: int, made: Cells, at: int) -> int:
+    """How many labels of round t differ."""
+    wrong = 0
+    begin = data.begin(t)
+    for i in range(begin, data.end(t)):
+        if made[at + i - begin] != data.labels[i]:
+            wrong += 1
+    return wrong
+
+
+class Classes(Space):
+    """Classes 0 … classes − 1: ψ(x, ℓ) = x in the block of class ℓ; γ(y, ℓ) = 1 if ℓ ≠ y. Weights [feature][class]."""
+
+    single: ClassVar[bool] = True
+    classes: int
+
+    def check(self) -> None:
+        require_labels(self, self.classes)
+
+    def labels(self) -> int:
+        return self.classes
+
+    def dimension(self, features: int) -> int:
+        return features * self.classes
+
+    def room(self, longest: int, nonzeros: int) -> Room:
+        return Room(self.classes, 0, 1, 2 * nonzeros)
+
+    def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
+        return {"classes": weights.reshape(features, self.classes)}
+
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
+        block_scores(reader, s, data.rows, t, self.classes, desk.floats, np.uint64(0))
+
+    def best(self, data: Rounds, t: int, margin: float, desk: Desk, out: Cells, at: int) -> None:
+        y = data.labels[t] if margin != 0.0 else -1
+        found, top = 0, -math.inf
+        for c in range(self.classes):
+            value = desk.floats[c] + (margin if c != y else 0.0)
+            if value > top:
+                found, top = c, value
+        out[at] = found
+
+    def cost(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> float:
+        return 1.0 if made[at] != data.labels[t] else 0.0
+
+    def difference(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> None:
+        if made[at] != data.labels[t]:
+            add_row(desk, data.rows, t, self.classes, made[at], 1.0)
+            add_row(desk, data.rows, t, self.classes, data.labels[t], -1.0)
+
+    def runner_up(self, data: Rounds, t: int, desk: Desk) -> float:
+        y = data.labels[t]
+        least = math.inf
+        for c in range(self.classes):
+            if c != y:
+                least = min(least, desk.floats[y] - desk.floats[c])
+        return least
+
+
+def require_labels(space: Space, count: Any) -> None:
+    """Refuse what is no number of labels."""
+    whole = isinstance(count, int) and not isinstance(count, bool) and count >= 1
+    space.require(whole, f"the number of classes must be 1, 2, 3, …, got {count!r}")
+
+
+def outside(space: Space, labels: Whole) -> int | None:
+    """The place of the first label that the space does not have."""
+    bad = np.flatnonzero((labels < 0) | (labels >= space.labels()))
+    return int(bad[0]) if bad.size else None

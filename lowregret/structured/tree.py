@@ -1,0 +1,163 @@
+"""Label trees: classes that are leaves of a hierarchy, and learn together with their relatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowregret.state import Cells, Vector
+from lowregret.structured.desk import Desk, Room, add_row, block_scores
+from lowregret.structured.rounds import Rounds
+from lowregret.structured.space import Space
+
+
+class LabelTree(Space):
+    """Leaves of a forest: ψ(x, ℓ) = x in the blocks of ℓ and of all its ancestors; γ is the distance in the tree.
+
+    `parents[n]` is the parent of node n, −1 at the top; parents come before their children, and the labels 0, 1, … are
+    the leaves in the order of their nodes. The distance counts the edges between two leaves, through a root above the
+    top where need be. Weights [feature][node]; O(nnz·nodes + leaves·depth) a round.
+    """
+
+    single: ClassVar[bool] = True
+    parents: Any
+
+    def check(self) -> None:
+        parents = np.array(self.parents, ndmin=1)
+        self.require(
+            parents.ndim == 1 and parents.size > 0 and parents.dtype.kind in "iu",
+            f"parents must be a vector of integers such as [-1, -1, 0, 0, 1, 1], got {self.parents!r}",
+        )
+        late = np.flatnonzero((parents >= np.arange(parents.size)) | (parents < -1))
+        self.require(
+            late.size == 0,
+            f"the parent of node {late[:1]} must be a node before it, or -1; sort parents before children",
+        )
+        parents = parents.astype(np.int64)
+        parents.flags.writeable = False
+        object.__setattr__(self, "parents", parents)
+
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> tuple[LabelTree, list[str]]:
+        """The tree with the leaves of paths such as "animal/cat", and the leaves in the order of their labels."""
+        parents: list[int] = []
+        node: dict[str, int] = {}
+        for path in paths:
+            parent, name = -1, ""
+            for step in path.split("/"):
+                name = f"{name}/{step}" if name else step
+                if name not in node:
+                    node[name] = len(parents)
+                    parents.append(parent)
+                parent = node[name]
+        tree = cls(parents)
+        names = list(node)
+        return tree, [names[n] for n in tree.leaves.tolist()]
+
+    @property
+    def leaves(self) -> Any:
+        """The node of each label."""
+        return np.setdiff1d(np.arange(self.parents.size), self.parents)
+
+    @property
+    def depth(self) -> int:
+        """Nodes on the longest path."""
+        depths = np.zeros(self.parents.size, np.int64)
+        for n, parent in enumerate(self.parents.tolist()):
+            depths[n] = 1 + (depths[parent] if parent >= 0 else 0)
+        return int(depths.max())
+
+    def labels(self) -> int:
+        return int(self.leaves.size)
+
+    def dimension(self, features: int) -> int:
+        return features * int(self.parents.size)
+
+    def room(self, longest: int, nonzeros: int) -> Room:
+        """As integers: whether a node is a leaf, and how far above y it is; then y's and another leaf's node."""
+        return Room(self.parents.size, 2 * self.parents.size, 1, 2 * self.depth * nonzeros)
+
+    def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
+        return {"nodes": weights.reshape(features, self.parents.size)}
+
+    # ---- compiled ---------------------------------------------------------------------------------------------------
+
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
+        """Σ over the path to each node; nodes that have children are marked."""
+        nodes = self.parents.size
+        block_scores(reader, s, data.rows, t, nodes, desk.floats, np.uint64(0))
+        for n in range(nodes):
+            desk.integers[n] = 1
+            if self.parents[n] >= 0:
+                desk.floats[n] += desk.floats[self.parents[n]]
+                desk.integers[self.parents[n]] = 0
+
+    def node(self, label: int, desk: Desk) -> int:
+        """The leaf with this label."""
+        seen = 0
+        for n in range(self.parents.size):
+            if desk.integers[n] == 1:
+                if seen == label:
+                    return n
+                seen += 1
+        return -1
+
+    def mark(self, leaf: int, desk: Desk) -> int:
+        """Write how far each ancestor is above this leaf, −1 for other nodes; returns how far the common root is."""
+        nodes = self.parents.size
+        for n in range(nodes):
+            desk.integers[nodes + n] = -1
+        up, n = 0, leaf
+        while n >= 0:
+            desk.integers[nodes + n] = up
+            up += 1
+            n = self.parents[n]
+        return up
+
+    def distance(self, leaf: int, root: int, desk: Desk) -> float:
+        """Edges between a leaf and the marked one."""
+        up, n = 0, leaf
+        while n >= 0 and desk.integers[self.parents.size + n] < 0:
+            up += 1
+            n = self.parents[n]
+        return float(up + (desk.integers[self.parents.size + n] if n >= 0 else root))
+
+    def best(self, data: Rounds, t: int, margin: float, desk: Desk, out: Cells, at: int) -> None:
+        root = self.mark(self.node(data.labels[t], desk), desk) if margin != 0.0 else 0
+        label, top = 0, -math.inf
+        for n in range(self.parents.size):
+            if desk.integers[n] == 1:
+                value = desk.floats[n]
+                if margin != 0.0:
+                    value += margin * self.distance(n, root, desk)
+                if value > top:
+                    out[at] = label
+                    top = value
+                label += 1
+
+    def cost(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> float:
+        root = self.mark(self.node(data.labels[t], desk), desk)
+        return self.distance(self.node(made[at], desk), root, desk)
+
+    def difference(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> None:
+        """Ancestors that both share cancel."""
+        mine, theirs = self.node(data.labels[t], desk), self.node(made[at], desk)
+        nodes = self.parents.size
+        self.mark(mine, desk)
+        while theirs >= 0 and desk.integers[nodes + theirs] < 0:
+            add_row(desk, data.rows, t, nodes, theirs, 1.0)
+            theirs = self.parents[theirs]
+        while mine != theirs:
+            add_row(desk, data.rows, t, nodes, mine, -1.0)
+            mine = self.parents[mine]
+
+    def runner_up(self, data: Rounds, t: int, desk: Desk) -> float:
+        mine = self.node(data.labels[t], desk)
+        least = math.inf
+        for n in range(self.parents.size):
+            if desk.integers[n] == 1 and n != mine:
+                least = min(least, desk.floats[mine] - desk.floats[n])
+        return least

@@ -1,0 +1,155 @@
+"""ALG-AGNOSTIC: grouped is brute force; every hypothesis is some expert; certificates; restarts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from lowregret import (
+    Agnostic,
+    DataError,
+    Halving,
+    Hypotheses,
+    Littlestone,
+    PartError,
+    Restarting,
+    WeightedMajority,
+    make_hypotheses,
+)
+from lowregret.finite.agnostic import log_choices
+from tests.finite.naive import (
+    Rows,
+    all_experts,
+    everyone,
+    expert,
+    half,
+    ldim,
+    random_class,
+    soa_label,
+    weighted_majority,
+)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 8, 10])
+def test_grouped_is_brute_force(rounds: int) -> None:
+    rng = np.random.default_rng(rounds)
+    for _ in range(12):
+        matrix = random_class(rng, 9, 4)
+        points, labels = rng.integers(matrix.shape[1], size=rounds).tolist(), rng.integers(2, size=rounds).tolist()
+        said = np.array(all_experts(matrix, points), float)
+        learner = Agnostic(Hypotheses(matrix), rounds)
+        assert math.exp(learner.log_experts) == pytest.approx(len(said))
+        expected = weighted_majority(said, labels, learner.eta)
+        for x, y, p in zip(points, labels, expected, strict=True):
+            assert learner.predict(x) == pytest.approx(p, abs=1e-12)
+            learner.learn(x, y)
+        assert learner.mistakes == pytest.approx(np.abs(np.array(expected) - labels).sum())
+        assert learner.certificate.holds
+
+
+def flips_of(matrix: np.ndarray, points: list[int], target: int, known: dict[Rows, int]) -> tuple[int, ...]:
+    """The rounds in which SOA errs on a hypothesis: the index set of LEM-3.7."""
+    rows, found = everyone(matrix), []
+    for t, x in enumerate(points):
+        y = int(matrix[target, x])
+        if soa_label(matrix, rows, x, known) != y:
+            found.append(t)
+        rows = half(matrix, rows, x, y)
+    return tuple(found)
+
+
+def test_every_hypothesis_is_some_expert_but_only_with_one_rule_for_ties() -> None:
+    """LEM-3.7; E20: with SOA's ties to 1 and the expert's to 0, as printed, it fails."""
+    rng = np.random.default_rng(0)
+    failures = 0
+    for _ in range(100):
+        matrix = random_class(rng, 8, 4)
+        points = rng.integers(matrix.shape[1], size=6).tolist()
+        known: dict[Rows, int] = {}
+        for target in range(len(matrix)):
+            flips = flips_of(matrix, points, target, known)
+            assert len(flips) <= ldim(matrix, everyone(matrix), known)
+            wanted = [int(matrix[target, x]) for x in points]
+            assert expert(matrix, points, flips, known) == wanted
+            failures += expert(matrix, points, flips, known, tie=0) != wanted
+    assert failures > 0
+
+
+def test_pascal() -> None:
+    """Experts of a node are those that flip now and those that do not."""
+    for left, most in itertools.product(range(1, 12), range(1, 5)):
+        whole = math.exp(log_choices(left, most))
+        assert whole == pytest.approx(math.exp(log_choices(left - 1, most)) + math.exp(log_choices(left - 1, most - 1)))
+
+
+def test_nodes_stay_few_where_experts_are_many() -> None:
+    h = make_hypotheses("thresholds:128")
+    rounds = 2000
+    learner = Agnostic(h, rounds)
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        x = int(rng.integers(h.points))
+        learner.learn(x, int(x < 70) ^ int(rng.random() < 0.2))
+        assert len(learner.nodes) <= len(h) + learner.depth + 1
+    assert learner.log_experts > math.log(1e19)
+    assert learner.certificate.holds
+
+
+def test_textbook_example_and_the_logarithm() -> None:
+    """THM-3.6's example; eq. (3.1), ln N ≤ ℓ ln(eT/ℓ), needs T ≥ ℓ ≥ 1 (E21)."""
+    assert math.exp(log_choices(100, 2)) == pytest.approx(5051)
+    assert math.sqrt(100 * log_choices(100, 2) / 2) == pytest.approx(20.65, abs=0.005)
+    for rounds, depth in itertools.product(range(1, 40), range(1, 8)):
+        fine = log_choices(rounds, depth) <= depth * math.log(math.e * rounds / depth) + 1e-12
+        assert fine or rounds < depth
+    assert log_choices(1, 5) > 5 * math.log(math.e / 5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_certificate_against_an_adversary_that_does_not_see_the_coin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    h, rounds = Hypotheses(random_class(rng, 12, 5)), 60
+    for learner in (Agnostic(h, rounds), WeightedMajority(h, rounds)):
+        for _ in range(rounds):
+            x = int(rng.integers(h.points))
+            learner.learn(x, int(learner.predict(x) < 0.5))
+            assert learner.certificate.holds
+        logarithm = learner.log_experts if isinstance(learner, Agnostic) else math.log(len(h))
+        if logarithm > 0.7:
+            assert learner.certificate.bound == pytest.approx(math.sqrt(rounds * logarithm / 2))
+
+
+@pytest.mark.parametrize("kind", [Agnostic, WeightedMajority])
+def test_restarts_where_the_number_of_rounds_is_unknown(kind: type[Agnostic] | type[WeightedMajority]) -> None:
+    rng = np.random.default_rng(6)
+    h = make_hypotheses("thresholds:9")
+    learner = Restarting(lambda rounds: kind(h, rounds))
+    blocks = []
+    for t in range(1, 41):
+        x = int(rng.integers(h.points))
+        learner.learn(x, int(learner.predict(x) < 0.5))
+        assert learner.certificate.holds
+        if t + 1 in (2, 4, 8, 16, 32):
+            blocks.append(learner.block.certificate.bound)
+    assert learner.length == 32
+    assert learner.certificate.bound == pytest.approx(sum(blocks) + learner.block.certificate.bound)
+    if kind is WeightedMajority:
+        assert learner.certificate.bound <= 3.4143 * math.sqrt(40 * math.log(9) / 2)
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    h = make_hypotheses("thresholds:4")
+    with pytest.raises(PartError, match="rounds is how many"):
+        Agnostic(h, 0)
+    with pytest.raises(PartError, match="needs no restarts"):
+        Restarting(lambda rounds: Halving(h))
+    learner = Agnostic(h, 1, Littlestone(h))
+    learner.learn(0, 1)
+    with pytest.raises(DataError, match="made for 1 rounds"):
+        learner.predict(0)
+    for x, y in ((3, 0), (0, 2)):
+        with pytest.raises(DataError):
+            WeightedMajority(h, 3).learn(x, y)
