@@ -1,7 +1,7 @@
 """Many classes, against Vowpal Wabbit in one run: python -m benchmarks.multiclass [--data DIR] [--times 20]
 
-Progressive error (every row predicted before it is learnt) on news20 (the training part, in its file's order), letter and
-covtype, with defaults on both sides, and certificates; then end to end, from text file to result, on news20 so many
+Progressive error (every row predicted before it is learnt) on news20 (the training part, in its file's order), letter
+and covtype, with defaults on both sides, and certificates; then end to end, from text file to result, on news20 so many
 times over, best of several turns. Every contender is a process of its own. Prints tables, writes out/multiclass.json.
 """
 
@@ -83,8 +83,8 @@ def errors(data: Path) -> Iterator[dict[str, Any]]:
             told = ours(path, *words, *options)
             proof = told["certificate"]
             print(
-                f"  {learner:<26} error {told['error']:.4f}  regret ≤ {proof['linear_regret']:.6g} ≤ {proof['bound']:.6g} "
-                f"({proof['id']}, holds: {proof['holds']})  learning {told['seconds']['learn']:.2f} s",
+                f"  {learner:<26} error {told['error']:.4f}  regret ≤ {proof['linear_regret']:.6g} "
+                f"≤ {proof['bound']:.6g} ({proof['id']}, holds: {proof['holds']})  learning {told['seconds']['learn']:.2f} s",
                 flush=True,
             )
             yield {"data": name, "learner": learner, "error": told["error"], "vw": peer, "certificate": proof}
