@@ -105,7 +105,9 @@ def train(
         checked = as_rows(features)
         return KernelRun(learner, learner.start(checked.shape[1]), compiled=compiled).learn(checked, labels)
     if not isinstance(learner, Linear | Multiclass):
-        raise PartError(f"the learner must be a Linear, Multiclass or KernelPerceptron, got {learner!r}")
+        raise PartError(
+            f"the learner must be a Linear, Multiclass or KernelPerceptron such as zoo.perceptron(), got {learner!r}"
+        )
     rows, columns = _told(features, labels, weights, dimension)
     if isinstance(learner, Multiclass):
         many = start_classes(learner, columns, classes, comparator, certify=certify, compiled=compiled)
