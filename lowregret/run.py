@@ -40,6 +40,7 @@ from lowregret.tally import Tally
 from lowregret.trace import WIDTH
 
 KIND = "run"
+_KINDS = "Linear, Multiclass or KernelPerceptron"
 Place = Callable[[int], str]  # where row i is, for errors
 
 
