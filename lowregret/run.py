@@ -41,6 +41,7 @@ from lowregret.tally import Tally
 from lowregret.trace import WIDTH
 
 KIND = "run"
+_KINDS = "Linear, Multiclass or KernelPerceptron"
 Place = Callable[[int], str]  # where row i is, for errors
 
 
@@ -112,7 +113,9 @@ def train(
     if isinstance(learner, Task):
         return train_task(learner, features, labels, comparator, compiled, plain)
     if not isinstance(learner, Linear | Multiclass):
-        raise PartError(f"the learner must be a Linear, Multiclass or KernelPerceptron, got {learner!r}")
+        raise PartError(
+            f"the learner must be a Linear, Multiclass or KernelPerceptron such as zoo.perceptron(), got {learner!r}"
+        )
     rows, columns = _told(features, labels, weights, dimension)
     if isinstance(learner, Multiclass):
         many = start_classes(learner, columns, classes, comparator, certify=certify, compiled=compiled)
