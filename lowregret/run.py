@@ -41,7 +41,6 @@ from lowregret.tally import Tally
 from lowregret.trace import WIDTH
 
 KIND = "run"
-_KINDS = "Linear, Multiclass or KernelPerceptron"
 Place = Callable[[int], str]  # where row i is, for errors
 
 
@@ -121,9 +120,7 @@ def train(
         many = start_classes(learner, columns, classes, comparator, certify=certify, compiled=compiled)
         return many.learn(rows, labels, weights)
     if classes is not None:
-        raise PartError(
-            f"{type(learner.loss).__name__} is a loss of one score: use Multiclass(Softmax(), …) for classes"
-        )
+        raise PartError(f"{learner.loss} is a loss of one score: use Multiclass(Softmax(), …) for classes")
     return start(learner, columns, comparator, certify=certify, compiled=compiled).learn(rows, labels, weights)
 
 
