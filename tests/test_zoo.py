@@ -170,8 +170,7 @@ def test_it_is_the_composition_it_claims_to_be(entry: Entry) -> None:
 def test_it_says_what_it_is_and_what_it_is_for(entry: Entry) -> None:
     doc = inspect.getdoc(entry.make)
     assert doc is not None
-    if entry.name != "adagrad":  # which theory.md does not have: its docstring names the paper
-        assert f"ALG-{entry.name.removeprefix('kernel-').upper()}" in doc
+    assert f"ALG-{entry.name.removeprefix('kernel-').upper()}" in doc
     assert entry.purpose
     assert len(f"{entry.name} {entry.purpose}") < 90  # one line of a listing
     assert all(p.annotation is not inspect.Parameter.empty for p in inspect.signature(entry.make).parameters.values())

@@ -96,7 +96,7 @@ MAKERS: dict[str, tuple[Maker, str, str]] = {
     "mc-perceptron": (lambda loss, a: zoo.mc_perceptron(), "", "radius"),
     "perceptron": (lambda loss, a: zoo.perceptron(), "", "radius"),
     "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
-    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 1.0), "", "eta radius"),
+    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 0.5), "", "eta radius"),
     "ftrl-proximal": (
         lambda loss, a: zoo.ftrl_proximal(loss, a.eta or 0.1, *(1.0 if x is None else x for x in (a.beta, a.l1, a.l2))),
         "",
