@@ -1,4 +1,4 @@
-"""Progressive errors of learners that need no tuning, beside peers as they come: python -m benchmarks.parameter_free DATA
+"""Progressive errors of learners that need no tuning, beside peers: python -m benchmarks.parameter_free DATA_FOLDER
 
 Every row is predicted before it is learnt, once, in the order of the file; all have a bias. Writes the tables of
 docs/parameter-free.md; ends with an error if a certificate does not hold though its premises do.

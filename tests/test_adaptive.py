@@ -197,7 +197,7 @@ def test_betting_grows_without_a_rate() -> None:
     assert adagrad.point[0] < 20
 
 
-# ---- real data, and bounds that tell something -------------------------------------------------------------------------
+# ---- real data, and bounds that tell something -----------------------------------------------------------------------
 
 
 REAL = {name: RULES[name] for name in ("adagrad", "newton-diagonal", "ftrl-proximal", "freegrad")} | {

@@ -27,7 +27,6 @@ from tests.laws import sequences
 from tests.laws.comparators import hindsight
 from tests.naive import Matrix, Vector
 
-
 GAMMA = 0.05
 
 
