@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 from benchmarks.nested import Data, data_sets
-from lowregret import Hinge, Logistic, Run, train, zoo
+from lowregret import DivergedError, Hinge, Logistic, Run, train, zoo
 from lowregret.learner import Linear
 from lowregret.rule import Proximal
 from lowregret.rule.newton import MOST
@@ -105,7 +105,11 @@ def measure(name: str, data: Data) -> dict[str, tuple[str, str]]:
             table[who] = "–", "–"
             continue
         begin = time.perf_counter()
-        run = train(learner, data.x, data.y)
+        try:
+            run = train(learner, data.x, data.y)
+        except DivergedError:
+            table[who] = "diverged", "–"
+            continue
         text = f"{100 * error(run.scores, data):.2f}"
         if isinstance(learner.rule, Proximal):
             text += f" ({np.count_nonzero(run.weights):,} of {run.weights.size:,} weights)"
