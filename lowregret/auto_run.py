@@ -25,7 +25,6 @@ from lowregret.rows import Features, Rows, highest, longest
 from lowregret.spec import from_json
 from lowregret.state import State, Vector
 from lowregret.stream.ahead import Ahead
-from lowregret.stream.batch import Stream
 from lowregret.tally import Tally
 
 KIND = "auto-run"
@@ -47,14 +46,11 @@ def start_auto(
     )
 
 
-def auto_for(rows: Any, labels: Any) -> tuple[Any, Auto]:
-    """The rows, and `auto` for the labels that they begin with: logistic loss for ±1, square loss for other numbers."""
-    if isinstance(rows, Stream):
-        rows = rows if isinstance(rows, Ahead) else Ahead(rows)
-        labels = first_labels(rows)
-    values = np.asarray(labels)
+def auto_for(rows: Any, labels: Any = None) -> Auto:
+    """`auto` for the labels that rows begin with: the logistic loss for ±1, the square loss for other numbers."""
+    values = first_labels(rows) if isinstance(rows, Ahead) else np.asarray(labels)
     plain = values.dtype.kind in "biuf" and bool(np.all(np.abs(values) == 1))
-    return rows, AutoClassifier() if plain else AutoRegressor()
+    return AutoClassifier() if plain else AutoRegressor()
 
 
 def first_labels(stream: Ahead) -> Vector:

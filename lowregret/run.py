@@ -30,6 +30,7 @@ from lowregret.rows import Features, Rows, as_rows
 from lowregret.rule import Eager, Forgotten
 from lowregret.spec import from_json
 from lowregret.state import MASS, State, Vector
+from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.structured import Task, TaskRun, train_task
 from lowregret.tally import Tally
@@ -135,24 +136,41 @@ def train(
     if isinstance(learner, Task):
         return train_task(learner, features, labels, comparator, compiled, plain)
     rows, columns = _told(features, labels, weights, dimension)
-    if learner == "auto":
-        rows, learner = auto_for(rows, labels)
-    if not isinstance(learner, Linear | Multiclass | Auto | AutoMulticlass):
-        raise PartError(f"the learner must be a Linear, Multiclass, Auto or KernelPerceptron, got {learner!r}")
-    if isinstance(learner, AutoMulticlass):
-        told = start_auto_classes(learner, columns, classes, comparator, certify=certify, compiled=compiled)
-        return told.learn(rows, labels, weights)
-    if isinstance(learner, Multiclass):
-        many = start_classes(learner, columns, classes, comparator, certify=certify, compiled=compiled)
-        return many.learn(rows, labels, weights)
-    if classes is not None:
+    if learner == "auto" and isinstance(rows, Stream):
+        rows = Ahead(rows)  # whose first labels are looked at
+    how: dict[str, Any] = {"certify": certify, "compiled": compiled}
+    if learner == "auto" or isinstance(learner, Auto | AutoMulticlass):
+        return _begun_auto(learner, rows, columns, labels, classes, comparator, how).learn(rows, labels, weights)
+    if not isinstance(learner, Linear | Multiclass):
         raise PartError(
-            f"{type(learner.loss).__name__} is a loss of one score: use Multiclass(Softmax(), …) for classes"
+            f"the learner must be a Linear, Multiclass or KernelPerceptron such as zoo.perceptron(), got {learner!r}"
         )
-    if isinstance(learner, Auto):
-        run = start_auto(learner, columns, comparator, certify=certify, compiled=compiled)
-        return run.learn(rows, labels, weights)
-    return start(learner, columns, comparator, certify=certify, compiled=compiled).learn(rows, labels, weights)
+    if isinstance(learner, Multiclass):
+        return start_classes(learner, columns, classes, comparator, **how).learn(rows, labels, weights)
+    _require_no_classes(learner, classes)
+    return start(learner, columns, comparator, **how).learn(rows, labels, weights)
+
+
+def _begun_auto(
+    learner: Auto | AutoMulticlass | Literal["auto"],
+    rows: Any,
+    columns: int | None,
+    labels: Any,
+    classes: Sequence[Any] | None,
+    comparator: Domain | None,
+    how: dict[str, Any],
+) -> AutoRun | AutoClassRun:
+    """A run of `auto`, for what the labels are if that was not said."""
+    if isinstance(learner, AutoMulticlass):
+        return start_auto_classes(learner, columns, classes, comparator, **how)
+    chosen = auto_for(rows, labels) if isinstance(learner, str) else learner
+    _require_no_classes(chosen, classes)
+    return start_auto(chosen, columns, comparator, **how)
+
+
+def _require_no_classes(learner: Linear | Auto, classes: Sequence[Any] | None) -> None:
+    if classes is not None:
+        raise PartError(f"{learner.loss} is a loss of one score: use Multiclass(Softmax(), …) for classes")
 
 
 def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:

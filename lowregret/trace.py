@@ -37,7 +37,7 @@ def snapshot(state: State, rule: Rule) -> Vector:
     norms = np.full(4, math.nan)
     if rule.keeps_sum():
         measure(state.table, state.table.size // state.dimension, norms)
-    return np.concatenate([rule.ledger(state), state.counts.astype(float), norms])
+    return np.concatenate([state.sums, state.counts.astype(float), norms])
 
 
 @kernel

@@ -146,7 +146,7 @@ def auto(loss: Loss | MultiLoss = Logistic()) -> Auto | AutoMulticlass:
     raise PartError(f"auto learns with the logistic, square or softmax loss, not {loss}: use ogd for others")
 
 
-def adagrad(loss: Loss, eta: float = 1.0, on: Domain = Reals(), output: Output = Last()) -> Linear:
+def adagrad(loss: Loss, eta: float = 0.5, on: Domain = Reals(), output: Output = Last()) -> Linear:
     """w ← Π(w − ηz/√Σz²), each coordinate with a rate of its own (ALG-ADAGRAD), on R^d or a box."""
     return Linear(loss, Diagonal(Root(eta), on), output)
 

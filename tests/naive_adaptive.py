@@ -55,14 +55,14 @@ def ftrl_proximal(game: Game, rounds: int, d: int, alpha: float, beta: float, l1
     z, n = np.zeros(d), np.zeros(d)
 
     def update(w: Vector, g: Vector) -> Vector:
-        for i in np.flatnonzero(g):
+        for i in np.flatnonzero(g).tolist():
             sigma = (math.sqrt(n[i] + g[i] ** 2) - math.sqrt(n[i])) / alpha
             z[i] += g[i] - sigma * w[i]
             n[i] += g[i] ** 2
         new = np.zeros(d)
-        for i in range(d):
-            if abs(z[i]) > l1:
-                new[i] = -(z[i] - np.sign(z[i]) * l1) / ((beta + math.sqrt(n[i])) / alpha + l2)
+        for k in range(d):
+            if abs(z[k]) > l1:
+                new[k] = -(z[k] - np.sign(z[k]) * l1) / ((beta + math.sqrt(n[k])) / alpha + l2)
         return new
 
     return _play(game, rounds, np.zeros(d), update)

@@ -168,9 +168,23 @@ def test_the_conjugate_of_freegrad(u: float, v: float, h: float) -> None:
     x = np.concatenate([[0.0], np.geomspace(1e-6, 1e9, 2_000_001)])
     with np.errstate(over="ignore"):
         best = np.max(u * x - 0.1 / math.sqrt(v) * np.exp(x * x / (2 * v + 2 * h * x)))
-    found = freegrad_conjugate(np.array([u]), np.array([v]), np.array([h]), 0.1)[0]
+    share, root = np.array([-math.log(h)]), np.array([0.5 * math.log(v) - math.log(h)])  # h₁ = 1
+    found = h * freegrad_conjugate(np.array([u]), share, root, 0.1)[0]
     assert found == pytest.approx(best, rel=1e-7)
     assert found >= best - 1e-12 * abs(best) - 1e-15
+
+
+def test_freegrad_after_a_sub_gradient_that_is_hardly_one() -> None:
+    """h exceeds h₁ by 200 orders of magnitude: no overflow, and the bound still holds."""
+    for first in (1e-200, 1e-30, 1e-3):
+        Z = np.ones((50, 1)) * np.where(np.arange(50) % 5 == 0, -1.0, 1.0)[:, None]
+        Z[0] = first
+        run = train(Linear(Cost(), FreeGrad(1.0)), Z, np.ones(50), compiled=False)
+        assert np.isfinite(run.scores).all()
+        for u in (-1e3, 0.0, 1e3):
+            found = certificates(run.learner, run.state, Point([u]))[0]
+            assert found.holds
+            assert math.isfinite(found.bound)
 
 
 def test_kt_refuses_to_certify_sub_gradients_beyond_its_bound() -> None:
@@ -197,7 +211,7 @@ def test_betting_grows_without_a_rate() -> None:
     assert adagrad.point[0] < 20
 
 
-# ---- real data, and bounds that tell something -------------------------------------------------------------------------
+# ---- real data, and bounds that tell something -----------------------------------------------------------------------
 
 
 REAL = {name: RULES[name] for name in ("adagrad", "newton-diagonal", "ftrl-proximal", "freegrad")} | {

@@ -226,7 +226,7 @@ def test_senseless_parts_are_refused(make: Callable[[], object], message: str) -
 
 def test_what_is_no_learner_is_refused() -> None:
     for thing in ("perceptron", None, Hinge(), zoo.perceptron):
-        with pytest.raises(PartError, match="the learner must be a Linear or KernelPerceptron such as"):
+        with pytest.raises(PartError, match="the learner must be a Linear, Multiclass or KernelPerceptron such as"):
             train(thing, [[1.0]], [1])  # type: ignore[call-overload]
 
 

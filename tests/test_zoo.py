@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 
 from lowregret import zoo
+from lowregret.auto import AutoClassifier, AutoRegressor
+from lowregret.auto_run import AutoRun
 from lowregret.certificate.aggressive import speaks_of
+from lowregret.class_run import ClassRun
 from lowregret.delayed_run import delayed
 from lowregret.domain import Box, L2Ball, Reals
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import Gaussian, KernelPerceptron
 from lowregret.learner import Linear
-from lowregret.loss import Affine, Hinge, OnMistakes, Square
+from lowregret.loss import Affine, Hinge, OnMistakes, PerceptronLoss, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
+from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, WeightedAverage
 from lowregret.part import Part
 from lowregret.rule import (
@@ -45,6 +49,10 @@ D = 4
 
 # What each entry is, written out, and beside it the call that gives it.
 COMPOSED: dict[str, list[tuple[Callable[[], Part], Part]]] = {
+    "auto": [
+        (lambda: zoo.auto(), AutoClassifier()),
+        (lambda: zoo.auto(Square()), AutoRegressor()),
+    ],
     "ogd": [
         (lambda: zoo.ogd(Hinge(), 0.1), Linear(Hinge(), Lazy(Euclidean(Reals()), Constant(0.1)), Last())),
         (lambda: zoo.ogd(Hinge()), Linear(Hinge(), Lazy(Euclidean(), Adaptive()), Last())),
@@ -76,6 +84,9 @@ COMPOSED: dict[str, list[tuple[Callable[[], Part], Part]]] = {
     "eg": [(lambda: zoo.eg(Hinge(), 0.1, 2.0), Linear(Hinge(), Lazy(Entropy(2.0), Constant(0.1))))],
     "ueg": [(lambda: zoo.ueg(Square(), 0.1, D), Linear(Square(), Lazy(UnnormalisedEntropy(0.25), Constant(0.1))))],
     "pnorm": [(lambda: zoo.pnorm(Hinge(), 0.1, 3.0), Linear(Hinge(), Lazy(PNorm(3.0), Constant(0.1))))],
+    "mc-perceptron": [
+        (lambda: zoo.mc_perceptron(), Multiclass(PerceptronLoss(), Lazy(Euclidean(Reals()), Constant(1.0))))
+    ],
     "perceptron": [(lambda: zoo.perceptron(), Linear(OnMistakes(Hinge()), Lazy(Euclidean(Reals()), Constant(1.0))))],
     "kernel-perceptron": [(lambda: zoo.kernel_perceptron(Gaussian(2.0)), KernelPerceptron(Gaussian(2.0)))],
     "winnow": [
@@ -117,21 +128,25 @@ def stream() -> tuple[Matrix, Vector]:
     return X, np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
 
 
-def learn(entry: Entry) -> list[Run | KernelRun]:
+def learn(entry: Entry) -> list[Run | ClassRun | KernelRun | AutoRun]:
     if entry.name == "ogd-delay":
         return [delayed(zoo.ogd_delay(Hinge(), 4, 40, 2.0), D, compiled=False).learn(*stream(), delay=4).deliver()]
     return [_learn(make()) for make, _ in COMPOSED[entry.name]]
 
 
-def _learn(learner: Any) -> Run | KernelRun:
+def _learn(learner: Any) -> Run | ClassRun | KernelRun | AutoRun:
     return train(learner, *stream(), compiled=False)
 
 
-def certified(run: Run | KernelRun) -> set[str]:
+def certified(run: Run | ClassRun | KernelRun | AutoRun) -> set[str]:
     """Mistake bounds where there are any, else regret bounds."""
     X, y = stream()
     if isinstance(run, KernelRun):
         return {c.id for c in run.mistake_certificates(0.1 * y, X, y)}
+    if isinstance(run, ClassRun):
+        return {c.id for c in run.mistake_certificates([[1.0, -1.0]] * D, X, y)}
+    if isinstance(run, AutoRun):
+        return {c.id for c in run.certificates}
     if isinstance(run.learner.loss, OnMistakes) or speaks_of(run.learner):
         return {c.id for c in run.mistake_certificates([1.0, 1.0, 0.0, 0.0], X, y)}
     return {c.id for c in run.certificates}
@@ -147,8 +162,9 @@ def test_names_are_those_of_the_functions() -> None:
 def test_every_entry_is_tested_here_and_beside_its_transcription() -> None:
     names = {entry.name for entry in ZOO}
     assert COMPOSED.keys() == names
-    # mirror descent with any map is beside its transcription once per map, the kernel form in test_kernelised.py
-    assert {c.name for c in TEXTBOOK} == names - {"omd", "kernel-perceptron"}
+    # mirror descent with any map is beside its transcription once per map, the kernel form in test_kernelised.py,
+    # many classes in test_multiclass.py, auto in auto/test_naive.py
+    assert {c.name for c in TEXTBOOK} == names - {"omd", "kernel-perceptron", "mc-perceptron", "auto"}
 
 
 @every_entry

@@ -118,7 +118,7 @@ def evidence(learner: Learner, state: State, comparator: Domain) -> Evidence:
     theta = np.ascontiguousarray(state.theta) if learner.rule.keeps_sum() else None
     importance = learner.rule.schedule().total_importance(state.rounds)
     highest = None if theta is None else support(learner, theta, importance, comparator)
-    return Evidence(learner, comparator, learner.rule.ledger(state), state.counts, highest, theta, table=state.table)
+    return Evidence(learner, comparator, state.sums, state.counts, highest, theta, table=state.table)
 
 
 def natural_comparator(learner: Learner, d: int, radius: float = 1.0) -> Domain:

@@ -49,14 +49,16 @@ def _height(u: Vector, log_potential: Potential, x: Vector) -> Vector:
 
 
 def kt_conjugate(u: Vector, n: Vector, wealth: float) -> Vector:
-    """sup of |u|x − F(x), F(x) = ε·2ⁿ·Γ((n+1+x)/2)·Γ((n+1−x)/2)/(π·n!), |x| ≤ n"""
+    """sup of |u|x − F(x), F(x) = ε·2ⁿ·Γ((n+1+x)/2)·Γ((n+1−x)/2)/(π·n!), |x| ≤ n: once for all that have the same."""
+    pairs, which = np.unique(n + 1j * np.abs(u), return_inverse=True)
+    n, u = pairs.real.copy(), pairs.imag.copy()
     flat = math.log(wealth / math.pi) + n * math.log(2.0) - gammaln(n + 1.0)
 
     def log_potential(x: Vector) -> tuple[Vector, Vector]:
         up, down = (n + 1.0 + x) / 2, (n + 1.0 - x) / 2
         return flat + gammaln(up) + gammaln(down), (psi(up) - psi(down)) / 2
 
-    return conjugate(u, log_potential, n)
+    return conjugate(u, log_potential, n)[which]
 
 
 def _kt(e: Evidence) -> KT:
@@ -90,29 +92,34 @@ def kt_premise(e: Evidence) -> tuple[Premise, ...]:
 # ---- FreeGrad ------------------------------------------------------------------------------------------------------
 
 
-def freegrad_conjugate(u: Vector, v: Vector, h: Vector, wealth: float) -> Vector:
-    """sup of |u|x − (ε/√v)·exp(x²/(2v + 2hx)), x ≥ 0, in units of h₁"""
+def freegrad_conjugate(u: Vector, share: Vector, root: Vector, wealth: float) -> Vector:
+    """sup of |u|x − F(x), ln F(x) = ln ε + 2·share − root + x²/(2V + 2x), x ≥ 0, in units of h: V = e^{2·root}.
+
+    `share` is ln(h₁/h), `root` is ln(√V/h): logarithms, because h may exceed h₁ by many orders of magnitude.
+    """
+    v = np.maximum(np.exp(2 * root), 1e-300)
+    flat = math.log(wealth) + 2 * share - root
 
     def log_potential(x: Vector) -> tuple[Vector, Vector]:
-        far = v + h * x
-        return math.log(wealth) - 0.5 * np.log(v) + 0.5 * x * x / far, x * (2 * v + h * x) / (2 * far * far)
+        far = v + x
+        return flat + 0.5 * x * x / far, x * (v + far) / (2 * far * far)
 
-    # beyond `end` the derivative exceeds |u|: there x²/(2v + 2hx) ≥ ln(|u|√v·…) with room to spare
-    room = 2 * (np.log1p(np.abs(u) * v / wealth) + np.log1p(h * np.sqrt(v)) + 10.0)
-    return conjugate(u, log_potential, np.sqrt(2 * v * room) + 2 * h * room)
+    # x²/(2V + 2x) ≥ enough at `end`, so that the derivative exceeds |u| there
+    enough = np.maximum(np.log(np.maximum(np.abs(u), 1e-300)) - flat + np.abs(root) + 3.0, 1.0)
+    return conjugate(u, log_potential, np.maximum(4 * enough, 2 * np.exp(root) * np.sqrt(enough)))
 
 
 def freegrad(e: Evidence) -> float:
-    """Σ_j[εh₁ + h₁·F*(u) + |u|(h − h₁)] + Σ⟨w_t, z_t − ẑ_t⟩, coordinates without a sub-gradient left out"""
+    """Σ_j[εh₁ + h·F*(u) + |u|(h − h₁)] + Σ⟨w_t, z_t − ẑ_t⟩, coordinates without a sub-gradient left out"""
     rule, table = e.learner.rule, columns(e)
     assert isinstance(rule, FreeGrad)
-    first = table[:, int(FIRST)]
-    seen = first > 0
-    unit = np.where(seen, first, 1.0)
-    h, v = np.where(seen, table[:, int(HIGHEST)] / unit, 1.0), np.where(seen, table[:, int(SQUARES)] / unit**2, 1.0)
+    seen = table[:, int(FIRST)] > 0
+    first, h = (np.where(seen, table[:, int(k)], 1.0) for k in (FIRST, HIGHEST))
+    squares = np.where(seen, np.maximum(table[:, int(SQUARES)], 1e-300), 1.0)
+    share, root = np.log(first) - np.log(h), 0.5 * np.log(squares) - np.log(h)
 
     def phi(u: Vector) -> Vector:
-        found = rule.wealth + freegrad_conjugate(u, v, h, rule.wealth) + np.abs(u) * (h - 1.0)
-        return np.where(seen, unit * found, 0.0)
+        found = rule.wealth * first + h * freegrad_conjugate(u, share, root, rule.wealth) + np.abs(u) * (h - first)
+        return np.where(seen, found, 0.0)
 
     return highest(e, phi) + float(e.sums[EXCESS])

@@ -150,7 +150,19 @@ _ZOO = """example:
 def _train(command: ArgumentParser) -> None:
     command.add_argument("data", nargs="+", metavar="DATA", help="files, patterns, or - for standard input")
     _reading(command.add_argument_group("reading"))
-    learning = command.add_argument_group("learning")
+    _learning(command.add_argument_group("learning"))
+    keeping = command.add_argument_group("keeping")
+    keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
+    keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
+    keeping.add_argument(
+        "--checkpoint", type=positive, default=60.0, metavar="SECONDS", help="how often to write the model (60)"
+    )
+    keeping.add_argument("--weights", metavar="FILE", help="write weights by name, and report names that share one")
+    showing = _showing(command, "progressive scores, each made before its row was learnt")
+    showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and weights")
+
+
+def _learning(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--loss",
         metavar="NAME[:X]",
@@ -183,15 +195,6 @@ def _train(command: ArgumentParser) -> None:
         "--certify", choices=("stream", "exact", "off"), default="stream",
         help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",
     )  # fmt: skip
-    keeping = command.add_argument_group("keeping")
-    keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
-    keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
-    keeping.add_argument(
-        "--checkpoint", type=positive, default=60.0, metavar="SECONDS", help="how often to write the model (60)"
-    )
-    keeping.add_argument("--weights", metavar="FILE", help="write weights by name, and report names that share one")
-    showing = _showing(command, "progressive scores, each made before its row was learnt")
-    showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and weights")
 
 
 def _predict(command: ArgumentParser) -> None:

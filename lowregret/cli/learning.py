@@ -102,7 +102,7 @@ def _stream(args: Namespace, form: Part, dictionary: Dictionary | None) -> Strea
 
 
 def _started(args: Namespace, form: Part, stream: Stream) -> Session:
-    learner = make_learner(args, lambda: auto_for(stream, None)[1])
+    learner = make_learner(args, lambda: auto_for(stream))
     against, certify = make_comparator(learner, args), args.certify != "off"
     if isinstance(learner, Multiclass | AutoMulticlass):
         if args.certify == "exact":

@@ -80,7 +80,17 @@ def make_class_loss(words: str) -> MultiLoss | None:
     return Softmax() if name == "softmax" else MultiHinge()
 
 
+<<<<<<< HEAD
 Maker = Callable[[Loss, Namespace], Linear | Multiclass | Auto | AutoMulticlass]
+=======
+def _ftrl_proximal(loss: Loss, args: Namespace) -> Linear:
+    """0 is a value of its own for all but the rate."""
+    beta, l1, l2 = (1.0 if value is None else value for value in (args.beta, args.l1, args.l2))
+    return zoo.ftrl_proximal(loss, args.eta or 0.1, beta, l1, l2)
+
+
+Maker = Callable[[Loss, Namespace], Linear | Multiclass]
+>>>>>>> main
 
 # The maker of each algorithm, and the options it takes: needed ones, and those it can do without.
 MAKERS: dict[str, tuple[Maker, str, str]] = {
@@ -98,12 +108,8 @@ MAKERS: dict[str, tuple[Maker, str, str]] = {
     "mc-perceptron": (lambda loss, a: zoo.mc_perceptron(), "", "radius"),
     "perceptron": (lambda loss, a: zoo.perceptron(), "", "radius"),
     "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
-    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 1.0), "", "eta radius"),
-    "ftrl-proximal": (
-        lambda loss, a: zoo.ftrl_proximal(loss, a.eta or 0.1, *(1.0 if x is None else x for x in (a.beta, a.l1, a.l2))),
-        "",
-        "eta beta l1 l2 radius",
-    ),
+    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 0.5), "", "eta radius"),
+    "ftrl-proximal": (_ftrl_proximal, "", "eta beta l1 l2 radius"),
     "kt": (lambda loss, a: zoo.kt(loss, a.limit or 1.0), "", "limit radius"),
     "freegrad": (lambda loss, a: zoo.freegrad(loss), "", "radius"),
     "cocob": (lambda loss, a: zoo.cocob(loss), "", "radius"),

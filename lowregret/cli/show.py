@@ -29,8 +29,26 @@ def show(session: Session, seconds: float, model: str | None) -> str:
     ]
     if session.held.rows:
         lines += [f"held out   {session.held.rows:,} rows", *_judged(session, session.held)]
-    certificate = session.certificate
-    lines += describe(run.certificate, rounds) if certificate.id != run.certificate.id else []
+    lines += _proved(session, rounds)
+    lines += describe_risk(run)
+    if session.dictionary is not None and len(session.dictionary):
+        shared = session.dictionary.collisions
+        lines.append(f"names      {len(session.dictionary):,}, of which {shared:,} share a weight with another")
+    if session.unlabelled:
+        lines.append(f"unlabelled {session.unlabelled:,} rows had no label: scored, not learnt")
+    if session.skipped:
+        lines.append(f"skipped    {session.skipped:,} lines that could not be read")
+    if isinstance(run.learner.rule, Proximal):
+        lines.append(f"sparse     {np.count_nonzero(run.weights):,} of {run.dimension:,} weights are not 0")
+    if model:
+        lines.append(f"model      {model}")
+    return "\n".join(lines)
+
+
+def _proved(session: Session, rounds: int) -> list[str]:
+    """The certificates, and what they say of fixed choices."""
+    run, certificate = session.run, session.certificate
+    lines = describe(run.certificate, rounds) if certificate.id != run.certificate.id else []
     lines += describe(certificate, rounds)
     if session.best is None and run.fixed_certificate.id != certificate.id:
         certificate = run.fixed_certificate
@@ -45,19 +63,7 @@ def show(session: Session, seconds: float, model: str | None) -> str:
     elif certificate.linear_regret is not None and certificate.measure == "regret":
         least = max((run.loss - certificate.linear_regret) / rounds, 0.0)
         lines.append(f"           so no fixed choice there had a loss below {least:.4g} a row on these rows")
-    lines += describe_risk(run)
-    if session.dictionary is not None and len(session.dictionary):
-        shared = session.dictionary.collisions
-        lines.append(f"names      {len(session.dictionary):,}, of which {shared:,} share a weight with another")
-    if session.unlabelled:
-        lines.append(f"unlabelled {session.unlabelled:,} rows had no label: scored, not learnt")
-    if session.skipped:
-        lines.append(f"skipped    {session.skipped:,} lines that could not be read")
-    if isinstance(run.learner.rule, Proximal):
-        lines.append(f"sparse     {np.count_nonzero(run.weights):,} of {run.dimension:,} weights are not 0")
-    if model:
-        lines.append(f"model      {model}")
-    return "\n".join(lines)
+    return lines
 
 
 def _judged(session: Session, metrics: Metrics | Confusion) -> list[str]:

@@ -100,11 +100,14 @@ class FreeGrad(Betting):
         first = s.table[at + FIRST]
         if first == 0.0:
             return 0.0
-        # in units of h₁, so that nothing overflows
-        g, h = s.table[at + TOTAL] / first, s.table[at + HIGHEST] / first
-        v = s.table[at + SQUARES] / first / first
-        far = v + h * abs(g)
-        return self.wealth * g * (2.0 * v + h * abs(g)) / (2.0 * far * far * math.sqrt(v)) * exp(0.5 * g * g / far)
+        # in units of h, which may exceed h₁ by far: nothing overflows, and what underflows is nearly 0
+        h = s.table[at + HIGHEST]
+        g, share, root = s.table[at + TOTAL] / h, first / h, math.sqrt(s.table[at + SQUARES]) / h
+        far = root * root + abs(g)
+        if far == 0.0 or root == 0.0:
+            return 0.0
+        lean = g * (root * root + far) / (2.0 * far * far)
+        return self.wealth * lean * (share / root) * share * exp(0.5 * g * g / far)
 
     def bet(self, s: State, at: Index, g: float, w: float) -> float:
         size = abs(g)

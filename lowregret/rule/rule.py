@@ -121,10 +121,6 @@ class Rule(Part):
         """A number that ‖w_t‖₂² does not exceed but by rounding, inf if none is known: O(1)."""
         return math.inf
 
-    def ledger(self, s: State) -> Vector:
-        """The sums as certificates read them, with what takes a look at all coordinates: up to O(d)."""
-        return s.sums
-
     def point(self, s: State, w: Vector) -> None:
         """Write w_t into w: O(d)."""
         scale = self.scale(s)

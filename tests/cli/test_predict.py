@@ -28,7 +28,7 @@ def test_scores_of_a_fixed_model(capsys: Capsys, tmp_path: Path) -> None:
         written(tmp_path / "a.svm", svm_lines(200)),
         written(tmp_path / "b.svm", [*svm_lines(50, 1), "-1 900:5"]),
     )
-    run(capsys, "train", path, "-o", tmp_path / "m.lr", "--loss", "logistic", "--quiet")
+    run(capsys, "train", path, "-o", tmp_path / "m.lr", "--algorithm", "ogd", "--loss", "logistic", "--quiet")
     told = run(capsys, "predict", tmp_path / "m.lr", new, "-o", tmp_path / "p.txt")
     assert told.code == 0, told.err
     assert "51 rows scored" in told.err
