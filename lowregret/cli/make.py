@@ -80,17 +80,13 @@ def make_class_loss(words: str) -> MultiLoss | None:
     return Softmax() if name == "softmax" else MultiHinge()
 
 
-<<<<<<< HEAD
-Maker = Callable[[Loss, Namespace], Linear | Multiclass | Auto | AutoMulticlass]
-=======
 def _ftrl_proximal(loss: Loss, args: Namespace) -> Linear:
     """0 is a value of its own for all but the rate."""
     beta, l1, l2 = (1.0 if value is None else value for value in (args.beta, args.l1, args.l2))
     return zoo.ftrl_proximal(loss, args.eta or 0.1, beta, l1, l2)
 
 
-Maker = Callable[[Loss, Namespace], Linear | Multiclass]
->>>>>>> main
+Maker = Callable[[Loss, Namespace], Linear | Multiclass | Auto | AutoMulticlass]
 
 # The maker of each algorithm, and the options it takes: needed ones, and those it can do without.
 MAKERS: dict[str, tuple[Maker, str, str]] = {
