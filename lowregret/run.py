@@ -138,39 +138,35 @@ def train(
     rows, columns = _told(features, labels, weights, dimension)
     if learner == "auto" and isinstance(rows, Stream):
         rows = Ahead(rows)  # whose first labels are looked at
-    how: dict[str, Any] = {"certify": certify, "compiled": compiled}
-    if learner == "auto" or isinstance(learner, Auto | AutoMulticlass):
-        return _begun_auto(learner, rows, columns, labels, classes, comparator, how).learn(rows, labels, weights)
-    if not isinstance(learner, Linear | Multiclass):
-        raise PartError(
-            f"the learner must be a Linear, Multiclass or KernelPerceptron such as zoo.perceptron(), got {learner!r}"
-        )
-    if isinstance(learner, Multiclass):
-        return start_classes(learner, columns, classes, comparator, **how).learn(rows, labels, weights)
-    _require_no_classes(learner, classes)
-    return start(learner, columns, comparator, **how).learn(rows, labels, weights)
+    how = {"certify": certify, "compiled": compiled}
+    return _begun(learner, rows, columns, labels, classes, comparator, how).learn(rows, labels, weights)
 
 
-def _begun_auto(
-    learner: Auto | AutoMulticlass | Literal["auto"],
+def _begun(
+    learner: Any,
     rows: Any,
     columns: int | None,
     labels: Any,
     classes: Sequence[Any] | None,
     comparator: Domain | None,
-    how: dict[str, Any],
-) -> AutoRun | AutoClassRun:
-    """A run of `auto`, for what the labels are if that was not said."""
+    how: dict[str, bool],
+) -> Run | ClassRun | AutoRun:
+    """A run before its first row; of `auto`, for what the labels are if that was not said."""
     if isinstance(learner, AutoMulticlass):
         return start_auto_classes(learner, columns, classes, comparator, **how)
-    chosen = auto_for(rows, labels) if isinstance(learner, str) else learner
-    _require_no_classes(chosen, classes)
-    return start_auto(chosen, columns, comparator, **how)
-
-
-def _require_no_classes(learner: Linear | Auto, classes: Sequence[Any] | None) -> None:
+    if isinstance(learner, Multiclass):
+        return start_classes(learner, columns, classes, comparator, **how)
+    if learner == "auto":
+        learner = auto_for(rows, labels)
+    if not isinstance(learner, Linear | Auto):
+        raise PartError(
+            f"the learner must be a Linear, Multiclass or KernelPerceptron such as zoo.perceptron(), got {learner!r}"
+        )
     if classes is not None:
         raise PartError(f"{learner.loss} is a loss of one score: use Multiclass(Softmax(), …) for classes")
+    if isinstance(learner, Auto):
+        return start_auto(learner, columns, comparator, **how)
+    return start(learner, columns, comparator, **how)
 
 
 def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:
