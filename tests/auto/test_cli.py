@@ -1,0 +1,121 @@
+"""`auto` on the command line: the default, told in JSON, resumed to the last bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lowregret import zoo
+from lowregret.auto_run import AutoRun
+from lowregret.error import PartError
+from lowregret.files import load
+from lowregret.loss import Hinge
+from lowregret.run import train
+from lowregret.session import Session
+from tests.cli.running import run, svm_lines
+
+Capsys = pytest.CaptureFixture[str]
+
+
+def written(path: Path, lines: list[str]) -> Path:
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_it_is_the_default_and_tells_all(capsys: Capsys, tmp_path: Path) -> None:
+    file = written(tmp_path / "a.svm", svm_lines(300))
+    told = run(capsys, "train", file, "--json", "--quiet", "-o", tmp_path / "m.lr", "--predictions", tmp_path / "p.txt")
+    assert told.code == 0, told.err
+    found = told.json
+    assert found["algorithm"] == "auto"
+    assert found["loss"]["name"] == "logistic"
+    certificate = found["certificate"]
+    assert certificate["id"] == "MIX-SHARE"
+    assert certificate["holds"] is True
+    assert certificate["regret"] <= certificate["bound"]
+    losses = found["experts"]["losses"]
+    assert found["best"] == {"name": found["experts"]["names"][int(np.argmin(losses))], "loss": min(losses)}
+    assert certificate["regret"] == pytest.approx(found["loss"]["total"] - min(losses))
+    assert sum(found["experts"]["weights"]) == pytest.approx(1.0)
+    assert found["fixed"]["comparator"] == {"set": "l2-ball", "radius": 1.0}
+    again = load(tmp_path / "m.lr")
+    assert isinstance(again, AutoRun)
+    assert again.loss == found["loss"]["total"]
+    assert np.loadtxt(tmp_path / "p.txt").shape == (300,)
+    shown = run(capsys, "train", file).out
+    assert f"the best of its 11 experts, {found['best']['name']}" in shown
+    assert "against every fixed choice in the l2-ball of radius 1" in shown
+
+
+def test_files_and_resuming_change_no_bit(capsys: Capsys, tmp_path: Path) -> None:
+    lines = svm_lines(240)
+    whole = written(tmp_path / "whole.svm", lines)
+    first, second = written(tmp_path / "1.svm", lines[:100]), written(tmp_path / "2.svm", lines[100:])
+    run(capsys, "train", whole, "-o", tmp_path / "whole.lr", "--quiet")
+    run(capsys, "train", first, "-o", tmp_path / "half.lr", "--quiet")
+    told = run(capsys, "train", second, "--resume", tmp_path / "half.lr", "-o", tmp_path / "half.lr", "--quiet")
+    assert told.code == 0, told.err
+    one, other = (Session.load(tmp_path / f"{name}.lr").run for name in ("whole", "half"))
+    assert all(np.array_equal(a, b) for a, b in zip(one.mind, other.mind, strict=True))  # type: ignore[union-attr]
+    assert one.loss == other.loss
+
+
+def test_numbers_are_learnt_with_the_square_loss(capsys: Capsys, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3))
+    y = x @ [1.0, -2.0, 0.5] + 10 + 0.1 * rng.normal(size=200)
+    rows = ["a,b,c,y", *(",".join(f"{v:.6f}" for v in (*row, label)) for row, label in zip(x, y, strict=True))]
+    file = written(tmp_path / "t.csv", rows)
+    found = run(capsys, "train", file, "--target", "y", "--json", "--quiet").json
+    assert found["loss"]["name"] == "square"
+    assert found["certificate"]["id"] == "MIX-ADAHEDGE"
+    assert found["certificate"]["holds"] is True
+    assert found["error"] is None
+
+
+def test_classes(capsys: Capsys, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    names = rng.choice(["red", "green", "blue"], 300)
+    rows = ["u,v,colour"]
+    for name in names:
+        u, v = {"red": (2, 0), "green": (-2, 0), "blue": (0, 3)}[name] + rng.normal(size=2)
+        rows.append(f"{u:.4f},{v:.4f},{name}")
+    file, model = written(tmp_path / "t.csv", rows), tmp_path / "m.lr"
+    said = ("--target", "colour", "--loss", "softmax", "--json", "--quiet", "-o", model)
+    found = run(capsys, "train", file, *said).json
+    assert found["algorithm"] == "auto"
+    assert found["certificate"]["id"] == "MIX-SHARE"
+    assert found["certificate"]["holds"] is True
+    assert found["error"] < 0.25
+    told = run(capsys, "predict", model, file, "-o", tmp_path / "p.txt")
+    assert told.code == 0, told.err
+    assert np.mean(np.array((tmp_path / "p.txt").read_text().split()) == names) > 0.8
+    chances = run(capsys, "predict", model, file, "--link", "prob", "-o", tmp_path / "q.txt")
+    assert chances.code == 0, chances.err
+    assert np.loadtxt(tmp_path / "q.txt", delimiter=",", skiprows=1).sum(axis=1) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("option", [("--eta", "1"), ("--output", "average"), ("--lam", "1")])
+def test_what_needs_tuning_is_refused(capsys: Capsys, tmp_path: Path, option: tuple[str, str]) -> None:
+    file = written(tmp_path / "a.svm", svm_lines(20))
+    told = run(capsys, "train", file, "--algorithm", "auto", *option)
+    assert told.code == 2
+    assert option[0] in told.err
+
+
+def test_exact_regret(capsys: Capsys, tmp_path: Path) -> None:
+    file = written(tmp_path / "a.svm", svm_lines(200))
+    found = run(capsys, "train", file, "--certify", "exact", "--radius", 2, "--json", "--quiet").json
+    certificate = found["certificate"]
+    assert certificate["id"] == "LINEARISED"
+    assert certificate["regret"] <= certificate["linear_regret"]
+    assert certificate["regret"] == pytest.approx(found["loss"]["total"] - certificate["hindsight"]["loss"])
+
+
+def test_other_losses_are_left_to_others() -> None:
+    with pytest.raises(PartError, match="logistic, square or softmax"):
+        zoo.auto(Hinge())
+    with pytest.raises(PartError, match="one score"):
+        train("auto", np.eye(2), [1.0, -1.0], classes=[1, 2])  # type: ignore[call-overload]
