@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret import store
-from lowregret.auto import AutoClassifier, AutoRegressor
+from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.bank import WIDTH as BANK_WIDTH
 from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
 from lowregret.auto.memory import aligned, zeros
@@ -17,7 +17,7 @@ from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
 from lowregret.contest import Standing
 from lowregret.domain import Domain, L2Ball
-from lowregret.error import StoreError
+from lowregret.error import DataError, StoreError
 from lowregret.growth import FIRST, grown, resized
 from lowregret.learner import Linear
 from lowregret.row_run import RowRun
@@ -46,11 +46,22 @@ def start_auto(
     )
 
 
-def auto_for(rows: Any, labels: Any = None) -> Auto:
-    """`auto` for the labels that rows begin with: the logistic loss for ±1, the square loss for other numbers."""
+def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
+    """`auto` for the labels that rows begin with: logistic loss for ±1, softmax for texts, else the square loss."""
     values = first_labels(rows) if isinstance(rows, Ahead) else np.asarray(labels)
-    plain = values.dtype.kind in "biuf" and bool(np.all(np.abs(values) == 1))
-    return AutoClassifier() if plain else AutoRegressor()
+    if values.dtype.kind in "USO":
+        return AutoMulticlass()
+    if are_bits(values):
+        raise DataError(
+            "the labels are 0 and 1: give -1 and +1 for two classes (--positive 1), or say that they are numbers: "
+            "zoo.auto(Square()), --loss square"
+        )
+    return AutoClassifier() if bool(np.all(np.abs(values) == 1)) else AutoRegressor()
+
+
+def are_bits(labels: Any) -> bool:
+    """Whether labels are 0 and 1, which may mean two classes, or numbers."""
+    return bool(np.array_equal(np.unique(labels), [0, 1]))
 
 
 def first_labels(stream: Ahead) -> Vector:

@@ -124,7 +124,8 @@ def train(
     each row counts (0 = not at all). Or a stream of rows with labels, such as `read("data/*.svm.gz")`; it need not say
     how many features there are, unless the learner's start depends on it (`dimension`). A `Multiclass` takes classes as
     labels, whole numbers or texts, which may be given beforehand (`classes`) or are met as the rows go by. "auto" is
-    `zoo.auto()` with the logistic loss if the first labels are ±1, else with the square loss.
+    `zoo.auto()` with the logistic loss if the first labels are ±1, with softmax if they are texts, else with the square
+    loss.
     `comparator`: what the certificate compares with, by default the learner's own domain or the unit ball.
     `certify=False` keeps nothing for it that the learner does not need itself: no history, and for eager rules no
     linearised regret, only the theorem's bound, for which they are about a fifth faster.
@@ -152,12 +153,12 @@ def _begun(
     how: dict[str, bool],
 ) -> Run | ClassRun | AutoRun:
     """A run before its first row; of `auto`, for what the labels are if that was not said."""
+    if learner == "auto":
+        learner = auto_for(rows, labels)
     if isinstance(learner, AutoMulticlass):
         return start_auto_classes(learner, columns, classes, comparator, **how)
     if isinstance(learner, Multiclass):
         return start_classes(learner, columns, classes, comparator, **how)
-    if learner == "auto":
-        learner = auto_for(rows, labels)
     if not isinstance(learner, Linear | Auto):
         raise PartError(
             f"the learner must be a Linear, Multiclass or KernelPerceptron such as zoo.perceptron(), got {learner!r}"

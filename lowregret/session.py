@@ -132,10 +132,10 @@ class Session:
 
     @property
     def certificate(self) -> Certificate:
-        """The run's, with the exact regret if that was looked for: it lies between `regret` and `regret` + gap."""
+        """Against fixed choices, with the exact regret if that was looked for: between `regret` and `regret` + gap."""
         run, best = self.run, self.best
         if best is None:
-            return run.certificate
+            return run.fixed_certificate
         step, sums = run.learner.rule.schedule(), run.state.sums
         mine = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) + run.learner.ridge / 2 * float(sums[RIDGE])
         share = 1 / step.total_importance(run.rounds) if step.weighted() else 1.0  # weighted regret is a mean
@@ -169,7 +169,7 @@ class Session:
             "model": model,
         }
         if isinstance(run, Standing):
-            found |= run.contest.to_json() | {"fixed": run.fixed_certificate.to_json()}
+            found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
         if self.dictionary is not None:
             metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
         if self.held.rows:

@@ -21,6 +21,8 @@ from lowregret.auto_class_run import start_auto_classes
 from lowregret.auto_run import auto_for, start_auto
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
+from lowregret.cli.form import opened
+from lowregret.cli.labels import settled
 from lowregret.cli.make import algorithm, make_comparator, make_learner
 from lowregret.cli.progress import Progress, Search
 from lowregret.cli.report import require_folder, write_report
@@ -33,10 +35,8 @@ from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
 from lowregret.state import Vector
-from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, chosen
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.read import stream_of
 
 SHOWN_FAULTS = 5
 
@@ -55,12 +55,14 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     if form is None:
         session = _resumed(args)
     else:
-        stream = stream or Ahead(_stream(args, form, dictionary))
+        stream = stream or opened(args, form, dictionary)
+        if algorithm(args) == "auto" and args.loss is None:
+            form, stream = settled(args, form, stream, dictionary)
         session = _started(args, form, stream)
     if args.certify == "exact":
         session.require_answer()
     session.dictionary = session.dictionary or dictionary
-    stream = stream or _stream(args, session.form, session.dictionary)
+    stream = stream or opened(args, session.form, session.dictionary)
     keeper = Keeper(session, args.model, args.checkpoint)
     problem: LowRegretError | None = None
     with Interruption() as interruption:
@@ -95,10 +97,6 @@ def _tell(session: Session, args: Namespace, seconds: float, model: str | None) 
         print(json.dumps(session.to_json(seconds, model), ensure_ascii=False))
     elif not args.quiet:
         print(show(session, seconds, model))
-
-
-def _stream(args: Namespace, form: Part, dictionary: Dictionary | None) -> Stream:
-    return stream_of(args.data, form, threads=args.threads, on_error=args.on_error, dictionary=dictionary)
 
 
 def _started(args: Namespace, form: Part, stream: Stream) -> Session:

@@ -129,7 +129,9 @@ def algorithm(args: Namespace) -> str:
     return "ogd" if make_class_loss(args.loss or "") is None else "adagrad"
 
 
-def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multiclass | Auto | AutoMulticlass:
+def make_learner(
+    args: Namespace, guess: Callable[[], Auto | AutoMulticlass]
+) -> Linear | Multiclass | Auto | AutoMulticlass:
     """The learner that the options describe; an option that the algorithm does not take is refused.
 
     Without a loss, `auto` is what the labels make it: `guess`.
@@ -163,7 +165,7 @@ def make_learner(args: Namespace, guess: Callable[[], Auto]) -> Linear | Multicl
     return replace(learner, **changes)
 
 
-def make_auto(args: Namespace, guess: Callable[[], Auto]) -> Auto | AutoMulticlass:
+def make_auto(args: Namespace, guess: Callable[[], Auto | AutoMulticlass]) -> Auto | AutoMulticlass:
     """`auto` for the loss that was named, or for the labels."""
     many = make_class_loss(args.loss or "")
     if args.output or args.unit:

@@ -101,7 +101,9 @@ def proof(certificate: Certificate) -> str:
 
 def _others(session: Session) -> str:
     rows = [
-        (c.id, c.statement, f"{c.bound:.6g}", "yes" if c.premises_hold else "no") for c in session.run.certificates[1:]
+        (c.id, c.statement, f"{c.bound:.6g}", "yes" if c.premises_hold else "no")
+        for c in session.run.certificates
+        if c.id != session.certificate.id
     ]
     return table(("theorem", "statement", "bound", "premises hold"), rows) if rows else ""
 

@@ -50,9 +50,6 @@ def _proved(session: Session, rounds: int) -> list[str]:
     run, certificate = session.run, session.certificate
     lines = describe(run.certificate, rounds) if certificate.id != run.certificate.id else []
     lines += describe(certificate, rounds)
-    if session.best is None and run.fixed_certificate.id != certificate.id:
-        certificate = run.fixed_certificate
-        lines += describe(certificate, rounds)
     if certificate.hindsight is not None:
         each = rounds if certificate.measure == "regret" else 1  # a weighted regret is a mean already
         best, gap = certificate.hindsight["loss"] / each, certificate.hindsight["gap"] / each

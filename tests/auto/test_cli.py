@@ -31,15 +31,18 @@ def test_it_is_the_default_and_tells_all(capsys: Capsys, tmp_path: Path) -> None
     found = told.json
     assert found["algorithm"] == "auto"
     assert found["loss"]["name"] == "logistic"
-    certificate = found["certificate"]
-    assert certificate["id"] == "MIX-SHARE"
-    assert certificate["holds"] is True
-    assert certificate["regret"] <= certificate["bound"]
+    certificate, mixture = found["certificate"], found["mixture"]
+    assert certificate["id"] == "LINEARISED"
+    assert certificate["comparator"] == {"set": "l2-ball", "radius": 1.0}
+    assert certificate["linear_regret"] > 0
+    assert certificate["bound"] is None
+    assert mixture["id"] == "MIX-SHARE"
+    assert mixture["holds"] is True
+    assert mixture["regret"] <= mixture["bound"]
     losses = found["experts"]["losses"]
     assert found["best"] == {"name": found["experts"]["names"][int(np.argmin(losses))], "loss": min(losses)}
-    assert certificate["regret"] == pytest.approx(found["loss"]["total"] - min(losses))
+    assert mixture["regret"] == pytest.approx(found["loss"]["total"] - min(losses))
     assert sum(found["experts"]["weights"]) == pytest.approx(1.0)
-    assert found["fixed"]["comparator"] == {"set": "l2-ball", "radius": 1.0}
     again = load(tmp_path / "m.lr")
     assert isinstance(again, AutoRun)
     assert again.loss == found["loss"]["total"]
@@ -70,8 +73,8 @@ def test_numbers_are_learnt_with_the_square_loss(capsys: Capsys, tmp_path: Path)
     file = written(tmp_path / "t.csv", rows)
     found = run(capsys, "train", file, "--target", "y", "--json", "--quiet").json
     assert found["loss"]["name"] == "square"
-    assert found["certificate"]["id"] == "MIX-ADAHEDGE"
-    assert found["certificate"]["holds"] is True
+    assert found["mixture"]["id"] == "MIX-ADAHEDGE"
+    assert found["mixture"]["holds"] is True
     assert found["error"] is None
 
 
@@ -86,8 +89,8 @@ def test_classes(capsys: Capsys, tmp_path: Path) -> None:
     said = ("--target", "colour", "--loss", "softmax", "--json", "--quiet", "-o", model)
     found = run(capsys, "train", file, *said).json
     assert found["algorithm"] == "auto"
-    assert found["certificate"]["id"] == "MIX-SHARE"
-    assert found["certificate"]["holds"] is True
+    assert found["mixture"]["id"] == "MIX-SHARE"
+    assert found["mixture"]["holds"] is True
     assert found["error"] < 0.25
     told = run(capsys, "predict", model, file, "-o", tmp_path / "p.txt")
     assert told.code == 0, told.err

@@ -1,0 +1,34 @@
+"""How rows are to be read, as the options say."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from lowregret.cli.arguments import CLASS_LOSSES
+from lowregret.part import Part
+from lowregret.stream.ahead import Ahead
+from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.read import detect, format_part, stream_of
+
+
+def form_of(args: Namespace) -> Part:
+    """What the options say."""
+    return format_part(
+        args.format or detect(args.data),
+        target=args.target,
+        weight=args.weight,
+        drop=args.drop,
+        categorical=args.categorical,
+        positive=args.positive,
+        bits=args.bits,
+        one_based=args.dimension is not None and not args.zero_based,
+        interactions=[words.split(":") for words in args.interactions],
+        delimiter=args.delimiter,
+        header=not args.no_header,
+        classes=args.algorithm == "mc-perceptron" or (args.loss or "").partition(":")[0] in CLASS_LOSSES,
+    )
+
+
+def opened(args: Namespace, form: Part, dictionary: Dictionary | None) -> Ahead:
+    """The rows, begun."""
+    return Ahead(stream_of(args.data, form, threads=args.threads, on_error=args.on_error, dictionary=dictionary))
