@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from lowregret import zoo
+from lowregret.auto_class_run import AutoClassRun
 from lowregret.auto_run import AutoRun
-from lowregret.error import PartError
+from lowregret.error import DataError, PartError
 from lowregret.files import load
 from lowregret.loss import Hinge
 from lowregret.run import train
@@ -122,3 +123,37 @@ def test_other_losses_are_left_to_others() -> None:
         zoo.auto(Hinge())
     with pytest.raises(PartError, match="one score"):
         train("auto", np.eye(2), [1.0, -1.0], classes=[1, 2])  # type: ignore[call-overload]
+
+
+def test_labels_say_what_they_are(capsys: Capsys, tmp_path: Path) -> None:
+    bits = written(tmp_path / "bits.svm", [line.replace("-1 ", "0 ", 1) for line in svm_lines(100)])
+    told = run(capsys, "train", bits, "-o", tmp_path / "m.lr", "--json")
+    assert "two classes (--positive 1)" in told.err
+    assert told.json["loss"]["name"] == "logistic"
+    assert sum(sum(row.values()) for row in told.json["metrics"]["confusion"].values()) == 100
+    more = run(capsys, "train", bits, "--resume", tmp_path / "m.lr", "--json", "--quiet")
+    assert more.json["rounds"] == 200
+    numbers = run(capsys, "train", bits, "--loss", "square", "--json", "--quiet")
+    assert numbers.json["loss"]["name"] == "square"
+    texts = written(tmp_path / "t.csv", ["u,colour", *["1,red", "-1,blue"] * 20])
+    told = run(capsys, "train", texts, "--target", "colour", "--json")
+    assert "classes (--loss softmax)" in told.err
+    assert told.json["loss"]["name"] == "softmax"
+    stars = written(tmp_path / "s.csv", ["u,stars", *["1,5", "-1,1", "0,3"] * 20])
+    told = run(capsys, "train", stars, "--target", "stars", "--json")
+    assert "for classes say --loss softmax" in told.err
+    assert told.json["loss"]["name"] == "square"
+
+
+def test_a_target_that_cannot_be_read_is_told_as_it_is(capsys: Capsys, tmp_path: Path) -> None:
+    broken = written(tmp_path / "b.csv", ["u,y", '"1,2'])
+    told = run(capsys, "train", broken, "--target", "y")
+    assert told.code == 2
+    assert "b.csv:2" in told.err
+
+
+def test_labels_in_memory() -> None:
+    with pytest.raises(DataError, match="the labels are 0 and 1"):
+        train("auto", np.eye(2), [0, 1])
+    run_of_texts: object = train("auto", np.eye(4), ["a", "b", "a", "b"], compiled=False)
+    assert isinstance(run_of_texts, AutoClassRun)
