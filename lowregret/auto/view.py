@@ -18,6 +18,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowregret.auto.lanes import (
+    LANES,
+    all_of,
+    at_least,
+    load,
+    minus,
+    over,
+    plus,
+    root,
+    single,
+    size,
+    store,
+    times,
+    total,
+    where_above,
+)
+from lowregret.auto.memory import zeros
 from lowregret.rows import Rows
 from lowregret.state import Cells, cell
 
@@ -31,13 +48,15 @@ LENGTHS = 1  # Σ of the lengths of the entries seen as roots, from row 2 on
 SHAPED_SQUARE, PLAIN_SQUARE = 2, 3  # Σ‖z‖² of either view with the bias, likewise
 PACE = 4
 
+TINY = 1e-300  # keeps 0/0 a number
+
 
 class Sheet(NamedTuple):
     """Memory for the views of one row, an entry each, and for what is known of its features."""
 
     shaped: Cells
     plain: Cells
-    roots: Cells
+    roots: Cells  # 1 for entries seen as roots, else 0
     values: Cells
     counts: Cells
     means: Cells
@@ -45,48 +64,67 @@ class Sheet(NamedTuple):
 
     @classmethod
     def of(cls, entries: int) -> Sheet:
-        """For rows of up to this many entries."""
-        views, known = (np.zeros(entries, np.float32) for _ in range(2)), (np.zeros(entries) for _ in range(4))
-        return cls(*views, np.zeros(entries, np.bool_), *known)  # type: ignore[call-arg]
+        """For rows of up to this many entries; eight are looked at together."""
+        kinds = (np.float32,) * 3 + (np.float64,) * 4
+        return cls(*(zeros(entries + LANES, kind) for kind in kinds))
 
 
 def look(table: Cells, pace: Cells, x: Rows, i: int, sheet: Sheet, keep: bool) -> None:
     """Write both views of row i; with `keep` the row counts from now on: O(nnz)."""
-    t, size = pace[ROWS] + 1.0, x.end(i) - x.begin(i)
+    t, end = pace[ROWS] + 1.0, x.end(i) - x.begin(i)
     gather(table, x, i, sheet)
-    measure(sheet, size, t)
+    squares = measure(sheet, end, t)
     if keep:
         scatter(table, x, i, sheet)
-    level(pace, sheet, size, t, keep)
+    level(pace, sheet, end, t, squares, keep)
 
 
 def gather(table: Cells, x: Rows, i: int, sheet: Sheet) -> None:
-    """What is known of the features of row i, side by side."""
-    first = x.begin(i)
+    """What is known of the features of row i, side by side; then nothing, up to a multiple of eight."""
+    first, end, one = x.begin(i), x.end(i) - x.begin(i), np.uint64(1)
     for k in range(first, x.end(i)):
         v, at, value = k - first, cell(x.column(i, k), COLUMNS), x.value(i, k)
         sheet.values[v] = value
         sheet.counts[v] = table[at + COUNT] + (1.0 if value != 0.0 else 0.0)
         sheet.means[v], sheet.deviations[v] = table[at + MEAN], table[at + DEVIATION]
+    while end % np.uint64(LANES) != np.uint64(0):
+        sheet.values[end], sheet.counts[end] = 0.0, 1.0
+        end += one
 
 
-def measure(sheet: Sheet, size: Any, t: float) -> None:
-    """Bring measures up to date, and see the entries by them; no entry waits for another, so several go at once."""
-    for v in range(np.uint64(0), size):
-        x, count, mean, deviation = sheet.values[v], sheet.counts[v], sheet.means[v], sheet.deviations[v]
-        share = 1.0 / count
-        off = x - mean if x != 0.0 else 0.0
-        mean += off * share
-        deviation += off * (x - mean)
-        sheet.means[v], sheet.deviations[v] = mean, deviation
-        plain = x / math.sqrt(mean * mean + deviation * share)
-        present = x != 0.0 and (deviation > 0.0 or count != t)
-        centred = deviation > 0.0 and 2.0 * count > t
-        root = math.sqrt(deviation * share if centred else abs(plain))
-        shaped = (x - mean) / root if centred else (root if x > 0.0 else -root)
-        sheet.shaped[v] = np.float32(shaped if present else 0.0)
-        sheet.plain[v] = np.float32(plain if present else 0.0)
-        sheet.roots[v] = present and not centred
+def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float]:
+    """Bring measures up to date and see the entries by them, eight at a time.
+
+    Returns Σz² of entries seen as roots, of other shaped ones, and of plain ones.
+    """
+    nil, one, now = all_of(0.0), all_of(1.0), all_of(t)
+    rooted, others, plains = nil, nil, nil
+    v = np.uint64(0)
+    while v < end:
+        x, count = load(sheet.values, v), load(sheet.counts, v)
+        mean, deviation = load(sheet.means, v), load(sheet.deviations, v)
+        present = where_above(size(x), nil, one, nil)
+        share = over(one, at_least(count, 1.0))
+        off = times(present, minus(x, mean))
+        mean = plus(mean, times(off, share))
+        deviation = plus(deviation, times(off, minus(x, mean)))
+        variance = times(deviation, share)
+        store(sheet.means, v, mean)
+        store(sheet.deviations, v, deviation)
+        changed = where_above(deviation, nil, present, where_above(now, count, present, nil))
+        plain = times(changed, over(x, at_least(root(plus(times(mean, mean), variance)), TINY)))
+        centred = where_above(plus(count, count), now, where_above(deviation, nil, changed, nil), nil)
+        width = root(where_above(centred, nil, variance, size(plain)))
+        away = over(minus(x, mean), at_least(width, TINY))
+        shaped = where_above(centred, nil, away, where_above(x, nil, width, minus(nil, width)))
+        roots, square = minus(changed, centred), times(shaped, shaped)
+        store(sheet.shaped, v, single(shaped))
+        store(sheet.plain, v, single(plain))
+        store(sheet.roots, v, single(roots))
+        rooted, plains = plus(rooted, times(roots, square)), plus(plains, times(plain, plain))
+        others = plus(others, times(centred, square))
+        v += np.uint64(LANES)
+    return total(rooted), total(others), total(plains)
 
 
 def scatter(table: Cells, x: Rows, i: int, sheet: Sheet) -> None:
@@ -98,22 +136,18 @@ def scatter(table: Cells, x: Rows, i: int, sheet: Sheet) -> None:
         table[at + DEVIATION] = sheet.deviations[v]
 
 
-def level(pace: Cells, sheet: Sheet, size: Any, t: float, keep: bool) -> None:
+def level(pace: Cells, sheet: Sheet, end: Any, t: float, squares: tuple[float, float, float], keep: bool) -> None:
     """Bring the entries seen as roots to their mean length, and count the lengths of both views."""
-    root_square = plain_square = other_square = 0.0
-    for v in range(np.uint64(0), size):
-        shaped, plain = np.float64(sheet.shaped[v]), np.float64(sheet.plain[v])
-        root_square += shaped * shaped if sheet.roots[v] else 0.0
-        other_square += 0.0 if sheet.roots[v] else shaped * shaped
-        plain_square += plain * plain
-    length = math.sqrt(root_square)
+    rooted, others, plains = squares
+    length = math.sqrt(rooted)
     lengths = pace[LENGTHS] + length
     factor = lengths / max(t - 1.0, 1.0) / length if length > 0.0 else 1.0
-    for v in range(np.uint64(0), size):
-        sheet.shaped[v] *= np.float32(factor) if sheet.roots[v] else np.float32(1)
+    once, more = np.float32(1), np.float32(factor)
+    for v in range(np.uint64(0), end):
+        sheet.shaped[v] *= more if sheet.roots[v] > 0.0 else once
     if keep:
         pace[ROWS] = t
         if t > 1.0:
             pace[LENGTHS] = lengths
-            pace[SHAPED_SQUARE] += 1.0 + other_square + root_square * factor * factor
-            pace[PLAIN_SQUARE] += 1.0 + plain_square
+            pace[SHAPED_SQUARE] += 1.0 + others + rooted * factor * factor
+            pace[PLAIN_SQUARE] += 1.0 + plains

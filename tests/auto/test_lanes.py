@@ -59,9 +59,9 @@ def test_views_of_a_row() -> None:
     assert not sheet.shaped.any()
     assert not sheet.plain.any()
     look(table, pace, rows, 1, sheet, True)
-    np.testing.assert_allclose(sheet.shaped, [1.0, 0.0, 1.0])
-    np.testing.assert_allclose(sheet.plain, [30 / np.sqrt(500), 0.0, 1.0], rtol=1e-6)
-    assert sheet.roots.tolist() == [False, False, True]
+    np.testing.assert_allclose(sheet.shaped[:3], [1.0, 0.0, 1.0])
+    np.testing.assert_allclose(sheet.plain[:3], [30 / np.sqrt(500), 0.0, 1.0], rtol=1e-6)
+    assert sheet.roots[:3].tolist() == [0.0, 0.0, 1.0]
 
 
 def test_looking_without_keeping_keeps_nothing() -> None:
