@@ -1,4 +1,12 @@
 from . import zoo as zoo
+from .auto import Auto as Auto
+from .auto import AutoClassifier as AutoClassifier
+from .auto import AutoMulticlass as AutoMulticlass
+from .auto import AutoRegressor as AutoRegressor
+from .auto_class_run import AutoClassRun as AutoClassRun
+from .auto_class_run import start_auto_classes as start_auto_classes
+from .auto_run import AutoRun as AutoRun
+from .auto_run import start_auto as start_auto
 from .bandit import Bandit as Bandit
 from .bandit import BanditAlgorithm as BanditAlgorithm
 from .bandit import BanditDescent as BanditDescent

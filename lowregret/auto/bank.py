@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from lowregret.auto.lanes import LANES, Eight, half_root, inverse, load, plus, store, times
-from lowregret.auto.view import PLAIN_SQUARE, ROWS, SHAPED_SQUARE
+from lowregret.auto.view import PLAIN_SQUARE, ROWS, SHAPED_SQUARE, Sheet
 from lowregret.rows import Rows
 from lowregret.state import Cells, Index
 
@@ -63,30 +63,29 @@ def lane_rates(pace: Cells, reach: float) -> Eight:
     return (a, b, c, d, _ONE, _ONE, _ONE, _ONE)
 
 
-def lane_scores(bank: Cells, x: Rows, i: int, views: Cells, at: tuple[int, int, Index]) -> Eight:
+def lane_scores(bank: Cells, x: Rows, i: int, sheet: Sheet, at: tuple[int, int, Index]) -> Eight:
     """⟨w, z⟩ of each lane: O(nnz)."""
     lots, lot, bias = at
     p = load(bank, place(bias, lots, lot))
-    first, two, one = x.begin(i), np.uint64(2), np.uint64(1)
+    first = x.begin(i)
     for k in range(first, x.end(i)):
-        v = (k - first) * two
-        z = seen(views[v], views[v + one])
+        z = seen(sheet.shaped[k - first], sheet.plain[k - first])
         p = plus(p, times(load(bank, place(x.column(i, k), lots, lot)), z))
     return p
 
 
 def lane_gains(
-    bank: Cells, x: Rows, i: int, views: Cells, gains: Cells, slopes: Eight, at: tuple[int, int, Index]
+    bank: Cells, x: Rows, i: int, sheet: Sheet, gains: Cells, slopes: Eight, at: tuple[int, int, Index]
 ) -> Eight:
     """Write H⁻¹z of each entry into `gains`, and return ⟨z, H⁻¹z⟩, both without `rate·σ`; slopes are g² or 0."""
     lots, lot, bias = at
-    first, two, eight, one = x.begin(i), np.uint64(2), np.uint64(LANES), np.uint64(1)
+    first, eight = x.begin(i), np.uint64(LANES)
     sums = load(bank, place(bias, lots, lot) + eight)
     q = inverse(half_root(plus(plus(sums, _START), slopes)))
     store(gains, (x.end(i) - first) * eight, q)
     for k in range(first, x.end(i)):
         v = k - first
-        z = seen(views[v * two], views[v * two + one])
+        z = seen(sheet.shaped[v], sheet.plain[v])
         sums = load(bank, place(x.column(i, k), lots, lot) + eight)
         gain = times(inverse(half_root(plus(plus(sums, _START), times(slopes, times(z, z))))), z)
         store(gains, v * eight, gain)
@@ -95,16 +94,16 @@ def lane_gains(
 
 
 def lane_steps(
-    bank: Cells, x: Rows, i: int, views: Cells, gains: Cells, moves: tuple[Eight, Eight], at: tuple[int, int, Index]
+    bank: Cells, x: Rows, i: int, sheet: Sheet, gains: Cells, moves: tuple[Eight, Eight], at: tuple[int, int, Index]
 ) -> None:
     """w += H⁻¹z·move and sums = memory·sums + weight·z², moves being (move, weight) of each lane: O(nnz)."""
     lots, lot, bias = at
     move, weight = moves
-    first, two, eight, one = x.begin(i), np.uint64(2), np.uint64(LANES), np.uint64(1)
+    first, eight = x.begin(i), np.uint64(LANES)
     for k in range(first, x.end(i)):
         v = k - first
-        if views[v * two + one] != 0.0:  # nothing fades of a feature that is absent
-            z = seen(views[v * two], views[v * two + one])
+        if sheet.plain[v] != 0.0:  # nothing fades of a feature that is absent
+            z = seen(sheet.shaped[v], sheet.plain[v])
             w = place(x.column(i, k), lots, lot)
             store(bank, w, plus(load(bank, w), times(load(gains, v * eight), move)))
             store(bank, w + eight, plus(times(load(bank, w + eight), _MEMORY), times(weight, times(z, z))))

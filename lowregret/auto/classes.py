@@ -27,7 +27,7 @@ from lowregret.auto.stack import (
     stack_learn,
     stack_project,
 )
-from lowregret.auto.view import COLUMNS, PACE, ROWS, look
+from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, look
 from lowregret.kernel import wide_kernel
 from lowregret.learner import Learner
 from lowregret.loss import Softmax
@@ -69,8 +69,7 @@ class ClassMind(NamedTuple):
 class ClassDesk(NamedTuple):
     """Memory for one row."""
 
-    views: Cells
-    roots: Cells
+    sheet: Sheet
     gains: Cells
     lanes: Cells  # scores, eight for each class
     inputs: Cells  # of the stacks: a row for each, a column for each class
@@ -82,9 +81,9 @@ class ClassDesk(NamedTuple):
     @classmethod
     def of(cls, entries: int, lots: int) -> ClassDesk:
         """For rows of up to this many entries, and so many classes."""
-        views, gains = np.zeros(2 * entries, np.float32), np.zeros(LANES * (entries + 1), np.float32)
+        gains = np.zeros(LANES * (entries + 1), np.float32)
         few = (np.zeros(n) for n in (INPUTS * lots, EXPERTS * lots, EXPERTS, INPUTS, STACKS * INPUTS))
-        return cls(views, np.zeros(entries, np.bool_), gains, np.zeros(LANES * lots, np.float32), *few)
+        return cls(Sheet.of(entries), gains, np.zeros(LANES * lots, np.float32), *few)
 
 
 class AutoMulticlass(Learner):
@@ -155,9 +154,9 @@ class AutoMulticlass(Learner):
     def score(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells, keep: bool) -> int:
         """Write ln(chance) of each class; returns the likeliest, NONE if there is none."""
         lots, known = room.raw.size, room.known[0]
-        look(mind.measures, mind.pace, x, i, desk.views, desk.roots, keep)
+        look(mind.measures, mind.pace, x, i, desk.sheet, keep)
         for c in range(known):
-            p = lane_scores(mind.bank, x, i, desk.views, self.spot(mind, lots, c))
+            p = lane_scores(mind.bank, x, i, desk.sheet, self.spot(mind, lots, c))
             store(desk.lanes, np.uint64(c * LANES), p)
         self.listen(mind, desk, room)
         self.judge_classes(mind, desk, room, keep)
@@ -235,10 +234,10 @@ class AutoMulticlass(Learner):
             squares = squared_slopes(p, sign, weight)
             if loud(squares):
                 at = self.spot(mind, room.raw.size, c)
-                q = lane_gains(mind.bank, x, i, desk.views, desk.gains, squares, at)
+                q = lane_gains(mind.bank, x, i, desk.sheet, desk.gains, squares, at)
                 slopes, bends = logit_answer(p, sign, weight, times(rates, q))
                 moves = times(rates, slopes), squares[:ADAGRAD] + bends[ADAGRAD:]
-                lane_steps(mind.bank, x, i, desk.views, desk.gains, moves, at)
+                lane_steps(mind.bank, x, i, desk.sheet, desk.gains, moves, at)
 
     def remember(self, mind: ClassMind, room: Room, y: int) -> None:
         """Keep what later rows need of the label."""

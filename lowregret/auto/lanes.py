@@ -1,4 +1,4 @@
-"""Arithmetic on eight numbers at once, as tuples of float32: the compiler makes one vector instruction of each line."""
+"""Arithmetic on eight numbers at once, as tuples: the compiler makes one or two vector instructions of each line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from lowregret.state import Cells, Index
 
 LANES = 8
-Eight: TypeAlias = Any  # a tuple of eight float32
+Eight: TypeAlias = Any  # a tuple of eight numbers of one kind, float32 for lanes
 
 _ONE, _HALF, _SIXTH, _TWENTY_FOURTH = (np.float32(1 / n) for n in (1, 2, 6, 24))
 _SHRINK = np.float32(1 / 128)
@@ -63,12 +63,12 @@ def over(u: Eight, v: Eight) -> Eight:
     return (u[0] / v[0], u[1] / v[1], u[2] / v[2], u[3] / v[3], u[4] / v[4], u[5] / v[5], u[6] / v[6], u[7] / v[7])
 
 
-def all_of(a: np.float32) -> Eight:
+def all_of(a: Any) -> Eight:
     """a, eight times"""
     return (a, a, a, a, a, a, a, a)
 
 
-def at_least(u: Eight, a: np.float32) -> Eight:
+def at_least(u: Eight, a: Any) -> Eight:
     """max(u, a)"""
     return (
         u[0] if u[0] > a else a,
@@ -111,3 +111,47 @@ def implicit(m: Eight, mu: Eight) -> Eight:
 def between(u: Eight, a: np.float32) -> Eight:
     """u, kept within ±a"""
     return minus(all_of(np.float32(0)), at_least(minus(all_of(np.float32(0)), at_least(u, -a)), -a))
+
+
+def root(u: Eight) -> Eight:
+    """√u"""
+    return (
+        np.sqrt(u[0]),
+        np.sqrt(u[1]),
+        np.sqrt(u[2]),
+        np.sqrt(u[3]),
+        np.sqrt(u[4]),
+        np.sqrt(u[5]),
+        np.sqrt(u[6]),
+        np.sqrt(u[7]),
+    )
+
+
+def size(u: Eight) -> Eight:
+    """|u|"""
+    return (abs(u[0]), abs(u[1]), abs(u[2]), abs(u[3]), abs(u[4]), abs(u[5]), abs(u[6]), abs(u[7]))
+
+
+def where_above(a: Eight, b: Eight, u: Eight, v: Eight) -> Eight:
+    """u where a > b, else v"""
+    return (
+        u[0] if a[0] > b[0] else v[0],
+        u[1] if a[1] > b[1] else v[1],
+        u[2] if a[2] > b[2] else v[2],
+        u[3] if a[3] > b[3] else v[3],
+        u[4] if a[4] > b[4] else v[4],
+        u[5] if a[5] > b[5] else v[5],
+        u[6] if a[6] > b[6] else v[6],
+        u[7] if a[7] > b[7] else v[7],
+    )
+
+
+def single(u: Eight) -> Eight:
+    """u in single precision"""
+    one, two, three, four = np.float32(u[0]), np.float32(u[1]), np.float32(u[2]), np.float32(u[3])
+    return (one, two, three, four, np.float32(u[4]), np.float32(u[5]), np.float32(u[6]), np.float32(u[7]))
+
+
+def total(u: Eight) -> float:
+    """Their sum, in an order of addition that never changes."""
+    return float(((u[0] + u[4]) + (u[2] + u[6])) + ((u[1] + u[5]) + (u[3] + u[7])))

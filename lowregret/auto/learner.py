@@ -17,7 +17,7 @@ from lowregret.auto.bank import ADAGRAD, LANE_NAMES, WIDTH, lane_gains, lane_rat
 from lowregret.auto.lanes import LANES, Eight, store, times
 from lowregret.auto.memory import prefetch, zeros
 from lowregret.auto.stack import INPUTS, STACK_NAMES, STACKS, fresh_stacks
-from lowregret.auto.view import COLUMNS, PACE, ROWS, look
+from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, look
 from lowregret.kernel import wide_kernel
 from lowregret.learner import Learner, Linear
 from lowregret.loss import Loss
@@ -69,8 +69,7 @@ class Mind(NamedTuple):
 class Desk(NamedTuple):
     """Memory for one row; nothing in it is carried to the next."""
 
-    views: Cells
-    roots: Cells
+    sheet: Sheet
     gains: Cells
     lanes: Cells  # their scores
     experts: Cells  # their scores
@@ -83,9 +82,9 @@ class Desk(NamedTuple):
     @classmethod
     def of(cls, entries: int) -> Desk:
         """For rows of up to this many entries."""
-        views, gains = np.zeros(2 * entries, np.float32), np.zeros(LANES * (entries + 1), np.float32)
+        gains = np.zeros(LANES * (entries + 1), np.float32)
         few = (np.zeros(n) for n in (EXPERTS, 2 * EXPERTS, EXPERTS, INPUTS, STACKS * INPUTS, STACKS))
-        return cls(views, np.zeros(entries, np.bool_), gains, np.zeros(LANES, np.float32), *few)
+        return cls(Sheet.of(entries), gains, np.zeros(LANES, np.float32), *few)
 
 
 class Auto(Learner):
@@ -143,8 +142,8 @@ class Auto(Learner):
     def score(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, keep: bool) -> float:
         """The score of row i; with `keep` the row counts in the measures of features."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
-        look(s.table, mind.pace, x, i, desk.views, desk.roots, keep)
-        store(desk.lanes, np.uint64(0), lane_scores(mind.bank, x, i, desk.views, at))
+        look(s.table, mind.pace, x, i, desk.sheet, keep)
+        store(desk.lanes, np.uint64(0), lane_scores(mind.bank, x, i, desk.sheet, at))
         self.listen(mind, desk, keep)
         return self.mix(mind, desk)
 
@@ -175,10 +174,10 @@ class Auto(Learner):
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
         squares = self.lean(mind, desk, y, weight)
         rates = lane_rates(mind.pace, self.reach(mind))
-        q = lane_gains(mind.bank, x, i, desk.views, desk.gains, squares, at)
+        q = lane_gains(mind.bank, x, i, desk.sheet, desk.gains, squares, at)
         slopes, bends = self.answer(mind, desk, y, weight, times(rates, q))
         moves = times(rates, slopes), squares[:ADAGRAD] + bends[ADAGRAD:]
-        lane_steps(mind.bank, x, i, desk.views, desk.gains, moves, at)
+        lane_steps(mind.bank, x, i, desk.sheet, desk.gains, moves, at)
 
     def expect(self, s: State, mind: Mind, x: Rows, i: int) -> None:
         """Ask for the memory of row i."""

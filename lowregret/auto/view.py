@@ -14,11 +14,29 @@ power of two changes no bit of either view.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowregret.auto.lanes import (
+    LANES,
+    all_of,
+    at_least,
+    load,
+    minus,
+    over,
+    plus,
+    root,
+    single,
+    size,
+    store,
+    times,
+    total,
+    where_above,
+)
+from lowregret.auto.memory import zeros
 from lowregret.rows import Rows
-from lowregret.state import Cells, Index, cell
+from lowregret.state import Cells, cell
 
 # ---- table[cell + …] ------------------------------------------------------------------------------------------------
 COUNT, MEAN, DEVIATION = np.uint64(1), np.uint64(2), np.uint64(3)  # after θ; Σ(x − mean)² is DEVIATION
@@ -30,54 +48,106 @@ LENGTHS = 1  # Σ of the lengths of the entries seen as roots, from row 2 on
 SHAPED_SQUARE, PLAIN_SQUARE = 2, 3  # Σ‖z‖² of either view with the bias, likewise
 PACE = 4
 
+TINY = 1e-300  # keeps 0/0 a number
 
-def entry(table: Cells, at: Index, x: float, t: float, keep: bool) -> tuple[float, float, bool]:
-    """Entry x of row t as shaped and plain, and whether it is seen as a root; with `keep` it counts from now on."""
-    count, mean, deviation = table[at + COUNT] + 1.0, table[at + MEAN], table[at + DEVIATION]
-    off = x - mean
-    share = 1.0 / count
-    if off != 0.0:
-        mean += off * share
-        deviation += off * (x - mean)
+
+class Sheet(NamedTuple):
+    """Memory for the views of one row, an entry each, and for what is known of its features."""
+
+    shaped: Cells
+    plain: Cells
+    roots: Cells  # 1 for entries seen as roots, else 0
+    values: Cells
+    counts: Cells
+    means: Cells
+    deviations: Cells
+
+    @classmethod
+    def of(cls, entries: int) -> Sheet:
+        """For rows of up to this many entries; eight are looked at together."""
+        kinds = (np.float32,) * 3 + (np.float64,) * 4
+        return cls(*(zeros(entries + LANES, kind) for kind in kinds))
+
+
+def look(table: Cells, pace: Cells, x: Rows, i: int, sheet: Sheet, keep: bool) -> None:
+    """Write both views of row i; with `keep` the row counts from now on: O(nnz)."""
+    t, end = pace[ROWS] + 1.0, x.end(i) - x.begin(i)
+    gather(table, x, i, sheet)
+    squares = measure(sheet, end, t)
     if keep:
-        table[at + COUNT], table[at + MEAN], table[at + DEVIATION] = count, mean, deviation
-    if deviation == 0.0:
-        if count == t:
-            return 0.0, 0.0, False
-        return math.copysign(1.0, x), math.copysign(1.0, x), True
-    plain = x / math.sqrt(mean * mean + deviation * share)
-    if 2.0 * count > t:
-        return (x - mean) / math.sqrt(deviation * share), plain, False
-    return math.copysign(math.sqrt(abs(plain)), x), plain, True
+        scatter(table, x, i, sheet)
+    level(pace, sheet, end, t, squares, keep)
 
 
-def look(table: Cells, pace: Cells, x: Rows, i: int, views: Cells, roots: Cells, keep: bool) -> tuple[float, float]:
-    """Write both views of row i, and return the mean of ‖z‖² of either over the rows so far: O(nnz)."""
-    t = pace[ROWS] + 1.0
-    first, two, one = x.begin(i), np.uint64(2), np.uint64(1)
-    root_square = plain_square = other_square = 0.0
+def gather(table: Cells, x: Rows, i: int, sheet: Sheet) -> None:
+    """What is known of the features of row i, side by side; then nothing, up to a multiple of eight."""
+    first, end, one = x.begin(i), x.end(i) - x.begin(i), np.uint64(1)
     for k in range(first, x.end(i)):
-        v, value = k - first, x.value(i, k)
-        shaped, plain, root = 0.0, 0.0, False
-        if value != 0.0:
-            shaped, plain, root = entry(table, cell(x.column(i, k), COLUMNS), value, t, keep)
-        views[v * two], views[v * two + one], roots[v] = shaped, plain, root
-        plain_square += plain * plain
-        if root:
-            root_square += shaped * shaped
-        else:
-            other_square += shaped * shaped
-    length = math.sqrt(root_square)
+        v, at, value = k - first, cell(x.column(i, k), COLUMNS), x.value(i, k)
+        sheet.values[v] = value
+        sheet.counts[v] = table[at + COUNT] + (1.0 if value != 0.0 else 0.0)
+        sheet.means[v], sheet.deviations[v] = table[at + MEAN], table[at + DEVIATION]
+    while end % np.uint64(LANES) != np.uint64(0):
+        sheet.values[end], sheet.counts[end] = 0.0, 1.0
+        end += one
+
+
+def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float]:
+    """Bring measures up to date and see the entries by them, eight at a time.
+
+    Returns Σz² of entries seen as roots, of other shaped ones, and of plain ones.
+    """
+    nil, one, now = all_of(0.0), all_of(1.0), all_of(t)
+    rooted, others, plains = nil, nil, nil
+    v = np.uint64(0)
+    while v < end:
+        x, count = load(sheet.values, v), load(sheet.counts, v)
+        mean, deviation = load(sheet.means, v), load(sheet.deviations, v)
+        present = where_above(size(x), nil, one, nil)
+        share = over(one, at_least(count, 1.0))
+        off = times(present, minus(x, mean))
+        mean = plus(mean, times(off, share))
+        deviation = plus(deviation, times(off, minus(x, mean)))
+        variance = times(deviation, share)
+        store(sheet.means, v, mean)
+        store(sheet.deviations, v, deviation)
+        changed = where_above(deviation, nil, present, where_above(now, count, present, nil))
+        plain = times(changed, over(x, at_least(root(plus(times(mean, mean), variance)), TINY)))
+        centred = where_above(plus(count, count), now, where_above(deviation, nil, changed, nil), nil)
+        width = root(where_above(centred, nil, variance, size(plain)))
+        away = over(minus(x, mean), at_least(width, TINY))
+        shaped = where_above(centred, nil, away, where_above(x, nil, width, minus(nil, width)))
+        roots, square = minus(changed, centred), times(shaped, shaped)
+        store(sheet.shaped, v, single(shaped))
+        store(sheet.plain, v, single(plain))
+        store(sheet.roots, v, single(roots))
+        rooted, plains = plus(rooted, times(roots, square)), plus(plains, times(plain, plain))
+        others = plus(others, times(centred, square))
+        v += np.uint64(LANES)
+    return total(rooted), total(others), total(plains)
+
+
+def scatter(table: Cells, x: Rows, i: int, sheet: Sheet) -> None:
+    """Keep the measures."""
+    first = x.begin(i)
+    for k in range(first, x.end(i)):
+        v, at = k - first, cell(x.column(i, k), COLUMNS)
+        table[at + COUNT], table[at + MEAN] = sheet.counts[v], sheet.means[v]
+        table[at + DEVIATION] = sheet.deviations[v]
+
+
+def level(pace: Cells, sheet: Sheet, end: Any, t: float, squares: tuple[float, float, float], keep: bool) -> None:
+    """Bring the entries seen as roots to their mean length, and count the lengths of both views."""
+    rooted, others, plains = squares
+    length = math.sqrt(rooted)
     lengths = pace[LENGTHS] + length
     factor = lengths / max(t - 1.0, 1.0) / length if length > 0.0 else 1.0
-    for v in range(np.uint64(0), x.end(i) - first):
-        if roots[v]:
-            views[v * two] *= np.float32(factor)
-    shaped_square = pace[SHAPED_SQUARE] + (1.0 + other_square + root_square * factor * factor)
-    plain_square += pace[PLAIN_SQUARE] + 1.0
+    once, more = np.float32(1), np.float32(factor)
+    for v in range(np.uint64(0), end):
+        sheet.shaped[v] *= more if sheet.roots[v] > 0.0 else once
     if keep:
         pace[ROWS] = t
         if t > 1.0:
-            pace[LENGTHS], pace[SHAPED_SQUARE], pace[PLAIN_SQUARE] = lengths, shaped_square, plain_square
-    rest = max(t - 1.0, 1.0)
-    return shaped_square / rest, plain_square / rest
+            pace[LENGTHS] = lengths
+            pace[SHAPED_SQUARE] += 1.0 + others + rooted * factor * factor
+            pace[PLAIN_SQUARE] += 1.0 + plains

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from lowregret.auto import lanes, stack
 from lowregret.auto.memory import LINE, aligned, zeros
-from lowregret.auto.view import COLUMNS, PACE, look
+from lowregret.auto.view import COLUMNS, PACE, Sheet, look
 from lowregret.rows import Dense
 
 single = st.floats(-30, 30, width=32)
@@ -53,19 +53,20 @@ def test_covariances_stay_symmetric_and_below_the_prior(seed: int, k: int) -> No
 
 def test_views_of_a_row() -> None:
     """The second row of (10, 4, 0), (30, 4, 9): the first feature varies, the second never did, the third is new."""
-    table, pace, views, roots = np.zeros(3 * COLUMNS), np.zeros(PACE), np.zeros(6, np.float32), np.zeros(3, np.bool_)
+    table, pace, sheet = np.zeros(3 * COLUMNS), np.zeros(PACE), Sheet.of(3)
     rows = Dense(np.array([[10.0, 4.0, 0.0], [30.0, 4.0, 9.0]]))
-    look(table, pace, rows, 0, views, roots, True)
-    assert not views.any()
-    look(table, pace, rows, 1, views, roots, True)
-    np.testing.assert_allclose(views[::2], [1.0, 0.0, 1.0])
-    np.testing.assert_allclose(views[1::2], [30 / np.sqrt(500), 0.0, 1.0], rtol=1e-6)
-    assert roots.tolist() == [False, False, True]
+    look(table, pace, rows, 0, sheet, True)
+    assert not sheet.shaped.any()
+    assert not sheet.plain.any()
+    look(table, pace, rows, 1, sheet, True)
+    np.testing.assert_allclose(sheet.shaped[:3], [1.0, 0.0, 1.0])
+    np.testing.assert_allclose(sheet.plain[:3], [30 / np.sqrt(500), 0.0, 1.0], rtol=1e-6)
+    assert sheet.roots[:3].tolist() == [0.0, 0.0, 1.0]
 
 
 def test_looking_without_keeping_keeps_nothing() -> None:
-    table, pace, views, roots = np.zeros(COLUMNS), np.zeros(PACE), np.zeros(2, np.float32), np.zeros(1, np.bool_)
-    look(table, pace, Dense(np.array([[3.0]])), 0, views, roots, False)
+    table, pace = np.zeros(COLUMNS), np.zeros(PACE)
+    look(table, pace, Dense(np.array([[3.0]])), 0, Sheet.of(1), False)
     assert not table.any()
     assert not pace.any()
 
