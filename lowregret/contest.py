@@ -15,6 +15,8 @@ from lowregret.ledger import Ledger
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
 from lowregret.trace import Trace
 
+ROUNDING = 1e-12  # of sums of many losses, relative
+
 
 @dataclass(frozen=True)
 class Contest:
@@ -45,13 +47,14 @@ class Contest:
     @property
     def linear_regret(self) -> float:
         """Σ⟨w_t, losses_t⟩ minus the best expert's; the log loss is a mix loss already."""
-        return self.regret if self.classifies else float(self.trust[MIXED] - self.losses[self.best])
+        return max(self.regret, -math.inf if self.classifies else float(self.trust[MIXED] - self.losses[self.best]))
 
     @property
     def bound(self) -> float:
-        """ln N + ln T (+ what weights above 1 cost), or 2Δ."""
-        gap = float(self.trust[GAP])
-        return math.log(EXPERTS) + math.log(max(self.rounds, 1)) + gap if self.classifies else 2 * gap
+        """ln N + ln T (+ what weights above 1 cost), or 2Δ; and what rounding may do to sums of this size."""
+        gap, rounding = float(self.trust[GAP]), ROUNDING * abs(self.total)
+        logs = math.log(EXPERTS) + math.log(max(self.rounds, 1))
+        return (logs + gap if self.classifies else 2 * gap) + rounding
 
     def certificate(self) -> Certificate:
         """MIX-SHARE or MIX-ADAHEDGE: the mixture against the best of its experts."""

@@ -108,7 +108,7 @@ def implicit(m: Eight, mu: Eight) -> Eight:
     return s
 
 
-def between(u: Eight, a: np.float32) -> Eight:
+def between(u: Eight, a: Any) -> Eight:
     """u, kept within ±a"""
     return minus(all_of(np.float32(0)), at_least(minus(all_of(np.float32(0)), at_least(u, -a)), -a))
 

@@ -38,16 +38,18 @@ def share_trust(trust: Cells, likelihoods: Cells, at: tuple[int, int, int], weig
     The gap is what the mixture lost beyond the mix loss −ln Σ w·likelihood^weight, which is nothing for weights ≤ 1.
     """
     losses, gap, count = at
-    mixed = total = 0.0
+    mixed = total = highest = 0.0
+    for k in range(count):
+        highest = max(highest, likelihoods[k])
+        mixed += trust[k] * likelihoods[k]
     for k in range(count):
         chance = likelihoods[k]
         loss = -weight * math.log(chance)
         trust[losses + k] += loss
-        mixed += trust[k] * chance
-        trust[k] *= chance if weight == 1.0 else math.exp(-loss)
+        trust[k] *= chance if weight == 1.0 else math.exp(-loss - weight * math.log(highest))
         total += trust[k]
     if weight > 1.0:
-        trust[gap] += max(math.log(total) - weight * math.log(mixed), 0.0)
+        trust[gap] += max(math.log(total) - weight * math.log(mixed / highest), 0.0)
     share = 1.0 / (t + 1.0)
     for k in range(count):
         trust[k] = (1.0 - share) * trust[k] / total + share / count

@@ -86,18 +86,15 @@ class AutoRegressor(Auto):
         return mind.past[ORIGIN] + mind.past[UNIT] * p
 
     def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
-        before = least = math.inf
         mixed = 0.0
         for k in range(EXPERTS):
             off = mind.past[ORIGIN] + mind.past[UNIT] * desk.experts[k] - y
             loss = weight * off * off
             desk.chances[k] = loss
             mixed += mind.trust[WEIGHTS + k] * loss
-            least = min(least, loss)
-            before = min(before, mind.trust[LOSSES + k])
             mind.trust[LOSSES + k] += loss
         mind.trust[MIXED] += mixed
-        mind.trust[GAP] += max(mixed - self.mix_loss(mind, desk, before, least), 0.0)
+        mind.trust[GAP] += max(mixed - self.mix_loss(mind, desk), 0.0)
         self.trust(mind)
         self.settle(mind, y)
         self.teach(mind, desk, (y - mind.past[ORIGIN]) / mind.past[UNIT], weight)
@@ -110,17 +107,20 @@ class AutoRegressor(Auto):
         if mind.past[UNIT] == 1.0 and off > 0.0 and mind.past[DEVIATION] == 0.0:
             mind.past[UNIT] = 2.0 ** math.floor(math.log2(off))
 
-    def mix_loss(self, mind: Mind, desk: Desk, before: float, least: float) -> float:
-        """−ln(Σ w e^{−η·loss})/η; in the limit of η = ∞, by how much the best expert's sum grew."""
-        if mind.trust[GAP] == 0.0:
-            after = math.inf
-            for k in range(EXPERTS):
-                after = min(after, mind.trust[LOSSES + k])
-            return after - before
-        eta, total = LOG_EXPERTS / mind.trust[GAP], 0.0
+    def mix_loss(self, mind: Mind, desk: Desk) -> float:
+        """−ln(Σ w e^{−η·loss})/η from the sums before and after; with η = ∞, by how much the best expert's sum grew."""
+        before = after = math.inf
         for k in range(EXPERTS):
-            total += mind.trust[WEIGHTS + k] * math.exp(-eta * (desk.chances[k] - least))
-        return least - math.log(total) / eta
+            sum_now = mind.trust[LOSSES + k]
+            before, after = min(before, sum_now - desk.chances[k]), min(after, sum_now)
+        if mind.trust[GAP] == 0.0:
+            return after - before
+        eta, old, new = LOG_EXPERTS / mind.trust[GAP], 0.0, 0.0
+        for k in range(EXPERTS):
+            sum_now = mind.trust[LOSSES + k]
+            old += math.exp(-eta * (sum_now - desk.chances[k] - before))
+            new += math.exp(-eta * (sum_now - after))
+        return after - before - (math.log(new) - math.log(old)) / eta
 
     def trust(self, mind: Mind) -> None:
         """w ∝ e^{−ηL}; with η = ∞, the best share all."""

@@ -22,6 +22,7 @@ from lowregret.auto.lanes import (
     LANES,
     all_of,
     at_least,
+    between,
     load,
     minus,
     over,
@@ -49,6 +50,7 @@ SHAPED_SQUARE, PLAIN_SQUARE = 2, 3  # Σ‖z‖² of either view with the bias, 
 PACE = 4
 
 TINY = 1e-300  # keeps 0/0 a number
+MOST = 1e6  # no view exceeds √rows, except where squares underflow
 
 
 class Sheet(NamedTuple):
@@ -112,10 +114,11 @@ def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float]:
         store(sheet.means, v, mean)
         store(sheet.deviations, v, deviation)
         changed = where_above(deviation, nil, present, where_above(now, count, present, nil))
-        plain = times(changed, over(x, at_least(root(plus(times(mean, mean), variance)), TINY)))
+        mean_square = plus(times(mean, mean), variance)
+        plain = times(changed, between(over(x, at_least(root(mean_square), TINY)), MOST))
         centred = where_above(plus(count, count), now, where_above(deviation, nil, changed, nil), nil)
         width = root(where_above(centred, nil, variance, size(plain)))
-        away = over(minus(x, mean), at_least(width, TINY))
+        away = between(over(minus(x, mean), at_least(width, TINY)), MOST)
         shaped = where_above(centred, nil, away, where_above(x, nil, width, minus(nil, width)))
         roots, square = minus(changed, centred), times(shaped, shaped)
         store(sheet.shaped, v, single(shaped))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit
@@ -36,6 +36,7 @@ def test_between(u: float, a: float) -> None:
     assert lanes.between(eight(u), np.float32(a))[0] == np.clip(np.float32(u), -np.float32(a), np.float32(a))
 
 
+@settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(0, stack.STACKS - 1))
 def test_covariances_stay_symmetric_and_below_the_prior(seed: int, k: int) -> None:
     rng, stacks, along = np.random.default_rng(seed), stack.fresh_stacks(), np.zeros(stack.STACKS * stack.INPUTS)

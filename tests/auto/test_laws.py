@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
+from sklearn.datasets import load_svmlight_file
 
 from lowregret import zoo
 from lowregret.auto import Auto
@@ -237,3 +238,29 @@ def test_the_linear_model_for_the_eye_is_near_the_mixture() -> None:
     y = np.where(X @ [1.0, -1.0, 0.5, 0.0] - 2.5 + rng.normal(size=2000) > 0, 1.0, -1.0)
     run = train(zoo.auto(), X, y)
     assert np.corrcoef(weights_say(run, X), run.predict(X))[0, 1] > 0.98
+
+
+@every_loss
+@pytest.mark.parametrize("seed", range(4))
+def test_extreme_numbers(loss: Any, seed: int) -> None:
+    """Units from 1e-120 to 1e120, heavy tails, labels that never change, weights far from 1."""
+    rng = np.random.default_rng(seed)
+    n, d = 80, 4
+    X = rng.standard_cauchy((n, d)) * 10.0 ** rng.integers(-120, 120, d) * (rng.random((n, d)) < 0.6)
+    y = rows_for(loss, seed, n)[1]
+    if isinstance(loss, Square):
+        y = np.full(n, 1e9) if seed == 0 else rng.standard_cauchy(n) * 10.0 ** rng.integers(-90, 60)
+    run = train(zoo.auto(loss), X, y, rng.exponential(size=n) * 10.0 ** rng.integers(-6, 6))
+    assert run.certificate.holds
+    assert all(np.isfinite(array).all() for array in run.mind)
+
+
+def test_order_and_constants_on_real_rows(data_file: Callable[[str], Path]) -> None:
+    rows, labels = load_svmlight_file(str(data_file("a9a.svm.gz")))
+    x, y = csr_array(rows)[:8000], labels[:8000]
+    known = train("auto", x, y).error
+    order = np.random.default_rng(0).permutation(x.shape[1])
+    assert known is not None
+    assert train("auto", csr_array(x[:, order]), y).error == pytest.approx(known, rel=1e-3)
+    constant = csr_array(np.full((8000, 1), 0.1))
+    assert train("auto", hstack([x, constant], format="csr"), y).error == known
