@@ -11,7 +11,9 @@ the gap allowed makes the system as easy as it may be, whether or not the ball i
 Golub and Kahan's process from y (1965) reduces the system to a tridiagonal one for all μ at once: two products with X
 a step in one pass over the rows, O(nnz + n + d). The best u and the best bound of its space are each found by itself.
 Where that is slow, its answer is the first direction of a subspace that grows by the preconditioned residual of its own
-answer (Davidson 1975): two products, O(nk + k³) in its k dimensions.
+answer (Davidson 1975): two products, O(nk + k³) in its k dimensions; now and then O(nk²) for its best u. Where that is
+slow as well, the preconditioner is refined: rows that are alike in blocks. The bound is only
+μρᵀ(XXᵀ + μI)⁻¹ρ below the best for its μ, F(u) about ‖ρ‖² above: where μ is small the bound is there long before a u.
 """
 
 from __future__ import annotations
@@ -20,20 +22,23 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from lowregret.check import call
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
-from lowregret.hindsight.precondition import Preconditioner
+from lowregret.hindsight.precondition import SHIFT, Preconditioner
 from lowregret.hindsight.quadratic import orthonormal
 from lowregret.kernel import kernel
 from lowregret.rows import Rows
 from lowregret.state import Cells, Vector
 
 STEPS = 100  # of the process, at most
-MEMORY, LARGEST = 600e6, 400  # bytes and dimensions of the subspace at most
+MEMORY, LARGEST = 600e6, 600  # bytes and dimensions of the subspace at most
 LOOK = 1.1  # growth of the space between two looks at the gap
 HALVINGS = 60  # to the multiplier
+SINGULAR = 1e-14  # eigenvalues that are nothing, relative to the largest
+NOT_FAR = 1e4  # times the room left: where the best u of a space may be near enough though that of its α is not
+PATIENCE = 75  # steps before the preconditioner is refined
 WIDEST = 1e30  # range of the multiplier, about the mean square of rows
 STALE, STAYS = 30.0, 8  # change of μ that needs a new preconditioner, and the steps each is used for at least
 
@@ -148,9 +153,15 @@ def lowest(diagonal: Vector, below: Vector, size: float, kappa: float, radius: f
     """
     k = diagonal.size
     lower = np.diag(diagonal) + np.diag(below[:-1], -1)
-    rotated, values, turned = np.linalg.svd(np.vstack([lower, below[-1] * np.eye(1, k, k - 1)]), full_matrices=False)
-    parts = size * rotated[0]
-    low, high = kappa / 2, max(size * float(values[0]) / radius, kappa)  # ‖z‖ ≤ ‖Bᵀy‖/μ
+    value, z = shortest(np.vstack([lower, below[-1] * np.eye(1, k, k - 1)]), size * np.eye(1, k + 1)[0], kappa, radius)
+    return value, np.asarray(solve_triangular(lower.T, z, lower=False))
+
+
+def shortest(matrix: Vector, target: Vector, kappa: float, radius: float) -> tuple[float, Vector]:
+    """The least ‖Bz − target‖² + (κ/2)‖z‖² with ‖z‖ ≤ radius, and its z."""
+    rotated, values, turned = np.linalg.svd(matrix, full_matrices=False)
+    parts, square = target @ rotated, float(target @ target)
+    low, high = kappa / 2, max(math.sqrt(square) * float(values[0]) / radius, kappa)  # ‖z‖ ≤ ‖Bᵀ target‖/μ
 
     def shares(mu: float) -> Vector:
         return np.asarray(values * parts / np.maximum(values * values + mu, 1e-300))
@@ -161,35 +172,80 @@ def lowest(diagonal: Vector, below: Vector, size: float, kappa: float, radius: f
             low, high = (middle, high) if float(np.linalg.norm(shares(middle))) > radius else (low, middle)
         low = high
     z = shares(low)
-    value = size * size - float(parts @ parts) + float(np.sum((parts - values * z) ** 2)) + kappa / 2 * float(z @ z)
-    return value, np.asarray(solve_triangular(lower.T, z @ turned, lower=False))
+    value = square - float(parts @ parts) + float(np.sum((parts - values * z) ** 2)) + kappa / 2 * float(z @ z)
+    return value, z @ turned
 
 
 def expand(system: Scaled, best: Best, first: Vector, tolerance: float, report: Report) -> None:
     """The growing subspace, from one direction."""
-    n = first.size
-    most = int(min(LARGEST, n, max(2.0, MEMORY / 16 / n)))
-    basis, images, inner = np.empty((most, n)), np.empty((most, n)), np.empty((most, most))
+    space, new = Subspace(system, first.size), first
     preconditioner, inverse, shift, used = Preconditioner(system.o), None, 0.0, 0
-    new = first
-    for k in range(most):
-        fresh = orthonormal(new, basis[:k])
-        if fresh is None:
-            return
-        basis[k], images[k] = fresh, system.forth(system.back(fresh))
-        inner[k, : k + 1] = inner[: k + 1, k] = basis[: k + 1] @ images[k]
-        mu, c, room = solve_inner(system, inner[: k + 1, : k + 1], basis[: k + 1] @ system.y, tolerance)
-        alpha = c @ basis[: k + 1]
-        residual = system.y - c @ images[: k + 1] - mu * alpha
-        if float(residual @ residual) <= room or k + 1 == most:
+    while not space.full and space.add(new):
+        mu, alpha, residual, looked = space.answer(tolerance)
+        square = float(residual @ residual)
+        if square <= space.room:
             system.see(best, mu, alpha, alpha)
-        report(k + 1, best.value, best.gap)
+        elif space.full or (looked and square <= NOT_FAR * space.room):
+            system.see(best, mu, alpha, space.lowest())
+        report(space.size, best.value, best.gap)
         if best.near(tolerance):
             return
         used += 1
-        if inverse is None or (used >= STAYS and not shift / STALE <= mu <= shift * STALE):
+        slow = space.size >= PATIENCE and preconditioner.refine()
+        if inverse is None or slow or (used >= STAYS and not shift / STALE <= mu <= shift * STALE):
             inverse, shift, used = preconditioner.inverse(mu), mu, 0
         new = inverse(residual)
+
+
+class Subspace:
+    """A space of α with an orthonormal basis, XXᵀ times it, and the products of both with it and y."""
+
+    def __init__(self, system: Scaled, n: int) -> None:
+        self.system, self.size, self.due = system, 0, 0.0
+        self.most = int(min(LARGEST, n, max(2.0, MEMORY / 16 / n)))
+        self.basis, self.images = np.empty((self.most, n)), np.empty((self.most, n))
+        self.inner, self.y = np.empty((self.most, self.most)), np.empty(self.most)
+        self.mu = self.room = 0.0
+
+    @property
+    def full(self) -> bool:
+        return self.size == self.most
+
+    def add(self, new: Vector) -> bool:
+        """One more direction: O(nnz + nk). False if there is nothing new in it."""
+        k = self.size
+        fresh = orthonormal(new, self.basis[:k])
+        if fresh is None:
+            return False
+        self.basis[k], self.images[k] = fresh, self.system.forth(self.system.back(fresh))
+        self.inner[k, : k + 1] = self.inner[: k + 1, k] = self.basis[: k + 1] @ self.images[k]
+        self.y[k] = fresh @ self.system.y
+        self.size += 1
+        return True
+
+    def answer(self, tolerance: float) -> tuple[float, Vector, Vector, bool]:
+        """μ, the α of the space, its residual, and whether μ and the room left for ‖ρ‖² are new: now and then."""
+        k = self.size
+        inner, y = self.inner[:k, :k], self.y[:k]
+        singular = self.mu <= SHIFT * float(np.trace(inner))
+        looked = singular or k >= self.due or self.full
+        if looked:
+            self.due = k * LOOK
+            self.mu, c, self.room = solve_inner(self.system, inner, y, tolerance)
+        else:
+            c = cho_solve(cho_factor(inner + self.mu * np.eye(k), check_finite=False), y, check_finite=False)
+        alpha = c @ self.basis[:k]
+        return self.mu, alpha, self.system.y - c @ self.images[:k] - self.mu * alpha, looked
+
+    def lowest(self) -> Vector:
+        """The α of the least F in the space: O(nk² + k³)."""
+        k, o = self.size, self.system.o
+        values, vectors = np.linalg.eigh(self.inner[:k, :k])
+        kept = values > SINGULAR * values[-1]
+        turn = vectors[:, kept] / np.sqrt(values[kept])  # Xᵀ times the basis so turned is orthonormal
+        triangle = np.linalg.qr(np.column_stack([self.images[:k].T @ turn, self.system.y]), mode="r")
+        _, z = shortest(triangle[:, :-1], triangle[:, -1], o.kappa, o.radius)
+        return np.asarray((turn @ z) @ self.basis[:k])
 
 
 def solve_inner(system: Scaled, inner: Vector, y: Vector, tolerance: float) -> tuple[float, Vector, float]:

@@ -13,6 +13,7 @@ from scipy.optimize import brentq, linprog
 from lowregret import Absolute, EpsilonInsensitive, Hinge, L2Ball, Logistic, Loss, Quantile, Reals, Square
 from lowregret.domain import Domain
 from lowregret.hindsight import krylov, precondition, solve
+from lowregret.hindsight.cluster import clusters
 from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.interior import Kinks, has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
@@ -116,6 +117,67 @@ def test_preconditioners(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     matrix = top @ top.T + np.diag(np.sum(rest * rest, axis=1) + 0.1)
     part = precondition.Preconditioner(o).inverse(0.1)(r)
     np.testing.assert_allclose(part, np.linalg.solve(matrix, r), rtol=1e-6, atol=1e-9)
+
+
+def alike(rng: np.random.Generator, families: int = 8, members: int = 12, shape: int = 150) -> Any:
+    """Families of counted words: rows of a family differ in a few words, others only a single row has."""
+    common = rng.poisson(0.2, (families, shape)) * rng.integers(1, 30, (families, 1))
+    rows = np.repeat(common, members, axis=0) + (rng.random((families * members, shape)) < 0.02)
+    own = np.diag((rng.random(families * members) < 0.4).astype(float))
+    return sp.csr_array(np.hstack([rows, own]))
+
+
+def test_clusters() -> None:
+    """Families are found, no set is too large, no row is lost; what is compiled finds the same."""
+    x = alike(np.random.default_rng(4))
+    found = clusters(x, 24, compiled=True)
+    assert sorted(np.concatenate(found).tolist()) == list(range(x.shape[0]))
+    assert max(block.size for block in found) <= 24
+    home = np.empty(x.shape[0], dtype=int)
+    for k, block in enumerate(found):
+        home[block] = k
+    assert all(np.unique(family).size == 1 for family in home.reshape(-1, 12))
+    for one, other in zip(found, clusters(x, 24, compiled=False), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert [block.size for block in clusters(sp.csr_array((5, 3)), 2, compiled=False)] == [2, 2, 1]
+
+
+def test_preconditioner_with_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precondition, "ROWS", 0)
+    monkeypatch.setattr(precondition, "COMMONEST", 20)
+    monkeypatch.setattr(precondition, "BLOCK", 24)
+    x, rng = alike(np.random.default_rng(4)), np.random.default_rng(1)
+    n = x.shape[0]
+    o = Objective(Square(), as_rows(x), np.ones(n), rng.integers(1, 4, n).astype(float), L2Ball(1.0), compiled=False)
+    found = precondition.Preconditioner(o)
+    assert found.refine()
+    assert not found.refine()
+    scaled = np.sqrt(o.c)[:, None] * x.toarray()
+    order = np.argsort(-np.count_nonzero(scaled, axis=0), kind="stable")
+    top, rest = scaled[:, order[:20]], scaled[:, order[20:]]
+    same = np.zeros((n, n))
+    for block in found.blocks:
+        same[np.ix_(block, block)] = 1.0
+    r = rng.normal(size=n)
+    truth = np.linalg.solve(top @ top.T + same * (rest @ rest.T) + 0.01 * np.eye(n), r)
+    np.testing.assert_allclose(found.inverse(0.01)(r), truth, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(("domain", "kappa"), [(L2Ball(4.0), 0.0), (Reals(), 1e-4)], ids=repr)
+def test_a_tiny_multiplier(monkeypatch: pytest.MonkeyPatch, domain: Domain, kappa: float) -> None:
+    """Rows that are alike, words of a single row, a multiplier far below the rows' squares: blocks take over."""
+    for name, value in {"STEPS": 2, "PATIENCE": 5}.items():
+        monkeypatch.setattr(krylov, name, value)
+    for name, value in {"ROWS": 0, "COLUMNS": 5, "COMMONEST": 10, "BLOCK": 24}.items():
+        monkeypatch.setattr(precondition, name, value)
+    rng = np.random.default_rng(4)
+    x = alike(rng)
+    y = np.where(rng.random(x.shape[0]) < 0.5, 1.0, -1.0)
+    o, best = Objective(Square(), as_rows(x), y, np.ones(y.size), domain, kappa), Best(np.zeros(x.shape[1]))
+    steps: list[float] = []
+    in_subspaces(o, best, 1e-5, lambda k, *_: steps.append(k))
+    check(o, best, 1e-5, least_squares(o))
+    assert steps[-1] < 60
 
 
 def test_labels_that_are_zero() -> None:
