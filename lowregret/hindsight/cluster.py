@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from lowregret.check import call
 from lowregret.kernel import kernel
 from lowregret.state import Vector
+
+Numbers: TypeAlias = NDArray[np.int64]  # of rows
 
 ALIKE = 0.05  # least cosine of the angle between two rows that counts
 PRODUCTS = 2e8  # of entries in a common column, at most: the commonest columns say least
 TOGETHER = 500  # rows compared with all others at once
 
 
-def clusters(matrix: Any, most: int, compiled: bool) -> list[Vector]:
+def clusters(matrix: Any, most: int, compiled: bool) -> list[Numbers]:
     """The rows in sets of at most `most`: joined in the order of their cosines, then by size."""
     cosines, one, other = _alike(matrix)
     order = np.argsort(-cosines, kind="stable")
@@ -24,7 +27,9 @@ def clusters(matrix: Any, most: int, compiled: bool) -> list[Vector]:
     call(join, compiled, one[order], other[order], most, parent, size)
     _, labels, sizes = np.unique(parent, return_inverse=True, return_counts=True)
     members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
-    found, begun, room = [], [], most
+    found: list[Numbers] = []
+    begun: list[Numbers] = []
+    room = most
     for k in np.argsort(-sizes, kind="stable").tolist():
         if members[k].size > room:
             found.append(np.concatenate(begun))
@@ -34,7 +39,7 @@ def clusters(matrix: Any, most: int, compiled: bool) -> list[Vector]:
     return [*found, np.concatenate(begun)]
 
 
-def _alike(matrix: Any) -> tuple[Vector, Vector, Vector]:
+def _alike(matrix: Any) -> tuple[Vector, Numbers, Numbers]:
     """The cosines of pairs of rows, and the pairs: O(Σ count²) over the columns looked at."""
     sizes = np.sqrt(matrix.multiply(matrix).sum(axis=1))
     counts = np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.float64)
@@ -43,18 +48,18 @@ def _alike(matrix: Any) -> tuple[Vector, Vector, Vector]:
     scaled = sp.csr_array(sp.diags_array(np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)) @ matrix)
     scaled = sp.csr_array(scaled[:, rarest])
     turned = sp.csr_array(scaled.T)
-    found: list[tuple[Vector, Vector, Vector]] = []
+    found: list[tuple[Vector, Numbers, Numbers]] = []
     for begin in range(0, matrix.shape[0], TOGETHER):
         product = sp.coo_array(scaled[begin : begin + TOGETHER] @ turned)
         cosines, rows, others = np.abs(product.data), product.row.astype(np.int64) + begin, product.col.astype(np.int64)
         kept = (cosines > ALIKE) & (rows < others)
         found.append((cosines[kept], rows[kept], others[kept]))
-    cosines, rows, others = (np.concatenate(part) for part in zip(*found, strict=True))
-    return cosines, rows, others
+    cosines, one, other = zip(*found, strict=True)
+    return np.concatenate(cosines), np.concatenate(one), np.concatenate(other)
 
 
 @kernel
-def join(one: Vector, other: Vector, most: int, parent: Vector, size: Vector) -> None:
+def join(one: Numbers, other: Numbers, most: int, parent: Numbers, size: Numbers) -> None:
     """Unite the sets of each pair unless they are too large together; each row's parent becomes its set's root."""
     for e in range(one.size):
         i, j = root(parent, one[e]), root(parent, other[e])
@@ -65,7 +70,7 @@ def join(one: Vector, other: Vector, most: int, parent: Vector, size: Vector) ->
         parent[i] = root(parent, i)
 
 
-def root(parent: Vector, i: int) -> int:
+def root(parent: Numbers, i: int) -> int:
     """The root of i's set, its path halved."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -243,7 +244,7 @@ class Subspace:
         values, vectors = np.linalg.eigh(self.inner[:k, :k])
         kept = values > SINGULAR * values[-1]
         turn = vectors[:, kept] / np.sqrt(values[kept])  # Xᵀ times the basis so turned is orthonormal
-        triangle = np.linalg.qr(np.column_stack([self.images[:k].T @ turn, self.system.y]), mode="r")
+        triangle: Any = np.linalg.qr(np.column_stack([self.images[:k].T @ turn, self.system.y]), mode="r")
         _, z = shortest(triangle[:, :-1], triangle[:, -1], o.kappa, o.radius)
         return np.asarray((turn @ z) @ self.basis[:k])
 

@@ -16,7 +16,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from lowregret.check import call
-from lowregret.hindsight.cluster import clusters
+from lowregret.hindsight.cluster import Numbers, clusters
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.newton import add_gram
 from lowregret.hindsight.objective import Objective
@@ -39,7 +39,7 @@ class Preconditioner:
         matrix = sp.csr_array(as_matrix(o.x), dtype=np.float64)
         self.matrix = sp.csr_array(sp.diags_array(np.sqrt(o.c)) @ matrix)
         self.kernel: Any = None
-        self.blocks: list[Vector] = []
+        self.blocks: list[Numbers] = []
         if o.rows <= ROWS:
             self.kernel = (self.matrix @ self.matrix.T).toarray()
         else:
@@ -54,7 +54,7 @@ class Preconditioner:
         self.blocks = clusters(self.others, int(min(BLOCK, max(1.0, room))), self.compiled)
         return True
 
-    def _split(self, weights: Vector, most: int) -> None:
+    def _split(self, weights: Any, most: int) -> None:
         """C are the columns of largest weights."""
         first = np.zeros(weights.size, dtype=np.bool_)
         first[np.argsort(-weights, kind="stable")[:most]] = True
@@ -95,7 +95,8 @@ class Preconditioner:
             square = (rows @ rows.T).toarray()
             square[np.diag_indices_from(square)] += mu
             factor = la.cholesky(square, lower=True, overwrite_a=True, check_finite=False)
-            half = la.solve_triangular(factor, self.top[block].toarray(), lower=True, check_finite=False)
+            top: Any = self.top[block].toarray()
+            half = la.solve_triangular(factor, top, lower=True, check_finite=False)
             inner += half.T @ half
             inverses.append(la.cho_solve((factor, True), np.eye(block.size), overwrite_b=True, check_finite=False))
 
