@@ -28,13 +28,13 @@ from lowregret.class_run import LANES, ClassRun
 from lowregret.class_tally import ClassTally
 from lowregret.classes import Classes
 from lowregret.confusion import Confusion
-from lowregret.contest import Standing
 from lowregret.domain import Domain
 from lowregret.error import StoreError
 from lowregret.growth import FIRST, doubled
 from lowregret.multiclass import Multiclass, Room
 from lowregret.rows import Features, Rows, highest, longest
 from lowregret.spec import from_json
+from lowregret.standing import Standing
 from lowregret.state import State, Vector
 
 KIND = "auto-class-run"

@@ -15,7 +15,6 @@ from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
 from lowregret.auto.memory import aligned, zeros
 from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
-from lowregret.contest import Standing
 from lowregret.domain import Domain, L2Ball
 from lowregret.error import DataError, StoreError
 from lowregret.growth import FIRST, grown, resized
@@ -23,6 +22,7 @@ from lowregret.learner import Linear
 from lowregret.row_run import RowRun
 from lowregret.rows import Features, Rows, highest, longest
 from lowregret.spec import from_json
+from lowregret.standing import Standing
 from lowregret.state import State, Vector
 from lowregret.stream.ahead import Ahead
 from lowregret.tally import Tally

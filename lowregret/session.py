@@ -25,7 +25,6 @@ from lowregret.certificate import Certificate
 from lowregret.class_run import KIND as CLASS_KIND
 from lowregret.class_run import ClassRun
 from lowregret.confusion import Confusion
-from lowregret.contest import Standing
 from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
@@ -39,6 +38,7 @@ from lowregret.rows import Rows
 from lowregret.rule import Proximal
 from lowregret.run import KIND, Run
 from lowregret.spec import from_json, to_json
+from lowregret.standing import Standing
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
 from lowregret.step import Step
 from lowregret.stream.batch import Batch

@@ -24,7 +24,7 @@ LAYERS = [
     {"delayed_run", "doubling_run"},
     {"run", "play", "bandit", "experts"},
     {"wrapped_seat", "auto_run", "auto_class_run"},
-    {"class_run", "row_run", "contest", "structured"},
+    {"class_run", "row_run", "standing", "structured"},
     {"class_fixed"},
     {"kernel_run", "seat", "fixed", "growth", "hindsight", "ledger"},
     {"late", "blocks", "summary"},
