@@ -129,6 +129,13 @@ def test_projection_identities(domain: Domain, data: st.DataObject) -> None:
         assert (v - w) @ (u - w) <= 1e-8 * (1 + np.linalg.norm(v)) * (1 + np.linalg.norm(u))
 
 
+def test_projection_where_sets_touch() -> None:
+    """The box touches the ball from outside; the nearest point is that of the ball alone."""
+    v = np.array([0.0, 0.0, 6.24539033, 0.03125])
+    found = Intersection((L2Ball(1.0), L1Ball(1.4), Box(-0.3, 1.0))).projection(v)
+    assert found == pytest.approx(v / np.linalg.norm(v), abs=1e-9)
+
+
 @projected
 def test_projection_leaves_its_argument_alone(domain: Domain) -> None:
     v = np.array([3.0, -1.0, 0.5, 4.0])

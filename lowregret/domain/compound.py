@@ -84,7 +84,8 @@ class Intersection(Whole):
 
         Consensus ADMM on min ½‖w − v‖² with copies x_i = w in S_i (Boyd et al. 2011, §7). The penalty ρ starts at the
         distance of v in units of the set, so that far points cost no more than near ones, and balances the residuals
-        while the run is young.
+        while the run is young. Where sets touch each other, normals slide from one to the other ever more slowly: then ρ
+        is raised.
         """
         x = [s.projection(v) for s in self.sets]
         y = [np.zeros_like(v) for _ in x]
@@ -106,6 +107,8 @@ class Intersection(Whole):
                 ratio = apart * pull / max(drift * size, TINY)
                 factor = 2.0 if ratio > 5 else 0.5 if ratio < 0.2 else 1.0
                 rho, y = rho * factor, [b / factor for b in y]
+            elif sweep % 5000 == 0:
+                rho, y = rho * 10, [b / 10 for b in y]
         return (x[-1] if far > 0 else v), [rho * b for b in y]
 
     def support(self, theta: Vector) -> float:
