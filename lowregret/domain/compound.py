@@ -84,7 +84,7 @@ class Intersection(Whole):
 
         Consensus ADMM on min ½‖w − v‖² with copies x_i = w in S_i (Boyd et al. 2011, §7). The penalty ρ starts at the
         distance of v in units of the set, so that far points cost no more than near ones, and balances the residuals
-        while the run is young. Where sets touch, normals slide from one to the other ever more slowly: then ρ is raised.
+        while the run is young. Where sets touch, normals slide from one to the other more and more slowly: ρ is raised.
         """
         x = [s.projection(v) for s in self.sets]
         y = [np.zeros_like(v) for _ in x]
