@@ -42,15 +42,16 @@ def test_train_resume_and_predict(capsys: Capsys, tmp_path: Path) -> None:
     first, more = written(tmp_path / "a.svm", svm(150)), written(tmp_path / "b.svm", svm(150, 1))
     both = written(tmp_path / "c.svm", svm(150) + svm(150, 1))
     model, whole = tmp_path / "m.lr", tmp_path / "w.lr"
-    told = run(capsys, "train", first, "--loss", "softmax", "-o", model, "--predictions", tmp_path / "p.txt")
+    said = ("--loss", "softmax", "--algorithm", "adagrad")
+    told = run(capsys, "train", first, *said, "-o", model, "--predictions", tmp_path / "p.txt")
     assert told.code == 0, told.err
     assert "of 4 classes" in told.out
     assert "taken for" in told.out
-    said = (tmp_path / "p.txt").read_text().split("\n")
-    assert said[0] == ""  # nothing was known before the first row
-    assert set(said[1:150]) == {"1", "2", "3", "4"}
+    guesses = (tmp_path / "p.txt").read_text().split("\n")
+    assert guesses[0] == ""  # nothing was known before the first row
+    assert set(guesses[1:150]) == {"1", "2", "3", "4"}
     told = run(capsys, "train", more, "--resume", model, "-o", model, "--json", "--quiet")
-    straight = run(capsys, "train", both, "--loss", "softmax", "-o", whole, "--json", "--quiet")
+    straight = run(capsys, "train", both, *said, "-o", whole, "--json", "--quiet")
     a, b = told.json, straight.json
     for found in (a, b):
         del found["seconds"], found["model"]
@@ -121,7 +122,7 @@ def test_errors_say_what_to_use(capsys: Capsys, tmp_path: Path) -> None:
     numbers, names = written(tmp_path / "a.svm", svm(20)), written(tmp_path / "a.csv", csv(20))
     for words, expected in (
         ((numbers, "--loss", "hinge"), "--loss softmax"),
-        ((names, "--target", "animal"), "--loss softmax"),
+        ((names, "--target", "animal", "--loss", "hinge"), "--loss softmax"),
         ((numbers, "--loss", "softmax", "--certify", "exact"), "use --certify stream"),
         ((numbers, "--loss", "softmax", "--positive", "1"), "leave it out"),
         ((numbers, "--loss", "oaa:square"), "loss of the margin"),

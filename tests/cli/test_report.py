@@ -49,7 +49,7 @@ def test_the_page_says_what_the_run_says(capsys: Capsys, tmp_path: Path) -> None
     assert found.loaded == []
     assert "a<b>&.svm" in text  # escaped on the page
     certificate = told.json["certificate"]
-    for number in (certificate["linear_regret"], certificate["bound"]):
+    for number in (certificate["linear_regret"], told.json["mixture"]["bound"]):
         assert f"{number:.6g}" in text
     counts = told.json["metrics"]["confusion"]
     assert all(f"{count:,}" in text for row in counts.values() for count in row.values())
