@@ -34,7 +34,7 @@ Scores = NDArray[np.float64]
 
 LEARNERS: dict[str, Callable[[Data], Linear]] = {
     "ogd (adaptive)": lambda data: zoo.ogd(Logistic()),
-    "adagrad": lambda data: zoo.adagrad(Logistic()),
+    "adagrad, η = 1": lambda data: zoo.adagrad(Logistic(), 1.0),
     "adagrad, η = 0.1": lambda data: zoo.adagrad(Logistic(), 0.1),
     "ftrl-proximal": lambda data: zoo.ftrl_proximal(Logistic()),
     "kt": lambda data: zoo.kt(Logistic(), max(1.0, float(abs(data.x.data).max()))),
