@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto.learner import EXPERTS, GAP, LOSSES, MIXED, NAMES, TRUST, WEIGHTS
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, MIXED, NAMES, PRODUCTS, TRUST, WEIGHTS
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
 from lowregret.ledger import Ledger
@@ -29,7 +29,7 @@ class Contest:
 
     @property
     def losses(self) -> Vector:
-        return self.trust[LOSSES : LOSSES + EXPERTS]
+        return self.trust[LOSSES : LOSSES + EXPERTS] - np.log(self.trust[PRODUCTS : PRODUCTS + EXPERTS])
 
     @property
     def weights(self) -> Vector:

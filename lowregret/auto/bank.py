@@ -16,7 +16,8 @@ import math
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, half_root, inverse, load, plus, store, times
+from lowregret.auto.lanes import LANES, Eight, load, root, spread, store, where
+from lowregret.auto.memory import prefetch
 from lowregret.auto.view import PLAIN_SQUARE, ROWS, SHAPED_SQUARE, Sheet
 from lowregret.rows import Rows
 from lowregret.state import Cells, Index
@@ -35,9 +36,14 @@ LANE_NAMES = tuple(
 )
 WIDTH = 2 * LANES  # weights, then sums: 64 bytes a feature
 
-_ONE = np.float32(1)
-_MEMORY = tuple(np.float32(m) for m in MEMORY)
-_START = (np.float32(0),) * ADAGRAD + tuple(np.float32(1 / p) for p in PRIORS)  # of H, beside the sums
+_ROW = np.uint64(LANES)  # from weights to sums
+_FIRST = np.uint64(0)
+_TINY = np.float32(1e-30)  # keeps z/√0 a number; it is 0, or multiplied by 0
+_ROOTED = np.array([1.0] * ADAGRAD + [0.0] * (LANES - ADAGRAD), np.float32)  # lanes that take roots of their sums
+_RATES = np.array(RATES + (1.0,) * (LANES - ADAGRAD), np.float32)
+_MEMORY = np.array(MEMORY, np.float32)
+_START = np.array([0.0] * ADAGRAD + [1 / prior for prior in PRIORS], np.float32)  # of H, beside the sums
+_SHAPED = np.array(SHAPED, np.float32)
 
 
 def place(j: Index, lots: int, lot: int) -> Index:
@@ -47,20 +53,19 @@ def place(j: Index, lots: int, lot: int) -> Index:
 
 def seen(shaped: np.float32, plain: np.float32) -> Eight:
     """What each lane sees of an entry."""
-    return (shaped, shaped, shaped, plain, shaped, shaped, plain, plain)
+    return where(load(_SHAPED, _FIRST) > np.float32(0), spread(shaped), spread(plain))
+
+
+def adagrad(v: Eight, others: Eight) -> Eight:
+    """v of the AdaGrad lanes, else those others."""
+    return where(load(_ROOTED, _FIRST) > np.float32(0), v, others)
 
 
 def lane_rates(pace: Cells, reach: float) -> Eight:
     """What H⁻¹ is to be multiplied with: rate·σ·reach for AdaGrad lanes."""
     rows = pace[ROWS] - 1.0
     shaped, plain = reach * math.sqrt(rows / pace[SHAPED_SQUARE]), reach * math.sqrt(rows / pace[PLAIN_SQUARE])
-    a, b, c, d = (
-        np.float32(RATES[0] * shaped),
-        np.float32(RATES[1] * shaped),
-        np.float32(RATES[2] * shaped),
-        np.float32(RATES[3] * plain),
-    )
-    return (a, b, c, d, _ONE, _ONE, _ONE, _ONE)
+    return load(_RATES, _FIRST) * adagrad(seen(np.float32(shaped), np.float32(plain)), spread(np.float32(1)))
 
 
 def lane_scores(bank: Cells, x: Rows, i: int, sheet: Sheet, at: tuple[int, int, Index]) -> Eight:
@@ -70,26 +75,35 @@ def lane_scores(bank: Cells, x: Rows, i: int, sheet: Sheet, at: tuple[int, int, 
     first = x.begin(i)
     for k in range(first, x.end(i)):
         z = seen(sheet.shaped[k - first], sheet.plain[k - first])
-        p = plus(p, times(load(bank, place(x.column(i, k), lots, lot)), z))
+        p = p + load(bank, place(x.column(i, k), lots, lot)) * z
     return p
 
 
+def gain(z: Eight, sums: Eight, squares: Eight) -> Eight:
+    """H⁻¹z without `rate·σ`; squares are g² of AdaGrad lanes, 0 of others."""
+    h = sums + load(_START, _FIRST) + squares * (z * z)
+    return z / adagrad(root(h + _TINY), h)
+
+
 def lane_gains(
-    bank: Cells, x: Rows, i: int, sheet: Sheet, gains: Cells, slopes: Eight, at: tuple[int, int, Index]
+    bank: Cells, x: Rows, i: int, ahead: int, sheet: Sheet, gains: Cells, squares: Eight, at: tuple[int, int, Index]
 ) -> Eight:
-    """Write H⁻¹z of each entry into `gains`, and return ⟨z, H⁻¹z⟩, both without `rate·σ`; slopes are g² or 0."""
+    """Write H⁻¹z of each entry into `gains`, and return ⟨z, H⁻¹z⟩, both without `rate·σ`: O(nnz).
+
+    Meanwhile the lanes of the row `ahead` are asked for.
+    """
     lots, lot, bias = at
-    first, eight = x.begin(i), np.uint64(LANES)
-    sums = load(bank, place(bias, lots, lot) + eight)
-    q = inverse(half_root(plus(plus(sums, _START), slopes)))
-    store(gains, (x.end(i) - first) * eight, q)
+    first, coming, last = x.begin(i), x.begin(ahead), x.end(ahead)
+    q = gain(spread(np.float32(1)), load(bank, place(bias, lots, lot) + _ROW), squares)
+    store(gains, (x.end(i) - first) * _ROW, q)
     for k in range(first, x.end(i)):
         v = k - first
+        if coming + v < last:
+            prefetch(bank, place(x.column(ahead, coming + v), lots, lot))
         z = seen(sheet.shaped[v], sheet.plain[v])
-        sums = load(bank, place(x.column(i, k), lots, lot) + eight)
-        gain = times(inverse(half_root(plus(plus(sums, _START), times(slopes, times(z, z))))), z)
-        store(gains, v * eight, gain)
-        q = plus(q, times(gain, z))
+        along = gain(z, load(bank, place(x.column(i, k), lots, lot) + _ROW), squares)
+        store(gains, v * _ROW, along)
+        q = q + along * z
     return q
 
 
@@ -98,15 +112,17 @@ def lane_steps(
 ) -> None:
     """w += H⁻¹z·move and sums = memory·sums + weight·z², moves being (move, weight) of each lane: O(nnz)."""
     lots, lot, bias = at
-    move, weight = moves
-    first, eight = x.begin(i), np.uint64(LANES)
+    first = x.begin(i)
     for k in range(first, x.end(i)):
         v = k - first
         if sheet.plain[v] != 0.0:  # nothing fades of a feature that is absent
             z = seen(sheet.shaped[v], sheet.plain[v])
-            w = place(x.column(i, k), lots, lot)
-            store(bank, w, plus(load(bank, w), times(load(gains, v * eight), move)))
-            store(bank, w + eight, plus(times(load(bank, w + eight), _MEMORY), times(weight, times(z, z))))
-    w = place(bias, lots, lot)
-    store(bank, w, plus(load(bank, w), times(load(gains, (x.end(i) - first) * eight), move)))
-    store(bank, w + eight, plus(times(load(bank, w + eight), _MEMORY), weight))
+            step(bank, place(x.column(i, k), lots, lot), load(gains, v * _ROW), z, moves)
+    step(bank, place(bias, lots, lot), load(gains, (x.end(i) - first) * _ROW), spread(np.float32(1)), moves)
+
+
+def step(bank: Cells, w: Index, along: Eight, z: Eight, moves: tuple[Eight, Eight]) -> None:
+    """Of one entry."""
+    move, weight = moves
+    store(bank, w, load(bank, w) + along * move)
+    store(bank, w + _ROW, load(bank, w + _ROW) * load(_MEMORY, _FIRST) + weight * (z * z))

@@ -7,19 +7,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, implicit, load
+from lowregret.auto.lanes import LANES, Eight, load
 from lowregret.auto.learner import (
     EXPERTS,
     GAP,
     LAST,
     LOSSES,
+    PRODUCTS,
     RECENT,
     WEIGHTS,
     Auto,
     Desk,
     Mind,
 )
-from lowregret.auto.logit import CERTAIN, FLAT, logit_answer, share_trust, squared_slopes
+from lowregret.auto.logit import CERTAIN, FLAT, implicit, logit_answer, share_trust, slopes
 from lowregret.auto.stack import FADE, LAST_LABEL, ONE, RECENT_LABELS, STACKS, stack_guess, stack_learn, stack_project
 from lowregret.loss import Logistic
 from lowregret.part import Part
@@ -66,35 +67,23 @@ class AutoClassifier(Auto):
     def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
         for k in range(EXPERTS):
             desk.likelihoods[k] = desk.chances[k] if y > 0.0 else desk.chances[EXPERTS + k]
-        share_trust(mind.trust, desk.likelihoods, (LOSSES, GAP, EXPERTS), weight, t)
+        share_trust(mind.trust, desk.likelihoods, (LOSSES, PRODUCTS, GAP, EXPERTS), weight, t)
         self.teach(mind, desk, y, weight)
 
     def teach(self, mind: Mind, desk: Desk, y: float, weight: float) -> None:
         """A step of every stack, as for the lanes."""
         for k in range(STACKS):
-            desk.widths[k] = stack_project(mind.stacks, k, desk.inputs, desk.along)
-        p, q, none = desk.experts, desk.widths, np.float32(0)
-        m = (y * p[LANES], y * p[LANES + 1], y * p[LANES + 2])
-        s = implicit(
-            (np.float32(m[0]), np.float32(m[1]), np.float32(m[2]), none, none, none, none, none),
-            (
-                np.float32(weight * q[0]),
-                np.float32(weight * q[1]),
-                np.float32(weight * q[2]),
-                none,
-                none,
-                none,
-                none,
-                none,
-            ),
-        )
+            q = stack_project(mind.stacks, k, desk.inputs, desk.along)
+            desk.margins[k], desk.widths[k] = np.float32(y * desk.experts[LANES + k]), np.float32(weight * q)
+        steps = implicit(load(desk.margins, np.uint64(0)), load(desk.widths, np.uint64(0)))
         for k in range(STACKS):
-            a = np.float64(s[k])
+            a = np.float64(steps[k])
             h = weight * max(a * (1.0 - a), FLAT)
-            stack_learn(mind.stacks, k, desk.along, weight * y * a, h / (1.0 + h * q[k]))
+            shrink = h / (1.0 + h / weight * np.float64(desk.widths[k]))
+            stack_learn(mind.stacks, k, desk.along, weight * y * a, shrink)
 
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
-        return squared_slopes(load(desk.lanes, np.uint64(0)), y, weight)
+        return slopes(load(desk.lanes, np.uint64(0)), y, weight)
 
     def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
         return logit_answer(load(desk.lanes, np.uint64(0)), y, weight, q)

@@ -11,24 +11,26 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowregret.auto.bank import ADAGRAD, WIDTH, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.lanes import LANES, Eight, load, store, times
-from lowregret.auto.learner import EXPERTS, FAR, GAP, LOSSES, TRUST, WEIGHTS
-from lowregret.auto.logit import logit_answer, share_trust, squared_slopes
+from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
+from lowregret.auto.lanes import LANES, load, spread, store, total
+from lowregret.auto.learner import EXPERTS, FAR, GAP, LOSSES, PRODUCTS, WEIGHTS, fresh_trust
+from lowregret.auto.logit import logit_answer, share_trust, slopes
 from lowregret.auto.memory import zeros
 from lowregret.auto.stack import (
     FADE,
     INPUTS,
     LAST_LABEL,
     ONE,
+    PADDED,
     RECENT_LABELS,
+    SIZE,
     STACKS,
     fresh_stacks,
     stack_learn,
     stack_project,
 )
-from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, look
-from lowregret.kernel import wide_kernel
+from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, gather, keep, look
+from lowregret.kernel import kernel
 from lowregret.learner import Learner
 from lowregret.loss import Softmax
 from lowregret.mirror import Euclidean
@@ -60,10 +62,10 @@ class ClassMind(NamedTuple):
     @classmethod
     def fresh(cls, places: int, lots: int) -> ClassMind:
         """Before the first row, with room for so many features (the bias included) and classes."""
-        trust, past = np.zeros(TRUST), np.zeros(SHARES + 2 * lots)
-        trust[:EXPERTS], past[LAST_CLASS] = 1 / EXPERTS, NONE
+        past = np.zeros(SHARES + 2 * lots)
+        past[LAST_CLASS] = NONE
         bank = zeros(places * lots * WIDTH, np.float32)
-        return cls(zeros(places * COLUMNS, np.float64), bank, np.zeros(PACE), fresh_stacks(), trust, past)
+        return cls(zeros(places * COLUMNS, np.float64), bank, np.zeros(PACE), fresh_stacks(), fresh_trust(), past)
 
 
 class ClassDesk(NamedTuple):
@@ -82,7 +84,7 @@ class ClassDesk(NamedTuple):
     def of(cls, entries: int, lots: int) -> ClassDesk:
         """For rows of up to this many entries, and so many classes."""
         gains = np.zeros(LANES * (entries + 1), np.float32)
-        few = (np.zeros(n) for n in (INPUTS * lots, EXPERTS * lots, EXPERTS, INPUTS, STACKS * INPUTS))
+        few = (np.zeros(n) for n in (INPUTS * lots, EXPERTS * lots, EXPERTS, PADDED, STACKS * PADDED))
         return cls(Sheet.of(entries), gains, np.zeros(LANES * lots, np.float32), *few)
 
 
@@ -137,10 +139,7 @@ class AutoMulticlass(Learner):
                     p = desk.inputs[k * lots + c]
                 else:
                     for i in range(INPUTS if aware else LAST_LABEL):
-                        p += (
-                            mind.stacks[np.uint64((k - LANES) * (INPUTS + INPUTS * INPUTS) + i)]
-                            * desk.inputs[i * lots + c]
-                        )
+                        p += mind.stacks[np.uint64((k - LANES) * SIZE + i)] * desk.inputs[i * lots + c]
                 desk.chances[k * lots + c] = p
                 top = max(top, p)
             total = 0.0
@@ -151,15 +150,15 @@ class AutoMulticlass(Learner):
             for c in range(known):
                 desk.chances[k * lots + c] = (1.0 - DOUBT) * desk.chances[k * lots + c] / total + DOUBT / (known + 1)
 
-    def score(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells, keep: bool) -> int:
-        """Write ln(chance) of each class; returns the likeliest, NONE if there is none."""
+    def score(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells, counts: bool) -> int:
+        """Write ln(chance) of each class for row i, once gathered; returns the likeliest, or NONE."""
         lots, known = room.raw.size, room.known[0]
-        look(mind.measures, mind.pace, x, i, desk.sheet, keep)
+        look(mind.pace, x, i, desk.sheet, counts)
         for c in range(known):
             p = lane_scores(mind.bank, x, i, desk.sheet, self.spot(mind, lots, c))
             store(desk.lanes, np.uint64(c * LANES), p)
         self.listen(mind, desk, room)
-        self.judge_classes(mind, desk, room, keep)
+        self.judge_classes(mind, desk, room, counts)
         best = NONE
         for c in range(known):
             p = 0.0
@@ -181,6 +180,7 @@ class AutoMulticlass(Learner):
         scores = room.scores[i if room.scores.shape[0] > 1 else 0]
         lots, before = room.raw.size, room.known[0]
         guess = self.score(mind, desk, x, i, room, scores, True)
+        keep(mind.measures, x, i, i, desk.sheet, 0.0)
         for k in range(EXPERTS):
             desk.likelihoods[k] = desk.chances[k * lots + y] if y < before else DOUBT / (before + 1)
         if y >= before:
@@ -192,7 +192,7 @@ class AutoMulticlass(Learner):
         s.counts[MISTAKES] += guess != y
         s.counts[ROUNDS] += 1
         self.book(s, x, i, weight, room, scores)
-        share_trust(mind.trust, desk.likelihoods, (LOSSES, GAP, EXPERTS), weight, mind.pace[ROWS])
+        share_trust(mind.trust, desk.likelihoods, (LOSSES, PRODUCTS, GAP, EXPERTS), weight, mind.pace[ROWS])
         if y < before:
             self.teach(mind, desk, room, y, weight)
         if mind.pace[ROWS] > 1.0:
@@ -231,12 +231,13 @@ class AutoMulticlass(Learner):
         rates = lane_rates(mind.pace, 1.0)
         for c in range(room.known[0]):
             sign, p = 1.0 if c == y else -1.0, load(desk.lanes, np.uint64(c * LANES))
-            squares = squared_slopes(p, sign, weight)
-            if loud(squares):
+            g = slopes(p, sign, weight)
+            squares = adagrad(g * g, spread(np.float32(0)))
+            if total(squares) > QUIET:
                 at = self.spot(mind, room.raw.size, c)
-                q = lane_gains(mind.bank, x, i, desk.sheet, desk.gains, squares, at)
-                slopes, bends = logit_answer(p, sign, weight, times(rates, q))
-                moves = times(rates, slopes), squares[:ADAGRAD] + bends[ADAGRAD:]
+                q = lane_gains(mind.bank, x, i, i, desk.sheet, desk.gains, squares, at)
+                moved, bends = logit_answer(p, sign, weight, rates * q)
+                moves = rates * moved, adagrad(squares, bends)
                 lane_steps(mind.bank, x, i, desk.sheet, desk.gains, moves, at)
 
     def remember(self, mind: ClassMind, room: Room, y: int) -> None:
@@ -248,20 +249,8 @@ class AutoMulticlass(Learner):
             now = 1.0 if c == y else 0.0
             past[SHARES + lots + c] = FADE * past[SHARES + lots + c] + (1.0 - FADE) * now
 
-    def readable(self, x: Rows, i: int) -> bool:
-        """Whether all entries of row i are numbers whose squares are."""
-        fit = True
-        for k in range(x.begin(i), x.end(i)):
-            fit &= abs(x.value(i, k)) < FAR
-        return fit
 
-
-def loud(squares: Eight) -> bool:
-    """Whether one of the AdaGrad lanes is off."""
-    return bool(squares[0] > QUIET or squares[1] > QUIET or squares[2] > QUIET or squares[3] > QUIET)
-
-
-@wide_kernel
+@kernel
 def learn_classes(
     learner: AutoMulticlass,
     s: State,
@@ -283,7 +272,7 @@ def learn_classes(
         weight = weights[i] if weights.size > 0 else 1.0
         if weight != 0.0 and not (0.0 < weight < FAR and 0 <= y[i] < room.raw.size):
             break
-        if not (x.inside(i) and learner.readable(x, i)):
+        if not (x.inside(i) and gather(mind.measures, x, i, desk.sheet)):
             break
         if weight == 0.0:
             scores = room.scores[i if room.scores.shape[0] > 1 else 0]
@@ -294,11 +283,11 @@ def learn_classes(
     return i
 
 
-@wide_kernel
+@kernel
 def score_classes(learner: AutoMulticlass, mind: ClassMind, desk: ClassDesk, x: Rows, room: Room, scores: Any) -> None:
     """ln(chance) of each class for each row, as the next one, if the label before it were not known."""
     for i in range(scores.shape[0]):
-        if learner.readable(x, i):
+        if gather(mind.measures, x, i, desk.sheet):
             learner.score(mind, desk, x, i, room, scores[i], False)
         else:
             scores[i, 0] = math.nan

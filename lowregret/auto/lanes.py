@@ -1,157 +1,254 @@
-"""Arithmetic on eight numbers at once, as tuples: the compiler makes one or two vector instructions of each line."""
+"""Eight numbers at once: a vector register to compiled code, an array of eight if interpreted, with the same results.
+
+`u + v`, `u - v`, `u * v`, `u / v`, `-u` and `u > v` go lane by lane, a single number being that of every lane; masks,
+which come of `>`, are joined with `&` and `|`.
+"""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import lower_builtin, register_model
 
 from lowregret.state import Cells, Index
 
 LANES = 8
-Eight: TypeAlias = Any  # a tuple of eight numbers of one kind, float32 for lanes
+Eight: TypeAlias = Any  # eight numbers of one kind
+Mask: TypeAlias = Any  # eight times yes or no
 
-_ONE, _HALF, _SIXTH, _TWENTY_FOURTH = (np.float32(1 / n) for n in (1, 2, 6, 24))
-_SHRINK = np.float32(1 / 128)
-_TINY = np.float32(1e-30)  # keeps 1/√0 finite; what it stands for is multiplied by 0
+
+# ---- what there is besides operators, as it is interpreted ----------------------------------------------------------
 
 
 def load(a: Cells, at: Index) -> Eight:
     """a[at], …, a[at+7]"""
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    b = at + four
-    return (a[at], a[at + one], a[at + two], a[at + three], a[b], a[b + one], a[b + two], a[b + three])
+    return a[int(at) : int(at) + LANES].copy()
 
 
 def store(a: Cells, at: Index, v: Eight) -> None:
     """a[at], …, a[at+7] = v"""
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    b = at + four
-    a[at], a[at + one], a[at + two], a[at + three] = v[0], v[1], v[2], v[3]
-    a[b], a[b + one], a[b + two], a[b + three] = v[4], v[5], v[6], v[7]
+    a[int(at) : int(at) + LANES] = v
 
 
-def times(u: Eight, v: Eight) -> Eight:
-    """u·v"""
-    return (u[0] * v[0], u[1] * v[1], u[2] * v[2], u[3] * v[3], u[4] * v[4], u[5] * v[5], u[6] * v[6], u[7] * v[7])
+def spread(a: Any) -> Eight:
+    """a in every lane"""
+    return np.full(LANES, a)
 
 
-def plus(u: Eight, v: Eight) -> Eight:
-    """u + v"""
-    return (u[0] + v[0], u[1] + v[1], u[2] + v[2], u[3] + v[3], u[4] + v[4], u[5] + v[5], u[6] + v[6], u[7] + v[7])
+def root(v: Eight) -> Eight:
+    """√v"""
+    return np.sqrt(v)
 
 
-def inverse(u: Eight) -> Eight:
-    """1/u"""
-    i = _ONE
-    return (i / u[0], i / u[1], i / u[2], i / u[3], i / u[4], i / u[5], i / u[6], i / u[7])
+def where(mask: Mask, u: Eight, v: Eight) -> Eight:
+    """u where the mask says yes, else v"""
+    return np.where(mask, u, v)
 
 
-def half_root(u: Eight) -> Eight:
-    """√(u + tiny) of the first four, the others as they are"""
-    e = _TINY
-    return (np.sqrt(u[0] + e), np.sqrt(u[1] + e), np.sqrt(u[2] + e), np.sqrt(u[3] + e), u[4], u[5], u[6], u[7])
+def single(v: Eight) -> Eight:
+    """v in single precision"""
+    return v.astype(np.float32)
 
 
-def minus(u: Eight, v: Eight) -> Eight:
-    """u − v"""
-    return (u[0] - v[0], u[1] - v[1], u[2] - v[2], u[3] - v[3], u[4] - v[4], u[5] - v[5], u[6] - v[6], u[7] - v[7])
+def double(v: Eight) -> Eight:
+    """v in double precision"""
+    return v.astype(np.float64)
 
 
-def over(u: Eight, v: Eight) -> Eight:
-    """u/v"""
-    return (u[0] / v[0], u[1] / v[1], u[2] / v[2], u[3] / v[3], u[4] / v[4], u[5] / v[5], u[6] / v[6], u[7] / v[7])
-
-
-def all_of(a: Any) -> Eight:
-    """a, eight times"""
-    return (a, a, a, a, a, a, a, a)
-
-
-def at_least(u: Eight, a: Any) -> Eight:
-    """max(u, a)"""
-    return (
-        u[0] if u[0] > a else a,
-        u[1] if u[1] > a else a,
-        u[2] if u[2] > a else a,
-        u[3] if u[3] > a else a,
-        u[4] if u[4] > a else a,
-        u[5] if u[5] > a else a,
-        u[6] if u[6] > a else a,
-        u[7] if u[7] > a else a,
-    )
-
-
-def logistic(u: Eight) -> Eight:
-    """1/(1 + e^u), to a thousandth for |u| ≤ 40: e^u is a polynomial at u/128, squared seven times."""
-    y = times(u, all_of(_SHRINK))
-    square = times(y, y)
-    e = plus(plus(all_of(_ONE), y), times(square, plus(all_of(_HALF), times(y, all_of(_SIXTH)))))
-    e = plus(e, times(times(square, square), all_of(_TWENTY_FOURTH)))
-    for _ in range(7):
-        e = times(e, e)
-    return inverse(plus(all_of(_ONE), e))
-
-
-def implicit(m: Eight, mu: Eight) -> Eight:
-    """σ(−z) at the root z of z = m + μσ(−z), μ ≥ 0: Halley's method from max(m, 0), to 2·10⁻⁴ for μ ≤ 10⁴."""
-    one, two = all_of(_ONE), all_of(np.float32(2))
-    z = at_least(m, np.float32(0))
-    s = logistic(z)
-    for _ in range(5):
-        excess = minus(minus(z, m), times(mu, s))
-        bend = times(mu, times(s, minus(one, s)))
-        slope = plus(one, bend)
-        turn = times(times(excess, bend), minus(one, times(two, s)))
-        z = minus(z, over(times(two, times(excess, slope)), plus(times(two, times(slope, slope)), turn)))
-        s = logistic(z)
-    return s
-
-
-def between(u: Eight, a: Any) -> Eight:
-    """u, kept within ±a"""
-    return minus(all_of(np.float32(0)), at_least(minus(all_of(np.float32(0)), at_least(u, -a)), -a))
-
-
-def root(u: Eight) -> Eight:
-    """√u"""
-    return (
-        np.sqrt(u[0]),
-        np.sqrt(u[1]),
-        np.sqrt(u[2]),
-        np.sqrt(u[3]),
-        np.sqrt(u[4]),
-        np.sqrt(u[5]),
-        np.sqrt(u[6]),
-        np.sqrt(u[7]),
-    )
-
-
-def size(u: Eight) -> Eight:
-    """|u|"""
-    return (abs(u[0]), abs(u[1]), abs(u[2]), abs(u[3]), abs(u[4]), abs(u[5]), abs(u[6]), abs(u[7]))
-
-
-def where_above(a: Eight, b: Eight, u: Eight, v: Eight) -> Eight:
-    """u where a > b, else v"""
-    return (
-        u[0] if a[0] > b[0] else v[0],
-        u[1] if a[1] > b[1] else v[1],
-        u[2] if a[2] > b[2] else v[2],
-        u[3] if a[3] > b[3] else v[3],
-        u[4] if a[4] > b[4] else v[4],
-        u[5] if a[5] > b[5] else v[5],
-        u[6] if a[6] > b[6] else v[6],
-        u[7] if a[7] > b[7] else v[7],
-    )
-
-
-def single(u: Eight) -> Eight:
-    """u in single precision"""
-    one, two, three, four = np.float32(u[0]), np.float32(u[1]), np.float32(u[2]), np.float32(u[3])
-    return (one, two, three, four, np.float32(u[4]), np.float32(u[5]), np.float32(u[6]), np.float32(u[7]))
-
-
-def total(u: Eight) -> float:
+def total(v: Eight) -> Any:
     """Their sum, in an order of addition that never changes."""
-    return float(((u[0] + u[4]) + (u[2] + u[6])) + ((u[1] + u[5]) + (u[3] + u[7])))
+    four = v[:4] + v[4:]
+    two = four[:2] + four[2:]
+    return two[0] + two[1]
+
+
+# ---- as it is compiled ----------------------------------------------------------------------------------------------
+
+
+class EightType(types.Type):  # type: ignore[misc]
+    """Eight numbers."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+        super().__init__(f"eight({kind})")
+
+
+class MaskType(types.Type):  # type: ignore[misc]
+    """Eight bits."""
+
+
+_BITS = MaskType("eight(bits)")
+
+
+@register_model(EightType)
+class _EightModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: EightType) -> None:
+        number = ir.FloatType() if kind.kind == types.float32 else ir.DoubleType()
+        super().__init__(manager, kind, ir.VectorType(number, LANES))
+
+
+@register_model(MaskType)
+class _MaskModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: MaskType) -> None:
+        super().__init__(manager, kind, ir.VectorType(ir.IntType(1), LANES))
+
+
+def _vector(context: Any, builder: Any, kind: EightType, source: Any, value: Any) -> Any:
+    """A value of type `source` as eight numbers of this kind; one number goes into every lane."""
+    if isinstance(source, EightType):
+        return value
+    number = context.cast(builder, value, source, kind.kind)
+    empty = ir.Constant(context.get_value_type(kind), ir.Undefined)
+    first = builder.insert_element(empty, number, ir.IntType(32)(0))
+    return builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
+def _compiled(function: Any, result: Callable[..., Any], *kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
+    """Compile calls of `function` with arguments of such kinds by what is decorated; `result` tells their type."""
+
+    @infer_global(function)
+    class Typing(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, given: tuple[Any, ...], named: Any) -> Any:
+            fits = any(len(given) == len(kind) and all(map(isinstance, given, kind)) for kind in kinds)
+            found = result(*given) if fits else None
+            return None if found is None else signature(found, *given)
+
+    def register(lowering: Any) -> Any:
+        for kind in kinds:
+            lower_builtin(function, *kind)(lowering)
+        return lowering
+
+    return register
+
+
+def _operation(symbol: Any, build: Callable[[Any, Any, Any], Any], result: MaskType | None = None) -> None:
+    """Compile `u symbol v` of eights of one kind, or of one and a number."""
+
+    def kind(u: Any, v: Any) -> Any:
+        alike = not isinstance(u, EightType) or not isinstance(v, EightType) or u == v
+        return (result or (u if isinstance(u, EightType) else v)) if alike else None
+
+    @_compiled(symbol, kind, (EightType, EightType), (EightType, types.Float), (types.Float, EightType))
+    def lowering(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+        to = next(kind for kind in typed.args if isinstance(kind, EightType))
+        u, v = (_vector(context, builder, to, *given) for given in zip(typed.args, args, strict=True))
+        return build(builder, u, v)
+
+
+_operation(operator.add, lambda builder, u, v: builder.fadd(u, v))
+_operation(operator.sub, lambda builder, u, v: builder.fsub(u, v))
+_operation(operator.mul, lambda builder, u, v: builder.fmul(u, v))
+_operation(operator.truediv, lambda builder, u, v: builder.fdiv(u, v))
+_operation(operator.gt, lambda builder, u, v: builder.fcmp_ordered(">", u, v), _BITS)
+
+
+@_compiled(operator.neg, lambda v: v, (EightType,))
+def _negated(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return builder.fneg(args[0])
+
+
+@_compiled(operator.and_, lambda a, b: a, (MaskType, MaskType))
+def _both(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return builder.and_(*args)
+
+
+@_compiled(operator.or_, lambda a, b: a, (MaskType, MaskType))
+def _either(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return builder.or_(*args)
+
+
+@_compiled(operator.getitem, lambda v, k: v.kind, (EightType, types.Integer))
+def _lane(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return builder.extract_element(*args)
+
+
+@_compiled(load, lambda a, at: EightType(a.dtype), (types.Array, types.Integer))
+def _load(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    pointer, align = _place(context, builder, typed, args)
+    return builder.load(pointer, align=align)
+
+
+@_compiled(store, lambda a, at, v: types.void, (types.Array, types.Integer, EightType))
+def _store(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    pointer, align = _place(context, builder, typed, args)
+    builder.store(args[2], pointer, align=align)
+    return context.get_dummy_value()
+
+
+def _place(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    """Where eight numbers of an array begin, and how memory there is aligned."""
+    kind = typed.args[0]
+    view = context.make_array(kind)(context, builder, args[0])
+    pointer = cgutils.get_item_pointer(context, builder, kind, view, [args[1]], wraparound=False)
+    vector = context.get_value_type(EightType(kind.dtype))
+    return builder.bitcast(pointer, vector.as_pointer()), kind.dtype.bitwidth // 8
+
+
+@_compiled(spread, EightType, (types.Float,))
+def _spread(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return _vector(context, builder, typed.return_type, typed.args[0], args[0])
+
+
+@_compiled(root, lambda v: v, (EightType,))
+def _root(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return _intrinsic("sqrt", context, builder, typed.return_type, args[0])
+
+
+@_compiled(abs, lambda v: v, (EightType,))
+def _size(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return _intrinsic("fabs", context, builder, typed.return_type, args[0])
+
+
+def _intrinsic(name: str, context: Any, builder: Any, kind: EightType, value: Any) -> Any:
+    vector = context.get_value_type(kind)
+    form = ir.FunctionType(vector, [vector])
+    full = f"llvm.{name}.v{LANES}f{kind.kind.bitwidth}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, form, full), [value])
+
+
+@_compiled(where, lambda mask, u, v: u if u == v else None, (MaskType, EightType, EightType))
+def _where(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return builder.select(*args)
+
+
+@_compiled(single, lambda v: EightType(types.float32), (EightType,))
+def _single(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return builder.fptrunc(args[0], context.get_value_type(typed.return_type))
+
+
+@_compiled(double, lambda v: EightType(types.float64), (EightType,))
+def _double(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    return builder.fpext(args[0], context.get_value_type(typed.return_type))
+
+
+@_compiled(total, lambda v: v.kind, (EightType,))
+def _total(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    sums = args[0]
+    for count in (4, 2, 1):
+        low, high = (
+            builder.shuffle_vector(sums, sums, ir.Constant(ir.VectorType(ir.IntType(32), count), list(lanes)))
+            for lanes in (range(count), range(count, 2 * count))
+        )
+        sums = builder.fadd(low, high)
+    return builder.extract_element(sums, ir.IntType(32)(0))
+
+
+# ---- of these -------------------------------------------------------------------------------------------------------
+
+
+def larger(u: Eight, v: Eight) -> Eight:
+    """max(u, v)"""
+    return where(u > v, u, v)
+
+
+def between(u: Eight, a: Eight) -> Eight:
+    """u, kept within ±a"""
+    return -larger(-larger(u, -a), -a)

@@ -13,12 +13,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from lowregret.auto.bank import ADAGRAD, LANE_NAMES, WIDTH, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.lanes import LANES, Eight, store, times
-from lowregret.auto.memory import prefetch, zeros
-from lowregret.auto.stack import INPUTS, STACK_NAMES, STACKS, fresh_stacks
-from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, look
-from lowregret.kernel import wide_kernel
+from lowregret.auto.bank import LANE_NAMES, WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
+from lowregret.auto.lanes import LANES, Eight, spread, store
+from lowregret.auto.memory import zeros
+from lowregret.auto.stack import PADDED, STACK_NAMES, STACKS, fresh_stacks
+from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, gather, keep, look
+from lowregret.kernel import kernel
 from lowregret.learner import Learner, Linear
 from lowregret.loss import Loss
 from lowregret.mirror import Euclidean
@@ -30,13 +30,13 @@ from lowregret.step import Constant
 
 EXPERTS = LANES + STACKS
 NAMES = LANE_NAMES + STACK_NAMES
-FAR = 1e150  # larger features and labels are refused: their squares would overflow
 
 # ---- trust[…]: of the mixture ---------------------------------------------------------------------------------------
 WEIGHTS, LOSSES = 0, EXPERTS  # of each expert
 GAP = 2 * EXPERTS  # what mixing cost beyond the mix loss
 MIXED = GAP + 1  # Σ over rounds of the experts' losses, weighed as they were trusted
-TRUST = MIXED + 1
+PRODUCTS = MIXED + 1  # of each expert's likelihoods that are not among its losses yet
+TRUST = PRODUCTS + EXPERTS
 
 # ---- past[…]: of the labels -----------------------------------------------------------------------------------------
 LAST, RECENT = 0, 1  # the last label, and a running mean
@@ -59,11 +59,16 @@ class Mind(NamedTuple):
     @classmethod
     def fresh(cls, dimension: int) -> Mind:
         """Before the first row."""
-        trust = np.zeros(TRUST)
-        trust[:EXPERTS] = 1 / EXPERTS
         past = np.zeros(PAST)
         past[UNIT] = 1.0
-        return cls(zeros(dimension * WIDTH, np.float32), np.zeros(PACE), fresh_stacks(), trust, past)
+        return cls(zeros(dimension * WIDTH, np.float32), np.zeros(PACE), fresh_stacks(), fresh_trust(), past)
+
+
+def fresh_trust() -> Vector:
+    """The same in all experts."""
+    trust = np.zeros(TRUST)
+    trust[:EXPERTS], trust[PRODUCTS:] = 1 / EXPERTS, 1.0
+    return trust
 
 
 class Desk(NamedTuple):
@@ -77,14 +82,16 @@ class Desk(NamedTuple):
     likelihoods: Cells  # what they gave to the label
     inputs: Cells
     along: Cells  # what the stacks' covariances make of the inputs, a row each
+    margins: Cells  # of the stacks
     widths: Cells  # and the variances of their scores
 
     @classmethod
     def of(cls, entries: int) -> Desk:
         """For rows of up to this many entries."""
         gains = np.zeros(LANES * (entries + 1), np.float32)
-        few = (np.zeros(n) for n in (EXPERTS, 2 * EXPERTS, EXPERTS, INPUTS, STACKS * INPUTS, STACKS))
-        return cls(Sheet.of(entries), gains, np.zeros(LANES, np.float32), *few)
+        few = (np.zeros(n) for n in (EXPERTS, 2 * EXPERTS, EXPERTS, PADDED, STACKS * PADDED))
+        lanes, margins, widths = (np.zeros(LANES, np.float32) for _ in range(3))
+        return cls(Sheet.of(entries), gains, lanes, *few, margins, widths)
 
 
 class Auto(Learner):
@@ -123,7 +130,7 @@ class Auto(Learner):
 
     @abstractmethod
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
-        """The squared slope of each AdaGrad lane, 0 for the others."""
+        """The slope of each lane, up to its sign."""
 
     @abstractmethod
     def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
@@ -139,62 +146,46 @@ class Auto(Learner):
 
     # ---- a row, compiled -------------------------------------------------------------------------------------------
 
-    def score(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, keep: bool) -> float:
-        """The score of row i; with `keep` the row counts in the measures of features."""
+    def score(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, counts: bool) -> float:
+        """The score of row i, which was gathered; `counts`: whether its lengths do."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
-        look(s.table, mind.pace, x, i, desk.sheet, keep)
+        look(mind.pace, x, i, desk.sheet, counts)
         store(desk.lanes, np.uint64(0), lane_scores(mind.bank, x, i, desk.sheet, at))
-        self.listen(mind, desk, keep)
+        self.listen(mind, desk, counts)
         return self.mix(mind, desk)
 
-    def learn(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, y: float, weight: float) -> float:
-        """One round: returns the score made before the row was learnt."""
+    def learn(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float) -> float:
+        """One round, of row i, once gathered: returns the score made before it was learnt; `ahead`: the next row."""
         p = self.score(s, mind, desk, x, i, True)
         value, slope = self.loss.at(p, y)
         s.sums[TOTAL] += weight * value
         s.sums[LINEAR] += weight * slope * p
         s.counts[MISTAKES] += self.loss.wrong(p, y)
         s.counts[ROUNDS] += 1
-        self.book(s, x, i, weight * slope)
+        keep(s.table, x, i, ahead, desk.sheet, weight * slope)
+        s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= weight * slope
         t = mind.pace[ROWS]
         self.judge(mind, desk, y, weight, t)
         if t > 1.0:
-            self.train_lanes(s, mind, desk, x, i, y, weight)
+            self.train_lanes(s, mind, desk, x, i, ahead, y, weight)
         self.remember(mind, y)
         return p
 
-    def book(self, s: State, x: Rows, i: int, slope: float) -> None:
-        """θ −= slope·x, the bias included."""
-        for k in range(x.begin(i), x.end(i)):
-            s.table[cell(x.column(i, k), COLUMNS)] -= slope * x.value(i, k)
-        s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= slope
-
-    def train_lanes(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, y: float, weight: float) -> None:
+    def train_lanes(
+        self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float
+    ) -> None:
         """An implicit step of every lane."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
-        squares = self.lean(mind, desk, y, weight)
+        g = self.lean(mind, desk, y, weight)
+        squares = adagrad(g * g, spread(np.float32(0)))
         rates = lane_rates(mind.pace, self.reach(mind))
-        q = lane_gains(mind.bank, x, i, desk.sheet, desk.gains, squares, at)
-        slopes, bends = self.answer(mind, desk, y, weight, times(rates, q))
-        moves = times(rates, slopes), squares[:ADAGRAD] + bends[ADAGRAD:]
+        q = lane_gains(mind.bank, x, i, ahead, desk.sheet, desk.gains, squares, at)
+        slopes, bends = self.answer(mind, desk, y, weight, rates * q)
+        moves = rates * slopes, adagrad(squares, bends)
         lane_steps(mind.bank, x, i, desk.sheet, desk.gains, moves, at)
 
-    def expect(self, s: State, mind: Mind, x: Rows, i: int) -> None:
-        """Ask for the memory of row i."""
-        if x.inside(i):
-            for k in range(x.begin(i), x.end(i)):
-                prefetch(s.table, cell(x.column(i, k), COLUMNS))
-                prefetch(mind.bank, cell(x.column(i, k), WIDTH))
 
-    def readable(self, x: Rows, i: int) -> bool:
-        """Whether all entries of row i are numbers whose squares are."""
-        fit = True
-        for k in range(x.begin(i), x.end(i)):
-            fit &= abs(x.value(i, k)) < FAR
-        return fit
-
-
-@wide_kernel
+@kernel
 def learn_rows(
     learner: Auto,
     s: State,
@@ -216,20 +207,19 @@ def learn_rows(
         weight = weights[i] if weights.size > 0 else 1.0
         if weight != 0.0 and not (0.0 < weight < FAR and learner.loss.accepts(y[i]) and abs(y[i]) < FAR):
             break
-        if not (x.inside(i) and learner.readable(x, i)):
+        if not (x.inside(i) and gather(s.table, x, i, desk.sheet)):
             break
-        if i + 1 < y.size:
-            learner.expect(s, mind, x, i + 1)
         if weight == 0.0:
             scores[i] = learner.score(s, mind, desk, x, i, False)
         else:
-            scores[i] = learner.learn(s, mind, desk, x, i, y[i], weight)
+            scores[i] = learner.learn(s, mind, desk, x, i, min(i + 1, y.size - 1), y[i], weight)
         i += 1
     return i
 
 
-@wide_kernel
+@kernel
 def score_rows(learner: Auto, s: State, mind: Mind, desk: Desk, x: Rows, scores: Vector) -> None:
     """The score that each row would get as the next one, if the label before it were not known: O(nnz)."""
     for i in range(scores.size):
-        scores[i] = learner.score(s, mind, desk, x, i, False) if learner.readable(x, i) else math.nan
+        fit = gather(s.table, x, i, desk.sheet)
+        scores[i] = learner.score(s, mind, desk, x, i, False) if fit else math.nan

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, all_of, load, minus, over, plus, times
+from lowregret.auto.lanes import LANES, Eight, load, spread
 from lowregret.auto.learner import (
     DEVIATION,
     EXPERTS,
@@ -150,18 +150,13 @@ class AutoRegressor(Auto):
         mind.past[MISSES] += ((y - mean) * (y - mean) - mind.past[MISSES]) / mind.pace[ROWS]
 
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
-        g, nil = self.missed(mind, desk, y, weight), np.float32(0)
-        return (g[0] * g[0], g[1] * g[1], g[2] * g[2], g[3] * g[3], nil, nil, nil, nil)
-
-    def missed(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
         """weight·(label − score) of each lane: the negated slope of half the square loss."""
-        label = all_of(np.float32((y - mind.past[ORIGIN]) / mind.past[UNIT]))
-        return times(all_of(np.float32(weight)), minus(label, load(desk.lanes, np.uint64(0))))
+        label = np.float32((y - mind.past[ORIGIN]) / mind.past[UNIT])
+        return (label - load(desk.lanes, np.uint64(0))) * np.float32(weight)
 
     def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
-        much = all_of(np.float32(weight))
-        slope = over(self.missed(mind, desk, y, weight), plus(all_of(np.float32(1)), times(much, q)))
-        return slope, much
+        much = np.float32(weight)
+        return self.lean(mind, desk, y, weight) / (np.float32(1) + q * much), spread(much)
 
     def reach(self, mind: Mind) -> float:
         return math.sqrt(mind.past[DEVIATION] / max(mind.pace[ROWS] - 1.0, 1.0))

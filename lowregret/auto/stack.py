@@ -6,14 +6,15 @@ The state of a stack is its mean m and covariance P. On inputs u it predicts ⟨
 
 with c the implicit slope and s = h/(1 + h⟨u,Pu⟩) for a loss of curvature h: recursive least squares, or an extended
 Kalman filter for the logistic loss (the online Newton step on exp-concave losses; Hazan, Agarwal & Kale, 2007).
-A walk > 0 lets the weights drift. Costs O(inputs²) a row.
+A walk > 0 lets the weights drift. Costs O(inputs²) a row. Rows of P are PADDED long, so that they are whole vectors.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES
+from lowregret.auto.lanes import LANES, load, spread, store, total
+from lowregret.auto.memory import zeros
 from lowregret.state import Cells, Vector
 
 INPUTS = LANES + 3  # the lanes, 1, the last label, and a running mean of labels
@@ -22,8 +23,11 @@ STACKS = 3
 WALKS = (0.0, 1e-6, 1e-4)
 STACK_NAMES = ("stack-still", "stack-slow", "stack-quick")
 PRIOR = 0.1
-SIZE = INPUTS + INPUTS * INPUTS
+PADDED = 2 * LANES
+SIZE = (1 + INPUTS) * PADDED  # mean, then covariance
 FADE = 0.9  # of the running mean
+
+_FIRST, _HALF = np.uint64(0), np.uint64(LANES)
 
 
 def prior(k: int, i: int) -> float:
@@ -33,42 +37,40 @@ def prior(k: int, i: int) -> float:
 
 def fresh_stacks() -> Vector:
     """Stacks that average the lanes."""
-    stacks = np.zeros((STACKS, SIZE))
-    stacks[:, :LANES] = 1 / LANES
-    for k in range(STACKS):
-        stacks[k, INPUTS:] = np.diag([prior(k, i) for i in range(INPUTS)]).ravel()
-    return stacks.ravel()
+    stacks = zeros(STACKS * SIZE, np.float64)
+    for k, stack in enumerate(stacks.reshape(STACKS, 1 + INPUTS, PADDED)):
+        stack[0, :LANES] = 1 / LANES
+        stack[1:, :INPUTS] = np.diag([prior(k, i) for i in range(INPUTS)])
+    return stacks
 
 
 def stack_guess(stacks: Cells, k: int, u: Cells) -> float:
     """⟨m, u⟩"""
-    p, at = 0.0, k * SIZE
-    for i in range(INPUTS):
-        p += stacks[np.uint64(at + i)] * u[np.uint64(i)]
-    return p
+    at = np.uint64(k * SIZE)
+    return total(load(stacks, at) * load(u, _FIRST) + load(stacks, at + _HALF) * load(u, _HALF))
 
 
 def stack_project(stacks: Cells, k: int, u: Cells, along: Cells) -> float:
     """Write Pu into row k of `along`, and return ⟨u, Pu⟩."""
-    q, at, to = 0.0, k * SIZE + INPUTS, k * INPUTS
+    low = high = spread(0.0)
     for i in range(INPUTS):
-        row = at + i * INPUTS
-        a = 0.0
-        for j in range(INPUTS):
-            a += stacks[np.uint64(row + j)] * u[np.uint64(j)]
-        along[np.uint64(to + i)] = a
-        q += a * u[np.uint64(i)]
-    return q
+        row, much = np.uint64(k * SIZE + (1 + i) * PADDED), u[np.uint64(i)]
+        low = low + load(stacks, row) * much
+        high = high + load(stacks, row + _HALF) * much
+    store(along, np.uint64(k * PADDED), low)
+    store(along, np.uint64(k * PADDED) + _HALF, high)
+    return total(low * load(u, _FIRST) + high * load(u, _HALF))
 
 
 def stack_learn(stacks: Cells, k: int, along: Cells, slope: float, shrink: float) -> None:
     """m += slope·Pu, P −= shrink·(Pu)(Pu)ᵀ, and walk."""
-    at, walk, to = k * SIZE, WALKS[k], k * INPUTS
+    at, to = np.uint64(k * SIZE), np.uint64(k * PADDED)
+    low, high = load(along, to), load(along, to + _HALF)
+    store(stacks, at, load(stacks, at) + low * slope)
+    store(stacks, at + _HALF, load(stacks, at + _HALF) + high * slope)
     for i in range(INPUTS):
-        a = along[np.uint64(to + i)]
-        stacks[np.uint64(at + i)] += a * slope
-        row, cut = at + INPUTS + i * INPUTS, a * shrink
-        for j in range(INPUTS):
-            stacks[np.uint64(row + j)] -= cut * along[np.uint64(to + j)]
-        spot = np.uint64(row + i)
-        stacks[spot] = min(max(stacks[spot], 0.0) + walk, prior(k, i))
+        row, cut = at + np.uint64((1 + i) * PADDED), along[to + np.uint64(i)] * shrink
+        store(stacks, row, load(stacks, row) - low * cut)
+        store(stacks, row + _HALF, load(stacks, row + _HALF) - high * cut)
+        spot = row + np.uint64(i)
+        stacks[spot] = min(max(stacks[spot], 0.0) + WALKS[k], prior(k, i))

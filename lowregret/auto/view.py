@@ -18,24 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.auto.lanes import (
-    LANES,
-    all_of,
-    at_least,
-    between,
-    load,
-    minus,
-    over,
-    plus,
-    root,
-    single,
-    size,
-    store,
-    times,
-    total,
-    where_above,
-)
-from lowregret.auto.memory import zeros
+from lowregret.auto.lanes import LANES, Eight, Mask, double, larger, load, root, single, spread, store, total, where
+from lowregret.auto.memory import prefetch, zeros
 from lowregret.rows import Rows
 from lowregret.state import Cells, cell
 
@@ -49,8 +33,9 @@ LENGTHS = 1  # Σ of the lengths of the entries seen as roots, from row 2 on
 SHAPED_SQUARE, PLAIN_SQUARE = 2, 3  # Σ‖z‖² of either view with the bias, likewise
 PACE = 4
 
+FAR = 1e150  # larger features and labels are refused: their squares would overflow
 TINY = 1e-300  # keeps 0/0 a number
-MOST = 1e6  # no view exceeds √rows, except where squares underflow
+MOST = 1e12  # no squared view exceeds the number of rows, except where squares underflow
 
 
 class Sheet(NamedTuple):
@@ -71,27 +56,35 @@ class Sheet(NamedTuple):
         return cls(*(zeros(entries + LANES, kind) for kind in kinds))
 
 
-def look(table: Cells, pace: Cells, x: Rows, i: int, sheet: Sheet, keep: bool) -> None:
-    """Write both views of row i; with `keep` the row counts from now on: O(nnz)."""
-    t, end = pace[ROWS] + 1.0, x.end(i) - x.begin(i)
-    gather(table, x, i, sheet)
-    squares = measure(sheet, end, t)
-    if keep:
-        scatter(table, x, i, sheet)
-    level(pace, sheet, end, t, squares, keep)
-
-
-def gather(table: Cells, x: Rows, i: int, sheet: Sheet) -> None:
-    """What is known of the features of row i, side by side; then nothing, up to a multiple of eight."""
-    first, end, one = x.begin(i), x.end(i) - x.begin(i), np.uint64(1)
+def gather(table: Cells, x: Rows, i: int, sheet: Sheet) -> bool:
+    """Write what is known of the features of row i, the row included; returns whether their squares are numbers."""
+    first, end, one, fit = x.begin(i), x.end(i) - x.begin(i), np.uint64(1), True
     for k in range(first, x.end(i)):
         v, at, value = k - first, cell(x.column(i, k), COLUMNS), x.value(i, k)
+        fit &= abs(value) < FAR
         sheet.values[v] = value
         sheet.counts[v] = table[at + COUNT] + (1.0 if value != 0.0 else 0.0)
         sheet.means[v], sheet.deviations[v] = table[at + MEAN], table[at + DEVIATION]
-    while end % np.uint64(LANES) != np.uint64(0):
+    while end % np.uint64(LANES) != np.uint64(0):  # eight are looked at together
         sheet.values[end], sheet.counts[end] = 0.0, 1.0
         end += one
+    return fit
+
+
+def look(pace: Cells, x: Rows, i: int, sheet: Sheet, keep: bool) -> None:
+    """Write both views of row i, which was gathered; with `keep` its lengths count from now on: O(nnz)."""
+    t, end = pace[ROWS] + 1.0, x.end(i) - x.begin(i)
+    rooted, others, plains = measure(sheet, end, t)
+    length = math.sqrt(rooted)
+    lengths = pace[LENGTHS] + length
+    factor = lengths / max(t - 1.0, 1.0) / length if length > 0.0 else 1.0
+    stretch(sheet, end, np.float32(factor))
+    if keep:
+        pace[ROWS] = t
+        if t > 1.0:
+            pace[LENGTHS] = lengths
+            pace[SHAPED_SQUARE] += 1.0 + others + rooted * factor * factor
+            pace[PLAIN_SQUARE] += 1.0 + plains
 
 
 def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float]:
@@ -99,58 +92,61 @@ def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float]:
 
     Returns Σz² of entries seen as roots, of other shaped ones, and of plain ones.
     """
-    nil, one, now = all_of(0.0), all_of(1.0), all_of(t)
+    nil, now, none, one = spread(0.0), spread(t), spread(np.float32(0)), spread(np.float32(1))
     rooted, others, plains = nil, nil, nil
     v = np.uint64(0)
     while v < end:
-        x, count = load(sheet.values, v), load(sheet.counts, v)
-        mean, deviation = load(sheet.means, v), load(sheet.deviations, v)
-        present = where_above(size(x), nil, one, nil)
-        share = over(one, at_least(count, 1.0))
-        off = times(present, minus(x, mean))
-        mean = plus(mean, times(off, share))
-        deviation = plus(deviation, times(off, minus(x, mean)))
-        variance = times(deviation, share)
+        x, count, mean = load(sheet.values, v), load(sheet.counts, v), load(sheet.means, v)
+        present, share = abs(x) > nil, double(one / larger(single(count), one))
+        off = where(present, x - mean, nil)
+        mean = mean + off * share
+        deviation = load(sheet.deviations, v) + off * (x - mean)
+        variance = deviation * share
         store(sheet.means, v, mean)
         store(sheet.deviations, v, deviation)
-        changed = where_above(deviation, nil, present, where_above(now, count, present, nil))
-        mean_square = plus(times(mean, mean), variance)
-        plain = times(changed, between(over(x, at_least(root(mean_square), TINY)), MOST))
-        centred = where_above(plus(count, count), now, where_above(deviation, nil, changed, nil), nil)
-        width = root(where_above(centred, nil, variance, size(plain)))
-        away = between(over(minus(x, mean), at_least(width, TINY)), MOST)
-        shaped = where_above(centred, nil, away, where_above(x, nil, width, minus(nil, width)))
-        roots, square = minus(changed, centred), times(shaped, shaped)
-        store(sheet.shaped, v, single(shaped))
-        store(sheet.plain, v, single(plain))
-        store(sheet.roots, v, single(roots))
-        rooted, plains = plus(rooted, times(roots, square)), plus(plains, times(plain, plain))
-        others = plus(others, times(centred, square))
+        varied = deviation > nil
+        changed = present & (varied | (now > count))
+        centred = changed & varied & (count + count > now)
+        square, centred_square = x * x / (mean * mean + variance + TINY), (x - mean) * (x - mean) / (variance + TINY)
+        plain = root(where(changed, single(most(square)), none))
+        shaped = root(where(centred, single(most(centred_square)), plain))
+        roots = where(changed, one, none) - where(centred, one, none)
+        store(sheet.plain, v, signed(x > nil, plain))
+        store(sheet.shaped, v, signed(where(centred, x - mean, x) > nil, shaped))
+        store(sheet.roots, v, roots)
+        shaped_square = shaped * shaped
+        rooted, plains = rooted + double(roots * shaped_square), plains + double(plain * plain)
+        others = others + double(where(centred, shaped_square, none))
         v += np.uint64(LANES)
     return total(rooted), total(others), total(plains)
 
 
-def scatter(table: Cells, x: Rows, i: int, sheet: Sheet) -> None:
-    """Keep the measures."""
-    first = x.begin(i)
+def most(squares: Eight) -> Eight:
+    """None above MOST."""
+    return where(squares > MOST, spread(MOST), squares)
+
+
+def signed(positive: Mask, sizes: Eight) -> Eight:
+    """±sizes"""
+    return where(positive, sizes, -sizes)
+
+
+def stretch(sheet: Sheet, end: Any, factor: np.float32) -> None:
+    """Bring the entries seen as roots to their mean length."""
+    none, once, more = spread(np.float32(0)), spread(np.float32(1)), spread(factor)
+    v = np.uint64(0)
+    while v < end:
+        store(sheet.shaped, v, load(sheet.shaped, v) * where(load(sheet.roots, v) > none, more, once))
+        v += np.uint64(LANES)
+
+
+def keep(table: Cells, x: Rows, i: int, ahead: int, sheet: Sheet, slope: float) -> None:
+    """Keep the measures, and θ −= slope·x: O(nnz). Meanwhile those of the row `ahead` are asked for."""
+    first, coming, last = x.begin(i), x.begin(ahead), x.end(ahead)
     for k in range(first, x.end(i)):
         v, at = k - first, cell(x.column(i, k), COLUMNS)
+        if coming + v < last:
+            prefetch(table, cell(x.column(ahead, coming + v), COLUMNS))
+        table[at] -= slope * sheet.values[v]
         table[at + COUNT], table[at + MEAN] = sheet.counts[v], sheet.means[v]
         table[at + DEVIATION] = sheet.deviations[v]
-
-
-def level(pace: Cells, sheet: Sheet, end: Any, t: float, squares: tuple[float, float, float], keep: bool) -> None:
-    """Bring the entries seen as roots to their mean length, and count the lengths of both views."""
-    rooted, others, plains = squares
-    length = math.sqrt(rooted)
-    lengths = pace[LENGTHS] + length
-    factor = lengths / max(t - 1.0, 1.0) / length if length > 0.0 else 1.0
-    once, more = np.float32(1), np.float32(factor)
-    for v in range(np.uint64(0), end):
-        sheet.shaped[v] *= more if sheet.roots[v] > 0.0 else once
-    if keep:
-        pace[ROWS] = t
-        if t > 1.0:
-            pace[LENGTHS] = lengths
-            pace[SHAPED_SQUARE] += 1.0 + others + rooted * factor * factor
-            pace[PLAIN_SQUARE] += 1.0 + plains
