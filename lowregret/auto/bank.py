@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, load, root, spread, store, where
+from lowregret.auto.lanes import LANES, Eight, half_root, load, spread, store, where
 from lowregret.auto.memory import prefetch
 from lowregret.auto.view import PLAIN_SQUARE, ROWS, SHAPED_SQUARE, Sheet
 from lowregret.rows import Rows
@@ -82,7 +82,7 @@ def lane_scores(bank: Cells, x: Rows, i: int, sheet: Sheet, at: tuple[int, int, 
 def gain(z: Eight, sums: Eight, squares: Eight) -> Eight:
     """H⁻¹z without `rate·σ`; squares are g² of AdaGrad lanes, 0 of others."""
     h = sums + load(_START, _FIRST) + squares * (z * z)
-    return z / adagrad(root(h + _TINY), h)
+    return z / half_root(h + _TINY)
 
 
 def lane_gains(

@@ -29,7 +29,7 @@ from lowregret.auto.stack import (
     stack_learn,
     stack_project,
 )
-from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, gather, keep, look
+from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep, look
 from lowregret.kernel import kernel
 from lowregret.learner import Learner
 from lowregret.loss import Softmax
@@ -124,7 +124,7 @@ class AutoMulticlass(Learner):
                 p = np.float64(desk.lanes[np.uint64(c * LANES + k)])
                 desk.inputs[k * lots + c] = max(p - top, -DEEP)
         for c in range(known):
-            desk.inputs[ONE * lots + c] = math.log((past[SHARES + c] + 1.0) / (mind.pace[ROWS] + known))
+            desk.inputs[ONE * lots + c] = math.log((past[SHARES + c] + 1.0) / (mind.pace[ROWS] + 1.0 + known))
             desk.inputs[LAST_LABEL * lots + c] = 1.0 if past[LAST_CLASS] == c else 0.0
             desk.inputs[RECENT_LABELS * lots + c] = past[SHARES + lots + c]
 
@@ -150,15 +150,14 @@ class AutoMulticlass(Learner):
             for c in range(known):
                 desk.chances[k * lots + c] = (1.0 - DOUBT) * desk.chances[k * lots + c] / total + DOUBT / (known + 1)
 
-    def score(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells, counts: bool) -> int:
-        """Write ln(chance) of each class for row i, once gathered; returns the likeliest, or NONE."""
+    def score(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells, aware: bool) -> int:
+        """Write ln(chance) of each class for row i, once looked at; returns the likeliest, or NONE."""
         lots, known = room.raw.size, room.known[0]
-        look(mind.pace, x, i, desk.sheet, counts)
         for c in range(known):
             p = lane_scores(mind.bank, x, i, desk.sheet, self.spot(mind, lots, c))
             store(desk.lanes, np.uint64(c * LANES), p)
         self.listen(mind, desk, room)
-        self.judge_classes(mind, desk, room, counts)
+        self.judge_classes(mind, desk, room, aware)
         best = NONE
         for c in range(known):
             p = 0.0
@@ -180,7 +179,7 @@ class AutoMulticlass(Learner):
         scores = room.scores[i if room.scores.shape[0] > 1 else 0]
         lots, before = room.raw.size, room.known[0]
         guess = self.score(mind, desk, x, i, room, scores, True)
-        keep(mind.measures, x, i, i, desk.sheet, 0.0)
+        keep(mind.measures, mind.pace, x, i, i, desk.sheet, 0.0)
         for k in range(EXPERTS):
             desk.likelihoods[k] = desk.chances[k * lots + y] if y < before else DOUBT / (before + 1)
         if y >= before:
@@ -272,7 +271,7 @@ def learn_classes(
         weight = weights[i] if weights.size > 0 else 1.0
         if weight != 0.0 and not (0.0 < weight < FAR and 0 <= y[i] < room.raw.size):
             break
-        if not (x.inside(i) and gather(mind.measures, x, i, desk.sheet)):
+        if not (x.inside(i) and look(mind.measures, mind.pace, x, i, desk.sheet)):
             break
         if weight == 0.0:
             scores = room.scores[i if room.scores.shape[0] > 1 else 0]
@@ -287,7 +286,7 @@ def learn_classes(
 def score_classes(learner: AutoMulticlass, mind: ClassMind, desk: ClassDesk, x: Rows, room: Room, scores: Any) -> None:
     """ln(chance) of each class for each row, as the next one, if the label before it were not known."""
     for i in range(scores.shape[0]):
-        if gather(mind.measures, x, i, desk.sheet):
+        if look(mind.measures, mind.pace, x, i, desk.sheet):
             learner.score(mind, desk, x, i, room, scores[i], False)
         else:
             scores[i, 0] = math.nan

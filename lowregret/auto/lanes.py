@@ -7,7 +7,7 @@ which come of `>`, are joined with `&` and `|`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,6 +46,11 @@ def spread(a: Any) -> Eight:
 def root(v: Eight) -> Eight:
     """√v"""
     return np.sqrt(v)
+
+
+def half_root(v: Eight) -> Eight:
+    """√v of the first four, the others as they are"""
+    return np.concatenate([np.sqrt(v[:4]), v[4:]])
 
 
 def where(mask: Mask, u: Eight, v: Eight) -> Eight:
@@ -108,7 +113,7 @@ def _vector(context: Any, builder: Any, kind: EightType, source: Any, value: Any
     number = context.cast(builder, value, source, kind.kind)
     empty = ir.Constant(context.get_value_type(kind), ir.Undefined)
     first = builder.insert_element(empty, number, ir.IntType(32)(0))
-    return builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+    return _pick(builder, first, empty, [0] * LANES)
 
 
 def _compiled(function: Any, result: Callable[..., Any], *kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
@@ -207,11 +212,23 @@ def _size(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return _intrinsic("fabs", context, builder, typed.return_type, args[0])
 
 
+@_compiled(half_root, lambda v: v, (EightType,))
+def _half_root(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    few = _pick(builder, args[0], args[0], range(4))
+    roots = _intrinsic("sqrt", context, builder, typed.return_type, few)
+    return _pick(builder, _pick(builder, roots, roots, range(8)), args[0], (0, 1, 2, 3, 12, 13, 14, 15))
+
+
 def _intrinsic(name: str, context: Any, builder: Any, kind: EightType, value: Any) -> Any:
-    vector = context.get_value_type(kind)
-    form = ir.FunctionType(vector, [vector])
-    full = f"llvm.{name}.v{LANES}f{kind.kind.bitwidth}"
+    form = ir.FunctionType(value.type, [value.type])
+    full = f"llvm.{name}.v{value.type.count}f{kind.kind.bitwidth}"
     return builder.call(cgutils.get_or_insert_function(builder.module, form, full), [value])
+
+
+def _pick(builder: Any, u: Any, v: Any, lanes: Iterable[int]) -> Any:
+    """Some lanes of two vectors, those of the second counted on from the first."""
+    chosen = list(lanes)
+    return builder.shuffle_vector(u, v, ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), chosen))
 
 
 @_compiled(where, lambda mask, u, v: u if u == v else None, (MaskType, EightType, EightType))
@@ -233,11 +250,8 @@ def _double(context: Any, builder: Any, typed: Any, args: Any) -> Any:
 def _total(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     sums = args[0]
     for count in (4, 2, 1):
-        low, high = (
-            builder.shuffle_vector(sums, sums, ir.Constant(ir.VectorType(ir.IntType(32), count), list(lanes)))
-            for lanes in (range(count), range(count, 2 * count))
-        )
-        sums = builder.fadd(low, high)
+        low, high = range(count), range(count, 2 * count)
+        sums = builder.fadd(_pick(builder, sums, sums, low), _pick(builder, sums, sums, high))
     return builder.extract_element(sums, ir.IntType(32)(0))
 
 

@@ -17,7 +17,7 @@ from lowregret.auto.bank import LANE_NAMES, WIDTH, adagrad, lane_gains, lane_rat
 from lowregret.auto.lanes import LANES, Eight, spread, store
 from lowregret.auto.memory import zeros
 from lowregret.auto.stack import PADDED, STACK_NAMES, STACKS, fresh_stacks
-from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, gather, keep, look
+from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
 from lowregret.kernel import kernel
 from lowregret.learner import Learner, Linear
 from lowregret.loss import Loss
@@ -146,23 +146,22 @@ class Auto(Learner):
 
     # ---- a row, compiled -------------------------------------------------------------------------------------------
 
-    def score(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, counts: bool) -> float:
-        """The score of row i, which was gathered; `counts`: whether its lengths do."""
+    def score(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, known: bool) -> float:
+        """The score of row i, which was looked at; `known`: whether it follows the last one learnt."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
-        look(mind.pace, x, i, desk.sheet, counts)
         store(desk.lanes, np.uint64(0), lane_scores(mind.bank, x, i, desk.sheet, at))
-        self.listen(mind, desk, counts)
+        self.listen(mind, desk, known)
         return self.mix(mind, desk)
 
     def learn(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float) -> float:
-        """One round, of row i, once gathered: returns the score made before it was learnt; `ahead`: the next row."""
+        """One round, of row i, once looked at: returns the score made before it was learnt; `ahead`: the next row."""
         p = self.score(s, mind, desk, x, i, True)
         value, slope = self.loss.at(p, y)
         s.sums[TOTAL] += weight * value
         s.sums[LINEAR] += weight * slope * p
         s.counts[MISTAKES] += self.loss.wrong(p, y)
         s.counts[ROUNDS] += 1
-        keep(s.table, x, i, ahead, desk.sheet, weight * slope)
+        keep(s.table, mind.pace, x, i, ahead, desk.sheet, weight * slope)
         s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= weight * slope
         t = mind.pace[ROWS]
         self.judge(mind, desk, y, weight, t)
@@ -207,7 +206,7 @@ def learn_rows(
         weight = weights[i] if weights.size > 0 else 1.0
         if weight != 0.0 and not (0.0 < weight < FAR and learner.loss.accepts(y[i]) and abs(y[i]) < FAR):
             break
-        if not (x.inside(i) and gather(s.table, x, i, desk.sheet)):
+        if not (x.inside(i) and look(s.table, mind.pace, x, i, desk.sheet)):
             break
         if weight == 0.0:
             scores[i] = learner.score(s, mind, desk, x, i, False)
@@ -221,5 +220,5 @@ def learn_rows(
 def score_rows(learner: Auto, s: State, mind: Mind, desk: Desk, x: Rows, scores: Vector) -> None:
     """The score that each row would get as the next one, if the label before it were not known: O(nnz)."""
     for i in range(scores.size):
-        fit = gather(s.table, x, i, desk.sheet)
+        fit = look(s.table, mind.pace, x, i, desk.sheet)
         scores[i] = learner.score(s, mind, desk, x, i, False) if fit else math.nan

@@ -48,60 +48,65 @@ class Sheet(NamedTuple):
     counts: Cells
     means: Cells
     deviations: Cells
+    sums: Cells  # what the row adds to `pace`
 
     @classmethod
     def of(cls, entries: int) -> Sheet:
         """For rows of up to this many entries; eight are looked at together."""
         kinds = (np.float32,) * 3 + (np.float64,) * 4
-        return cls(*(zeros(entries + LANES, kind) for kind in kinds))
+        return cls(*(zeros(entries + LANES, kind) for kind in kinds), np.zeros(PACE))
 
 
-def gather(table: Cells, x: Rows, i: int, sheet: Sheet) -> bool:
-    """Write what is known of the features of row i, the row included; returns whether their squares are numbers."""
-    first, end, one, fit = x.begin(i), x.end(i) - x.begin(i), np.uint64(1), True
-    for k in range(first, x.end(i)):
-        v, at, value = k - first, cell(x.column(i, k), COLUMNS), x.value(i, k)
-        fit &= abs(value) < FAR
-        sheet.values[v] = value
-        sheet.counts[v] = table[at + COUNT] + (1.0 if value != 0.0 else 0.0)
-        sheet.means[v], sheet.deviations[v] = table[at + MEAN], table[at + DEVIATION]
-    while end % np.uint64(LANES) != np.uint64(0):  # eight are looked at together
-        sheet.values[end], sheet.counts[end] = 0.0, 1.0
-        end += one
-    return fit
+def look(table: Cells, pace: Cells, x: Rows, i: int, sheet: Sheet) -> bool:
+    """Write both views of row i, and what is known of its features with it; returns whether all squares are numbers.
 
-
-def look(pace: Cells, x: Rows, i: int, sheet: Sheet, keep: bool) -> None:
-    """Write both views of row i, which was gathered; with `keep` its lengths count from now on: O(nnz)."""
+    Nothing is kept of the row until `keep`. O(nnz).
+    """
     t, end = pace[ROWS] + 1.0, x.end(i) - x.begin(i)
-    rooted, others, plains = measure(sheet, end, t)
+    gather(table, x, i, sheet)
+    rooted, others, plains, far = measure(sheet, end, t)
     length = math.sqrt(rooted)
     lengths = pace[LENGTHS] + length
     factor = lengths / max(t - 1.0, 1.0) / length if length > 0.0 else 1.0
     stretch(sheet, end, np.float32(factor))
-    if keep:
-        pace[ROWS] = t
-        if t > 1.0:
-            pace[LENGTHS] = lengths
-            pace[SHAPED_SQUARE] += 1.0 + others + rooted * factor * factor
-            pace[PLAIN_SQUARE] += 1.0 + plains
+    later = 1.0 if t > 1.0 else 0.0
+    sheet.sums[ROWS], sheet.sums[LENGTHS] = 1.0, later * length
+    sheet.sums[SHAPED_SQUARE] = later * (1.0 + others + rooted * factor * factor)
+    sheet.sums[PLAIN_SQUARE] = later * (1.0 + plains)
+    return far == 0.0
 
 
-def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float]:
+def gather(table: Cells, x: Rows, i: int, sheet: Sheet) -> None:
+    """Write what was known of the features of row i."""
+    first, end, one = x.begin(i), x.end(i) - x.begin(i), np.uint64(1)
+    for k in range(first, x.end(i)):
+        v, at = k - first, cell(x.column(i, k), COLUMNS)
+        sheet.values[v], sheet.counts[v] = x.value(i, k), table[at + COUNT]
+        sheet.means[v], sheet.deviations[v] = table[at + MEAN], table[at + DEVIATION]
+    while end % np.uint64(LANES) != np.uint64(0):  # eight are looked at together
+        sheet.values[end] = 0.0
+        end += one
+
+
+def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float, float]:
     """Bring measures up to date and see the entries by them, eight at a time.
 
-    Returns Σz² of entries seen as roots, of other shaped ones, and of plain ones.
+    Returns Σz² of entries seen as roots, of other shaped ones, and of plain ones, and how many entries are too large.
     """
     nil, now, none, one = spread(0.0), spread(t), spread(np.float32(0)), spread(np.float32(1))
-    rooted, others, plains = nil, nil, nil
+    rooted, others, plains, far = nil, nil, nil, none
     v = np.uint64(0)
     while v < end:
-        x, count, mean = load(sheet.values, v), load(sheet.counts, v), load(sheet.means, v)
-        present, share = abs(x) > nil, double(one / larger(single(count), one))
+        x, mean = load(sheet.values, v), load(sheet.means, v)
+        far = far + where(spread(FAR) > abs(x), none, one)
+        present = abs(x) > nil
+        count = load(sheet.counts, v) + where(present, spread(1.0), nil)
+        share = double(one / larger(single(count), one))
         off = where(present, x - mean, nil)
         mean = mean + off * share
         deviation = load(sheet.deviations, v) + off * (x - mean)
         variance = deviation * share
+        store(sheet.counts, v, count)
         store(sheet.means, v, mean)
         store(sheet.deviations, v, deviation)
         varied = deviation > nil
@@ -118,7 +123,7 @@ def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float]:
         rooted, plains = rooted + double(roots * shaped_square), plains + double(plain * plain)
         others = others + double(where(centred, shaped_square, none))
         v += np.uint64(LANES)
-    return total(rooted), total(others), total(plains)
+    return total(rooted), total(others), total(plains), total(far)
 
 
 def most(squares: Eight) -> Eight:
@@ -140,8 +145,10 @@ def stretch(sheet: Sheet, end: Any, factor: np.float32) -> None:
         v += np.uint64(LANES)
 
 
-def keep(table: Cells, x: Rows, i: int, ahead: int, sheet: Sheet, slope: float) -> None:
-    """Keep the measures, and θ −= slope·x: O(nnz). Meanwhile those of the row `ahead` are asked for."""
+def keep(table: Cells, pace: Cells, x: Rows, i: int, ahead: int, sheet: Sheet, slope: float) -> None:
+    """Keep what `look` found, and θ −= slope·x: O(nnz). Meanwhile measures of the row `ahead` are asked for."""
+    for k in range(PACE):
+        pace[k] += sheet.sums[k]
     first, coming, last = x.begin(i), x.begin(ahead), x.end(ahead)
     for k in range(first, x.end(i)):
         v, at = k - first, cell(x.column(i, k), COLUMNS)

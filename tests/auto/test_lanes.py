@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from lowregret.auto import lanes, logit, stack
 from lowregret.auto.memory import LINE, aligned, zeros
-from lowregret.auto.view import COLUMNS, PACE, Sheet, gather, keep, look
+from lowregret.auto.view import COLUMNS, PACE, Sheet, keep, look
 from lowregret.rows import Dense
 
 single = st.floats(-30, 30, width=32)
@@ -56,13 +56,11 @@ def test_views_of_a_row() -> None:
     """The second row of (10, 4, 0), (30, 4, 9): the first feature varies, the second never did, the third is new."""
     table, pace, sheet = np.zeros(3 * COLUMNS), np.zeros(PACE), Sheet.of(3)
     rows = Dense(np.array([[10.0, 4.0, 0.0], [30.0, 4.0, 9.0]]))
-    assert gather(table, rows, 0, sheet)
-    look(pace, rows, 0, sheet, True)
-    keep(table, rows, 0, 1, sheet, 0.0)
+    assert look(table, pace, rows, 0, sheet)
+    keep(table, pace, rows, 0, 1, sheet, 0.0)
     assert not sheet.shaped.any()
     assert not sheet.plain.any()
-    assert gather(table, rows, 1, sheet)
-    look(pace, rows, 1, sheet, True)
+    assert look(table, pace, rows, 1, sheet)
     np.testing.assert_allclose(sheet.shaped[:3], [1.0, 0.0, 1.0])
     np.testing.assert_allclose(sheet.plain[:3], [30 / np.sqrt(500), 0.0, 1.0], rtol=1e-6)
     assert sheet.roots[:3].tolist() == [0.0, 0.0, 1.0]
@@ -70,8 +68,7 @@ def test_views_of_a_row() -> None:
 
 def test_looking_without_keeping_keeps_nothing() -> None:
     table, pace, sheet, rows = np.zeros(COLUMNS), np.zeros(PACE), Sheet.of(1), Dense(np.array([[3.0]]))
-    assert gather(table, rows, 0, sheet)
-    look(pace, rows, 0, sheet, False)
+    assert look(table, pace, rows, 0, sheet)
     assert not table.any()
     assert not pace.any()
 
