@@ -21,6 +21,7 @@ from numba.extending import lower_builtin, register_model
 from lowregret.state import Cells, Index
 
 LANES = 8
+CELL = 4  # numbers
 Eight: TypeAlias = Any  # eight numbers of one kind
 Mask: TypeAlias = Any  # eight times yes or no
 
@@ -36,6 +37,22 @@ def load(a: Cells, at: Index) -> Eight:
 def store(a: Cells, at: Index, v: Eight) -> None:
     """a[at], …, a[at+7] = v"""
     a[int(at) : int(at) + LANES] = v
+
+
+def load_cells(a: Cells, places: Cells, at: Index) -> tuple[Eight, Eight, Eight, Eight]:
+    """The first, second, third and fourth numbers of eight cells, which begin at a[places[at]], …, a[places[at+7]]."""
+    cells = np.stack([a[int(place) : int(place) + CELL] for place in places[int(at) : int(at) + LANES]])
+    return tuple(cells.T.copy())
+
+
+def store_cells(a: Cells, at: Index, cells: tuple[Eight, Eight, Eight, Eight]) -> None:
+    """Eight cells one after the other from a[at] on, given by their first, second, third and fourth numbers."""
+    a[int(at) : int(at) + LANES * CELL] = np.stack(cells, axis=1).ravel()
+
+
+def move_cell(a: Cells, at: Index, b: Cells, place: Index) -> None:
+    """The cell at b[place] = that at a[at]"""
+    b[int(place) : int(place) + CELL] = a[int(at) : int(at) + CELL]
 
 
 def spread(a: Any) -> Eight:
@@ -56,6 +73,11 @@ def half_root(v: Eight) -> Eight:
 def where(mask: Mask, u: Eight, v: Eight) -> Eight:
     """u where the mask says yes, else v"""
     return np.where(mask, u, v)
+
+
+def somewhere(mask: Mask) -> bool:
+    """Whether a mask says yes to any lane"""
+    return bool(mask.any())
 
 
 def single(v: Eight) -> Eight:
@@ -177,24 +199,64 @@ def _lane(context: Any, builder: Any, typed: Any, args: Any) -> Any:
 
 @_compiled(load, lambda a, at: EightType(a.dtype), (types.Array, types.Integer))
 def _load(context: Any, builder: Any, typed: Any, args: Any) -> Any:
-    pointer, align = _place(context, builder, typed, args)
+    pointer, align = _place(context, builder, typed.args[0], args, LANES)
     return builder.load(pointer, align=align)
 
 
 @_compiled(store, lambda a, at, v: types.void, (types.Array, types.Integer, EightType))
 def _store(context: Any, builder: Any, typed: Any, args: Any) -> Any:
-    pointer, align = _place(context, builder, typed, args)
+    pointer, align = _place(context, builder, typed.args[0], args, LANES)
     builder.store(args[2], pointer, align=align)
     return context.get_dummy_value()
 
 
-def _place(context: Any, builder: Any, typed: Any, args: Any) -> Any:
-    """Where eight numbers of an array begin, and how memory there is aligned."""
-    kind = typed.args[0]
-    view = context.make_array(kind)(context, builder, args[0])
-    pointer = cgutils.get_item_pointer(context, builder, kind, view, [args[1]], wraparound=False)
-    vector = context.get_value_type(EightType(kind.dtype))
-    return builder.bitcast(pointer, vector.as_pointer()), kind.dtype.bitwidth // 8
+def _place(context: Any, builder: Any, array: Any, args: Any, count: int) -> Any:
+    """Where so many numbers of an array begin, and how memory there is aligned."""
+    view = context.make_array(array)(context, builder, args[0])
+    pointer = cgutils.get_item_pointer(context, builder, array, view, [args[1]], wraparound=False)
+    vector = ir.VectorType(context.get_value_type(array.dtype), count)
+    return builder.bitcast(pointer, vector.as_pointer()), array.dtype.bitwidth // 8
+
+
+@_compiled(
+    load_cells, lambda a, places, at: types.UniTuple(EightType(a.dtype), CELL), (types.Array,) * 2 + (types.Integer,)
+)
+def _load_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    array, places = typed.args[0], typed.args[1]
+    view = context.make_array(places)(context, builder, args[1])
+    cells = []
+    for lane in range(LANES):
+        spot = builder.add(args[2], context.get_constant(typed.args[2], lane))
+        pointer = cgutils.get_item_pointer(context, builder, places, view, [spot], wraparound=False)
+        given = (args[0], builder.load(pointer))
+        place, align = _place(context, builder, array, given, CELL)
+        cells.append(builder.load(place, align=align))
+    for count in (2, 4, 8):  # cells that are joined: all their first numbers, then all their second ones, …
+        half, joined = count // 2, []
+        for u, v in zip(cells[::2], cells[1::2], strict=True):
+            order = [c * half + k + side * CELL * half for c in range(CELL) for side in (0, 1) for k in range(half)]
+            joined.append(_pick(builder, u, v, order))
+        cells = joined
+    columns = [_pick(builder, cells[0], cells[0], range(c * LANES, (c + 1) * LANES)) for c in range(CELL)]
+    return context.make_tuple(builder, typed.return_type, columns)
+
+
+@_compiled(store_cells, lambda a, at, cells: types.void, (types.Array, types.Integer, types.UniTuple))
+def _store_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    columns = cgutils.unpack_tuple(builder, args[2], CELL)
+    halves = [_pick(builder, *columns[c : c + 2], range(2 * LANES)) for c in (0, 2)]
+    order = [c * LANES + lane for lane in range(LANES) for c in range(CELL)]
+    pointer, align = _place(context, builder, typed.args[0], args, LANES * CELL)
+    builder.store(_pick(builder, *halves, order), pointer, align=align)
+    return context.get_dummy_value()
+
+
+@_compiled(move_cell, lambda a, at, b, place: types.void, (types.Array, types.Integer, types.Array, types.Integer))
+def _move_cell(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    source, align = _place(context, builder, typed.args[0], args[:2], CELL)
+    target, _ = _place(context, builder, typed.args[2], args[2:], CELL)
+    builder.store(builder.load(source, align=align), target, align=align)
+    return context.get_dummy_value()
 
 
 @_compiled(spread, EightType, (types.Float,))
@@ -236,6 +298,12 @@ def _where(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return builder.select(*args)
 
 
+@_compiled(somewhere, lambda mask: types.boolean, (MaskType,))
+def _somewhere(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    bits = ir.IntType(LANES)
+    return builder.icmp_unsigned("!=", builder.bitcast(args[0], bits), bits(0))
+
+
 @_compiled(single, lambda v: EightType(types.float32), (EightType,))
 def _single(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return builder.fptrunc(args[0], context.get_value_type(typed.return_type))
@@ -261,6 +329,11 @@ def _total(context: Any, builder: Any, typed: Any, args: Any) -> Any:
 def larger(u: Eight, v: Eight) -> Eight:
     """max(u, v)"""
     return where(u > v, u, v)
+
+
+def smaller(u: Eight, v: Eight) -> Eight:
+    """min(u, v)"""
+    return where(v > u, u, v)
 
 
 def between(u: Eight, a: Eight) -> Eight:

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from lowregret.auto.lanes import Eight, between, larger, spread, total
+from lowregret.auto.lanes import Eight, between, larger, smaller, spread, total
 from lowregret.state import Cells
 
 CERTAIN = 30.0  # scores are kept within ±this: no expert is surer than 1 − 10⁻¹³
 FLAT = 1e-4  # least curvature that the filters believe in
-CLOSE = np.float32(0.03)  # the last step of Halley's method: what is left is a cube of that
+CLOSE = np.float32(0.1)  # the last step of Halley's method: what is left is a cube of that
 FAINT = 1e-200  # products of likelihoods below this are made losses
 
 _NIL, _ONE, _TWO = np.float32(0), np.float32(1), np.float32(2)
@@ -30,8 +30,11 @@ def logistic(u: Eight) -> Eight:
 
 
 def implicit(m: Eight, mu: Eight) -> Eight:
-    """σ(−z) at the root z of z = m + μσ(−z), μ ≥ 0: Halley's method from max(m, 0), to 2·10⁻⁴ for μ ≤ 10⁴."""
-    z = larger(m, spread(_NIL))
+    """σ(−z) at the root z of z = m + μσ(−z), μ ≥ 0, by Halley's method, to a thousandth for μ ≤ 10⁴.
+
+    It begins where z cannot be below: σ(−z) ≥ ½ up to 0.
+    """
+    z = larger(m, smaller(m + mu * _HALF, spread(_NIL)))
     s = logistic(z)
     for _ in range(5):
         excess, bend = z - m - mu * s, mu * (s * (_ONE - s))

@@ -18,14 +18,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, Mask, double, larger, load, root, single, spread, store, total, where
+from lowregret.auto.lanes import (
+    CELL,
+    LANES,
+    Eight,
+    Mask,
+    double,
+    larger,
+    load,
+    load_cells,
+    move_cell,
+    root,
+    single,
+    smaller,
+    somewhere,
+    spread,
+    store,
+    store_cells,
+    total,
+    where,
+)
 from lowregret.auto.memory import prefetch, zeros
 from lowregret.rows import Rows
 from lowregret.state import Cells, cell
 
 # ---- table[cell + …] ------------------------------------------------------------------------------------------------
 COUNT, MEAN, DEVIATION = np.uint64(1), np.uint64(2), np.uint64(3)  # after θ; Σ(x − mean)² is DEVIATION
-COLUMNS = 4
+COLUMNS = CELL
 
 # ---- pace[…]: of the rows -------------------------------------------------------------------------------------------
 ROWS = 0  # learnt so far
@@ -45,16 +64,16 @@ class Sheet(NamedTuple):
     plain: Cells
     roots: Cells  # 1 for entries seen as roots, else 0
     values: Cells
-    counts: Cells
-    means: Cells
-    deviations: Cells
+    places: Cells  # of their cells in the table
+    cells: Cells  # what becomes of them
     sums: Cells  # what the row adds to `pace`
 
     @classmethod
     def of(cls, entries: int) -> Sheet:
         """For rows of up to this many entries; eight are looked at together."""
-        kinds = (np.float32,) * 3 + (np.float64,) * 4
-        return cls(*(zeros(entries + LANES, kind) for kind in kinds), np.zeros(PACE))
+        kinds = (np.float32,) * 3 + (np.float64, np.uint64)
+        few = (zeros(entries + LANES, kind) for kind in kinds)
+        return cls(*few, zeros((entries + LANES) * COLUMNS, np.float64), np.zeros(PACE))
 
 
 def look(table: Cells, pace: Cells, x: Rows, i: int, sheet: Sheet) -> bool:
@@ -63,8 +82,8 @@ def look(table: Cells, pace: Cells, x: Rows, i: int, sheet: Sheet) -> bool:
     Nothing is kept of the row until `keep`. O(nnz).
     """
     t, end = pace[ROWS] + 1.0, x.end(i) - x.begin(i)
-    gather(table, x, i, sheet)
-    rooted, others, plains, far = measure(sheet, end, t)
+    spell(x, i, sheet)
+    rooted, others, plains, far = measure(table, sheet, end, t)
     length = math.sqrt(rooted)
     lengths = pace[LENGTHS] + length
     factor = lengths / max(t - 1.0, 1.0) / length if length > 0.0 else 1.0
@@ -76,19 +95,17 @@ def look(table: Cells, pace: Cells, x: Rows, i: int, sheet: Sheet) -> bool:
     return far == 0.0
 
 
-def gather(table: Cells, x: Rows, i: int, sheet: Sheet) -> None:
-    """Write what was known of the features of row i."""
+def spell(x: Rows, i: int, sheet: Sheet) -> None:
+    """Write the values of row i and where their features are; then zeros, up to a multiple of eight."""
     first, end, one = x.begin(i), x.end(i) - x.begin(i), np.uint64(1)
     for k in range(first, x.end(i)):
-        v, at = k - first, cell(x.column(i, k), COLUMNS)
-        sheet.values[v], sheet.counts[v] = x.value(i, k), table[at + COUNT]
-        sheet.means[v], sheet.deviations[v] = table[at + MEAN], table[at + DEVIATION]
-    while end % np.uint64(LANES) != np.uint64(0):  # eight are looked at together
-        sheet.values[end] = 0.0
+        sheet.values[k - first], sheet.places[k - first] = x.value(i, k), cell(x.column(i, k), COLUMNS)
+    while end % np.uint64(LANES) != np.uint64(0):
+        sheet.values[end], sheet.places[end] = 0.0, np.uint64(0)
         end += one
 
 
-def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float, float]:
+def measure(table: Cells, sheet: Sheet, end: Any, t: float) -> tuple[float, float, float, float]:
     """Bring measures up to date and see the entries by them, eight at a time.
 
     Returns Σz² of entries seen as roots, of other shaped ones, and of plain ones, and how many entries are too large.
@@ -97,24 +114,26 @@ def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float, floa
     rooted, others, plains, far = nil, nil, nil, none
     v = np.uint64(0)
     while v < end:
-        x, mean = load(sheet.values, v), load(sheet.means, v)
+        x = load(sheet.values, v)
+        theta, count, mean, deviation = load_cells(table, sheet.places, v)
         far = far + where(spread(FAR) > abs(x), none, one)
         present = abs(x) > nil
-        count = load(sheet.counts, v) + where(present, spread(1.0), nil)
+        count = count + where(present, spread(1.0), nil)
         share = double(one / larger(single(count), one))
         off = where(present, x - mean, nil)
         mean = mean + off * share
-        deviation = load(sheet.deviations, v) + off * (x - mean)
+        deviation = deviation + off * (x - mean)
         variance = deviation * share
-        store(sheet.counts, v, count)
-        store(sheet.means, v, mean)
-        store(sheet.deviations, v, deviation)
+        store_cells(sheet.cells, v * np.uint64(COLUMNS), (theta, count, mean, deviation))
         varied = deviation > nil
         changed = present & (varied | (now > count))
         centred = changed & varied & (count + count > now)
-        square, centred_square = x * x / (mean * mean + variance + TINY), (x - mean) * (x - mean) / (variance + TINY)
-        plain = root(where(changed, single(most(square)), none))
-        shaped = root(where(centred, single(most(centred_square)), plain))
+        plain = root(where(changed, single(most(x * x / (mean * mean + variance + TINY))), none))
+        shaped = plain
+        if somewhere(centred):  # a division and a branch: rows of rare features alone do without
+            away = (x - mean) * (x - mean) / (variance + TINY)
+            shaped = where(centred, single(most(away)), plain)
+        shaped = root(shaped)
         roots = where(changed, one, none) - where(centred, one, none)
         store(sheet.plain, v, signed(x > nil, plain))
         store(sheet.shaped, v, signed(where(centred, x - mean, x) > nil, shaped))
@@ -128,7 +147,7 @@ def measure(sheet: Sheet, end: Any, t: float) -> tuple[float, float, float, floa
 
 def most(squares: Eight) -> Eight:
     """None above MOST."""
-    return where(squares > MOST, spread(MOST), squares)
+    return smaller(squares, spread(MOST))
 
 
 def signed(positive: Mask, sizes: Eight) -> Eight:
@@ -149,11 +168,10 @@ def keep(table: Cells, pace: Cells, x: Rows, i: int, ahead: int, sheet: Sheet, s
     """Keep what `look` found, and θ −= slope·x: O(nnz). Meanwhile measures of the row `ahead` are asked for."""
     for k in range(PACE):
         pace[k] += sheet.sums[k]
-    first, coming, last = x.begin(i), x.begin(ahead), x.end(ahead)
-    for k in range(first, x.end(i)):
-        v, at = k - first, cell(x.column(i, k), COLUMNS)
+    end, coming, last = x.end(i) - x.begin(i), x.begin(ahead), x.end(ahead)
+    for v in range(np.uint64(0), end):
         if coming + v < last:
             prefetch(table, cell(x.column(ahead, coming + v), COLUMNS))
-        table[at] -= slope * sheet.values[v]
-        table[at + COUNT], table[at + MEAN] = sheet.counts[v], sheet.means[v]
-        table[at + DEVIATION] = sheet.deviations[v]
+        place = sheet.places[v]
+        move_cell(sheet.cells, v * np.uint64(COLUMNS), table, place)
+        table[place] -= slope * sheet.values[v]
