@@ -29,7 +29,8 @@ class Contest:
 
     @property
     def losses(self) -> Vector:
-        return self.trust[LOSSES : LOSSES + EXPERTS] - np.log(self.trust[PRODUCTS : PRODUCTS + EXPERTS])
+        products = int(PRODUCTS)
+        return self.trust[LOSSES : LOSSES + EXPERTS] - np.log(self.trust[products : products + EXPERTS])
 
     @property
     def weights(self) -> Vector:

@@ -7,25 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, load
-from lowregret.auto.learner import (
-    EXPERTS,
-    GAP,
-    LAST,
-    LOSSES,
-    PRODUCTS,
-    RECENT,
-    WEIGHTS,
-    Auto,
-    Desk,
-    Mind,
-)
-from lowregret.auto.logit import CERTAIN, FLAT, implicit, logit_answer, share_trust, slopes
+from lowregret.auto.lanes import LANES, Eight, between, double, load, spread, store, total, where
+from lowregret.auto.learner import LAST, RECENT, Auto, Desk, Mind
+from lowregret.auto.logit import CERTAIN, FLAT, bends, both_implicit, exponential, margins, share_trust, slopes
 from lowregret.auto.stack import FADE, LAST_LABEL, ONE, RECENT_LABELS, STACKS, stack_guess, stack_learn, stack_project
 from lowregret.loss import Logistic
 from lowregret.part import Part
+from lowregret.state import Index
 
 LOUD = 10.0  # inputs of the stacks are kept within ±this
+_LOW, _HIGH = np.uint64(0), np.uint64(LANES)
 
 
 class AutoClassifier(Auto):
@@ -41,52 +32,51 @@ class AutoClassifier(Auto):
     loss: Logistic = Logistic()
 
     def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
-        for k in range(LANES):
-            p = float(np.float64(desk.lanes[np.uint64(k)]))
-            desk.experts[k] = min(max(p, -CERTAIN), CERTAIN)
-            desk.inputs[k] = min(max(p, -LOUD), LOUD)
+        p = double(load(desk.lanes, _LOW))
+        store(desk.experts, _LOW, between(p, spread(CERTAIN)))
+        store(desk.inputs, _LOW, between(p, spread(LOUD)))
         desk.inputs[ONE] = 1.0
         desk.inputs[LAST_LABEL] = mind.past[LAST] if known else 0.0
         desk.inputs[RECENT_LABELS] = mind.past[RECENT] if known else 0.0
         for k in range(STACKS):
-            p = stack_guess(mind.stacks, k, desk.inputs)
-            desk.experts[LANES + k] = min(max(p, -CERTAIN), CERTAIN)
+            guess = stack_guess(mind.stacks, k, desk.inputs)
+            desk.experts[LANES + k] = min(max(guess, -CERTAIN), CERTAIN)
 
     def mix(self, mind: Mind, desk: Desk) -> float:
-        plus = minus = 0.0
-        for k in range(EXPERTS):
-            p = desk.experts[k]
-            e = math.exp(-abs(p))
-            likely = 1.0 / (1.0 + e)
-            up, down = (likely, e * likely) if p >= 0.0 else (e * likely, likely)
-            desk.chances[k], desk.chances[EXPERTS + k] = up, down
-            plus += mind.trust[WEIGHTS + k] * up
-            minus += mind.trust[WEIGHTS + k] * down
-        return math.log(plus / minus)
+        up, down = self.chance(desk, _LOW)
+        more, less = self.chance(desk, _HIGH)
+        trust, others = load(mind.trust, _LOW), load(mind.trust, _HIGH)
+        return math.log(total(trust * up + others * more) / total(trust * down + others * less))
+
+    def chance(self, desk: Desk, at: Index) -> tuple[Eight, Eight]:
+        """What eight experts give to +1, and to −1."""
+        p = load(desk.experts, at)
+        e = exponential(-abs(p))
+        likely = 1.0 / (1.0 + e)
+        unlikely, positive = e * likely, p > 0.0
+        up, down = where(positive, likely, unlikely), where(positive, unlikely, likely)
+        store(desk.chances, at, up)
+        store(desk.doubts, at, down)
+        return up, down
 
     def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
-        for k in range(EXPERTS):
-            desk.likelihoods[k] = desk.chances[k] if y > 0.0 else desk.chances[EXPERTS + k]
-        share_trust(mind.trust, desk.likelihoods, (LOSSES, PRODUCTS, GAP, EXPERTS), weight, t)
-        self.teach(mind, desk, y, weight)
-
-    def teach(self, mind: Mind, desk: Desk, y: float, weight: float) -> None:
-        """A step of every stack, as for the lanes."""
-        for k in range(STACKS):
-            q = stack_project(mind.stacks, k, desk.inputs, desk.along)
-            desk.margins[k], desk.widths[k] = np.float32(y * desk.experts[LANES + k]), np.float32(weight * q)
-        steps = implicit(load(desk.margins, np.uint64(0)), load(desk.widths, np.uint64(0)))
-        for k in range(STACKS):
-            a = np.float64(steps[k])
-            h = weight * max(a * (1.0 - a), FLAT)
-            shrink = h / (1.0 + h / weight * np.float64(desk.widths[k]))
-            stack_learn(mind.stacks, k, desk.along, weight * y * a, shrink)
+        share_trust(mind.trust, desk.chances if y > 0.0 else desk.doubts, weight, t)
 
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
-        return slopes(load(desk.lanes, np.uint64(0)), y, weight)
+        return slopes(load(desk.lanes, _LOW), y, weight)
 
     def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
-        return logit_answer(load(desk.lanes, np.uint64(0)), y, weight, q)
+        for k in range(STACKS):
+            width = stack_project(mind.stacks, k, desk.inputs, desk.along)
+            desk.margins[k], desk.widths[k] = np.float32(y * desk.experts[LANES + k]), np.float32(weight * width)
+        p, much = margins(load(desk.lanes, _LOW), y), np.float32(weight)
+        s, steps = both_implicit(p, q * much, load(desk.margins, _LOW), load(desk.widths, _LOW))
+        for k in range(STACKS):
+            a = np.float64(steps[k])
+            h = max(a * (1.0 - a), FLAT)
+            shrink = weight * h / (1.0 + h * np.float64(desk.widths[k]))
+            stack_learn(mind.stacks, k, desk.along, weight * y * a, shrink)
+        return s * np.float32(weight * y), bends(s, weight)
 
     def reach(self, mind: Mind) -> float:
         return 1.0

@@ -13,8 +13,8 @@ import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.lanes import LANES, load, spread, store, total
-from lowregret.auto.learner import EXPERTS, FAR, GAP, LOSSES, PRODUCTS, WEIGHTS, fresh_trust
-from lowregret.auto.logit import logit_answer, share_trust, slopes
+from lowregret.auto.learner import EXPERTS, FAR, WEIGHTS, fresh_trust
+from lowregret.auto.logit import bends, implicit, margins, share_trust, slopes
 from lowregret.auto.memory import zeros
 from lowregret.auto.stack import (
     FADE,
@@ -84,7 +84,7 @@ class ClassDesk(NamedTuple):
     def of(cls, entries: int, lots: int) -> ClassDesk:
         """For rows of up to this many entries, and so many classes."""
         gains = np.zeros(LANES * (entries + 1), np.float32)
-        few = (np.zeros(n) for n in (INPUTS * lots, EXPERTS * lots, EXPERTS, PADDED, STACKS * PADDED))
+        few = (np.zeros(n) for n in (INPUTS * lots, EXPERTS * lots, PADDED, PADDED, STACKS * PADDED))
         return cls(Sheet.of(entries), gains, np.zeros(LANES * lots, np.float32), *few)
 
 
@@ -191,7 +191,7 @@ class AutoMulticlass(Learner):
         s.counts[MISTAKES] += guess != y
         s.counts[ROUNDS] += 1
         self.book(s, x, i, weight, room, scores)
-        share_trust(mind.trust, desk.likelihoods, (LOSSES, PRODUCTS, GAP, EXPERTS), weight, mind.pace[ROWS])
+        share_trust(mind.trust, desk.likelihoods, weight, mind.pace[ROWS])
         if y < before:
             self.teach(mind, desk, room, y, weight)
         if mind.pace[ROWS] > 1.0:
@@ -235,8 +235,8 @@ class AutoMulticlass(Learner):
             if total(squares) > QUIET:
                 at = self.spot(mind, room.raw.size, c)
                 q = lane_gains(mind.bank, x, i, i, desk.sheet, desk.gains, squares, at)
-                moved, bends = logit_answer(p, sign, weight, rates * q)
-                moves = rates * moved, adagrad(squares, bends)
+                slope = implicit(margins(p, sign), rates * q * np.float32(weight))
+                moves = rates * slope * np.float32(weight * sign), adagrad(squares, bends(slope, weight))
                 lane_steps(mind.bank, x, i, desk.sheet, desk.gains, moves, at)
 
     def remember(self, mind: ClassMind, room: Room, y: int) -> None:

@@ -32,11 +32,11 @@ EXPERTS = LANES + STACKS
 NAMES = LANE_NAMES + STACK_NAMES
 
 # ---- trust[…]: of the mixture ---------------------------------------------------------------------------------------
-WEIGHTS, LOSSES = 0, EXPERTS  # of each expert
-GAP = 2 * EXPERTS  # what mixing cost beyond the mix loss
+WEIGHTS, LOSSES = 0, PADDED  # of each expert
+PRODUCTS = np.uint64(2 * PADDED)  # of each expert's likelihoods that are not among its losses yet
+GAP = 3 * PADDED  # what mixing cost beyond the mix loss
 MIXED = GAP + 1  # Σ over rounds of the experts' losses, weighed as they were trusted
-PRODUCTS = MIXED + 1  # of each expert's likelihoods that are not among its losses yet
-TRUST = PRODUCTS + EXPERTS
+TRUST = MIXED + 1
 
 # ---- past[…]: of the labels -----------------------------------------------------------------------------------------
 LAST, RECENT = 0, 1  # the last label, and a running mean
@@ -67,7 +67,7 @@ class Mind(NamedTuple):
 def fresh_trust() -> Vector:
     """The same in all experts."""
     trust = np.zeros(TRUST)
-    trust[:EXPERTS], trust[PRODUCTS:] = 1 / EXPERTS, 1.0
+    trust[:EXPERTS], trust[2 * PADDED : GAP] = 1 / EXPERTS, 1.0
     return trust
 
 
@@ -78,8 +78,8 @@ class Desk(NamedTuple):
     gains: Cells
     lanes: Cells  # their scores
     experts: Cells  # their scores
-    chances: Cells  # what they give to +1, then to −1
-    likelihoods: Cells  # what they gave to the label
+    chances: Cells  # what they give to +1
+    doubts: Cells  # and to −1
     inputs: Cells
     along: Cells  # what the stacks' covariances make of the inputs, a row each
     margins: Cells  # of the stacks
@@ -89,7 +89,7 @@ class Desk(NamedTuple):
     def of(cls, entries: int) -> Desk:
         """For rows of up to this many entries."""
         gains = np.zeros(LANES * (entries + 1), np.float32)
-        few = (np.zeros(n) for n in (EXPERTS, 2 * EXPERTS, EXPERTS, PADDED, STACKS * PADDED))
+        few = (np.zeros(n) for n in (PADDED, PADDED, PADDED, PADDED, STACKS * PADDED))
         lanes, margins, widths = (np.zeros(LANES, np.float32) for _ in range(3))
         return cls(Sheet.of(entries), gains, lanes, *few, margins, widths)
 
@@ -126,7 +126,7 @@ class Auto(Learner):
 
     @abstractmethod
     def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
-        """Trust the experts anew, and let the stacks learn."""
+        """Trust the experts anew."""
 
     @abstractmethod
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
@@ -134,7 +134,7 @@ class Auto(Learner):
 
     @abstractmethod
     def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
-        """The implicit slope of each lane, negated, if ⟨z, H⁻¹z⟩ = q, and the curvature there."""
+        """Let the stacks learn; returns the implicit slope of each lane, negated, if ⟨z, H⁻¹z⟩ = q, and the curvature."""
 
     @abstractmethod
     def reach(self, mind: Mind) -> float:
@@ -166,14 +166,14 @@ class Auto(Learner):
         t = mind.pace[ROWS]
         self.judge(mind, desk, y, weight, t)
         if t > 1.0:
-            self.train_lanes(s, mind, desk, x, i, ahead, y, weight)
+            self.train(s, mind, desk, x, i, ahead, y, weight)
+        else:
+            self.answer(mind, desk, y, weight, spread(np.float32(0)))
         self.remember(mind, y)
         return p
 
-    def train_lanes(
-        self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float
-    ) -> None:
-        """An implicit step of every lane."""
+    def train(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float) -> None:
+        """An implicit step of every lane and stack."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
         g = self.lean(mind, desk, y, weight)
         squares = adagrad(g * g, spread(np.float32(0)))

@@ -35,12 +35,16 @@ def prior(k: int, i: int) -> float:
     return 0.0 if k == 0 and i >= LANES else PRIOR
 
 
+_WALKS = np.array(WALKS)
+_PRIORS = np.array([[prior(k, i) for i in range(INPUTS)] for k in range(STACKS)])
+
+
 def fresh_stacks() -> Vector:
     """Stacks that average the lanes."""
     stacks = zeros(STACKS * SIZE, np.float64)
     for k, stack in enumerate(stacks.reshape(STACKS, 1 + INPUTS, PADDED)):
         stack[0, :LANES] = 1 / LANES
-        stack[1:, :INPUTS] = np.diag([prior(k, i) for i in range(INPUTS)])
+        stack[1:, :INPUTS] = np.diag(_PRIORS[k])
     return stacks
 
 
@@ -73,4 +77,4 @@ def stack_learn(stacks: Cells, k: int, along: Cells, slope: float, shrink: float
         store(stacks, row, load(stacks, row) - low * cut)
         store(stacks, row + _HALF, load(stacks, row + _HALF) - high * cut)
         spot = row + np.uint64(i)
-        stacks[spot] = min(max(stacks[spot], 0.0) + WALKS[k], prior(k, i))
+        stacks[spot] = min(max(stacks[spot], 0.0) + _WALKS[k], _PRIORS[k, i])
