@@ -9,18 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowregret import store
 from lowregret.check import finite_numbers, numbers, refuse, require_rows
-from lowregret.error import DataError
 from lowregret.fixed import Learnt
 from lowregret.growth import resized
 from lowregret.learner import Linear
 from lowregret.ledger import Ledger
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
-from lowregret.spec import to_json
 from lowregret.state import Vector
-from lowregret.stream.batch import Batch, Stream
-from lowregret.trace import WIDTH
+from lowregret.store import Arrays
+from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.tally import Tally
 
 Place = Callable[[int], str]  # where row i is, for errors
 
@@ -46,10 +44,8 @@ class RowRun(Ledger):
     def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
         if isinstance(features, Stream):
-            for batch in features.batches():
+            for batch in sound(features.batches()):
                 self.learn_batch(batch)
-                if batch.fault:
-                    raise DataError(batch.fault)
             return self
         x = self._rows(as_rows(features, checked=False))
         y = numbers(labels, "labels", x.shape[0])
@@ -99,18 +95,9 @@ class RowRun(Ledger):
         """Σ_{s≤t} f_s(u) of one fixed u at the rounds t of the trace, given the rows that were learnt: O(nnz)."""
         return self._learnt(features, labels, weights).losses(self._spread(u), self.trace.rounds)
 
-    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
-        """What `save` writes: a description, and arrays."""
-        description = {
-            "learner": to_json(self.learner),
-            "comparator": to_json(self.comparator),
-            "seen": self.seen,
-            "uniform": self.uniform,
-            "certify": self.certify,
-            "compiled": self.compiled,
-        }
-        history = {"history": np.array(self._history).reshape(-1, WIDTH)}
-        return description, self.state._asdict() | self.tally.arrays() | history
+    @classmethod
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        return super()._given(learner, description, arrays) | {"tally": Tally(learner.loss.classifies, arrays)}
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

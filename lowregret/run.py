@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from lowregret import store
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.auto_class_run import AutoClassRun, start_auto_classes
 from lowregret.auto_run import AutoRun, auto_for, start_auto
@@ -19,7 +16,7 @@ from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.check import require_narrow, require_scores
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.domain import Domain
-from lowregret.error import DataError, DivergedError, PartError, StoreError
+from lowregret.error import DataError, DivergedError, PartError
 from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
@@ -28,14 +25,10 @@ from lowregret.multiclass import Multiclass
 from lowregret.row_run import Place, RowRun
 from lowregret.rows import Features, Rows, as_rows
 from lowregret.rule import Eager, Forgotten
-from lowregret.spec import from_json
-from lowregret.state import MASS, State, Vector
+from lowregret.state import MASS, Vector
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.structured import Task, TaskRun, train_task
-from lowregret.tally import Tally
-
-KIND = "run"
 
 
 @overload
@@ -214,6 +207,8 @@ class Run(RowRun):
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
     """
 
+    kind = "run"
+    learns = Linear
     learner: Linear
 
     @property
@@ -265,36 +260,6 @@ class Run(RowRun):
         rows = self._learnt(features, labels)
         scores = rows.own_scores(rows.y.size)
         return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, self._spread(u))
-
-    # ---- files -----------------------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
-        store.write(path, KIND, *self.contents())
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run written by `save`."""
-        return cls.of(path, *store.read(path, KIND))
-
-    @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Self:
-        """The run with these `contents`, found at `path`."""
-        learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
-        if not (isinstance(learner, Linear) and isinstance(comparator, Domain)):
-            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
-        return cls(
-            learner,
-            State(*(arrays[name] for name in State._fields)),
-            comparator,
-            history=arrays["history"],
-            seen=description["seen"],
-            uniform=description["uniform"],
-            tally=Tally(learner.loss.classifies, arrays),
-            certify=description["certify"],
-            compiled=description["compiled"],
-        )
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

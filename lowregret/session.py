@@ -17,12 +17,9 @@ from typing import Any
 import numpy as np
 
 from lowregret import store
-from lowregret.auto_class_run import KIND as AUTO_CLASS_KIND
 from lowregret.auto_class_run import AutoClassRun
-from lowregret.auto_run import KIND as AUTO_KIND
 from lowregret.auto_run import AutoRun
 from lowregret.certificate import Certificate
-from lowregret.class_run import KIND as CLASS_KIND
 from lowregret.class_run import ClassRun
 from lowregret.confusion import Confusion
 from lowregret.error import PartError, StoreError
@@ -36,7 +33,7 @@ from lowregret.part import Part
 from lowregret.risk import risk_json
 from lowregret.rows import Rows
 from lowregret.rule import Proximal
-from lowregret.run import KIND, Run
+from lowregret.run import Run
 from lowregret.spec import from_json, to_json
 from lowregret.standing import Standing
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
@@ -208,13 +205,13 @@ class Session:
             arrays |= {f"{name}.{key}": array for key, array in metrics.arrays().items()}
         if self.dictionary is not None:
             arrays |= self.dictionary.save()
-        store.write(path, next(kind for kind, run in _RUNS.items() if type(self.run) is run), description, arrays)
+        store.write(path, self.run.kind, description, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Session:
         """Read a session written by `save`."""
         kind = store.kind_of(path)
-        description, arrays = store.read(path, kind if kind in _RUNS else KIND)
+        description, arrays = store.read(path, kind if kind in _RUNS else Run.kind)
         if "session" not in description:
             raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
         know_formats()
@@ -248,12 +245,8 @@ def weighed(rows: Pass, step: Step, rounds: int, passes: int) -> Iterator[tuple[
         yield x, y, weights
 
 
-_RUNS: dict[str, type[Run] | type[AutoRun] | type[ClassRun]] = {
-    KIND: Run,
-    CLASS_KIND: ClassRun,
-    AUTO_KIND: AutoRun,
-    AUTO_CLASS_KIND: AutoClassRun,
-}
+_ALL: tuple[type[Run | AutoRun | ClassRun], ...] = (Run, AutoRun, ClassRun, AutoClassRun)
+_RUNS = {run.kind: run for run in _ALL}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
 
 

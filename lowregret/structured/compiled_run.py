@@ -41,6 +41,8 @@ from lowregret.structured.space import Space, outside
 class GroupRun(TaskRun):
     """What runs on groups of rows have in common."""
 
+    says: ClassVar[tuple[str, ...]] = ("features",)
+
     def __init__(self, learner: Task, state: Any, comparator: Domain | None = None, **rest: Any) -> None:
         self.features: int = rest.pop("features")
         super().__init__(learner, state, comparator, **rest)
@@ -84,9 +86,6 @@ class GroupRun(TaskRun):
         entries = np.diff(rows.indptr[data.offsets]) if isinstance(rows, Sparse) else [longest * data.features]
         return Desk.of(self.learner.room(longest, int(np.max(entries))), self.dimension)
 
-    def _extra(self) -> dict[str, Any]:
-        return {"features": self.features}
-
     def _rounds(self, data: Grouped, labels: Any) -> Rounds:
         found = as_rounds(data, labels)
         if found.features != self.features:
@@ -97,7 +96,8 @@ class GroupRun(TaskRun):
 class StructuredRun(GroupRun):
     """A `Structured` learner over one of the compiled spaces. Labels may be names; then predictions are names too."""
 
-    kind: ClassVar[str] = "structured-run"
+    kind = "structured-run"
+    says = ("features", "names")
     learner: Structured
 
     def __init__(self, learner: Task, state: Any, comparator: Domain | None = None, **rest: Any) -> None:
@@ -223,9 +223,6 @@ class StructuredRun(GroupRun):
                 f"0 … {self.space.labels() - 1}"
             )
 
-    def _extra(self) -> dict[str, Any]:
-        return super()._extra() | {"names": self.names}
-
     def _said(self) -> list[str]:
         lines = [f"error      {self.error:.2%} of the labels predicted wrongly"]
         if not self.space.single:
@@ -236,7 +233,7 @@ class StructuredRun(GroupRun):
 class RankingRun(GroupRun):
     """A `Ranking` learner."""
 
-    kind: ClassVar[str] = "ranking-run"
+    kind = "ranking-run"
     learner: Ranking
 
     def learn(self, data: Any, labels: Any = None) -> Self:

@@ -21,7 +21,7 @@ A round costs what these cost, and O(dimension). Make it a `Part` with parameter
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,7 +43,7 @@ Entries = tuple[Any, Vector]
 class OwnRun(TaskRun):
     """A `Structured` learner over a space in plain Python."""
 
-    kind: ClassVar[str] = "own-structured-run"
+    kind = "own-structured-run"
     learner: Structured
 
     def __init__(self, learner: Task, state: Any, comparator: Domain | None = None, **rest: Any) -> None:
