@@ -16,16 +16,15 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, certificates
-from lowregret.check import numbers, refuse, require_finite, require_label
+from lowregret.check import Place, numbers, refuse, require_bounded, require_finite, require_label
 from lowregret.domain import Domain
 from lowregret.error import DataError, DivergedError, PartError
 from lowregret.late import DRIFT, LEDGER, ask_and_learn, dual_exponent, late_certificates
 from lowregret.learner import Linear
 from lowregret.pending import NEVER, Pending
-from lowregret.row_run import Place
 from lowregret.rows import Features, Rows, as_rows, highest
 from lowregret.run import Run, start
-from lowregret.state import MASS, Vector
+from lowregret.state import Vector
 from lowregret.store import Arrays
 from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.trace import Trace
@@ -268,8 +267,7 @@ class DelayedRun(Run):
             self.scores[row : row + i - first] = slots.scores[first:i]
             pending.cut(i)
             pending.answered(arrivals[:e])
-        if not np.isfinite(self.state.sums[MASS]):
-            raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
+        require_bounded(self.state)
 
     def _at_mark(self) -> None:
         super()._at_mark()

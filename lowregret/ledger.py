@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from lowregret.certificate import Certificate, certificates, evidence, natural_comparator, tightest
-from lowregret.check import call, compilable
+from lowregret.check import Place, call, compilable, numbers, require_rows
 from lowregret.domain import Domain
 from lowregret.error import PartError, StoreError
 from lowregret.learner import Learner
 from lowregret.risk import Foresight
+from lowregret.rows import Features, Rows, as_rows
 from lowregret.spec import from_json, to_json
 from lowregret.state import State, Vector
 from lowregret.store import Arrays, Saved
+from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.tally import Tally
 from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
 
@@ -149,6 +152,39 @@ class Ledger(Proof, Foresight):
         self.uniform = uniform  # all weights were 1
         self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
+
+    # ---- learning ------------------------------------------------------------------------------------------------
+
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
+        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+        if isinstance(features, Stream):
+            for batch in sound(features.batches()):
+                self.learn_batch(batch)
+            return self
+        x = self._rows(as_rows(features, checked=False))
+        y = self._labels(labels, x.shape[0])
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        self._learn(x, y, w, "row {}".format)
+        return self
+
+    @abstractmethod
+    def learn_batch(self, batch: Batch) -> None:
+        """Learn the rows of a batch."""
+
+    @abstractmethod
+    def _learn(self, x: Rows, y: Any, w: Vector, place: Place) -> None:
+        """Learn rows; those before one that is refused are learnt."""
+
+    @abstractmethod
+    def _labels(self, labels: Any, rows: int) -> Any:
+        """A label for each row."""
+
+    def _rows(self, features: Features) -> Rows:
+        x = as_rows(features)
+        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        return x
+
+    # ---- files -----------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()

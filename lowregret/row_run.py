@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from lowregret.check import finite_numbers, numbers, refuse, require_rows
+from lowregret.check import Place, finite_numbers, numbers, refuse
 from lowregret.fixed import Learnt
 from lowregret.growth import resized
 from lowregret.learner import Linear
 from lowregret.ledger import Ledger
-from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
+from lowregret.rows import Features, Rows, Sparse, highest, last_column
 from lowregret.state import Vector
 from lowregret.store import Arrays
-from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.stream.batch import Batch
 from lowregret.tally import Tally
-
-Place = Callable[[int], str]  # where row i is, for errors
 
 
 class RowRun(Ledger):
@@ -40,18 +37,6 @@ class RowRun(Ledger):
         """Make room for this many features."""
 
     # ---- learning ------------------------------------------------------------------------------------------------
-
-    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
-        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
-        if isinstance(features, Stream):
-            for batch in sound(features.batches()):
-                self.learn_batch(batch)
-            return self
-        x = self._rows(as_rows(features, checked=False))
-        y = numbers(labels, "labels", x.shape[0])
-        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
-        self._learn(x, y, w, "row {}".format)
-        return self
 
     def learn_batch(self, batch: Batch) -> None:
         """Learn the rows of a batch; `scores` are theirs until the next one."""
@@ -101,10 +86,8 @@ class RowRun(Ledger):
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
-    def _rows(self, features: Features) -> Rows:
-        x = as_rows(features)
-        require_rows(x, x.shape[1] if self.seen is not None else self.features)
-        return x
+    def _labels(self, labels: Any, rows: int) -> Vector:
+        return numbers(labels, "labels", rows)
 
     def _fitted(self, x: Rows) -> Rows:
         """Rows of a stream, with as many columns as there is room for."""

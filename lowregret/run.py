@@ -13,19 +13,19 @@ from lowregret.auto_class_run import AutoClassRun, start_auto_classes
 from lowregret.auto_run import AutoRun, auto_for, start_auto
 from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
-from lowregret.check import require_narrow, require_scores
+from lowregret.check import Place, require_bounded, require_cheap, require_scores
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.domain import Domain
-from lowregret.error import DataError, DivergedError, PartError
+from lowregret.error import DataError, PartError
 from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.multiclass import Multiclass
-from lowregret.row_run import Place, RowRun
+from lowregret.row_run import RowRun
 from lowregret.rows import Features, Rows, as_rows
 from lowregret.rule import Eager, Forgotten
-from lowregret.state import MASS, Vector
+from lowregret.state import Vector
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.structured import Task, TaskRun, train_task
@@ -222,8 +222,7 @@ class Run(RowRun):
 
     def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
         super()._learn(x, y, w, place)
-        if not np.isfinite(self.state.sums[MASS]):
-            raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
+        require_bounded(self.state)
 
     def predict(self, features: Features) -> Vector:
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
@@ -265,8 +264,7 @@ class Run(RowRun):
 
     def _rows(self, features: Features) -> Rows:
         x = super()._rows(features)
-        if self.learner.rule.costs_dimension():
-            require_narrow(x, self.learner.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
+        require_cheap(x, self.learner.rule)
         return x
 
     def _widen(self, features: int) -> None:

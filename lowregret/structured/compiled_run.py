@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, RiskCertificate
-from lowregret.check import compilable, finite_numbers
+from lowregret.check import compilable, finite_numbers, require_bounded, require_cheap
 from lowregret.domain import Domain
 from lowregret.error import DataError
 from lowregret.rows import Sparse, as_rows
@@ -59,7 +59,7 @@ class GroupRun(TaskRun):
         desk = self._desk(data)
         t, count = 0, data.count()
         self._made = made
-        self._require_cheap(data.rows)
+        require_cheap(data.rows, self.linear.rule)
         while t < count:
             mark = self._next_mark()
             args = (self.learner, self.linear, self.state, data, desk, desk.row, made, self.figures)
@@ -69,7 +69,7 @@ class GroupRun(TaskRun):
             elif t < count:
                 self._made = made[:0]
                 raise diverged(f"{what} {t}")
-        self._require_finite()
+        require_bounded(self.state, "round")
         return self
 
     def _losses(self, u: Any, data: Rounds, made: Whole, gradient: Vector | None) -> Vector:

@@ -26,7 +26,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, RiskCertificate
-from lowregret.check import compilable, finite_numbers
+from lowregret.check import compilable, finite_numbers, require_bounded
 from lowregret.domain import Domain
 from lowregret.error import DataError, PartError
 from lowregret.learner import write_point
@@ -68,7 +68,7 @@ class OwnRun(TaskRun):
         self.predictions = []
         for x, y in _pairs(data, labels):
             self._round(x, y, f"pair {len(self.predictions)}")
-        self._require_finite()
+        require_bounded(self.state, "round")
         return self
 
     def predict(self, data: Iterable[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lowregret.certificate import natural_comparator
-from lowregret.check import finite_numbers, require_narrow
+from lowregret.check import finite_numbers
 from lowregret.convex import Convex, QuadraticFunction, Sum
 from lowregret.domain import Domain
 from lowregret.error import DataError, DivergedError
@@ -16,7 +16,7 @@ from lowregret.follow import FollowTheLeader
 from lowregret.learner import Linear, write_model, write_point
 from lowregret.ledger import Proof
 from lowregret.minimise import Solution, minimise
-from lowregret.state import MASS, MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
+from lowregret.state import MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
 from lowregret.store import Arrays
 from lowregret.structured.learner import Task
 
@@ -166,14 +166,6 @@ class TaskRun(Proof):
     def _require_all(self, rounds: int) -> None:
         if rounds != self.rounds:
             raise DataError(f"give the {self.rounds} rounds that were learnt; got {rounds}")
-
-    def _require_cheap(self, rows: Any) -> None:
-        if self.linear.rule.costs_dimension():
-            require_narrow(rows, self.linear.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
-
-    def _require_finite(self) -> None:
-        if not np.isfinite(self.state.sums[MASS]):
-            raise DivergedError("the weights overflowed in the last round: use a smaller step or scale the features")
 
 
 class _Hindsight(Convex):
