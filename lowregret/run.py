@@ -228,7 +228,7 @@ class Run(RowRun):
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
         x = self._rows(features)
         scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner, self.model(x.shape[1]), x, scores)
+        self._call(score_rows, self.learner.judge, self.model(x.shape[1]), x, scores)
         require_scores(x, scores)
         return scores
 
