@@ -62,9 +62,3 @@ def written(path: Path, lines: list[str]) -> Path:
     """A text file with these lines."""
     path.write_text("".join(line + "\n" for line in lines))
     return path
-
-
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands in this process learn without compiling: what they learn with is not what these tests are about."""
-    monkeypatch.setattr("lowregret.ledger.compilable", lambda part: False)

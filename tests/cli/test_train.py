@@ -22,16 +22,14 @@ from lowregret.output import Random
 from lowregret.run import Run
 from lowregret.session import Session
 from lowregret.store import Arrays
-from tests.cli.running import interpreted, process, run, svm_lines, written
+from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def bits(arrays: Arrays) -> list[bytes]:
     return [array.tobytes() for array in arrays.values()]
-
-
-pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 @pytest.fixture
