@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from lowregret import store
 from lowregret.auto.bank import WIDTH as BANK_WIDTH
 from lowregret.auto.classes import (
     SHARES,
@@ -25,19 +22,14 @@ from lowregret.auto.view import COLUMNS
 from lowregret.auto.weights import class_weights
 from lowregret.check import require_scores
 from lowregret.class_run import LANES, ClassRun
-from lowregret.class_tally import ClassTally
 from lowregret.classes import Classes
-from lowregret.confusion import Confusion
 from lowregret.domain import Domain
-from lowregret.error import StoreError
 from lowregret.growth import FIRST, doubled
 from lowregret.multiclass import Multiclass, Room
 from lowregret.rows import Features, Rows, highest, longest
-from lowregret.spec import from_json
 from lowregret.standing import Standing
 from lowregret.state import State, Vector
-
-KIND = "auto-class-run"
+from lowregret.store import Arrays
 
 
 def start_auto_classes(
@@ -61,6 +53,9 @@ class AutoClassRun(Standing, ClassRun):
     """A `ClassRun` of `zoo.auto(Softmax())`. `certificate` compares with the best of its eleven experts, whose losses
     are exact; `linear_regret` and `regret` with fixed linear predictors, with a bias."""
 
+    kind = "auto-class-run"
+    learns = AutoMulticlass
+    minds = ClassMind
     learner: AutoMulticlass  # type: ignore[assignment]
 
     def __init__(
@@ -108,41 +103,11 @@ class AutoClassRun(Standing, ClassRun):
     def linear(self) -> Multiclass:
         return self.learner.linear
 
-    # ---- files -----------------------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
-        store.write(path, KIND, *self.contents())
-        return Path(path)
-
-    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
-        description, arrays = super().contents()
-        mind = {f"mind.{name}": array for name, array in self.mind._asdict().items()}
-        return description, arrays | mind | self.contests()
-
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run written by `save`."""
-        return cls.of(path, *store.read(path, KIND))
-
-    @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Self:
-        learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
-        if not (isinstance(learner, AutoMulticlass) and isinstance(comparator, Domain)):
-            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
-        mind = ClassMind(*(arrays[f"mind.{name}"] for name in ClassMind._fields))
-        return cls(
-            learner,
-            State(*(arrays[name] for name in State._fields)),
-            mind._replace(bank=aligned(mind.bank), measures=aligned(mind.measures)),
-            Classes(description["classes"], description["fixed"]),
-            comparator,
-            contests=arrays["contests"],
-            history=arrays["history"],
-            confusion=Confusion(arrays["confusion"]),
-            tally=ClassTally(arrays),
-            **{name: description[name] for name in ("lanes", "known", "seen", "uniform", "certify", "compiled")},
-        )
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        given = super()._given(learner, description, arrays)
+        mind = given["mind"]
+        return given | {"mind": mind._replace(bank=aligned(mind.bank), measures=aligned(mind.measures))}
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from lowregret import store
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.bank import WIDTH as BANK_WIDTH
 from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
@@ -16,18 +13,15 @@ from lowregret.auto.memory import aligned, zeros
 from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
 from lowregret.domain import Domain, L2Ball
-from lowregret.error import DataError, StoreError
+from lowregret.error import DataError
 from lowregret.growth import FIRST, grown, resized
 from lowregret.learner import Linear
 from lowregret.row_run import RowRun
 from lowregret.rows import Features, Rows, highest, longest
-from lowregret.spec import from_json
 from lowregret.standing import Standing
 from lowregret.state import State, Vector
+from lowregret.store import Arrays
 from lowregret.stream.ahead import Ahead
-from lowregret.tally import Tally
-
-KIND = "auto-run"
 
 
 def start_auto(
@@ -76,6 +70,9 @@ class AutoRun(Standing, RowRun):
     """A `Run` of `zoo.auto()`. `certificate` compares with the best of its eleven experts, whose losses are exact;
     `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
 
+    kind = "auto-run"
+    learns = Auto
+    minds = Mind
     learner: Auto
 
     def __init__(
@@ -121,40 +118,14 @@ class AutoRun(Standing, RowRun):
     def linear(self) -> Linear:
         return self.learner.linear
 
-    # ---- files -----------------------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
-        store.write(path, KIND, *self.contents())
-        return Path(path)
-
-    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
-        description, arrays = super().contents()
-        mind = {f"mind.{name}": array for name, array in self.mind._asdict().items()}
-        return description, arrays | mind | self.contests()
-
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run written by `save`."""
-        return cls.of(path, *store.read(path, KIND))
-
-    @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Self:
-        learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
-        if not (isinstance(learner, Auto) and isinstance(comparator, Domain)):
-            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
-        state = State(*(arrays[name] for name in State._fields))
-        mind = Mind(*(arrays[f"mind.{name}"] for name in Mind._fields))
-        return cls(
-            learner,
-            state._replace(table=aligned(state.table)),
-            mind._replace(bank=aligned(mind.bank)),
-            comparator,
-            contests=arrays["contests"],
-            history=arrays["history"],
-            tally=Tally(learner.loss.classifies, arrays),
-            **{name: description[name] for name in ("seen", "uniform", "certify", "compiled")},
-        )
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        given = super()._given(learner, description, arrays)
+        state, mind = given["state"], given["mind"]
+        return given | {
+            "state": state._replace(table=aligned(state.table)),
+            "mind": mind._replace(bank=aligned(mind.bank)),
+        }
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,11 @@ from lowregret.error import DataError, DivergedError, PartError
 from lowregret.loss import Loss
 from lowregret.part import Part
 from lowregret.rows import OUTSIDE, Rows, Sparse, describe_entry
-from lowregret.state import Vector
+from lowregret.rule import Rule
+from lowregret.state import MASS, State, Vector
 
 _MANY = "; name one class with --positive, or learn them all with a loss of many classes such as --loss softmax"
+Place = Callable[[int], str]  # where row i is, for errors
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
 
 
@@ -62,6 +64,18 @@ def require_narrow(x: Rows, part: Part, remedy: str) -> None:
     """Refuse O(d) work per row where sparse rows have very many features."""
     if isinstance(x, Sparse) and x.columns > WHOLE_LIMIT:
         raise PartError(f"{part} costs O(d) per row, too slow for {x.columns} sparse features: {remedy}")
+
+
+def require_cheap(x: Rows, rule: Rule) -> None:
+    """Likewise, of a rule whose rounds cost O(d)."""
+    if rule.costs_dimension():
+        require_narrow(x, rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
+
+
+def require_bounded(s: State, last: str = "row") -> None:
+    """Refuse weights that overflowed in the last row or round."""
+    if not np.isfinite(s.sums[MASS]):
+        raise DivergedError(f"the weights overflowed in the last {last}: use a smaller step or scale the features")
 
 
 def require_label(y: float, place: str, accepted: bool, who: str, labels: str, remedy: str = "") -> None:

@@ -9,42 +9,36 @@ of the classes met up to row t, its own among them; a row of a class that was no
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from lowregret import store
 from lowregret.certificate import Certificate
 from lowregret.certificate.batch import RiskCertificate, prop_3
 from lowregret.certificate.classes import class_mistake_bounds
-from lowregret.check import numbers, require_finite, require_narrow, require_rows, require_weight
+from lowregret.check import Place, numbers, require_bounded, require_cheap, require_finite, require_weight
 from lowregret.class_fixed import LearntClasses, needs_guesses
 from lowregret.class_tally import ClassTally
 from lowregret.classes import Classes, named
 from lowregret.confusion import Confusion
 from lowregret.domain import Domain, Reals
-from lowregret.error import DataError, DivergedError, PartError, StoreError
+from lowregret.error import DataError, DivergedError, PartError
 from lowregret.growth import FIRST, doubled, relaid, require_zeros
 from lowregret.learner import write_model, write_point
 from lowregret.ledger import Ledger
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.multiclass import NONE, Multiclass, Room, learn_classes, score_classes
-from lowregret.rows import OUTSIDE, Features, Rows, Sparse, as_rows, highest, last_column
+from lowregret.rows import OUTSIDE, Features, Rows, Sparse, highest, last_column
 from lowregret.rule import Eager, Forgotten, Lazy
-from lowregret.spec import from_json, to_json
-from lowregret.state import ENERGY, LARGEST, MASS, State, Vector
+from lowregret.state import ENERGY, LARGEST, State, Vector
 from lowregret.step import Constant
-from lowregret.stream.batch import Batch, Stream
-from lowregret.trace import WIDTH
+from lowregret.store import Arrays
+from lowregret.stream.batch import Batch
 
-KIND = "class-run"
 LANES = 4  # classes that there is room for in the beginning, where they are not given
-Place = Callable[[int], str]  # where row i is, for errors
 
 
 def start_classes(
@@ -79,6 +73,8 @@ class ClassRun(Ledger):
     row for each feature (the bias last) and a column for each class.
     """
 
+    kind = "class-run"
+    learns: ClassVar[type] = Multiclass
     learner: Multiclass
     tally: ClassTally
 
@@ -111,19 +107,6 @@ class ClassRun(Ledger):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
-        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
-        if isinstance(features, Stream):
-            for batch in features.batches():
-                self.learn_batch(batch)
-                if batch.fault:
-                    raise DataError(batch.fault)
-            return self
-        x = self._rows(as_rows(features, checked=False))
-        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
-        self._learn(x, one_label_each(labels, x.shape[0]), w, "row {}".format)
-        return self
-
     def learn_batch(self, batch: Batch) -> None:
         """Learn the rows of a batch; `guesses` and `codes` are theirs until the next one."""
         self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names)
@@ -146,8 +129,7 @@ class ClassRun(Ledger):
                     self._refuse(x, named(labels[i], names), w, i, place(i))
         finally:
             self._count(x, w, room)
-        if not np.isfinite(self.state.sums[MASS]):
-            raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
+        require_bounded(self.state)
 
     def _pass(self, x: Rows, w: Vector, room: Room, i: int, mark: int) -> int:
         """Learn rows from i on until `mark` rounds are done; returns the first row not learnt."""
@@ -220,49 +202,21 @@ class ClassRun(Ledger):
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
-        store.write(path, KIND, *self.contents())
-        return Path(path)
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super().contents()
+        classes = {"classes": self.classes.names, "fixed": self.classes.fixed}
+        room = {"lanes": self.lanes, "known": int(self._known[0])}
+        return description | classes | room, arrays | {"confusion": self.confusion.counts}
 
-    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
-        """What `save` writes: a description, and arrays."""
-        description = {
-            "learner": to_json(self.learner),
-            "comparator": to_json(self.comparator),
-            "classes": self.classes.names,
-            "fixed": self.classes.fixed,
-            "lanes": self.lanes,
-            "known": int(self._known[0]),
-            "seen": self.seen,
-            "uniform": self.uniform,
-            "certify": self.certify,
-            "compiled": self.compiled,
+    @classmethod
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        return super()._given(learner, description, arrays) | {
+            "classes": Classes(description["classes"], description["fixed"]),
+            "lanes": description["lanes"],
+            "known": description["known"],
+            "confusion": Confusion(arrays["confusion"]),
+            "tally": ClassTally(arrays),
         }
-        more = {"history": np.array(self._history).reshape(-1, WIDTH), "confusion": self.confusion.counts}
-        return description, self.state._asdict() | self.tally.arrays() | more
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run written by `save`."""
-        return cls.of(path, *store.read(path, KIND))
-
-    @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Self:
-        """The run with these `contents`, found at `path`."""
-        learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
-        if not (isinstance(learner, Multiclass) and isinstance(comparator, Domain)):
-            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
-        return cls(
-            learner,
-            State(*(arrays[name] for name in State._fields)),
-            Classes(description["classes"], description["fixed"]),
-            comparator,
-            history=arrays["history"],
-            confusion=Confusion(arrays["confusion"]),
-            tally=ClassTally(arrays),
-            **{name: description[name] for name in ("lanes", "known", "seen", "uniform", "certify", "compiled")},
-        )
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
@@ -324,11 +278,15 @@ class ClassRun(Ledger):
         return laid.ravel()
 
     def _rows(self, features: Features) -> Rows:
-        x = as_rows(features)
-        require_rows(x, x.shape[1] if self.seen is not None else self.features)
-        if self.learner.rule.costs_dimension():
-            require_narrow(x, self.learner.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
+        x = super()._rows(features)
+        require_cheap(x, self.learner.rule)
         return x
+
+    def _labels(self, labels: Any, rows: int) -> Any:
+        found = np.asarray(labels)
+        if found.shape != (rows,):
+            raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")
+        return found
 
     def _fitted(self, x: Rows) -> Rows:
         """Rows of a stream, with as many columns as there is room for."""
@@ -362,7 +320,7 @@ class ClassRun(Ledger):
     def _learnt(self, features: Features, labels: Any, weights: Any = None, guessed: bool = False) -> LearntClasses:
         """The rows of the run, given once more; if need be, with what was guessed."""
         x = self._rows(features)
-        codes = self.classes.encode(one_label_each(labels, x.shape[0]), np.zeros(x.shape[0], bool))
+        codes = self.classes.encode(self._labels(labels, x.shape[0]), np.zeros(x.shape[0], bool))
         w = np.ones(codes.size) if weights is None else numbers(weights, "weights", x.shape[0])
         if not np.all(w) or codes.size != self.state.rounds or np.any(codes < 0):
             raise DataError(
@@ -377,11 +335,3 @@ class ClassRun(Ledger):
         named = len(self.classes) if self.classes.fixed else 0
         fixed = self.linear, self.state, self.lanes, named
         return LearntClasses(*fixed, self._fitted(x), codes, w, guesses, self.compiled)
-
-
-def one_label_each(labels: Any, rows: int) -> Any:
-    """A label for each row."""
-    found = np.asarray(labels)
-    if found.shape != (rows,):
-        raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")
-    return found

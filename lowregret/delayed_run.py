@@ -11,27 +11,24 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from lowregret import store
 from lowregret.certificate import Certificate, certificates
-from lowregret.check import numbers, refuse, require_finite, require_label
+from lowregret.check import Place, numbers, refuse, require_bounded, require_finite, require_label
 from lowregret.domain import Domain
 from lowregret.error import DataError, DivergedError, PartError
 from lowregret.late import DRIFT, LEDGER, ask_and_learn, dual_exponent, late_certificates
 from lowregret.learner import Linear
 from lowregret.pending import NEVER, Pending
-from lowregret.row_run import Place
 from lowregret.rows import Features, Rows, as_rows, highest
 from lowregret.run import Run, start
-from lowregret.state import MASS, Vector
-from lowregret.stream.batch import Batch, Stream
+from lowregret.state import Vector
+from lowregret.store import Arrays
+from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.trace import Trace
 
-KIND = "delayed-run"
 LONGEST = 1 << 60  # delay, in rounds
 CHUNK = 4096  # rows asked at a time, or as many as wait: long batches are not copied whole, nor sorted often
 
@@ -61,6 +58,8 @@ class DelayedRun(Run):
 
     `asked` counts the rounds decided, `rounds` those answered (weight 0 not counted), `pending` those that wait.
     """
+
+    kind = "delayed-run"
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -120,11 +119,9 @@ class DelayedRun(Run):
         """
         if isinstance(features, Stream):
             done = 0
-            for batch in features.batches():
+            for batch in sound(features.batches()):
                 self.learn_batch(batch, _delays(delay, done, len(batch)))
                 done += len(batch)
-                if batch.fault:
-                    raise DataError(batch.fault)
             return self
         x = self._rows(as_rows(features, checked=False))
         y = numbers(labels, "labels", x.shape[0])
@@ -186,23 +183,15 @@ class DelayedRun(Run):
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run with all that is pending, so that `load` continues it to the last bit."""
-        store.write(path, KIND, *self.contents())
-        return Path(path)
-
-    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
-        """What `save` writes: a description, and arrays."""
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
         ledgers = np.array(self._ledgers).reshape(-1, LEDGER)
         late = {"ledger": self.ledger, "ledgers": ledgers} | self._pending.arrays()
         return description | {"asked": self.asked}, arrays | late
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run written by `save`."""
-        description, arrays = store.read(path, KIND)
-        run = cls.of(path, description, arrays)
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        run = super().of(path, description, arrays)
         run.asked, run.ledger = description["asked"], arrays["ledger"]
         run._ledgers, run._pending = list(arrays["ledgers"]), Pending.of(arrays)
         return run
@@ -278,8 +267,7 @@ class DelayedRun(Run):
             self.scores[row : row + i - first] = slots.scores[first:i]
             pending.cut(i)
             pending.answered(arrivals[:e])
-        if not np.isfinite(self.state.sums[MASS]):
-            raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
+        require_bounded(self.state)
 
     def _at_mark(self) -> None:
         super()._at_mark()

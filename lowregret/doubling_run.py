@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from lowregret import store
 from lowregret.blocks import Bounds, bounds_of, summed
 from lowregret.certificate import Certificate, Evidence, certificates, support
 from lowregret.domain import Domain
@@ -26,10 +24,9 @@ from lowregret.rows import Features
 from lowregret.run import Run, start
 from lowregret.spec import from_json, to_json
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State, Vector
+from lowregret.store import Arrays
 from lowregret.trace import Trace
 from lowregret.wrapper import Doubling
-
-KIND = "doubling-run"
 
 
 def doubling(
@@ -57,6 +54,8 @@ class DoublingRun(Run):
 
     The history has one mark per block.
     """
+
+    kind = "doubling-run"
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -122,13 +121,7 @@ class DoublingRun(Run):
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run, so that `load` continues it to the last bit."""
-        store.write(path, KIND, *self.contents())
-        return Path(path)
-
-    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
-        """What `save` writes: a description, and arrays."""
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
         past = {"past.sums": self._past.sums, "past.counts": self._past.counts, "past.theta": self._theta}
         curves = {"curves": np.array(self._curves).reshape(-1, 4)}
@@ -136,10 +129,8 @@ class DoublingRun(Run):
         return description | more, arrays | past | curves
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run written by `save`."""
-        description, arrays = store.read(path, KIND)
-        run, player = cls.of(path, description, arrays), from_json(description["player"])
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        run, player = super().of(path, description, arrays), from_json(description["player"])
         if not isinstance(player, Doubling):
             raise StoreError(f"{path} holds a {type(player).__name__}, not a Doubling")
         run.player, run.finished, run._theta = player, description["finished"], arrays["past.theta"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 from lowregret import store
 from lowregret.auto_class_run import AutoClassRun
@@ -22,28 +21,29 @@ from lowregret.structured import OwnRun, RankingRun, StructuredRun, TaskRun
 
 Kept = Run | AutoRun | ClassRun | KernelRun | Game | Bandit | Exp4 | Panel | TaskRun
 
-_READERS: dict[str, Callable[[str | os.PathLike[str]], Kept]] = {
-    "run": Run.load,
-    "delayed-run": DelayedRun.load,
-    "doubling-run": DoublingRun.load,
-    "class-run": ClassRun.load,
-    "auto-run": AutoRun.load,
-    "auto-class-run": AutoClassRun.load,
-    "kernel-run": KernelRun.load,
-    "game": Game.load,
-    "bandit": Bandit.load,
-    "exp4": Exp4.load,
-    "experts": Panel.load,
-    "layered-experts": Layered.load,
-    "structured-run": StructuredRun.load,
-    "own-structured-run": OwnRun.load,
-    "ranking-run": RankingRun.load,
-}
+_ALL: tuple[type[Kept], ...] = (
+    Run,
+    DelayedRun,
+    DoublingRun,
+    ClassRun,
+    AutoRun,
+    AutoClassRun,
+    KernelRun,
+    Game,
+    Bandit,
+    Exp4,
+    Panel,
+    Layered,
+    StructuredRun,
+    OwnRun,
+    RankingRun,
+)
+KINDS = {kept.kind: kept for kept in _ALL}
 
 
 def load(path: str | os.PathLike[str]) -> Kept:
     """The run, game, bandit or panel of experts in a file, ready to go on where it stopped."""
     kind = store.kind_of(path)
-    if kind not in _READERS:
+    if kind not in KINDS:
         raise StoreError(f"{path} holds a {kind}, which this version of lowregret cannot read: upgrade to read it")
-    return _READERS[kind](path)
+    return KINDS[kind].load(path)

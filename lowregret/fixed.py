@@ -38,7 +38,7 @@ class Learnt:
         sums, step = self.state.sums, self.learner.rule.schedule()
         importance = step.total_importance(self.state.rounds)
         mine = sums[WEIGHTED] if step.weighted() else sums[TOTAL]
-        regret = float(mine) - float(call(loss_of, self.compiled, learner, u, self.x, self.y, self.weights))
+        regret = float(mine) - float(call(loss_of, self.compiled, learner.judge, u, self.x, self.y, self.weights))
         regret += self.learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(u @ u))
         return regret / max(importance, 1.0) if step.weighted() else regret
 
@@ -82,7 +82,7 @@ def losses_at(
     """Σ_{s≤t} f_s(u) on rows that come in pieces, t the rounds `marks`: O(nnz)."""
     losses, place = np.zeros(marks.size), np.zeros(3)
     for x, y, weights in rows:
-        call(add_losses, compiled, learner, u, x, y, weights, marks, losses, place)
+        call(add_losses, compiled, learner.judge, u, x, y, weights, marks, losses, place)
     return losses
 
 

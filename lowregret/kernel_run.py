@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from lowregret import store
 from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import perceptron_bounds
 from lowregret.check import (
@@ -28,12 +26,13 @@ from lowregret.kernelised import CAPACITY, KernelPerceptron, Support, learn_kern
 from lowregret.rows import Features, Rows, as_rows
 from lowregret.spec import from_json, to_json
 from lowregret.state import ENERGY, LARGEST, ROUNDS, TOTAL, Vector
+from lowregret.store import Arrays, Saved
 
-KIND = "kernel-run"
 
-
-class KernelRun:
+class KernelRun(Saved):
     """A learner in kernel form, its support set, and what has come of it so far."""
+
+    kind = "kernel-run"
 
     def __init__(self, learner: KernelPerceptron, support: Support, *, compiled: bool = True) -> None:
         self.learner = learner
@@ -43,7 +42,7 @@ class KernelRun:
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def learn(self, features: Features, labels: Any) -> KernelRun:
+    def learn(self, features: Features, labels: Any) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
         x = self._rows(features)
         y = numbers(labels, "labels", x.shape[0])
@@ -112,16 +111,12 @@ class KernelRun:
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
         description = {"learner": to_json(self.learner), "compiled": self.compiled}
-        store.write(path, KIND, description, self.support.resized(self.support.size)._asdict())
-        return Path(path)
+        return description, self.support.resized(self.support.size)._asdict()
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> KernelRun:
-        """Read a run written by `save`."""
-        description, arrays = store.read(path, KIND)
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         learner = from_json(description["learner"])
         if not isinstance(learner, KernelPerceptron):
             raise StoreError(f"{path} holds a {type(learner).__name__}, not a KernelPerceptron")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,10 +13,11 @@ from lowregret.domain import Radial
 from lowregret.error import PartError
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
+from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.part import Part
 from lowregret.rows import Rows
-from lowregret.rule import Eager, Rule
+from lowregret.rule import Eager, Lazy, Rule
 from lowregret.state import (
     AVERAGED,
     DIMENSION,
@@ -31,7 +34,9 @@ from lowregret.state import (
     State,
     Vector,
 )
+from lowregret.step import Constant
 
+_ANY_RULE = Lazy(Euclidean(), Constant(1.0))
 FAR = 1e4  # how far the scale of an iterate may fall below the average scale before sums of both lose digits
 
 
@@ -167,6 +172,11 @@ class Linear(Learner):
     def start(self, features: int) -> State:
         """The state before round 1 for rows of this many features."""
         return self.begun(features + (self.bias > 0))
+
+    @cached_property
+    def judge(self) -> Linear:
+        """The same, with a rule that is always the same: loops that do not learn are compiled once for all rules."""
+        return replace(self, rule=_ANY_RULE, ridge=0.0)
 
     # ---- compiled ----------------------------------------------------------------------------------------------------
 

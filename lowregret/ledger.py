@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from lowregret.certificate import Certificate, certificates, evidence, natural_comparator, tightest
-from lowregret.check import call, compilable
+from lowregret.check import Place, call, compilable, numbers, require_rows
 from lowregret.domain import Domain
-from lowregret.error import PartError
+from lowregret.error import PartError, StoreError
 from lowregret.learner import Learner
 from lowregret.risk import Foresight
+from lowregret.rows import Features, Rows, as_rows
+from lowregret.spec import from_json, to_json
 from lowregret.state import State, Vector
+from lowregret.store import Arrays, Saved
+from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.tally import Tally
 from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
 
@@ -24,15 +29,21 @@ EARLY = 8  # the history begins when a look at all coordinates costs no more tha
 NEVER = 2**62  # more rounds than there will be
 
 
-class Proof:
+class Proof(Saved):
     """What follows from a learner, its state and its history."""
 
-    learner: Learner
-    state: State
-    comparator: Domain
+    learns: ClassVar[type]  # what its learner must be
     certify: bool  # whether a history is kept
-    compiled: bool
-    _history: list[Any]
+
+    def __init__(
+        self, learner: Any, state: State, comparator: Domain, *, history: Vector | None = None, compiled: bool = True
+    ) -> None:
+        self.learner: Learner = learner
+        self.state = state
+        self.comparator = comparator
+        self.comparator.fits(state.dimension)
+        self.compiled = compiled
+        self._history: list[Any] = [] if history is None else list(history)
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -75,6 +86,32 @@ class Proof:
 
         return plot_run(self, path, theirs)
 
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        description = {
+            "learner": to_json(self.learner),
+            "comparator": to_json(self.comparator),
+            "compiled": self.compiled,
+        }
+        return description, self.state._asdict() | {"history": np.array(self._history).reshape(-1, WIDTH)}
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
+        if not (isinstance(learner, cls.learns) and isinstance(comparator, Domain)):
+            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
+        return cls(learner, comparator=comparator, **cls._given(learner, description, arrays))
+
+    @classmethod
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        """What else the constructor is given, by `contents`."""
+        return {
+            "state": State(*(arrays[name] for name in State._fields)),
+            "history": arrays["history"],
+            "compiled": description["compiled"],
+        }
+
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _next_mark(self) -> int:
@@ -87,6 +124,9 @@ class Proof:
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)
+
+
+KEPT = ("seen", "uniform", "certify")  # attributes of a ledger that its file describes as they are
 
 
 class Ledger(Proof, Foresight):
@@ -105,17 +145,54 @@ class Ledger(Proof, Foresight):
         certify: bool = True,
         compiled: bool = True,
     ) -> None:
-        self.learner = learner
-        self.state = state
-        self.comparator = comparator or natural_comparator(learner, state.dimension)
-        self.comparator.fits(state.dimension)
+        u = comparator or natural_comparator(learner, state.dimension)
+        super().__init__(learner, state, u, history=history, compiled=compiled and compilable(learner))
         self.seen = seen  # features that occurred so far, in a run that grows with them
         self.certify = certify
-        self.compiled = compiled and compilable(learner)
         self.uniform = uniform  # all weights were 1
         self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
-        self._history = [] if history is None else list(history)
+
+    # ---- learning ------------------------------------------------------------------------------------------------
+
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
+        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+        if isinstance(features, Stream):
+            for batch in sound(features.batches()):
+                self.learn_batch(batch)
+            return self
+        x = self._rows(as_rows(features, checked=False))
+        y = self._labels(labels, x.shape[0])
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        self._learn(x, y, w, "row {}".format)
+        return self
+
+    @abstractmethod
+    def learn_batch(self, batch: Batch) -> None:
+        """Learn the rows of a batch."""
+
+    @abstractmethod
+    def _learn(self, x: Rows, y: Any, w: Vector, place: Place) -> None:
+        """Learn rows; those before one that is refused are learnt."""
+
+    @abstractmethod
+    def _labels(self, labels: Any, rows: int) -> Any:
+        """A label for each row."""
+
+    def _rows(self, features: Features) -> Rows:
+        x = as_rows(features)
+        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        return x
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super().contents()
+        return description | {name: getattr(self, name) for name in KEPT}, arrays | self.tally.arrays()
+
+    @classmethod
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        return super()._given(learner, description, arrays) | {name: description[name] for name in KEPT}
 
     def __str__(self) -> str:
         from lowregret.summary import summary

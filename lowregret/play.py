@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from tqdm import tqdm
 
-from lowregret import store
 from lowregret.certificate import Certificate, natural_comparator, tightest
 from lowregret.certificate.following import Following, following_certificates
 from lowregret.convex import Convex, LinearFunction, Sum
@@ -28,13 +26,13 @@ from lowregret.part import Part
 from lowregret.seat import FollowerSeat, Look, RuleSeat, Seat, checked_value
 from lowregret.spec import from_json, to_json
 from lowregret.state import Vector
+from lowregret.store import Arrays, Saved
 from lowregret.trace import next_mark
 from lowregret.wrapped_seat import take_seat
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KIND = "game"
 Functions = Iterable[Any] | Callable[[int, Vector], Any]
 
 
@@ -92,11 +90,13 @@ class GameTrace:
     theorem: str
 
 
-class Game:
+class Game(Saved):
     """A player, the record of its game, and the proof of how well it has done.
 
     `losses` (T), `points` and `gradients` (T × d) and `functions` are the record.
     """
+
+    kind = "game"
 
     def __init__(
         self,
@@ -299,8 +299,7 @@ class Game:
 
     # ---- files ---------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the game, so that `load` goes on with it to the last bit."""
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
         linear = all(type(f) is LinearFunction for f in self.functions)
         description = {
             "player": to_json(self.player),
@@ -312,13 +311,10 @@ class Game:
         ledger = np.array(self._ledger).reshape(len(self._ledger), -1) if self._ledger else np.zeros((0, 0))
         record = {"losses": self.losses, "points": self.points, "gradients": self.gradients, "ledger": ledger}
         seat = {f"seat.{name}": array for name, array in self.seat.arrays().items()}
-        store.write(path, KIND, description, record | seat)
-        return Path(path)
+        return description, record | seat
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Game:
-        """Read a game written by `save`."""
-        description, arrays = store.read(path, KIND)
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         seat = {name[5:]: arrays.pop(name) for name in list(arrays) if name.startswith("seat.")}
         specs = description["functions"]
         functions = [LinearFunction(z) for z in arrays["gradients"]] if specs is None else map(from_json, specs)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from lowregret import store
-from lowregret.check import finite_numbers, numbers, refuse, require_rows
-from lowregret.error import DataError
+from lowregret.check import Place, finite_numbers, numbers, refuse
 from lowregret.fixed import Learnt
 from lowregret.growth import resized
 from lowregret.learner import Linear
 from lowregret.ledger import Ledger
-from lowregret.rows import Features, Rows, Sparse, as_rows, highest, last_column
-from lowregret.spec import to_json
+from lowregret.rows import Features, Rows, Sparse, highest, last_column
 from lowregret.state import Vector
-from lowregret.stream.batch import Batch, Stream
-from lowregret.trace import WIDTH
-
-Place = Callable[[int], str]  # where row i is, for errors
+from lowregret.store import Arrays
+from lowregret.stream.batch import Batch
+from lowregret.tally import Tally
 
 
 class RowRun(Ledger):
@@ -42,20 +37,6 @@ class RowRun(Ledger):
         """Make room for this many features."""
 
     # ---- learning ------------------------------------------------------------------------------------------------
-
-    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
-        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
-        if isinstance(features, Stream):
-            for batch in features.batches():
-                self.learn_batch(batch)
-                if batch.fault:
-                    raise DataError(batch.fault)
-            return self
-        x = self._rows(as_rows(features, checked=False))
-        y = numbers(labels, "labels", x.shape[0])
-        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
-        self._learn(x, y, w, "row {}".format)
-        return self
 
     def learn_batch(self, batch: Batch) -> None:
         """Learn the rows of a batch; `scores` are theirs until the next one."""
@@ -99,25 +80,14 @@ class RowRun(Ledger):
         """Σ_{s≤t} f_s(u) of one fixed u at the rounds t of the trace, given the rows that were learnt: O(nnz)."""
         return self._learnt(features, labels, weights).losses(self._spread(u), self.trace.rounds)
 
-    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
-        """What `save` writes: a description, and arrays."""
-        description = {
-            "learner": to_json(self.learner),
-            "comparator": to_json(self.comparator),
-            "seen": self.seen,
-            "uniform": self.uniform,
-            "certify": self.certify,
-            "compiled": self.compiled,
-        }
-        history = {"history": np.array(self._history).reshape(-1, WIDTH)}
-        return description, self.state._asdict() | self.tally.arrays() | history
+    @classmethod
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        return super()._given(learner, description, arrays) | {"tally": Tally(learner.loss.classifies, arrays)}
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
-    def _rows(self, features: Features) -> Rows:
-        x = as_rows(features)
-        require_rows(x, x.shape[1] if self.seen is not None else self.features)
-        return x
+    def _labels(self, labels: Any, rows: int) -> Vector:
+        return numbers(labels, "labels", rows)
 
     def _fitted(self, x: Rows) -> Rows:
         """Rows of a stream, with as many columns as there is room for."""

@@ -144,7 +144,7 @@ def _from_sparse(features: Any, checked: bool) -> Sparse:
     columns = int(matrix.shape[1])
     if checked and matrix.nnz > 0 and indices[: matrix.nnz].max() >= columns:
         raise DataError(OUTSIDE.format(columns))
-    return Sparse(matrix.indptr, indices, data, columns)
+    return Sparse(matrix.indptr.astype(np.int64, copy=False), indices, data, columns)  # one type, as in streams
 
 
 def last_column(x: Rows, i: int) -> int:

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from lowregret import store
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.auto_class_run import AutoClassRun, start_auto_classes
 from lowregret.auto_run import AutoRun, auto_for, start_auto
 from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
-from lowregret.check import require_narrow, require_scores
+from lowregret.check import Place, require_bounded, require_cheap, require_scores
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.domain import Domain
-from lowregret.error import DataError, DivergedError, PartError, StoreError
+from lowregret.error import DataError, PartError
 from lowregret.growth import FIRST, grown, require_growth, resized
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.multiclass import Multiclass
-from lowregret.row_run import Place, RowRun
+from lowregret.row_run import RowRun
 from lowregret.rows import Features, Rows, as_rows
 from lowregret.rule import Eager, Forgotten
-from lowregret.spec import from_json
-from lowregret.state import MASS, State, Vector
+from lowregret.state import Vector
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.structured import Task, TaskRun, train_task
-from lowregret.tally import Tally
-
-KIND = "run"
 
 
 @overload
@@ -214,6 +207,8 @@ class Run(RowRun):
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
     """
 
+    kind = "run"
+    learns = Linear
     learner: Linear
 
     @property
@@ -227,14 +222,13 @@ class Run(RowRun):
 
     def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
         super()._learn(x, y, w, place)
-        if not np.isfinite(self.state.sums[MASS]):
-            raise DivergedError("the weights overflowed in the last row: use a smaller step or scale the features")
+        require_bounded(self.state)
 
     def predict(self, features: Features) -> Vector:
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
         x = self._rows(features)
         scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner, self.model(x.shape[1]), x, scores)
+        self._call(score_rows, self.learner.judge, self.model(x.shape[1]), x, scores)
         require_scores(x, scores)
         return scores
 
@@ -266,42 +260,11 @@ class Run(RowRun):
         scores = rows.own_scores(rows.y.size)
         return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, self._spread(u))
 
-    # ---- files -----------------------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
-        store.write(path, KIND, *self.contents())
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run written by `save`."""
-        return cls.of(path, *store.read(path, KIND))
-
-    @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: store.Arrays) -> Self:
-        """The run with these `contents`, found at `path`."""
-        learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
-        if not (isinstance(learner, Linear) and isinstance(comparator, Domain)):
-            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
-        return cls(
-            learner,
-            State(*(arrays[name] for name in State._fields)),
-            comparator,
-            history=arrays["history"],
-            seen=description["seen"],
-            uniform=description["uniform"],
-            tally=Tally(learner.loss.classifies, arrays),
-            certify=description["certify"],
-            compiled=description["compiled"],
-        )
-
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _rows(self, features: Features) -> Rows:
         x = super()._rows(features)
-        if self.learner.rule.costs_dimension():
-            require_narrow(x, self.learner.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
+        require_cheap(x, self.learner.rule)
         return x
 
     def _widen(self, features: int) -> None:

@@ -12,23 +12,19 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowregret import store
-from lowregret.auto_class_run import KIND as AUTO_CLASS_KIND
 from lowregret.auto_class_run import AutoClassRun
-from lowregret.auto_run import KIND as AUTO_KIND
 from lowregret.auto_run import AutoRun
 from lowregret.certificate import Certificate
-from lowregret.class_run import KIND as CLASS_KIND
 from lowregret.class_run import ClassRun
 from lowregret.confusion import Confusion
 from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
-from lowregret.hindsight import Pass, Report, best_fixed, require_answer, silent
 from lowregret.loss import Affine, Loss, MultiLoss, OneAgainstAll, OnMistakes, PerceptronLoss
 from lowregret.metrics import Metrics
 from lowregret.minimise import Solution
@@ -36,7 +32,7 @@ from lowregret.part import Part
 from lowregret.risk import risk_json
 from lowregret.rows import Rows
 from lowregret.rule import Proximal
-from lowregret.run import KIND, Run
+from lowregret.run import Run
 from lowregret.spec import from_json, to_json
 from lowregret.standing import Standing
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
@@ -44,6 +40,9 @@ from lowregret.step import Step
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.read import know_formats
+
+if TYPE_CHECKING:
+    from lowregret.hindsight import Pass, Report
 
 
 @dataclass
@@ -111,13 +110,17 @@ class Session:
 
     def require_answer(self) -> None:
         """Refuse to look for the best fixed choice in hindsight where nobody can find it."""
+        from lowregret.hindsight import require_answer  # with SciPy, which few commands need
+
         require_answer(self.single.learner.loss, self.single.comparator)
 
-    def look_back(self, rows: Pass, passes: int = 1, report: Report = silent) -> None:
+    def look_back(self, rows: Pass, passes: int = 1, report: Report | None = None) -> None:
         """Find the best fixed choice on the rows that were learnt, all of them, in so many passes.
 
         Where the step schedule weighs the rounds, each row counts as often as its rounds did.
         """
+        from lowregret.hindsight import best_fixed, silent
+
         run = self.single
         learner, u = run.linear, run.comparator
         step = learner.rule.schedule()
@@ -125,7 +128,7 @@ class Session:
         kappa = learner.ridge * step.total_importance(run.rounds)
         bias = learner.bias > 0
         start = resized(run.weights, run.state.dimension - bias, bias)
-        self.best = best_fixed(learner, u, counted, start, kappa, run.compiled, report=report)
+        self.best = best_fixed(learner, u, counted, start, kappa, run.compiled, report=report or silent)
         if is_plain(learner):
             again = (piece for _ in range(passes) for piece in rows())
             self.theirs = losses_at(learner, self.best.w, again, run.trace.rounds, run.compiled)
@@ -208,13 +211,13 @@ class Session:
             arrays |= {f"{name}.{key}": array for key, array in metrics.arrays().items()}
         if self.dictionary is not None:
             arrays |= self.dictionary.save()
-        store.write(path, next(kind for kind, run in _RUNS.items() if type(self.run) is run), description, arrays)
+        store.write(path, self.run.kind, description, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Session:
         """Read a session written by `save`."""
         kind = store.kind_of(path)
-        description, arrays = store.read(path, kind if kind in _RUNS else KIND)
+        description, arrays = store.read(path, kind if kind in _RUNS else Run.kind)
         if "session" not in description:
             raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
         know_formats()
@@ -248,12 +251,8 @@ def weighed(rows: Pass, step: Step, rounds: int, passes: int) -> Iterator[tuple[
         yield x, y, weights
 
 
-_RUNS: dict[str, type[Run] | type[AutoRun] | type[ClassRun]] = {
-    KIND: Run,
-    CLASS_KIND: ClassRun,
-    AUTO_KIND: AutoRun,
-    AUTO_CLASS_KIND: AutoClassRun,
-}
+_ALL: tuple[type[Run | AutoRun | ClassRun], ...] = (Run, AutoRun, ClassRun, AutoClassRun)
+_RUNS = {run.kind: run for run in _ALL}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
 
 

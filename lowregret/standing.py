@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
 from lowregret.ledger import Ledger
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
+from lowregret.store import Arrays
 from lowregret.trace import Trace
 
 ROUNDING = 1e-12  # of sums of many losses, relative
@@ -92,6 +93,7 @@ def against_fixed(state: State, comparator: Domain) -> Certificate:
 class Standing(Ledger):
     """A run of `auto`: what its mixture's trust in the experts says, now and at the marks of its history."""
 
+    minds: ClassVar[Any]  # what its mind is
     mind: Any  # has `trust`
     _contests: list[Vector]
 
@@ -138,9 +140,15 @@ class Standing(Ledger):
             self.certificate.id,
         )
 
-    def contests(self) -> dict[str, Vector]:
-        """What must be kept of the history, beside the ledger's."""
-        return {"contests": np.array(self._contests).reshape(-1, TRUST)}
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super().contents()
+        mind = {f"mind.{name}": array for name, array in self.mind._asdict().items()}
+        return description, arrays | mind | {"contests": np.array(self._contests).reshape(-1, TRUST)}
+
+    @classmethod
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        mind = cls.minds(*(arrays[f"mind.{name}"] for name in cls.minds._fields))
+        return super()._given(learner, description, arrays) | {"mind": mind, "contests": arrays["contests"]}
 
     def _at_mark(self) -> None:
         super()._at_mark()

@@ -9,9 +9,10 @@ import hashlib
 import json
 import os
 import threading
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -63,6 +64,31 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
 def kind_of(path: str | os.PathLike[str]) -> str:
     """What a file holds."""
     return _open(path, with_arrays=False)[0]["kind"]
+
+
+class Saved(ABC):
+    """What is kept in files of a kind of its own."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        """What `save` writes: a description, and arrays."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        """What has these `contents`, found at `path`."""
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything, so that `load` goes on to the last bit. Saving changes nothing."""
+        write(path, self.kind, *self.contents())
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        return cls.of(path, *read(path, cls.kind))
 
 
 def _open(path: str | os.PathLike[str], with_arrays: bool = True) -> tuple[dict[str, Any], Arrays]:

@@ -155,7 +155,7 @@ class Tally:
         elif y.size >= SAMPLE and row_print(x, y, 0, 0) == self.counts[FIRST_PRINT]:
             self._recognise(x, y)
         into = (self.sums, self.counts, self.levels, self._warm)
-        call(count_rows, compiled, learner, x, y, w, scores, into, end)
+        call(count_rows, compiled, learner.judge, x, y, w, scores, into, end)
 
     def _remember(self, x: Rows, y: Vector, end: int) -> None:
         """How the data begin."""

@@ -49,11 +49,11 @@ def model(learner: Linear, state: State) -> Vector:
 
 
 def iterates(learner: Linear, rows: Rows) -> Matrix:
-    """w_1 … w_{T+1}"""
-    state = learner.start(rows.X.shape[1])
+    """w_1 … w_{T+1}, interpreted"""
+    state, x, scores = learner.start(rows.X.shape[1]), as_rows(sp.csr_matrix(rows.X)), np.empty(len(rows.y))
     points = [point(learner, state)]
     for i in range(len(rows.y)):
-        learn(learner, Rows(*(a[i : i + 1] for a in rows)), state=state)
+        call(learn_rows, False, learner, state, x, rows.y[: i + 1], rows.weights[: i + 1], scores, i, ALL)
         points.append(point(learner, state))
     return np.array(points)
 

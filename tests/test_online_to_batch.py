@@ -97,7 +97,7 @@ def test_stored_iterates_of_a_bounded_learner() -> None:
     rows = labelled(rng.normal(size=(40, 3)), rng.choice([-1.0, 1.0], 40))
     learner: Linear = zoo.ogd_lazy(Absolute(), 0.3, 0.5, Average())
     stored = iterates(learner, rows)[:-1].mean(axis=0)
-    np.testing.assert_allclose(train(learner, rows.X, rows.y).weights, stored, rtol=1e-12)
+    np.testing.assert_allclose(train(learner, rows.X, rows.y, compiled=False).weights, stored, rtol=1e-12)
     assert costs(rows.X).y.tolist() == [1.0] * 40
 
 

@@ -185,6 +185,6 @@ def test_losses_of_a_fixed_choice_are_added_up_to_the_rounds_of_the_trace() -> N
 
 def test_a_ridge_is_refused_where_the_trace_does_not_keep_it() -> None:
     x = np.ones((5, 1))
-    run = train(zoo.ogd_sc(Hinge(), 0.1), x, np.ones(5))
+    run = train(zoo.ogd_sc(Hinge(), 0.1), x, np.ones(5), compiled=False)
     with pytest.raises(PartError, match="ridge"):
         run.against([0.0], x, np.ones(5))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from lowregret import store
 from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
 from lowregret.bandit.costs import Costs, CostTable
 from lowregret.bandit.desk import Desk
@@ -22,8 +20,7 @@ from lowregret.check import call, compilable, finite_numbers
 from lowregret.error import DataError, PartError, StoreError
 from lowregret.spec import from_json, to_json
 from lowregret.state import Vector
-
-KIND = "bandit"
+from lowregret.store import Arrays, Saved
 
 
 @dataclass(frozen=True)
@@ -35,12 +32,14 @@ class Played:
     regret: float | None = None
 
 
-class Bandit:
+class Bandit(Saved):
     """K arms, an algorithm, and all it has seen.
 
     `low` and `high` bound the costs or rewards that will be told. Everything is a function of the seed. Choosing and
     learning cost O(log K) with `Exp3` and `Exp3IX`, O(K) with the others.
     """
+
+    kind = "bandit"
 
     def __init__(
         self,
@@ -183,8 +182,8 @@ class Bandit:
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything, choices that wait for their costs included: a loaded bandit goes on to the last bit."""
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        """What `save` writes, choices that wait for their costs included."""
         numbers, choices = list(self.desk.pending), list(self.desk.pending.values())
         description = {
             "algorithm": to_json(self.algorithm),
@@ -198,13 +197,10 @@ class Bandit:
             "pending.arm": np.array([arm for arm, _ in choices], np.int64),
             "pending.probability": np.array([p for _, p in choices], float),
         }
-        store.write(path, KIND, description, self.state._asdict() | pending)
-        return Path(path)
+        return description, self.state._asdict() | pending
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Bandit:
-        """Read a bandit written by `save`."""
-        description, arrays = store.read(path, KIND)
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         waiting = [arrays.pop(f"pending.{name}").tolist() for name in ("number", "arm", "probability")]
         algorithm = from_json(description["algorithm"])
         if not isinstance(algorithm, BanditAlgorithm):

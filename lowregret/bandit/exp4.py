@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from lowregret import store
 from lowregret.bandit.bandit import Played
 from lowregret.bandit.desk import Desk
 from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
@@ -21,16 +19,18 @@ from lowregret.check import call
 from lowregret.error import DataError, PartError
 from lowregret.kernel import kernel
 from lowregret.state import Vector
+from lowregret.store import Arrays, Saved
 
-KIND = "exp4"
 SUM_TOLERANCE = 1e-6  # of a distribution
 
 
-class Exp4:
+class Exp4(Saved):
     """q ∝ e^{−ηĈ} over N experts; draw i ~ p = Σ_n q_n·advice_n; Ĉ[n] += advice_n[i]·y/p_i (Auer et al. 2002).
 
     O(NK) a round. E cost ≤ least expected cost of an expert + ln N/η + ηKT/2.
     """
+
+    kind = "exp4"
 
     def __init__(
         self, experts: int, arms: int, eta: float, *, seed: int = 0, low: float = 0.0, high: float = 1.0,
@@ -100,26 +100,25 @@ class Exp4:
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything, choices that wait for their costs included."""
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        """What `save` writes, choices that wait for their costs included."""
         description = {
             "arms": self.arms, "eta": self.eta, "low": self.desk.low, "high": self.desk.high,
             "issued": self.desk.issued, "compiled": self.compiled,
             "pending": [[number, arm, p] for number, (arm, p, _) in self.desk.pending.items()],
         }  # fmt: skip
         columns = np.array([column for _, _, column in self.desk.pending.values()]).reshape(-1, self.state.arms)
-        store.write(path, KIND, description, self.state._asdict() | {"columns": columns})
-        return Path(path)
+        return description, self.state._asdict() | {"columns": columns}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Exp4:
-        """Read what `save` wrote."""
-        told, arrays = store.read(path, KIND)
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         columns = arrays.pop("columns")
-        made = cls(arrays["estimates"].size, told["arms"], told["eta"], compiled=told["compiled"])
+        made = cls(arrays["estimates"].size, description["arms"], description["eta"], compiled=description["compiled"])
         made.state = BanditState(**arrays)
-        pending = {number: (arm, p, column) for (number, arm, p), column in zip(told["pending"], columns, strict=True)}
-        made.desk = Desk(told["low"], told["high"], told["issued"], pending)
+        pending = {
+            number: (arm, p, column) for (number, arm, p), column in zip(description["pending"], columns, strict=True)
+        }
+        made.desk = Desk(description["low"], description["high"], description["issued"], pending)
         return made
 
 

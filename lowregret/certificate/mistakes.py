@@ -77,8 +77,8 @@ def _mark(loss: Loss, y: Vector, scores: Vector, marks: Vector) -> None:
 def _losses(learner: Linear, x: Rows, y: Vector, marks: Vector, u: Vector) -> tuple[float, float]:
     """F(u), and the smallest margin y⟨u,x⟩ over all rows."""
     fixed, of_u = np.ascontiguousarray(u, float), np.empty(y.size)
-    score_rows(learner, fixed, x, of_u)
-    return loss_of(learner, fixed, x, y, marks), float(np.min(y * of_u, initial=math.inf))
+    score_rows(learner.judge, fixed, x, of_u)
+    return loss_of(learner.judge, fixed, x, y, marks), float(np.min(y * of_u, initial=math.inf))
 
 
 def _within_unit(x: Rows, bias: float) -> Premise:

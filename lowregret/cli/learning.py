@@ -35,7 +35,7 @@ from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
 from lowregret.state import Vector
-from lowregret.stream.batch import Batch, Stream, chosen
+from lowregret.stream.batch import Batch, Stream, chosen, sound
 from lowregret.stream.dictionary import Dictionary
 
 SHOWN_FAULTS = 5
@@ -137,15 +137,13 @@ def _learn(
         session.run.tally.repeat()
     with Progress(session, size, not args.quiet) as progress:
         for turn in range(args.passes):
-            for batch in interruption.watch(chosen(stream.batches(), args.skip, args.holdout)):
+            for batch in sound(interruption.watch(chosen(stream.batches(), args.skip, args.holdout))):
                 for fault in batch.faults[: max(0, SHOWN_FAULTS - faults)]:
                     print(f"lowregret: skipped {fault}", file=sys.stderr)
                 faults += len(batch.faults)
                 _learn_batch(session, batch, scores)
                 progress.update(turn * stream.size + batch.position)
                 keeper.checkpoint()
-                if batch.fault:
-                    raise DataError(batch.fault)
     if faults > SHOWN_FAULTS:
         print(f"lowregret: skipped {faults:,} lines in all", file=sys.stderr)
 

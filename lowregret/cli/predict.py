@@ -12,11 +12,10 @@ import numpy as np
 from lowregret.class_run import ClassRun
 from lowregret.cli.scores import score_file
 from lowregret.confusion import Confusion
-from lowregret.error import DataError
 from lowregret.metrics import Metrics
 from lowregret.session import Session
 from lowregret.state import Vector
-from lowregret.stream.batch import Batch
+from lowregret.stream.batch import Batch, sound
 from lowregret.stream.read import stream_of
 
 
@@ -27,14 +26,12 @@ def predict(args: Namespace) -> int:
     metrics = Confusion() if isinstance(run, ClassRun) else Metrics(run.learner.loss)
     stream = stream_of(args.data, session.form, threads=args.threads, on_error=args.on_error, labelled=False)
     with score_file(args.predictions or ("-" if not args.json else None), args.link, run) as scores:
-        for batch in stream.batches():
+        for batch in sound(stream.batches()):
             if len(batch):
                 scores.write(_judged(run, batch, metrics))
                 rows += len(batch)
             for fault in batch.faults:
                 print(f"lowregret: skipped {fault}", file=sys.stderr)
-            if batch.fault:
-                raise DataError(batch.fault)
     if args.json:
         told = session.judged(metrics)
         print(json.dumps({"model": args.model, "rows": rows, "error": metrics.error, "metrics": told}))

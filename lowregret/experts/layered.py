@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from lowregret import store
 from lowregret.certificate import Certificate, Premise
 from lowregret.check import call
 from lowregret.error import PartError
@@ -26,13 +24,15 @@ from lowregret.experts.certify import bound_against
 from lowregret.experts.panel import KEPT, Matrix, Panel
 from lowregret.loss import Loss, Square
 from lowregret.state import Vector
+from lowregret.store import Arrays
 
-KIND = "layered-experts"
 LANES: tuple[Aggregator, ...] = (MLPoly(), MLPoly(0.99), MLPoly(0.9), AdaHedge(), Squint())
 
 
 class Layered(Panel):
     """The default: every lane linearises at its own forecasts, and `MLPoly` mixes the lanes."""
+
+    kind = "layered-experts"
 
     def __init__(
         self,
@@ -125,26 +125,25 @@ class Layered(Panel):
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write all lanes, so that `load` goes on to the last bit."""
-        description, arrays = self.contents()
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        """What `save` writes, with all lanes."""
+        description, arrays = super().contents()
         description["rounds"] = {str(number): rounds for number, rounds in self._rounds.items()}
         for i, panel in enumerate([*self.lanes, self.chief]):
             told, kept = panel.contents()
             description[f"lane {i}"] = told
             arrays |= {f"lane {i}.{name}": array for name, array in kept.items()}
-        store.write(path, KIND, description, arrays)
-        return Path(path)
+        return description, arrays
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Layered:
-        description, arrays = store.read(path, KIND)
-        outer = Panel.of(description, arrays)
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        outer = Panel.of(path, description, arrays)
         whole = cls(outer.names, outer.loss, parts=outer.parts, compiled=outer.compiled)
         for name in ("book", "late", "asked", "pending", "_weights", "_regrets", "_every"):
             setattr(whole, name, getattr(outer, name))
         panels = [
             Panel.of(
+                path,
                 description[f"lane {i}"],
                 {name: arrays[f"lane {i}.{name}"] for name in (*Book._fields, *KEPT)},
             )

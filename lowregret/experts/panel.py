@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret import store
 from lowregret.certificate import Certificate, Premise
 from lowregret.check import call, compilable
 from lowregret.error import DataError, PartError, StoreError
@@ -23,11 +21,11 @@ from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitut
 from lowregret.loss import Loss, Square
 from lowregret.spec import from_json, to_json
 from lowregret.state import Vector
+from lowregret.store import Arrays, Saved
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KIND = "experts"
 KEPT = ("history", "regrets", "forecasts", "mixture", "used")  # arrays of a file besides the book
 Matrix = NDArray[np.float64]
 PROPER = 1e-9  # by how much probabilities may miss a sum of 1
@@ -43,12 +41,14 @@ class Best:
     loss: float
 
 
-class Panel:
+class Panel(Saved):
     """Experts, and how their forecasts become one.
 
     `parts`: numbers per forecast: 1, or one for each class. `linearised`: learn from ⟨ℓ'(p), p − x[i]⟩, to compete with
     every convex combination of experts instead of every expert. `prior`: trust at the beginning (the same for all).
     """
+
+    kind = "experts"
 
     def __init__(
         self,
@@ -213,13 +213,8 @@ class Panel:
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the panel, so that `load` goes on to the last bit, with rounds that still wait for their outcome."""
-        store.write(path, KIND, *self.contents())
-        return Path(path)
-
-    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
-        """What `save` writes: a description, and arrays."""
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        """What `save` writes, with rounds that still wait for their outcome."""
         description = {
             "names": self.names,
             "aggregator": to_json(self.aggregator),
@@ -235,19 +230,13 @@ class Panel:
         return description, arrays
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Panel:
-        """Read a panel written by `save`."""
-        return cls.of(*store.read(path, KIND))
-
-    @classmethod
-    def of(cls, description: dict[str, Any], arrays: store.Arrays) -> Panel:
-        """The panel with these `contents`."""
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         told = {name: from_json(description[name]) for name in ("aggregator", "loss", "substitution")}
         aggregator, loss, substitution = told["aggregator"], told["loss"], told["substitution"]
         if not (
             isinstance(aggregator, Aggregator) and isinstance(loss, Loss) and isinstance(substitution, Substitution)
         ):
-            raise StoreError(f"not a panel of experts: {aggregator!r}, {loss!r}, {substitution!r}")
+            raise StoreError(f"{path} holds no panel of experts: {aggregator!r}, {loss!r}, {substitution!r}")
         panel = cls(
             description["names"],
             aggregator,

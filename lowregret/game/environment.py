@@ -92,14 +92,18 @@ class CostGame(Environment):
         """A number that no ‖z_t‖_p exceeds, z_t a sub-gradient in the domain: what rates are tuned to."""
 
 
-class ObliviousGame(CostGame):
-    """Costs that were fixed before the game."""
+class SizedGame(CostGame):
+    """Costs of d coordinates."""
 
     d: int = 1
 
     @property
     def dimension(self) -> int:
         return self.d
+
+
+class ObliviousGame(SizedGame):
+    """Costs that were fixed before the game."""
 
     @abstractmethod
     def costs(self, rounds: int, rng: np.random.Generator) -> Matrix:
@@ -117,14 +121,8 @@ class ObliviousGame(CostGame):
         return float(np.max(np.linalg.norm(self.table(rounds, seed), p, axis=1)))
 
 
-class AdaptiveGame(CostGame):
+class AdaptiveGame(SizedGame):
     """Costs that depend on what is played: the adversary sees w_t first."""
-
-    d: int = 1
-
-    @property
-    def dimension(self) -> int:
-        return self.d
 
     @abstractmethod
     def answer(self, done: float, w: Vector) -> Vector:

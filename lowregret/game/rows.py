@@ -16,6 +16,7 @@ from lowregret.game.environment import Answer, Environment
 from lowregret.loss import Hinge, Loss
 from lowregret.rows import Sparse
 from lowregret.state import Vector
+from lowregret.stream.batch import sound
 from lowregret.stream.read import detect, read
 
 
@@ -176,9 +177,7 @@ def _gathered(data: str, target: str, positive: str) -> tuple[Any, Vector]:
     form = detect(data)
     options: dict[str, Any] = {name: value for name, value in (("target", target), ("positive", positive)) if value}
     parts, labels = [], []
-    for batch in read(data, format=form, **options).batches():
-        if batch.fault:
-            raise DataError(batch.fault)
+    for batch in sound(read(data, format=form, **options).batches()):
         parts.append(_matrix(batch.rows))
         labels.append(np.array(batch.labels))
     if not parts or not sum(part.shape[0] for part in parts):

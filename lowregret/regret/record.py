@@ -234,14 +234,14 @@ class RowRecord(Record):
     def _judged(self, scores: Vector) -> tuple[Vector, Vector]:
         """Losses and slopes of scores."""
         losses, slopes = np.zeros(self.y.size), np.zeros(self.y.size)
-        call(judge, self.run.compiled, self.run.learner, scores, self.y, self.weights, losses, slopes)
+        call(judge, self.run.compiled, self.run.learner.judge, scores, self.y, self.weights, losses, slopes)
         return losses, slopes
 
     def along(self, points: Any) -> Vector:
         scores = np.empty(self.y.size)
         points = np.ascontiguousarray(points)
         loop = score_rows if points.ndim == 1 else score_along
-        call(loop, self.run.compiled, self.run.learner, points, self.x, scores)
+        call(loop, self.run.compiled, self.run.learner.judge, points, self.x, scores)
         return self._judged(scores)[0]
 
     def best(self, domain: Domain, weights: Vector) -> Solution:
@@ -261,7 +261,7 @@ class RowRecord(Record):
         if type(self.run) is not Run:
             return None
         squares = np.empty(self.y.size)
-        call(row_squares, self.run.compiled, self.run.learner, self.x, squares)
+        call(row_squares, self.run.compiled, self.run.learner.judge, self.x, squares)
         start = self.run.learner.rule.domain.projection(np.zeros(self.dimension))
         longest = math.sqrt(self.run.state.sums[LONGEST])
         sizes = np.abs(self._slopes) * np.sqrt(squares)

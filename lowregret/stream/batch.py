@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from lowregret.error import DataError
 from lowregret.rows import Sparse
 from lowregret.state import Vector
 
@@ -61,6 +62,14 @@ class Stream(Protocol):
 
     def batches(self) -> Iterator[Batch]:
         """All rows in order. A fault ends it with a batch that says so."""
+
+
+def sound(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The same batches; what cannot be read is raised when the rows before it have been dealt with."""
+    for batch in batches:
+        yield batch
+        if batch.fault:
+            raise DataError(batch.fault)
 
 
 def chosen(batches: Iterator[Batch], skip: int, holdout: int) -> Iterator[Batch]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, RiskCertificate
-from lowregret.check import compilable, finite_numbers
+from lowregret.check import compilable, finite_numbers, require_bounded, require_cheap
 from lowregret.domain import Domain
 from lowregret.error import DataError
 from lowregret.rows import Sparse, as_rows
@@ -41,6 +41,8 @@ from lowregret.structured.space import Space, outside
 class GroupRun(TaskRun):
     """What runs on groups of rows have in common."""
 
+    says: ClassVar[tuple[str, ...]] = ("features",)
+
     def __init__(self, learner: Task, state: Any, comparator: Domain | None = None, **rest: Any) -> None:
         self.features: int = rest.pop("features")
         super().__init__(learner, state, comparator, **rest)
@@ -57,7 +59,7 @@ class GroupRun(TaskRun):
         desk = self._desk(data)
         t, count = 0, data.count()
         self._made = made
-        self._require_cheap(data.rows)
+        require_cheap(data.rows, self.linear.rule)
         while t < count:
             mark = self._next_mark()
             args = (self.learner, self.linear, self.state, data, desk, desk.row, made, self.figures)
@@ -67,7 +69,7 @@ class GroupRun(TaskRun):
             elif t < count:
                 self._made = made[:0]
                 raise diverged(f"{what} {t}")
-        self._require_finite()
+        require_bounded(self.state, "round")
         return self
 
     def _losses(self, u: Any, data: Rounds, made: Whole, gradient: Vector | None) -> Vector:
@@ -84,9 +86,6 @@ class GroupRun(TaskRun):
         entries = np.diff(rows.indptr[data.offsets]) if isinstance(rows, Sparse) else [longest * data.features]
         return Desk.of(self.learner.room(longest, int(np.max(entries))), self.dimension)
 
-    def _extra(self) -> dict[str, Any]:
-        return {"features": self.features}
-
     def _rounds(self, data: Grouped, labels: Any) -> Rounds:
         found = as_rounds(data, labels)
         if found.features != self.features:
@@ -97,7 +96,8 @@ class GroupRun(TaskRun):
 class StructuredRun(GroupRun):
     """A `Structured` learner over one of the compiled spaces. Labels may be names; then predictions are names too."""
 
-    kind: ClassVar[str] = "structured-run"
+    kind = "structured-run"
+    says = ("features", "names")
     learner: Structured
 
     def __init__(self, learner: Task, state: Any, comparator: Domain | None = None, **rest: Any) -> None:
@@ -223,9 +223,6 @@ class StructuredRun(GroupRun):
                 f"0 … {self.space.labels() - 1}"
             )
 
-    def _extra(self) -> dict[str, Any]:
-        return super()._extra() | {"names": self.names}
-
     def _said(self) -> list[str]:
         lines = [f"error      {self.error:.2%} of the labels predicted wrongly"]
         if not self.space.single:
@@ -236,7 +233,7 @@ class StructuredRun(GroupRun):
 class RankingRun(GroupRun):
     """A `Ranking` learner."""
 
-    kind: ClassVar[str] = "ranking-run"
+    kind = "ranking-run"
     learner: Ranking
 
     def learn(self, data: Any, labels: Any = None) -> Self:

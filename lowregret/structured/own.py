@@ -21,12 +21,12 @@ A round costs what these cost, and O(dimension). Make it a `Part` with parameter
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from lowregret.certificate import Certificate, RiskCertificate
-from lowregret.check import compilable, finite_numbers
+from lowregret.check import compilable, finite_numbers, require_bounded
 from lowregret.domain import Domain
 from lowregret.error import DataError, PartError
 from lowregret.learner import write_point
@@ -43,7 +43,7 @@ Entries = tuple[Any, Vector]
 class OwnRun(TaskRun):
     """A `Structured` learner over a space in plain Python."""
 
-    kind: ClassVar[str] = "own-structured-run"
+    kind = "own-structured-run"
     learner: Structured
 
     def __init__(self, learner: Task, state: Any, comparator: Domain | None = None, **rest: Any) -> None:
@@ -68,7 +68,7 @@ class OwnRun(TaskRun):
         self.predictions = []
         for x, y in _pairs(data, labels):
             self._round(x, y, f"pair {len(self.predictions)}")
-        self._require_finite()
+        require_bounded(self.state, "round")
         return self
 
     def predict(self, data: Iterable[Any]) -> list[Any]:

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import os
-from abc import ABC, abstractmethod
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from lowregret import store
 from lowregret.certificate import natural_comparator
-from lowregret.check import finite_numbers, require_narrow
+from lowregret.check import finite_numbers
 from lowregret.convex import Convex, QuadraticFunction, Sum
 from lowregret.domain import Domain
-from lowregret.error import DataError, DivergedError, StoreError
+from lowregret.error import DataError, DivergedError
 from lowregret.follow import FollowTheLeader
 from lowregret.learner import Linear, write_model, write_point
 from lowregret.ledger import Proof
 from lowregret.minimise import Solution, minimise
-from lowregret.spec import from_json, to_json
-from lowregret.state import MASS, MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
+from lowregret.state import MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
+from lowregret.store import Arrays
 from lowregret.structured.learner import Task
-from lowregret.trace import WIDTH
-
-if TYPE_CHECKING:
-    pass
 
 
-class TaskRun(Proof, ABC):
+class TaskRun(Proof):
     """A learner of structures or rankings, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
     """
 
-    kind: ClassVar[str]  # of file
+    learns = Task
+    says: ClassVar[tuple[str, ...]] = ()  # arguments of the constructor that a file describes
     certify = True
     learner: Task
 
@@ -48,14 +42,10 @@ class TaskRun(Proof, ABC):
         figures: Vector | None = None,
         compiled: bool = True,
     ) -> None:
-        self.learner = learner
         self.linear: Linear = learner.linear
-        self.state = state
-        self.comparator = comparator or natural_comparator(self.linear, state.dimension)
-        self.comparator.fits(state.dimension)
-        self.compiled = compiled
+        u = comparator or natural_comparator(self.linear, state.dimension)
+        super().__init__(learner, state, u, history=history, compiled=compiled)
         self.figures = np.zeros(2) if figures is None else figures  # sums of what each round was judged by
-        self._history = [] if history is None else list(history)
 
     @abstractmethod
     def learn(self, data: Any, labels: Any = None) -> Self:
@@ -157,36 +147,14 @@ class TaskRun(Proof, ABC):
 
     # ---- files ------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run, so that `load` continues it to the last bit. Saving changes nothing."""
-        description = {
-            "learner": to_json(self.learner),
-            "comparator": to_json(self.comparator),
-            "compiled": self.compiled,
-        } | self._extra()
-        history = {"history": np.array(self._history).reshape(-1, WIDTH), "figures": self.figures}
-        store.write(path, self.kind, description, self.state._asdict() | history)
-        return Path(path)
-
-    def _extra(self) -> dict[str, Any]:
-        """What else a file should say: arguments of the constructor."""
-        return {}
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super().contents()
+        return description | {name: getattr(self, name) for name in self.says}, arrays | {"figures": self.figures}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run written by `save`."""
-        description, arrays = store.read(path, cls.kind)
-        learner, comparator = from_json(description.pop("learner")), from_json(description.pop("comparator"))
-        if not (isinstance(learner, Task) and isinstance(comparator, Domain)):
-            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
-        return cls(
-            learner,
-            State(*(arrays[name] for name in State._fields)),
-            comparator,
-            history=arrays["history"],
-            figures=arrays["figures"],
-            **description,
-        )
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        told = {name: description[name] for name in cls.says}
+        return super()._given(learner, description, arrays) | told | {"figures": arrays["figures"]}
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -198,14 +166,6 @@ class TaskRun(Proof, ABC):
     def _require_all(self, rounds: int) -> None:
         if rounds != self.rounds:
             raise DataError(f"give the {self.rounds} rounds that were learnt; got {rounds}")
-
-    def _require_cheap(self, rows: Any) -> None:
-        if self.linear.rule.costs_dimension():
-            require_narrow(rows, self.linear.rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
-
-    def _require_finite(self) -> None:
-        if not np.isfinite(self.state.sums[MASS]):
-            raise DivergedError("the weights overflowed in the last round: use a smaller step or scale the features")
 
 
 class _Hindsight(Convex):

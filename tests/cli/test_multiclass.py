@@ -14,6 +14,7 @@ from lowregret.zoo import mc_perceptron
 from tests.cli.running import run, written
 
 Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
 NAMES = ["cat", "dog", 'big "bear", brown', "eel"]
 
 

@@ -21,6 +21,7 @@ from lowregret.stream.svm import SvmText
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def test_scores_of_a_fixed_model(capsys: Capsys, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.running import run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
 VOID = {"meta", "path", "use"}
 
 

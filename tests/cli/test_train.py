@@ -25,6 +25,7 @@ from lowregret.store import Arrays
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def bits(arrays: Arrays) -> list[bytes]:

@@ -1,0 +1,11 @@
+"""What tests of commands share."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in this process learn without compiling: other tests are about what they learn with."""
+    monkeypatch.setattr("lowregret.ledger.compilable", lambda part: False)
