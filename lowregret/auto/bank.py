@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, half_root, load, spread, store, where
+from lowregret.auto.lanes import LANES, Eight, half_roots, load, spread, store, where
 from lowregret.auto.memory import prefetch
 from lowregret.auto.view import PLAIN_SQUARE, ROWS, SHAPED_SQUARE, Sheet
 from lowregret.rows import Rows
@@ -38,11 +38,10 @@ WIDTH = 2 * LANES  # weights, then sums: 64 bytes a feature
 
 _ROW = np.uint64(LANES)  # from weights to sums
 _FIRST = np.uint64(0)
-_TINY = np.float32(1e-30)  # keeps z/√0 a number; it is 0, or multiplied by 0
 _ROOTED = np.array([1.0] * ADAGRAD + [0.0] * (LANES - ADAGRAD), np.float32)  # lanes that take roots of their sums
 _RATES = np.array(RATES + (1.0,) * (LANES - ADAGRAD), np.float32)
 _MEMORY = np.array(MEMORY, np.float32)
-_START = np.array([0.0] * ADAGRAD + [1 / prior for prior in PRIORS], np.float32)  # of H, beside the sums
+_START = np.array([1e-30] * ADAGRAD + [1 / prior for prior in PRIORS], np.float32)  # beside the sums: 0/0 is 0
 _SHAPED = np.array(SHAPED, np.float32)
 
 
@@ -51,8 +50,13 @@ def place(j: Index, lots: int, lot: int) -> Index:
     return (np.uint64(j) * np.uint64(lots) + np.uint64(lot)) * np.uint64(WIDTH)
 
 
-def seen(shaped: np.float32, plain: np.float32) -> Eight:
+def seen(sheet: Sheet, v: Index) -> Eight:
     """What each lane sees of an entry."""
+    return each(sheet.shaped[v], sheet.plain[v])
+
+
+def each(shaped: np.float32, plain: np.float32) -> Eight:
+    """The number for each lane's view."""
     return where(load(_SHAPED, _FIRST) > np.float32(0), spread(shaped), spread(plain))
 
 
@@ -65,46 +69,64 @@ def lane_rates(pace: Cells, reach: float) -> Eight:
     """What H⁻¹ is to be multiplied with: rate·σ·reach for AdaGrad lanes."""
     rows = pace[ROWS] - 1.0
     shaped, plain = reach * math.sqrt(rows / pace[SHAPED_SQUARE]), reach * math.sqrt(rows / pace[PLAIN_SQUARE])
-    return load(_RATES, _FIRST) * adagrad(seen(np.float32(shaped), np.float32(plain)), spread(np.float32(1)))
+    return load(_RATES, _FIRST) * adagrad(each(np.float32(shaped), np.float32(plain)), spread(np.float32(1)))
 
 
 def lane_scores(bank: Cells, x: Rows, i: int, sheet: Sheet, at: tuple[int, int, Index]) -> Eight:
     """⟨w, z⟩ of each lane: O(nnz)."""
     lots, lot, bias = at
-    p = load(bank, place(bias, lots, lot))
-    first = x.begin(i)
-    for k in range(first, x.end(i)):
-        z = seen(sheet.shaped[k - first], sheet.plain[k - first])
-        p = p + load(bank, place(x.column(i, k), lots, lot)) * z
-    return p
-
-
-def gain(z: Eight, sums: Eight, squares: Eight) -> Eight:
-    """H⁻¹z without `rate·σ`; squares are g² of AdaGrad lanes, 0 of others."""
-    h = sums + load(_START, _FIRST) + squares * (z * z)
-    return z / half_root(h + _TINY)
+    first, end, one = x.begin(i), x.end(i), np.uint64(1)
+    p, other, k = load(bank, place(bias, lots, lot)), spread(np.float32(0)), first
+    while k + one < end:  # two sums, so that none waits for the other
+        p = p + load(bank, place(x.column(i, k), lots, lot)) * seen(sheet, k - first)
+        k += one
+        other = other + load(bank, place(x.column(i, k), lots, lot)) * seen(sheet, k - first)
+        k += one
+    if k < end:
+        p = p + load(bank, place(x.column(i, k), lots, lot)) * seen(sheet, k - first)
+    return p + other
 
 
 def lane_gains(
     bank: Cells, x: Rows, i: int, ahead: int, sheet: Sheet, gains: Cells, squares: Eight, at: tuple[int, int, Index]
 ) -> Eight:
-    """Write H⁻¹z of each entry into `gains`, and return ⟨z, H⁻¹z⟩, both without `rate·σ`: O(nnz).
+    """Write H⁻¹z of each entry into `gains`, the bias last, and return ⟨z, H⁻¹z⟩, both without `rate·σ`: O(nnz).
 
     Meanwhile the lanes of the row `ahead` are asked for.
     """
     lots, lot, bias = at
-    first, coming, last = x.begin(i), x.begin(ahead), x.end(ahead)
-    q = gain(spread(np.float32(1)), load(bank, place(bias, lots, lot) + _ROW), squares)
-    store(gains, (x.end(i) - first) * _ROW, q)
-    for k in range(first, x.end(i)):
-        v = k - first
-        if coming + v < last:
+    first, coming, last, one = x.begin(i), x.begin(ahead), x.end(ahead), np.uint64(1)
+    end, q, v = x.end(i) - first, spread(np.float32(0)), np.uint64(0)
+    while v + one < end:
+        if coming + v + one < last:
             prefetch(bank, place(x.column(ahead, coming + v), lots, lot))
-        z = seen(sheet.shaped[v], sheet.plain[v])
-        along = gain(z, load(bank, place(x.column(i, k), lots, lot) + _ROW), squares)
-        store(gains, v * _ROW, along)
-        q = q + along * z
-    return q
+            prefetch(bank, place(x.column(ahead, coming + v + one), lots, lot))
+        h = stiffness(bank, place(x.column(i, first + v), lots, lot), seen(sheet, v), squares)
+        r = stiffness(bank, place(x.column(i, first + v + one), lots, lot), seen(sheet, v + one), squares)
+        h, r = half_roots(h, r)
+        q = q + gain(gains, v, seen(sheet, v), h)
+        q = q + gain(gains, v + one, seen(sheet, v + one), r)
+        v += np.uint64(2)
+    unit = spread(np.float32(1))
+    r = stiffness(bank, place(bias, lots, lot), unit, squares)
+    if v < end:
+        h = stiffness(bank, place(x.column(i, first + v), lots, lot), seen(sheet, v), squares)
+        h, r = half_roots(h, r)
+        return q + gain(gains, v, seen(sheet, v), h) + gain(gains, end, unit, r)
+    r, _ = half_roots(r, r)
+    return q + gain(gains, end, unit, r)
+
+
+def stiffness(bank: Cells, w: Index, z: Eight, squares: Eight) -> Eight:
+    """H with this entry, its square for AdaGrad lanes; `squares` are g² of those, 0 of others."""
+    return load(bank, w + _ROW) + load(_START, _FIRST) + squares * (z * z)
+
+
+def gain(gains: Cells, v: Index, z: Eight, h: Eight) -> Eight:
+    """Write H⁻¹z of entry v, and return ⟨z, H⁻¹z⟩."""
+    along = z / h
+    store(gains, v * _ROW, along)
+    return along * z
 
 
 def lane_steps(
@@ -116,8 +138,7 @@ def lane_steps(
     for k in range(first, x.end(i)):
         v = k - first
         if sheet.plain[v] != 0.0:  # nothing fades of a feature that is absent
-            z = seen(sheet.shaped[v], sheet.plain[v])
-            step(bank, place(x.column(i, k), lots, lot), load(gains, v * _ROW), z, moves)
+            step(bank, place(x.column(i, k), lots, lot), load(gains, v * _ROW), seen(sheet, v), moves)
     step(bank, place(bias, lots, lot), load(gains, (x.end(i) - first) * _ROW), spread(np.float32(1)), moves)
 
 

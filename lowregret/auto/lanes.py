@@ -50,9 +50,10 @@ def store_cells(a: Cells, at: Index, cells: tuple[Eight, Eight, Eight, Eight]) -
     a[int(at) : int(at) + LANES * CELL] = np.stack(cells, axis=1).ravel()
 
 
-def move_cell(a: Cells, at: Index, b: Cells, place: Index) -> None:
-    """The cell at b[place] = that at a[at]"""
+def move_cell(a: Cells, at: Index, b: Cells, place: Index, less: float) -> None:
+    """The cell at b[place] = that at a[at], its first number less by so much"""
     b[int(place) : int(place) + CELL] = a[int(at) : int(at) + CELL]
+    b[int(place)] -= less
 
 
 def spread(a: Any) -> Eight:
@@ -65,9 +66,9 @@ def root(v: Eight) -> Eight:
     return np.sqrt(v)
 
 
-def half_root(v: Eight) -> Eight:
-    """√v of the first four, the others as they are"""
-    return np.concatenate([np.sqrt(v[:4]), v[4:]])
+def half_roots(u: Eight, v: Eight) -> tuple[Eight, Eight]:
+    """√u and √v of the first four, the others as they are: in the time of one root"""
+    return tuple(np.concatenate([np.sqrt(w[:4]), w[4:]]) for w in (u, v))
 
 
 def where(mask: Mask, u: Eight, v: Eight) -> Eight:
@@ -251,11 +252,17 @@ def _store_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-@_compiled(move_cell, lambda a, at, b, place: types.void, (types.Array, types.Integer, types.Array, types.Integer))
+@_compiled(
+    move_cell,
+    lambda a, at, b, place, less: types.void,
+    (types.Array, types.Integer, types.Array, types.Integer, types.Float),
+)
 def _move_cell(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     source, align = _place(context, builder, typed.args[0], args[:2], CELL)
-    target, _ = _place(context, builder, typed.args[2], args[2:], CELL)
-    builder.store(builder.load(source, align=align), target, align=align)
+    target, _ = _place(context, builder, typed.args[2], args[2:4], CELL)
+    cell = builder.load(source, align=align)
+    less = builder.insert_element(ir.Constant(cell.type, [0.0] * CELL), args[4], ir.IntType(32)(0))
+    builder.store(builder.fsub(cell, less), target, align=align)
     return context.get_dummy_value()
 
 
@@ -274,11 +281,14 @@ def _size(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return _intrinsic("fabs", context, builder, typed.return_type, args[0])
 
 
-@_compiled(half_root, lambda v: v, (EightType,))
-def _half_root(context: Any, builder: Any, typed: Any, args: Any) -> Any:
-    few = _pick(builder, args[0], args[0], range(4))
-    roots = _intrinsic("sqrt", context, builder, typed.return_type, few)
-    return _pick(builder, _pick(builder, roots, roots, range(8)), args[0], (0, 1, 2, 3, 12, 13, 14, 15))
+@_compiled(half_roots, lambda u, v: types.UniTuple(u, 2), (EightType, EightType))
+def _half_roots(context: Any, builder: Any, typed: Any, args: Any) -> Any:
+    u, v = args
+    low, high = (0, 1, 2, 3), (4, 5, 6, 7)
+    few = _pick(builder, u, v, (*low, 8, 9, 10, 11))
+    roots = _intrinsic("sqrt", context, builder, typed.args[0], few)
+    whole = _pick(builder, roots, u, (*low, 12, 13, 14, 15)), _pick(builder, roots, v, (*high, 12, 13, 14, 15))
+    return context.make_tuple(builder, typed.return_type, whole)
 
 
 def _intrinsic(name: str, context: Any, builder: Any, kind: EightType, value: Any) -> Any:

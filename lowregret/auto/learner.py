@@ -134,7 +134,7 @@ class Auto(Learner):
 
     @abstractmethod
     def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
-        """Let the stacks learn; returns the implicit slope of each lane, negated, if ⟨z, H⁻¹z⟩ = q, and the curvature."""
+        """Let the stacks learn; returns the implicit slope of each lane, negated, if ⟨z, H⁻¹z⟩ = q, and curvatures."""
 
     @abstractmethod
     def reach(self, mind: Mind) -> float:

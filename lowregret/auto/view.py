@@ -172,6 +172,4 @@ def keep(table: Cells, pace: Cells, x: Rows, i: int, ahead: int, sheet: Sheet, s
     for v in range(np.uint64(0), end):
         if coming + v < last:
             prefetch(table, cell(x.column(ahead, coming + v), COLUMNS))
-        place = sheet.places[v]
-        move_cell(sheet.cells, v * np.uint64(COLUMNS), table, place)
-        table[place] -= slope * sheet.values[v]
+        move_cell(sheet.cells, v * np.uint64(COLUMNS), table, sheet.places[v], slope * sheet.values[v])
