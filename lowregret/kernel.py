@@ -49,16 +49,9 @@ def kernel(function: Function) -> Function:
     return cast(Function, _Kernel(cast(FunctionType, function)))
 
 
-def wide_kernel(function: Function) -> Function:
-    """A `kernel` whose arithmetic on tuples of equal numbers becomes vector instructions, with the same results."""
-    if config.DISABLE_JIT:
-        return kernel(function)
-    return cast(Function, _Kernel(cast(FunctionType, function), _WideCompiler))
-
-
 class _Kernel(CPUDispatcher):  # type: ignore[misc]
-    def __init__(self, function: FunctionType, compiler: type[Compiler] | None = None) -> None:
-        super().__init__(function, targetoptions=dict(_FLAGS), pipeline_class=compiler or _KernelCompiler)
+    def __init__(self, function: FunctionType) -> None:
+        super().__init__(function, targetoptions=dict(_FLAGS), pipeline_class=_KernelCompiler)
         self._cache = KernelCache(function)
 
     def _compile_for_args(self, *args: Any, **kwargs: Any) -> Any:
@@ -78,8 +71,7 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
     def __reduce__(self) -> Any:
         """By name; to another machine, by value what it could not import."""
         unnamed = self.__module__ == "__main__" or "<locals>" in self.__qualname__
-        make = wide_kernel if self._compiler.pipeline_class is _WideCompiler else kernel
-        return (make, (self.py_func,)) if unnamed else self.__qualname__
+        return (kernel, (self.py_func,)) if unnamed else self.__qualname__
 
 
 class Inlined(CPUDispatcher):  # type: ignore[misc]
@@ -126,15 +118,6 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         super().finalize()
 
 
-class _WideLibrary(_KernelLibrary):
-    """Likewise, with operations on neighbouring numbers joined."""
-
-    def _optimize_final_module(self) -> None:
-        for cost, joined in (("cheap", False), (None, True)):
-            passes, builder = self._codegen._module_pass_manager(slp_vectorize=joined, cost=cost)
-            passes.run(self._final_module, builder)
-
-
 def _callees_first(library: Any, order: dict[Any, None]) -> dict[Any, None]:
     for callee in library._linking_libraries:
         if callee not in order:
@@ -157,10 +140,6 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
         for environment in result._find_referenced_environments():  # of inlined functions: `print` needs them
             result.library.codegen.set_env(environment.env_name, environment)
         return result
-
-
-class _WideCompiler(_KernelCompiler):
-    library = _WideLibrary
 
 
 class _InlineCompiler(_KernelCompiler):

@@ -40,7 +40,7 @@ LAYERS = [
     {"mirror"},
     {"domain", "convex", "step", "output", "rows"},
     {"loss"},
-    {"real", "chance"},
+    {"real", "chance", "eight"},
     {"state"},
     {"part"},
     {"kernel"},

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, between, double, load, spread, store, total, where
 from lowregret.auto.learner import LAST, RECENT, Auto, Desk, Mind
 from lowregret.auto.logit import CERTAIN, FLAT, bends, both_implicit, exponential, margins, share_trust, slopes
 from lowregret.auto.stack import FADE, LAST_LABEL, ONE, RECENT_LABELS, STACKS, stack_guess, stack_learn, stack_project
+from lowregret.eight import LANES, Eight, between, double, load, spread, store, total, where
 from lowregret.loss import Logistic
 from lowregret.part import Part
 from lowregret.state import Index

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, between, larger, load, smaller, somewhere, spread, store, total
 from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PRODUCTS
+from lowregret.eight import LANES, Eight, between, larger, load, smaller, somewhere, spread, store, total
 from lowregret.state import Cells
 
 CERTAIN = 30.0  # scores are kept within ±this: no expert is surer than 1 − 10⁻¹³
@@ -34,7 +34,7 @@ def logistic(u: Eight) -> Eight:
 
 
 def exponential(u: Eight) -> Eight:
-    """e^u for −40 ≤ u ≤ 0 in double precision, to 10⁻¹³: a polynomial at u/128, squared seven times."""
+    """e^u for −40 ≤ u ≤ 0 in double precision, to 10⁻¹²: a polynomial at u/128, squared seven times."""
     y = u / 128.0
     y2 = y * y
     y4 = y2 * y2

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, Eight, load, spread
 from lowregret.auto.learner import (
     DEVIATION,
     EXPERTS,
@@ -42,6 +41,7 @@ from lowregret.auto.stack import (
     stack_project,
 )
 from lowregret.auto.view import ROWS
+from lowregret.eight import LANES, Eight, load, spread
 from lowregret.loss import Square
 from lowregret.part import Part
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowregret.auto.lanes import LANES, load, spread, store, total
 from lowregret.auto.memory import zeros
+from lowregret.eight import LANES, load, spread, store, total
 from lowregret.state import Cells, Vector
 
 INPUTS = LANES + 3  # the lanes, 1, the last label, and a running mean of labels

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.auto.lanes import (
+from lowregret.auto.memory import prefetch, zeros
+from lowregret.eight import (
     CELL,
     LANES,
     Eight,
@@ -38,7 +39,6 @@ from lowregret.auto.lanes import (
     total,
     where,
 )
-from lowregret.auto.memory import prefetch, zeros
 from lowregret.rows import Rows
 from lowregret.state import Cells, cell
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from lowregret.auto.bank import SHAPED, WIDTH
 from lowregret.auto.classes import ClassMind
-from lowregret.auto.lanes import LANES
 from lowregret.auto.learner import EXPERTS, Mind
 from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS, COUNT, DEVIATION, MEAN, ROWS
+from lowregret.eight import LANES
 from lowregret.state import State, Vector
 
 

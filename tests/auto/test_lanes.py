@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from lowregret.auto import lanes, logit, stack
+from lowregret import eight as lanes
+from lowregret.auto import logit, stack
 from lowregret.auto.memory import LINE, aligned, zeros
 from lowregret.auto.view import COLUMNS, PACE, Sheet, keep, look
 from lowregret.rows import Dense
@@ -29,6 +30,20 @@ def test_logistic(u: float) -> None:
 def test_implicit_slope_is_the_slope_after_the_step(m: float, mu: float) -> None:
     z = brentq(lambda z: z - m - mu * expit(-z), m - 1e-9, m + mu + 1e-9)
     assert np.isclose(float(logit.implicit(eight(m), eight(mu))[5]), expit(-z), rtol=5e-3)
+
+
+@given(st.floats(-40, 0))
+def test_exponential(u: float) -> None:
+    assert np.isclose(float(logit.exponential(lanes.spread(u))[6]), np.exp(u), rtol=1e-12, atol=0)
+
+
+@given(single, st.floats(0, 100, width=32), single, st.floats(0, 100, width=32))
+def test_two_implicit_slopes_at_once(m: float, mu: float, n: float, nu: float) -> None:
+    both = logit.both_implicit(eight(m), eight(mu), eight(n), eight(nu))
+    for found, alone in zip(
+        both, (logit.implicit(eight(m), eight(mu)), logit.implicit(eight(n), eight(nu))), strict=True
+    ):
+        assert np.isclose(float(found[0]), float(alone[0]), rtol=5e-3)
 
 
 @given(single, st.floats(0, 29, width=32))

@@ -349,3 +349,11 @@ def smaller(u: Eight, v: Eight) -> Eight:
 def between(u: Eight, a: Eight) -> Eight:
     """u, kept within ±a"""
     return -larger(-larger(u, -a), -a)
+
+
+def largest(v: Eight) -> Any:
+    """The largest of them."""
+    most = v[0]
+    for k in range(1, LANES):
+        most = max(most, v[k])
+    return most
