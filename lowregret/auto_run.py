@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ class AutoRun(Standing, RowRun):
 
     # ---- results -------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def linear(self) -> Linear:
         return self.learner.linear
 

@@ -374,11 +374,11 @@ def test_fixed_models_are_scored_and_judged(composition: Composition) -> None:
     w = np.random.default_rng(0).normal(size=6 + (learner.bias > 0))
     X = with_bias(rows.X, learner.bias) if learner.bias else rows.X
     scores = np.empty(50)
-    score_rows(learner, w, x, scores)
+    score_rows(learner.judge, w, x, scores)
     np.testing.assert_allclose(scores, X @ w, rtol=1e-12, atol=1e-12)
     losses = np.array([learner.loss.at(p, y)[0] for p, y in zip(X @ w, rows.y, strict=True)])
-    assert loss_of(learner, w, x, rows.y, rows.weights) == pytest.approx(rows.weights @ losses, rel=1e-12)
-    assert loss_of(learner, w, x, rows.y, np.empty(0)) == pytest.approx(losses.sum(), rel=1e-12)
+    assert loss_of(learner.judge, w, x, rows.y, rows.weights) == pytest.approx(rows.weights @ losses, rel=1e-12)
+    assert loss_of(learner.judge, w, x, rows.y, np.empty(0)) == pytest.approx(losses.sum(), rel=1e-12)
 
 
 @EVERY

@@ -84,6 +84,8 @@ def test_whole_numbers_become_floats(dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_nothing_is_copied_that_fits(dtype: Any) -> None:
     dense, sparse = X.astype(dtype), sp.csr_matrix(X, dtype=dtype)
+    assert as_rows(sparse).indptr.dtype == np.int64  # type: ignore[attr-defined]
+    sparse.indptr = sparse.indptr.astype(np.int64)
     wrapped, packed = as_rows(dense), as_rows(sparse)
     assert isinstance(wrapped, Dense)
     assert isinstance(packed, Sparse)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from lowregret.part import Part
+
 
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands in this process learn without compiling: other tests are about what they learn with."""
-    monkeypatch.setattr("lowregret.ledger.compilable", lambda part: False)
+    monkeypatch.setattr(Part, "compilable", False)

@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.running import process, run, written
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 @pytest.fixture
 def clicks(tmp_path: Path) -> Path:

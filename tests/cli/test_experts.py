@@ -16,6 +16,7 @@ from tests.cli.running import process, run, written
 from tests.cli.test_report import Page
 
 Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def numbers(rows: int = 60, seed: int = 0) -> tuple[Any, Any]:
