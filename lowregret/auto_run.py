@@ -86,17 +86,19 @@ class AutoRun(Standing, RowRun):
         comparator: Domain | None = None,
         *,
         contests: Vector | None = None,
+        eras: Vector | None = None,
         **options: Any,
     ) -> None:
         super().__init__(learner, state, comparator or L2Ball(1.0), **options)
         self.mind = mind
         self._contests = [] if contests is None else list(contests)
+        self._eras = [] if eras is None else list(eras)
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
-        desk = Desk.of(longest(x))
-        return int(self._call(learn_rows, self.learner, self.state, self.mind, desk, x, y, w, self.scores, i, mark))
+        given = self.learner, self.state, self.mind, Desk.of(longest(x)), x, y, w, self.scores
+        return self._in_eras(lambda row, end: int(self._call(learn_rows, *given, row, end)), i, mark)
 
     def predict(self, features: Features) -> Vector:
         """The score that each row would get as the next one, if the label before it were not known."""
@@ -151,6 +153,7 @@ class AutoRun(Standing, RowRun):
             mind._replace(bank=aligned(mind.bank)),
             comparator,
             contests=arrays["contests"],
+            eras=arrays.get("eras"),
             history=arrays["history"],
             tally=Tally(learner.loss.classifies, arrays),
             **{name: description[name] for name in ("seen", "uniform", "certify", "compiled")},
