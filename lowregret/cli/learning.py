@@ -49,9 +49,8 @@ _FIXED = (
 
 def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: float) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
-    for path in (args.report, args.plot):
-        if path:
-            require_folder(path)
+    for path in filter(None, (args.report, args.plot)):
+        require_folder(path)
     dictionary = Dictionary() if args.weights or args.report else None
     if form is None:
         session = _resumed(args)
