@@ -17,6 +17,7 @@ from lowregret.auto.learner import EXPERTS, FAR, GAP, LOSSES, TRUST, WEIGHTS
 from lowregret.auto.logit import logit_answer, share_trust, squared_slopes
 from lowregret.auto.memory import zeros
 from lowregret.auto.stack import (
+    EVEN,
     FADE,
     INPUTS,
     LAST_LABEL,
@@ -63,7 +64,7 @@ class ClassMind(NamedTuple):
         trust, past = np.zeros(TRUST), np.zeros(SHARES + 2 * lots)
         trust[:EXPERTS], past[LAST_CLASS] = 1 / EXPERTS, NONE
         bank = zeros(places * lots * WIDTH, np.float32)
-        return cls(zeros(places * COLUMNS, np.float64), bank, np.zeros(PACE), fresh_stacks(), trust, past)
+        return cls(zeros(places * COLUMNS, np.float64), bank, np.zeros(PACE), fresh_stacks(EVEN), trust, past)
 
 
 class ClassDesk(NamedTuple):
