@@ -20,7 +20,17 @@ from lowregret.auto.learner import (
     Mind,
 )
 from lowregret.auto.logit import CERTAIN, FLAT, logit_answer, share_trust, squared_slopes
-from lowregret.auto.stack import FADE, LAST_LABEL, ONE, RECENT_LABELS, STACKS, stack_guess, stack_learn, stack_project
+from lowregret.auto.stack import (
+    FADE,
+    LAST_LABEL,
+    ONE,
+    OPEN,
+    RECENT_LABELS,
+    STACKS,
+    stack_guess,
+    stack_learn,
+    stack_project,
+)
 from lowregret.loss import Logistic
 from lowregret.part import Part
 
@@ -91,7 +101,7 @@ class AutoClassifier(Auto):
         for k in range(STACKS):
             a = np.float64(s[k])
             h = weight * max(a * (1.0 - a), FLAT)
-            stack_learn(mind.stacks, k, desk.along, weight * y * a, h / (1.0 + h * q[k]))
+            stack_learn(mind.stacks, k, desk.along, weight * y * a, h / (1.0 + h * q[k]), OPEN)
 
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
         return squared_slopes(load(desk.lanes, np.uint64(0)), y, weight)

@@ -22,6 +22,7 @@ from lowregret.auto.stack import (
     INPUTS,
     LAST_LABEL,
     ONE,
+    OPEN,
     RECENT_LABELS,
     STACKS,
     fresh_stacks,
@@ -225,7 +226,7 @@ class AutoMulticlass(Learner):
                     g += desk.chances[(LANES + k) * lots + c] * desk.inputs[i * lots + c]
                 desk.slopes[i] = g
             q = weight * stack_project(mind.stacks, k, desk.slopes, desk.along)
-            stack_learn(mind.stacks, k, desk.along, -weight / (1.0 + q), weight / (1.0 + q))
+            stack_learn(mind.stacks, k, desk.along, -weight / (1.0 + q), weight / (1.0 + q), OPEN)
 
     def train_lanes(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, y: int, weight: float) -> None:
         """An implicit step of the lanes of every class, unless all of them knew."""

@@ -21,24 +21,24 @@ ONE, LAST_LABEL, RECENT_LABELS = LANES, LANES + 1, LANES + 2
 STACKS = 3
 WALKS = (0.0, 1e-6, 1e-4)
 STACK_NAMES = ("stack-still", "stack-slow", "stack-quick")
-PRIORS = (0.1, 0.3, 0.3)  # variances of their weights before the first row
+SURE, OPEN = (0.1, 0.1, 0.1), (0.1, 0.3, 0.3)  # variances of their weights before the first row: of numbers, of signs
 BOLD = (0.0, 1 / 3, 1 / 3, 0.0, 0.0, 1 / 3, 0.0, 0.0)  # the lanes that learn fastest: a mean of all is too cautious
 EVEN = (1 / LANES,) * LANES
 SIZE = INPUTS + INPUTS * INPUTS
 FADE = 0.9  # of the running mean
 
 
-def prior(k: int, i: int) -> float:
+def prior(priors: tuple[float, ...], k: int, i: int) -> float:
     """The prior variance of input i: the stack that stands still looks at the lanes alone."""
-    return 0.0 if k == 0 and i >= LANES else PRIORS[k]
+    return 0.0 if k == 0 and i >= LANES else priors[k]
 
 
-def fresh_stacks(start: tuple[float, ...] = BOLD) -> Vector:
-    """Stacks that begin with these weights of the lanes."""
+def fresh_stacks(start: tuple[float, ...] = BOLD, priors: tuple[float, ...] = OPEN) -> Vector:
+    """Stacks that begin with these weights of the lanes, and variances."""
     stacks = np.zeros((STACKS, SIZE))
     stacks[:, :LANES] = start
     for k in range(STACKS):
-        stacks[k, INPUTS:] = np.diag([prior(k, i) for i in range(INPUTS)]).ravel()
+        stacks[k, INPUTS:] = np.diag([prior(priors, k, i) for i in range(INPUTS)]).ravel()
     return stacks.ravel()
 
 
@@ -63,7 +63,7 @@ def stack_project(stacks: Cells, k: int, u: Cells, along: Cells) -> float:
     return q
 
 
-def stack_learn(stacks: Cells, k: int, along: Cells, slope: float, shrink: float) -> None:
+def stack_learn(stacks: Cells, k: int, along: Cells, slope: float, shrink: float, priors: tuple[float, ...]) -> None:
     """m += slope·Pu, P −= shrink·(Pu)(Pu)ᵀ, and walk."""
     at, walk, to = k * SIZE, WALKS[k], k * INPUTS
     for i in range(INPUTS):
@@ -73,4 +73,4 @@ def stack_learn(stacks: Cells, k: int, along: Cells, slope: float, shrink: float
         for j in range(INPUTS):
             stacks[np.uint64(row + j)] -= cut * along[np.uint64(to + j)]
         spot = np.uint64(row + i)
-        stacks[spot] = min(max(stacks[spot], 0.0) + walk, prior(k, i))
+        stacks[spot] = min(max(stacks[spot], 0.0) + walk, prior(priors, k, i))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, log_softmax
 
-from tests.auto.naive import EVEN, Lane, Stack, Vector, Views, lanes, stacks
+from tests.auto.naive import EVEN, OPEN, Lane, Stack, Vector, Views, lanes, stacks
 
 DOUBT, DEEP, QUIET = 1e-6, 20.0, 1e-6
 
@@ -71,7 +71,7 @@ def train_lanes(banks: list[list[Lane]], views: Views, seen: Any, y: int, weight
 def classify_many(X: Vector, codes: Any, weights: Vector | None = None, known: int = 0) -> Made:
     """One pass; `known` classes are named beforehand."""
     d = X.shape[1]
-    views, pile, memory = Views(d), stacks(EVEN), Memory(known)
+    views, pile, memory = Views(d), stacks(EVEN, OPEN), Memory(known)
     banks = [lanes(d) for _ in range(known)]
     trust, each, total = np.full(11, 1 / 11), np.zeros((len(codes), 11)), 0.0
     guesses, mixed = np.full(len(codes), -1), []

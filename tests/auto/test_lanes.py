@@ -44,12 +44,12 @@ def test_covariances_stay_symmetric_and_below_the_prior(seed: int, k: int) -> No
         u = rng.normal(size=stack.INPUTS) * 10.0 ** rng.integers(-2, 2)
         q = stack.stack_project(stacks, k, u, along)
         assert q >= 0
-        stack.stack_learn(stacks, k, along, rng.normal(), 1 / (1 + q))
+        stack.stack_learn(stacks, k, along, rng.normal(), 1 / (1 + q), stack.OPEN)
     begin = k * stack.SIZE + stack.INPUTS
     P = stacks[begin : begin + stack.INPUTS**2].reshape(stack.INPUTS, -1)
     np.testing.assert_allclose(P, P.T, atol=1e-12)
     assert np.linalg.eigvalsh(P).min() > -1e-9
-    assert np.diag(P).max() <= stack.PRIOR
+    assert np.diag(P).max() <= stack.OPEN[k]
 
 
 def test_views_of_a_row() -> None:
