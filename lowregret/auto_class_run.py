@@ -67,18 +67,20 @@ class AutoClassRun(Standing, ClassRun):
         comparator: Domain | None = None,
         *,
         contests: Vector | None = None,
+        eras: Vector | None = None,
         **options: Any,
     ) -> None:
         super().__init__(learner, state, classes, comparator, **options)  # type: ignore[arg-type]
         self.mind = mind
         self._contests = [] if contests is None else list(contests)
+        self._eras = [] if eras is None else list(eras)
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, w: Vector, room: Room, i: int, mark: int) -> int:
         desk = ClassDesk.of(longest(x), self.lanes)
-        given = self.learner, self.state, self.mind, desk, x, self.codes, w, room, self.guesses, i, mark
-        return int(self._call(learn_classes, *given))
+        given = self.learner, self.state, self.mind, desk, x, self.codes, w, room, self.guesses
+        return self._in_eras(lambda row, end: int(self._call(learn_classes, *given, row, end)), i, mark)
 
     def decisions(self, features: Features) -> Vector:
         """ln(chance) of each class, as if the label before the row were not known: O(nnz · classes)."""

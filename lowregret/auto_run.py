@@ -11,6 +11,7 @@ from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.bank import WIDTH as BANK_WIDTH
 from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
 from lowregret.auto.memory import aligned, zeros
+from lowregret.auto.stack import EVEN, SURE, fresh_stacks
 from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
 from lowregret.domain import Domain, L2Ball
@@ -35,10 +36,10 @@ def start_auto(
 ) -> AutoRun:
     """A run before its first row, for this many features; None: as many as there turn out to be."""
     state = learner.start(FIRST if features is None else features)
-    seen = 0 if features is None else None
-    return AutoRun(
-        learner, state, Mind.fresh(state.dimension), comparator, seen=seen, certify=certify, compiled=compiled
-    )
+    seen, mind = 0 if features is None else None, Mind.fresh(state.dimension, learner.variances)
+    if isinstance(learner, AutoRegressor):
+        mind = mind._replace(stacks=fresh_stacks(EVEN, SURE))
+    return AutoRun(learner, state, mind, comparator, seen=seen, certify=certify, compiled=compiled)
 
 
 def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
@@ -84,17 +85,19 @@ class AutoRun(Standing, RowRun):
         comparator: Domain | None = None,
         *,
         contests: Vector | None = None,
+        eras: Vector | None = None,
         **options: Any,
     ) -> None:
         super().__init__(learner, state, comparator or L2Ball(1.0), **options)
         self.mind = mind
         self._contests = [] if contests is None else list(contests)
+        self._eras = [] if eras is None else list(eras)
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
-        desk = Desk.of(longest(x))
-        return int(self._call(learn_rows, self.learner, self.state, self.mind, desk, x, y, w, self.scores, i, mark))
+        given = self.learner, self.state, self.mind, Desk.of(longest(x)), x, y, w, self.scores
+        return self._in_eras(lambda row, end: int(self._call(learn_rows, *given, row, end)), i, mark)
 
     def predict(self, features: Features) -> Vector:
         """The score that each row would get as the next one, if the label before it were not known."""

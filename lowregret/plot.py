@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowregret.error import LowRegretError
+from lowregret.error import LowRegretError, StoreError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from lowregret.eras import Eras
     from lowregret.ledger import Proof
     from lowregret.play import Game
     from lowregret.regret.result import Regret
@@ -23,17 +24,22 @@ EXACT, REGRET, BOUND, LOSS = (
     "#d55e00",
     "#444444",
 )  # distinguishable by colour-blind eyes and in print
+NAMED = 8  # experts with a colour of their own; the others share one
 
 
-def new_figure(rows: int, title: str) -> tuple[Figure, Any]:
-    """An empty figure of this many panels above each other, sharing the rounds' axis."""
+def new_figure(rows: int, title: str, pairs: bool = False) -> tuple[Figure, Any]:
+    """An empty figure of this many panels above each other, sharing the rounds' axis, or only two and two."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise LowRegretError("plots need matplotlib: pip install 'lowregret[plot]'") from None
     figure = Figure(figsize=(7, 3 * rows), layout="constrained")
     figure.suptitle(title)
-    return figure, figure.subplots(rows, sharex=True, squeeze=False)[:, 0]
+    panels = figure.subplots(rows, sharex=not pairs, squeeze=False)[:, 0]
+    for above, below in zip(panels[::2], panels[1::2], strict=True) if pairs else ():
+        above.sharex(below)
+        above.tick_params(labelbottom=False)
+    return figure, panels
 
 
 def plot_run(run: Proof, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
@@ -41,9 +47,33 @@ def plot_run(run: Proof, path: str | os.PathLike[str] | None, theirs: Any = None
 
     `theirs`, the losses of a fixed choice, adds its mean loss above, and the regret against it below.
     """
-    t = run.trace
-    loss = type(run.learner.loss).__name__
-    figure, (above, below) = new_figure(2, f"{loss} loss, {run.state.rounds:,} rounds")
+    figure, panels = new_figure(2, _title(run))
+    run_curves(run, panels, theirs)
+    return finish(figure, path)
+
+
+def plot_auto(run: Proof, eras: Eras, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
+    """As `plot_run`; below, mean losses in eras, and weights of experts."""
+    figure, panels = new_figure(4, _title(run), pairs=True)
+    run_curves(run, panels[:2], theirs)
+    era_curves(eras, panels[2:])
+    return finish(figure, path)
+
+
+def plot_eras(eras: Eras, path: str | os.PathLike[str] | None) -> Figure:
+    """Mean losses in eras, and weights of experts."""
+    figure, panels = new_figure(2, f"{eras.ends.size} eras")
+    era_curves(eras, panels)
+    return finish(figure, path)
+
+
+def _title(run: Proof) -> str:
+    return f"{type(run.learner.loss).__name__} loss, {run.state.rounds:,} rounds"
+
+
+def run_curves(run: Proof, panels: Any, theirs: Any) -> None:
+    """The two panels of every run."""
+    t, (above, below) = run.trace, panels
     rounds = np.maximum(t.rounds, 1)
     above.plot(t.rounds, t.loss / rounds, color=LOSS, label="learner")
     above.set_ylabel("mean loss so far")
@@ -52,7 +82,41 @@ def plot_run(run: Proof, path: str | os.PathLike[str] | None, theirs: Any = None
         above.legend()
         below.plot(t.rounds, t.loss - theirs, color=EXACT, label="regret")
     nested_curves(below, t.rounds, t.linear_regret, t.bound, t.theorem)
-    return finish(figure, path)
+
+
+def era_curves(eras: Eras, panels: Any) -> None:
+    """Mean loss in each era: of the mixture, of its best expert, and of the best of the whole run; below, weights."""
+    above, below = panels
+    if eras.ends.size:
+        edges, favourite = np.append(0, eras.ends), int(eras.experts.sum(axis=0).argmin())
+        whole = eras.experts[:, favourite]
+        above.stairs(
+            whole / eras.lengths,
+            edges,
+            baseline=None,
+            color=REGRET,
+            label=f"best of the whole run: {eras.names[favourite]}",
+        )
+        above.stairs(eras.least / eras.lengths, edges, baseline=None, color=EXACT, label="best expert of each era")
+        above.stairs(eras.mixture / eras.lengths, edges, baseline=None, color=LOSS, linestyle="--", label="mixture")
+        above.legend(fontsize="small")
+        stacked_weights(below, eras.ends, eras.weights, eras.names)
+    above.set_ylabel("mean loss in the era")
+    below.set_xlabel("round")
+
+
+def stacked_weights(axes: Axes, rounds: Any, weights: Any, names: Any) -> None:
+    """Weights over the rounds, stacked, the most trusted by name and all others in grey."""
+    order = np.argsort(-weights.mean(0), kind="stable")
+    named, others = order[:NAMED], order[NAMED:]
+    layers = [*(weights[:, i] for i in named), weights[:, others].sum(1)]
+    labels = [*(names[i] for i in named), f"{others.size} others"]
+    shown = len(layers) if others.size else len(layers) - 1
+    colours = [*(f"C{i}" for i in range(len(named))), "#dddddd"]
+    axes.stackplot(rounds, layers[:shown], labels=labels[:shown], colors=colours)
+    axes.legend(loc="upper left", fontsize="small", ncols=3)
+    axes.set_ylabel("weight")
+    axes.set_ylim(0, 1)
 
 
 def plot_game(game: Game, path: str | os.PathLike[str] | None) -> Figure:
@@ -99,5 +163,10 @@ def nested_curves(axes: Axes, rounds: Any, linear_regret: Any, bound: Any, name:
 def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
     """Write the figure if a path is given."""
     if path is not None:
-        figure.savefig(path, dpi=150)
+        try:
+            figure.savefig(path, dpi=150)
+        except OSError as error:
+            raise StoreError(f"cannot write {path}: {error.strerror}") from None
+        except ValueError as error:  # a kind of file that matplotlib does not know
+            raise StoreError(f"cannot write {path}: {error}") from None
     return figure

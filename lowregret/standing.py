@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lowregret.auto.learner import EXPERTS, GAP, LOSSES, MIXED, NAMES, PRODUCTS, TRUST, WEIGHTS
+from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, TRUST, WEIGHTS, expert_losses
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
+from lowregret.eras import WIDTH, Eras, next_end, sums, thinned
 from lowregret.ledger import Ledger
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
 from lowregret.store import Arrays
 from lowregret.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROUNDING = 1e-12  # of sums of many losses, relative
 
@@ -30,8 +36,7 @@ class Contest:
 
     @property
     def losses(self) -> Vector:
-        products = int(PRODUCTS)
-        return self.trust[LOSSES : LOSSES + EXPERTS] - np.log(self.trust[products : products + EXPERTS])
+        return expert_losses(self.trust)
 
     @property
     def weights(self) -> Vector:
@@ -96,6 +101,7 @@ class Standing(Ledger):
     minds: ClassVar[Any]  # what its mind is
     mind: Any  # has `trust`
     _contests: list[Vector]
+    _eras: list[Vector]
 
     @property
     def contest(self) -> Contest:
@@ -143,12 +149,40 @@ class Standing(Ledger):
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
         mind = {f"mind.{name}": array for name, array in self.mind._asdict().items()}
-        return description, arrays | mind | {"contests": np.array(self._contests).reshape(-1, TRUST)}
+        kept = {
+            "contests": np.array(self._contests).reshape(-1, TRUST),
+            "eras": np.array(self._eras).reshape(-1, WIDTH),
+        }
+        return description, arrays | mind | kept
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         mind = cls.minds(*(arrays[f"mind.{name}"] for name in cls.minds._fields))
-        return super()._given(learner, description, arrays) | {"mind": mind, "contests": arrays["contests"]}
+        kept = {"mind": mind, "contests": arrays["contests"], "eras": arrays.get("eras")}
+        return super()._given(learner, description, arrays) | kept
+
+    def eras(self, count: int | None = None) -> Eras:
+        """The run in eras, all that are kept (up to 64) or so many: who was best in each, and what the mixture lost."""
+        rows = list(self._eras)
+        if self.rounds and (not rows or rows[-1][0] != self.rounds):
+            rows.append(sums(self.rounds, self.loss, self.mind.trust))
+        return Eras.of(rows, count, bool(self.learner.loss.classifies))
+
+    def plot(self, path: str | os.PathLike[str] | None = None, theirs: Vector | None = None) -> Figure:
+        """As of every run; below, mean losses in eras and how far each expert was trusted."""
+        from lowregret.plot import plot_auto
+
+        return plot_auto(self, self.eras(), path, theirs)
+
+    def _in_eras(self, learn: Callable[[int, int], int], i: int, mark: int) -> int:
+        """Learn rows from i on until `mark` rounds are done, by `learn(row, rounds)`, and note the ends of eras."""
+        while True:
+            end = min(mark, next_end(self.rounds)) if self.certify else mark
+            i = learn(i, end)
+            if self.rounds == end == next_end(end - 1):
+                self._eras = [*thinned(self._eras, end), sums(end, self.loss, self.mind.trust)]
+            if self.rounds < end or end == mark:
+                return i
 
     def _at_mark(self) -> None:
         super()._at_mark()

@@ -27,7 +27,7 @@ LAYERS = [
     {"class_run", "row_run", "standing", "structured"},
     {"class_fixed"},
     {"kernel_run", "seat", "fixed", "growth", "hindsight", "ledger"},
-    {"late", "blocks", "summary"},
+    {"late", "blocks", "summary", "eras"},
     {"trace", "plot", "metrics", "risk", "class_tally"},
     {"certificate", "tally", "confusion"},
     {"zoo", "wrapper", "drift", "figures"},

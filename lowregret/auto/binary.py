@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lowregret.auto.learner import LAST, RECENT, Auto, Desk, Mind
 from lowregret.auto.logit import CERTAIN, FLAT, bends, both_implicit, exponential, margins, share_trust, slopes
-from lowregret.auto.stack import FADE, LAST_LABEL, ONE, RECENT_LABELS, STACKS, stack_guess, stack_learn, stack_project
+from lowregret.auto.stack import (
+    FADE,
+    LAST_LABEL,
+    ONE,
+    OPEN,
+    RECENT_LABELS,
+    STACKS,
+    stack_guess,
+    stack_learn,
+    stack_project,
+)
 from lowregret.eight import LANES, Eight, between, double, load, spread, store, total, where
 from lowregret.loss import Logistic
 from lowregret.part import Part
@@ -28,6 +38,8 @@ class AutoClassifier(Auto):
 
     losses: ClassVar[type[Part]] = Logistic
     example: ClassVar[str] = "Logistic()"
+
+    variances: ClassVar[Any] = OPEN
 
     loss: Logistic = Logistic()
 
@@ -75,7 +87,7 @@ class AutoClassifier(Auto):
             a = np.float64(steps[k])
             h = max(a * (1.0 - a), FLAT)
             shrink = weight * h / (1.0 + h * np.float64(desk.widths[k]))
-            stack_learn(mind.stacks, k, desk.along, weight * y * a, shrink)
+            stack_learn(mind.stacks, k, desk.along, weight * y * a, shrink, OPEN)
         return s * np.float32(weight * y), bends(s, weight)
 
     def reach(self, mind: Mind) -> float:

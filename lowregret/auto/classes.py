@@ -16,10 +16,12 @@ from lowregret.auto.learner import EXPERTS, FAR, WEIGHTS, fresh_trust
 from lowregret.auto.logit import bends, implicit, margins, share_trust, slopes
 from lowregret.auto.memory import zeros
 from lowregret.auto.stack import (
+    EVEN,
     FADE,
     INPUTS,
     LAST_LABEL,
     ONE,
+    OPEN,
     PADDED,
     RECENT_LABELS,
     SIZE,
@@ -65,7 +67,9 @@ class ClassMind(NamedTuple):
         past = np.zeros(SHARES + 2 * lots)
         past[LAST_CLASS] = NONE
         bank = zeros(places * lots * WIDTH, np.float32)
-        return cls(zeros(places * COLUMNS, np.float64), bank, np.zeros(PACE), fresh_stacks(), fresh_trust(), past)
+        return cls(
+            zeros(places * COLUMNS, np.float64), bank, np.zeros(PACE), fresh_stacks(EVEN, OPEN), fresh_trust(), past
+        )
 
 
 class ClassDesk(NamedTuple):
@@ -223,7 +227,7 @@ class AutoMulticlass(Learner):
                     g += desk.chances[(LANES + k) * lots + c] * desk.inputs[i * lots + c]
                 desk.slopes[i] = g
             q = weight * stack_project(mind.stacks, k, desk.slopes, desk.along)
-            stack_learn(mind.stacks, k, desk.along, -weight / (1.0 + q), weight / (1.0 + q))
+            stack_learn(mind.stacks, k, desk.along, -weight / (1.0 + q), weight / (1.0 + q), OPEN)
 
     def train_lanes(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, y: int, weight: float) -> None:
         """An implicit step of the lanes of every class, unless all of them knew."""

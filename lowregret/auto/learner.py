@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from lowregret.auto.bank import LANE_NAMES, WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.memory import zeros
-from lowregret.auto.stack import PADDED, STACK_NAMES, STACKS, fresh_stacks
+from lowregret.auto.stack import BOLD, PADDED, STACK_NAMES, STACKS, fresh_stacks
 from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
 from lowregret.eight import LANES, Eight, spread, store
 from lowregret.kernel import kernel
@@ -57,11 +57,13 @@ class Mind(NamedTuple):
     past: Cells
 
     @classmethod
-    def fresh(cls, dimension: int) -> Mind:
-        """Before the first row."""
+    def fresh(cls, dimension: int, variances: Any) -> Mind:
+        """Before the first row; `variances`: of the stacks' weights."""
         past = np.zeros(PAST)
         past[UNIT] = 1.0
-        return cls(zeros(dimension * WIDTH, np.float32), np.zeros(PACE), fresh_stacks(), fresh_trust(), past)
+        return cls(
+            zeros(dimension * WIDTH, np.float32), np.zeros(PACE), fresh_stacks(BOLD, variances), fresh_trust(), past
+        )
 
 
 def fresh_trust() -> Vector:
@@ -69,6 +71,12 @@ def fresh_trust() -> Vector:
     trust = np.zeros(TRUST)
     trust[:EXPERTS], trust[2 * PADDED : GAP] = 1 / EXPERTS, 1.0
     return trust
+
+
+def expert_losses(trust: Vector) -> Vector:
+    """What each expert lost, of one or of several rows of `trust`."""
+    products = int(PRODUCTS)
+    return trust[..., LOSSES : LOSSES + EXPERTS] - np.log(trust[..., products : products + EXPERTS])
 
 
 class Desk(NamedTuple):
@@ -98,6 +106,7 @@ class Auto(Learner):
     """A learner that needs no tuning; `zoo.auto(loss)` makes the one for a loss."""
 
     loss: Loss
+    variances: ClassVar[Any]  # of the stacks' weights before the first row
 
     # What it is compared with: fixed linear predictors with a bias.
     rule: ClassVar[Rule] = Lazy(Euclidean(), Constant(1.0))

@@ -7,7 +7,7 @@ neither the origin nor the unit of the labels matters. Experts never leave the r
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from lowregret.auto.stack import (
     ONE,
     RECENT_LABELS,
     STACKS,
+    SURE,
     stack_guess,
     stack_learn,
     stack_project,
@@ -56,6 +57,8 @@ class AutoRegressor(Auto):
 
     losses: ClassVar[type[Part]] = Square
     example: ClassVar[str] = "Square()"
+
+    variances: ClassVar[Any] = SURE
 
     loss: Square = Square()
 
@@ -146,7 +149,7 @@ class AutoRegressor(Auto):
             for k in range(STACKS):
                 q = weight * stack_project(mind.stacks, k, desk.inputs, desk.along)
                 missed = (y - mean) * size - stack_guess(mind.stacks, k, desk.inputs)
-                stack_learn(mind.stacks, k, desk.along, weight * missed / (1.0 + q), weight / (1.0 + q))
+                stack_learn(mind.stacks, k, desk.along, weight * missed / (1.0 + q), weight / (1.0 + q), SURE)
         mind.past[MISSES] += ((y - mean) * (y - mean) - mind.past[MISSES]) / mind.pace[ROWS]
 
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:

@@ -11,6 +11,8 @@ A walk > 0 lets the weights drift. Costs O(inputs²) a row. Rows of P are PADDED
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lowregret.auto.memory import zeros
@@ -22,7 +24,6 @@ ONE, LAST_LABEL, RECENT_LABELS = LANES, LANES + 1, LANES + 2
 STACKS = 3
 WALKS = (0.0, 1e-6, 1e-4)
 STACK_NAMES = ("stack-still", "stack-slow", "stack-quick")
-PRIOR = 0.1
 PADDED = 2 * LANES
 SIZE = (1 + INPUTS) * PADDED  # mean, then covariance
 FADE = 0.9  # of the running mean
@@ -30,21 +31,23 @@ FADE = 0.9  # of the running mean
 _FIRST, _HALF = np.uint64(0), np.uint64(LANES)
 
 
-def prior(k: int, i: int) -> float:
-    """The prior variance of input i: the stack that stands still looks at the lanes alone."""
-    return 0.0 if k == 0 and i >= LANES else PRIOR
+def variances(*priors: float) -> Any:
+    """Of the weights before the first row, a row for each stack: the one that stands still looks at the lanes alone."""
+    return np.array([[0.0 if k == 0 and i >= LANES else v for i in range(INPUTS)] for k, v in enumerate(priors)])
 
 
+SURE, OPEN = variances(0.1, 0.1, 0.1), variances(0.1, 0.3, 0.3)  # for numbers, for signs and classes
+BOLD = (0.0, 1 / 3, 1 / 3, 0.0, 0.0, 1 / 3, 0.0, 0.0)  # the lanes that learn fastest: a mean of all is too cautious
+EVEN = (1 / LANES,) * LANES
 _WALKS = np.array(WALKS)
-_PRIORS = np.array([[prior(k, i) for i in range(INPUTS)] for k in range(STACKS)])
 
 
-def fresh_stacks() -> Vector:
-    """Stacks that average the lanes."""
+def fresh_stacks(start: tuple[float, ...], priors: Any) -> Vector:
+    """Stacks that begin with these weights of the lanes, and variances."""
     stacks = zeros(STACKS * SIZE, np.float64)
     for k, stack in enumerate(stacks.reshape(STACKS, 1 + INPUTS, PADDED)):
-        stack[0, :LANES] = 1 / LANES
-        stack[1:, :INPUTS] = np.diag(_PRIORS[k])
+        stack[0, :LANES] = start
+        stack[1:, :INPUTS] = np.diag(priors[k])
     return stacks
 
 
@@ -66,7 +69,7 @@ def stack_project(stacks: Cells, k: int, u: Cells, along: Cells) -> float:
     return total(low * load(u, _FIRST) + high * load(u, _HALF))
 
 
-def stack_learn(stacks: Cells, k: int, along: Cells, slope: float, shrink: float) -> None:
+def stack_learn(stacks: Cells, k: int, along: Cells, slope: float, shrink: float, priors: Any) -> None:
     """m += slope·Pu, P −= shrink·(Pu)(Pu)ᵀ, and walk."""
     at, to = np.uint64(k * SIZE), np.uint64(k * PADDED)
     low, high = load(along, to), load(along, to + _HALF)
@@ -77,4 +80,4 @@ def stack_learn(stacks: Cells, k: int, along: Cells, slope: float, shrink: float
         store(stacks, row, load(stacks, row) - low * cut)
         store(stacks, row + _HALF, load(stacks, row + _HALF) - high * cut)
         spot = row + np.uint64(i)
-        stacks[spot] = min(max(stacks[spot], 0.0) + _WALKS[k], _PRIORS[k, i])
+        stacks[spot] = min(max(stacks[spot], 0.0) + _WALKS[k], priors[k, i])

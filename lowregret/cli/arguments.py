@@ -159,6 +159,7 @@ def _train(command: ArgumentParser) -> None:
     )
     keeping.add_argument("--weights", metavar="FILE", help="write weights by name, and report names that share one")
     showing = _showing(command, "progressive scores, each made before its row was learnt")
+    showing.add_argument("--plot", metavar="FILE", help="draw loss and regret over the rows, and of auto its experts")
     showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and weights")
 
 

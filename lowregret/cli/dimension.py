@@ -9,7 +9,7 @@ import time
 from argparse import Namespace
 from typing import TYPE_CHECKING, TextIO
 
-from lowregret.error import DataError, StoreError
+from lowregret.error import DataError
 
 if TYPE_CHECKING:
     from lowregret.finite.dimension import Dimensions
@@ -37,7 +37,7 @@ def dimension(args: Namespace) -> int:
         left = args.time and begin + (1 - RESERVE) * args.time - time.monotonic()
         found = dimensions(hypotheses, left, watch.update)
     if args.plot:
-        _draw(found, args.plot)
+        found.plot(args.plot)
     print(json.dumps(found.to_json()) if args.json else _summary(found, short=args.quiet))
     return INTERRUPTED if found.interrupted else 0
 
@@ -54,15 +54,6 @@ def _class_of(source: str) -> Hypotheses:
         f"{source!r} is neither a file nor a class by name: there are {', '.join(GENERATORS)}; "
         "`lowregret dimension --help` shows how to use them"
     )
-
-
-def _draw(found: Dimensions, path: str) -> None:
-    try:
-        found.plot(path)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
-    except ValueError as error:  # a kind of file that matplotlib does not know
-        raise StoreError(f"cannot write {path}: {error}") from None
 
 
 def _summary(found: Dimensions, short: bool) -> str:

@@ -49,8 +49,8 @@ _FIXED = (
 
 def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: float) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
-    if args.report:
-        require_folder(args.report)
+    for path in filter(None, (args.report, args.plot)):
+        require_folder(path)
     dictionary = Dictionary() if args.weights or args.report else None
     if form is None:
         session = _resumed(args)
@@ -91,6 +91,8 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
 
 def _tell(session: Session, args: Namespace, seconds: float, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
+    if args.plot:
+        session.run.plot(args.plot, session.theirs)
     if args.report:
         write_report(args.report, session, args.data, seconds, model)
     if args.json:

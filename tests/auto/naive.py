@@ -12,7 +12,8 @@ from scipy.special import expit
 Vector = NDArray[np.float64]
 ADAGRAD = ((0.5, "shaped"), (4.0, "shaped"), (20.0, "shaped"), (4.0, "plain"))
 KALMAN = ((1.0, 1.0, "shaped"), (10.0, 1.0, "shaped"), (1.0, 0.99, "plain"), (3.0, 0.9, "plain"))
-WALKS = (0.0, 1e-6, 1e-4)
+WALKS, SURE, OPEN = (0.0, 1e-6, 1e-4), (0.1, 0.1, 0.1), (0.1, 0.3, 0.3)  # of the stacks, and their priors
+BOLD, EVEN = np.array([0, 1, 1, 0, 0, 1, 0, 0]) / 3, np.full(8, 1 / 8)  # with what the stacks begin
 
 
 def implicit_slope(m: float, q: float, weight: float) -> float:
@@ -103,9 +104,9 @@ def lanes(d: int) -> list[Lane]:
 class Stack:
     """A full-matrix filter on the lanes' scores, 1, the last label and the mean of recent labels."""
 
-    def __init__(self, walk: float, alone: bool) -> None:
-        self.m = np.append(np.full(8, 1 / 8), np.zeros(3))
-        self.prior = np.append(np.full(8, 0.1), np.zeros(3) if alone else np.full(3, 0.1))
+    def __init__(self, walk: float, prior: float, alone: bool, start: Vector) -> None:
+        self.m = np.append(start, np.zeros(3))
+        self.prior = np.append(np.full(8, prior), np.zeros(3) if alone else np.full(3, prior))
         self.P, self.walk = np.diag(self.prior), walk
 
     def learn(self, u: Vector, slope: float, bend: float) -> None:
@@ -116,13 +117,13 @@ class Stack:
         np.fill_diagonal(self.P, np.minimum(np.maximum(np.diag(self.P), 0.0) + self.walk, self.prior))
 
 
-def stacks() -> list[Stack]:
-    return [Stack(walk, k == 0) for k, walk in enumerate(WALKS)]
+def stacks(start: Vector, priors: tuple[float, ...]) -> list[Stack]:
+    return [Stack(walk, prior, k == 0, start) for k, (walk, prior) in enumerate(zip(WALKS, priors, strict=True))]
 
 
 def classify(X: Vector, y: Vector, weights: Vector | None = None) -> tuple[Vector, Vector]:
     """Scores of the mixture, and what each expert lost."""
-    views, bank, pile = Views(X.shape[1]), lanes(X.shape[1]), stacks()
+    views, bank, pile = Views(X.shape[1]), lanes(X.shape[1]), stacks(BOLD, OPEN)
     trust, losses, scores = np.full(11, 1 / 11), np.zeros(11), np.zeros(y.size)
     last = recent = 0.0
     for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
@@ -149,7 +150,7 @@ def classify(X: Vector, y: Vector, weights: Vector | None = None) -> tuple[Vecto
 
 def regress(X: Vector, y: Vector) -> tuple[Vector, Vector]:
     """Scores of the mixture, and what each expert lost."""
-    views, bank, pile = Views(X.shape[1]), lanes(X.shape[1]), stacks()
+    views, bank, pile = Views(X.shape[1]), lanes(X.shape[1]), stacks(EVEN, SURE)
     losses, scores, gap = np.zeros(11), np.zeros(y.size), 0.0
     misses: list[float] = []
     trust = np.full(11, 1 / 11)

@@ -54,17 +54,21 @@ def test_between(u: float, a: float) -> None:
 @settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(0, stack.STACKS - 1))
 def test_covariances_stay_symmetric_and_below_the_prior(seed: int, k: int) -> None:
-    rng, stacks, along = np.random.default_rng(seed), stack.fresh_stacks(), np.zeros(stack.STACKS * stack.PADDED)
+    rng, stacks, along = (
+        np.random.default_rng(seed),
+        stack.fresh_stacks(stack.EVEN, stack.OPEN),
+        np.zeros(stack.STACKS * stack.PADDED),
+    )
     for _ in range(50):
         u = np.zeros(stack.PADDED)
         u[: stack.INPUTS] = rng.normal(size=stack.INPUTS) * 10.0 ** rng.integers(-2, 2)
         q = stack.stack_project(stacks, k, u, along)
         assert q >= 0
-        stack.stack_learn(stacks, k, along, rng.normal(), 1 / (1 + q))
+        stack.stack_learn(stacks, k, along, rng.normal(), 1 / (1 + q), stack.OPEN)
     P = stacks.reshape(stack.STACKS, 1 + stack.INPUTS, stack.PADDED)[k, 1:, : stack.INPUTS]
     np.testing.assert_allclose(P, P.T, atol=1e-12)
     assert np.linalg.eigvalsh(P).min() > -1e-9
-    assert np.diag(P).max() <= stack.PRIOR
+    assert np.diag(P).max() <= stack.OPEN[k].max()
 
 
 def test_views_of_a_row() -> None:
