@@ -68,7 +68,7 @@ def root(v: Eight) -> Eight:
 
 def half_roots(u: Eight, v: Eight) -> tuple[Eight, Eight]:
     """√u and √v of the first four, the others as they are: in the time of one root"""
-    return tuple(np.concatenate([np.sqrt(w[:4]), w[4:]]) for w in (u, v))
+    return np.concatenate([np.sqrt(u[:4]), u[4:]]), np.concatenate([np.sqrt(v[:4]), v[4:]])
 
 
 def where(mask: Mask, u: Eight, v: Eight) -> Eight:
@@ -244,11 +244,11 @@ def _load_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
 
 @_compiled(store_cells, lambda a, at, cells: types.void, (types.Array, types.Integer, types.UniTuple))
 def _store_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
-    columns = cgutils.unpack_tuple(builder, args[2], CELL)
-    halves = [_pick(builder, *columns[c : c + 2], range(2 * LANES)) for c in (0, 2)]
+    first, second, third, fourth = cgutils.unpack_tuple(builder, args[2], CELL)
+    low, high = (_pick(builder, u, v, range(2 * LANES)) for u, v in ((first, second), (third, fourth)))
     order = [c * LANES + lane for lane in range(LANES) for c in range(CELL)]
     pointer, align = _place(context, builder, typed.args[0], args, LANES * CELL)
-    builder.store(_pick(builder, *halves, order), pointer, align=align)
+    builder.store(_pick(builder, low, high, order), pointer, align=align)
     return context.get_dummy_value()
 
 

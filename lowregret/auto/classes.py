@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.learner import EXPERTS, FAR, WEIGHTS, fresh_trust
+from lowregret.auto.learner import EXPERTS, WEIGHTS, fresh_trust
 from lowregret.auto.logit import bends, implicit, margins, share_trust, slopes
 from lowregret.auto.memory import zeros
 from lowregret.auto.stack import (
@@ -30,7 +30,7 @@ from lowregret.auto.stack import (
     stack_learn,
     stack_project,
 )
-from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep, look
+from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
 from lowregret.eight import LANES, load, spread, store, total
 from lowregret.kernel import kernel
 from lowregret.learner import Learner

@@ -97,9 +97,10 @@ class Desk(NamedTuple):
     def of(cls, entries: int) -> Desk:
         """For rows of up to this many entries."""
         gains = np.zeros(LANES * (entries + 1), np.float32)
-        few = (np.zeros(n) for n in (PADDED, PADDED, PADDED, PADDED, STACKS * PADDED))
         lanes, margins, widths = (np.zeros(LANES, np.float32) for _ in range(3))
-        return cls(Sheet.of(entries), gains, lanes, *few, margins, widths)
+        experts, chances, doubts, inputs = (np.zeros(PADDED) for _ in range(4))
+        along = np.zeros(STACKS * PADDED)
+        return cls(Sheet.of(entries), gains, lanes, experts, chances, doubts, inputs, along, margins, widths)
 
 
 class Auto(Learner):

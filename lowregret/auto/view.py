@@ -71,9 +71,10 @@ class Sheet(NamedTuple):
     @classmethod
     def of(cls, entries: int) -> Sheet:
         """For rows of up to this many entries; eight are looked at together."""
-        kinds = (np.float32,) * 3 + (np.float64, np.uint64)
-        few = (zeros(entries + LANES, kind) for kind in kinds)
-        return cls(*few, zeros((entries + LANES) * COLUMNS, np.float64), np.zeros(PACE))
+        room = entries + LANES
+        shaped, plain, roots = (zeros(room, np.float32) for _ in range(3))
+        values, places, cells = zeros(room, np.float64), zeros(room, np.uint64), zeros(room * COLUMNS, np.float64)
+        return cls(shaped, plain, roots, values, places, cells, np.zeros(PACE))
 
 
 def look(table: Cells, pace: Cells, x: Rows, i: int, sheet: Sheet) -> bool:
