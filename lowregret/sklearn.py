@@ -6,8 +6,8 @@
     model.run_                            # the run itself: everything else
 
 Rows are learnt once, in the order in which they come: none is shuffled, none seen twice. So the run is that of
-`lowregret.train` on the same rows, to the last bit, and its certificate speaks of exactly these rows. X may be a matrix,
-a SciPy sparse matrix, or a pandas, polars or Arrow table, whose texts are hashed as `lowregret.read` does.
+`lowregret.train` on the same rows, to the last bit, and its certificate speaks of exactly these rows. X may be a
+matrix, sparse or not, or a pandas, polars or Arrow table, whose texts are hashed as `lowregret.read` does.
 
 Needs the extra `sklearn`.
 """
@@ -46,7 +46,7 @@ except ImportError as error:
     raise AbsentError("lowregret.sklearn needs scikit-learn 1.6 or later: pip install 'lowregret[sklearn]'") from error
 
 MANY = Multiclass | AutoMulticlass  # learners of many classes
-MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+MATRIX = {"accept_sparse": "csr", "dtype": np.float64}  # loops are compiled for each kind of number that they meet
 
 
 class Online(BaseEstimator):  # type: ignore[misc]
@@ -94,20 +94,24 @@ class Online(BaseEstimator):  # type: ignore[misc]
     # ---- learning and scoring ------------------------------------------------------------------------------------
 
     def _fresh(self) -> bool:
-        return not hasattr(self, "run_")
+        """Whether there is no run yet."""
+        return "run_" not in vars(self)
 
-    def _forget(self) -> None:
-        vars(self).pop("run_", None)
+    def _forget(self, weights: Any) -> None:
+        """Before all rows are learnt from the beginning."""
+        if weights is not None and not np.any(np.asarray(weights)):
+            raise DataError("sample_weight is zero for every row: nothing would be learnt; leave it out, or weigh some")
+        self.__dict__.pop("run_", None)
 
     def _checked(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
         """Rows that fit those before, and their labels."""
         if not self._takes_table(X):
-            return validate_data(self, X, y, reset=self._fresh(), **MATRIX, **how)
-        validate_data(self, X, reset=self._fresh(), skip_check_array=True)
+            X, y = validate_data(self, X, y, reset=self._fresh(), **MATRIX, **how)
+            return narrow(X), y
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         assert_all_finite(y, input_name="y")
-        return X, y
+        return self._table(X), y
 
     def _takes_table(self, X: Any) -> bool:
         """Whether rows are read as a table; the first ones decide that."""
@@ -120,13 +124,19 @@ class Online(BaseEstimator):  # type: ignore[misc]
             raise DataError("the first rows were a table with columns that are not numbers: give such a table again")
         return self._hashed
 
+    def _table(self, X: Any) -> Any:
+        """A table with rows, and with the columns of those before."""
+        if not len(X):
+            raise DataError("the table has no rows")
+        return validate_data(self, X, reset=self._fresh(), skip_check_array=True)
+
     def _learn(self, X: Any, labels: Any, weights: Any, learner: Any = None, classes: Any = None) -> None:
         """Begin a run of the learner; without one, go on with the run."""
         if weights is not None:
             weights = numbers(weights, "sample_weight", len(labels))
             if isinstance(learner or self.run_.learner, KernelPerceptron):
                 raise PartError("KernelPerceptron takes no weights: leave sample_weight out")
-        given = (X, labels) if weights is None else (X, labels, weights)
+        given: tuple[Any, ...] = (X, labels) if weights is None else (X, labels, weights)
         if self._hashed:
             given = (Frame(X, labels, np.empty(0) if weights is None else weights),)
         if learner is None:
@@ -138,11 +148,13 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _scores(self, score: Callable[[Any], Vector], X: Any) -> Vector:
         """What the run makes of rows."""
         if not self._takes_table(X):
-            return score(validate_data(self, X, reset=False, **MATRIX))
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return np.concatenate([score(rows) for rows in frame_rows(X)])
+            return score(narrow(validate_data(self, X, reset=False, **MATRIX)))
+        return np.concatenate([score(rows) for rows in frame_rows(self._table(X))])
 
     # ---- scikit-learn's own --------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return not self._fresh()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -163,6 +175,12 @@ class Online(BaseEstimator):  # type: ignore[misc]
             own = {name: np.array(array) for name, array in arrays.items()}  # joblib's are read-only
             state = state | {"run_": kind.of("the pickle", description, own)}
         super().__setstate__(state)
+
+
+def narrow(X: Any) -> Any:
+    """A sparse matrix with indices of 32 bits, if they suffice: loops are compiled for each kind of index, too."""
+    wide = hasattr(X, "indices") and X.indices.dtype.itemsize > 4
+    return type(X)((X.data, X.indices, X.indptr), shape=X.shape) if wide else X
 
 
 def gives_chances(model: OnlineClassifier) -> bool:
@@ -195,7 +213,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all rows once, in their order, from the beginning. `sample_weight`: how much each row counts."""
-        self._forget()
+        self._forget(sample_weight)
         X, y = self._checked(X, y)
         check_classification_targets(y)
         return self._begin(X, y, np.unique(y), sample_weight)
@@ -324,7 +342,7 @@ class OnlineRegressor(RegressorMixin, Online):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all rows once, in their order, from the beginning. `sample_weight`: how much each row counts."""
-        self._forget()
+        self._forget(sample_weight)
         return self.partial_fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -344,6 +362,6 @@ class OnlineRegressor(RegressorMixin, Online):  # type: ignore[misc]
         learner = auto(Square()) if self.learner is None else self.learner
         if not isinstance(learner, Linear | Auto) or isinstance(learner.loss, Margin):
             raise PartError(
-                f"OnlineRegressor needs a learner with a loss of numbers, such as zoo.adagrad(Square()), got {learner!r}"
+                f"OnlineRegressor needs a learner with a loss of numbers such as zoo.adagrad(Square()), got {learner!r}"
             )
         return learner

@@ -51,8 +51,10 @@ def frame_rows(table: Any) -> Iterator[Sparse]:
 
 
 def not_numbers(data: Any) -> list[str]:
-    """The columns of a table that are not numbers: texts, categories, dates. None if it is no table. O(columns),
-    unless pandas has to look at its objects."""
+    """The columns of a table that are not of numbers: texts, categories, dates; of what is no table, none.
+
+    O(columns), unless pandas has to look at its objects.
+    """
     kinds = [getattr(kind, "kind", "") for kind in getattr(data, "dtypes", ())]
     if not has_arrow_stream(data) or (kinds and all(kind and kind in _NUMBERS for kind in kinds)):
         return []
