@@ -84,11 +84,12 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     def _linear(self) -> tuple[Vector, Any]:
         """Coefficients, a row for each score, and intercepts."""
-        learner, weights = self.run_.learner, self.run_.weights
+        learner = self.run_.learner
         if not isinstance(learner, Linear | Multiclass) or getattr(learner, "unit", False):
             raise AttributeError(f"{learner} is not linear, so there are no coefficients; predict with it instead")
         if self._hashed:
             raise AttributeError("columns are hashed, so there are no coefficients by column: see run_.weights")
+        weights = self.run_.weights
         return weights[: self.n_features_in_].T, learner.bias * weights[-1]
 
     # ---- learning and scoring ------------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
         """Begin a run of the learner; without one, go on with the run."""
         if weights is not None:
             weights = numbers(weights, "sample_weight", len(labels))
-            if isinstance(learner or self.run_.learner, KernelPerceptron):
+            if isinstance(self.learner, KernelPerceptron):
                 raise PartError("KernelPerceptron takes no weights: leave sample_weight out")
         given: tuple[Any, ...] = (X, labels) if weights is None else (X, labels, weights)
         if self._hashed:
@@ -179,8 +180,9 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
 def narrow(X: Any) -> Any:
     """A sparse matrix with indices of 32 bits, if they suffice: loops are compiled for each kind of index, too."""
-    wide = hasattr(X, "indices") and X.indices.dtype.itemsize > 4
-    return type(X)((X.data, X.indices, X.indptr), shape=X.shape) if wide else X
+    if not hasattr(X, "indices") or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def gives_chances(model: OnlineClassifier) -> bool:
@@ -271,7 +273,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
                 "such as zoo.auto(Softmax()), can meet them as the rows go by"
             )
         if count == 1:
-            raise DataError(f"there is only one class, {classes[0]!r}: give rows of two or more")
+            raise DataError(f"there is only one class, {classes.tolist()[0]!r}: give rows of two or more")
         if learner is None:
             return auto(Logistic()) if count == 2 else auto(Softmax())
         if not isinstance(learner, MANY | KernelPerceptron) and not isinstance(getattr(learner, "loss", None), Margin):
@@ -281,8 +283,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
             )
         if count > 2 and not isinstance(learner, MANY):
             raise PartError(
-                f"{learner!r} tells two classes apart, but there are {count}: use Multiclass(Softmax(), …), or "
-                "scikit-learn's OneVsRestClassifier around it"
+                f"Only binary classification is supported. There are {count} classes, but {learner!r} tells two apart: "
+                "use Multiclass(Softmax(), …), or scikit-learn's OneVsRestClassifier around it"
             )
         return learner
 
@@ -290,8 +292,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         """Labels as the run takes them: by name, or ±1."""
         unknown = [] if classes is None or self._meets() else np.flatnonzero(~np.isin(y, classes)).tolist()
         if unknown:
-            row = unknown[0]
-            raise DataError(f"row {row}: class {y[row]!r} is not among those named at first: {classes.tolist()}")
+            row, names = unknown[0], y.tolist()
+            raise DataError(f"row {row}: class {names[row]!r} is not among those named at first: {classes.tolist()}")
         return y if isinstance(learner, MANY) else np.where(y == classes[1], 1.0, -1.0)
 
     def _meets(self) -> bool:
