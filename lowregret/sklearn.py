@@ -14,6 +14,7 @@ Needs the extra `sklearn`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -47,6 +48,12 @@ except ImportError as error:
 
 MANY = Multiclass | AutoMulticlass  # learners of many classes
 MATRIX = {"accept_sparse": "csr", "dtype": np.float64}  # loops are compiled for each kind of number that they meet
+
+FEW = 20  # rows that may be sorted by chance
+SORTED = (
+    "the rows are sorted by class and are learnt in this order, as if the world had changed: the last class would be "
+    "expected from now on. Shuffle them first (sklearn.utils.shuffle), unless this is how they came."
+)
 
 
 class Online(BaseEstimator):  # type: ignore[misc]
@@ -218,7 +225,10 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         self._forget(sample_weight)
         X, y = self._checked(X, y)
         check_classification_targets(y)
-        return self._begin(X, y, np.unique(y), sample_weight)
+        classes = np.unique(y)
+        if len(y) >= FEW and np.count_nonzero(y[1:] != y[:-1]) < len(classes):
+            warnings.warn(SORTED, stacklevel=2)
+        return self._begin(X, y, classes, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; all calls together do what one `fit` of all rows does, to the last bit.
@@ -235,12 +245,12 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         if named is not None and not np.array_equal(named, self.classes_):
             raise DataError(f"classes={classes!r} are not those of the first call: {self.classes_.tolist()}")
         self._learn(X, self._encoded(y, self.run_.learner, self.classes_), sample_weight)
-        return self._met()
+        return self
 
     def predict(self, X: Any) -> Any:
         """The class of each row."""
         made = self._decisions(X)
-        return self.classes_[np.argmax(made, axis=1) if made.ndim == 2 else np.intp(made >= 0)]
+        return self.classes_[np.argmax(made, axis=1) if made.ndim == 2 else (made >= 0).astype(int)]
 
     @available_if(gives_chances)
     def predict_proba(self, X: Any) -> Vector:
@@ -262,7 +272,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         self.classes_ = classes
         named = classes.tolist() if classes is not None and isinstance(learner, MANY) else None
         self._learn(X, self._encoded(y, learner, classes), weights, learner, named)
-        return self._met()
+        return self
 
     def _chosen(self, classes: Any) -> Any:
         """The learner for these classes; None: those that will be met."""
@@ -300,10 +310,12 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         """Whether classes are taken up as the rows go by."""
         return not self._fresh() and isinstance(self.run_.learner, MANY) and not self.run_.classes.fixed
 
-    def _met(self) -> Self:
-        if self._meets():
-            self.classes_ = np.unique(self.run_.classes.names)
-        return self
+    def _learn(self, *given: Any) -> None:
+        try:
+            super()._learn(*given)
+        finally:  # also where a row was refused, after others had brought new classes
+            if self._meets():
+                self.classes_ = np.unique(self.run_.classes.names)
 
     def _order(self) -> Any:
         """Where the run has each of `classes_`."""

@@ -249,6 +249,17 @@ def test_classes_that_are_objects(two: Problem) -> None:
     assert model.predict(X[:2]).tolist() == OnlineClassifier(ADAGRAD).fit(X, y).predict(X[:2]).tolist()
 
 
+def test_rows_sorted_by_class_are_noticed(two: Problem, recwarn: pytest.WarningsRecorder) -> None:
+    X, y = two
+    order = np.argsort(y, kind="stable")
+    with pytest.warns(UserWarning, match="sorted by class"):
+        OnlineClassifier(ADAGRAD).fit(X[order], y[order])
+    recwarn.clear()
+    OnlineClassifier(ADAGRAD).fit(X, y)
+    OnlineClassifier(ADAGRAD).partial_fit(X[order], y[order], classes=["no", "yes"])
+    assert not recwarn
+
+
 @pytest.mark.usefixtures("interpreted")
 def test_classes_met_on_the_way(three: Problem) -> None:
     X, y = three
@@ -257,7 +268,8 @@ def test_classes_met_on_the_way(three: Problem) -> None:
     model = OnlineClassifier(MANY).partial_fit(X[:20], y[:20])
     assert model.classes_.tolist() == [7]
     assert model.predict(X).tolist() == [7] * 400
-    model.partial_fit(X[20:], y[20:])
+    with pytest.raises(DataError, match="row 380: weight -1"):  # the rows before it were learnt
+        model.partial_fit(np.r_[X[20:], X[:1]], np.r_[y[20:], 9], sample_weight=[*[1] * 380, -1])
     run = spell(MANY, X, y)
     assert bits(model) == bits_of(run)
     assert model.classes_.tolist() == [3, 5, 7]
@@ -430,12 +442,12 @@ def test_without_scikit_learn_it_says_what_to_do() -> None:
 
 def test_fewer_mistakes_on_the_way_than_gradient_descent(data_file: Callable[[str], Path]) -> None:
     X, y = load_svmlight_file(str(data_file("a9a.svm.gz")))
-    X, y = X[:3000], y[:3000]
+    X, y = X[:2000], y[:2000]
     model = OnlineClassifier().fit(X, y)
     theirs, rows = SGDClassifier(loss="log_loss", random_state=0), X.toarray()
     wrong = 1  # it cannot predict the first row
     theirs.partial_fit(rows[:1], y[:1], classes=[-1, 1])
-    for i in range(1, 3000):
+    for i in range(1, 2000):
         wrong += theirs.predict(rows[i : i + 1])[0] != y[i]
         theirs.partial_fit(rows[i : i + 1], y[i : i + 1])
-    assert model.progressive_error_ < 0.18 < wrong / 3000
+    assert model.progressive_error_ < 0.19 < 0.22 < wrong / 2000
