@@ -226,7 +226,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         X, y = self._checked(X, y)
         check_classification_targets(y)
         classes = np.unique(y)
-        if len(y) >= FEW and np.count_nonzero(y[1:] != y[:-1]) < len(classes):
+        if len(y) >= FEW and 0 < np.count_nonzero(y[1:] != y[:-1]) < len(classes):
             warnings.warn(SORTED, stacklevel=2)
         return self._begin(X, y, classes, sample_weight)
 

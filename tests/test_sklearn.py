@@ -44,6 +44,7 @@ from lowregret import (
     zoo,
 )
 from lowregret.error import DataError, PartError
+from lowregret.learner import learn_rows
 from lowregret.sklearn import OnlineClassifier, OnlineRegressor
 
 ADAGRAD = zoo.adagrad(Logistic())
@@ -51,7 +52,7 @@ MANY = Multiclass(Softmax(), Diagonal(Root(0.5)), bias=1.0)
 
 Problem = tuple[Any, Any]
 
-spell = partial(train, compiled=False)  # the same, without waiting for a compiler
+spell: Callable[..., Any] = partial(train, compiled=False)  # the same, without waiting for a compiler
 
 
 @pytest.fixture
@@ -178,18 +179,17 @@ def test_sparse_rows_and_small_numbers_are_the_same_rows(two: Problem) -> None:
 
 
 def test_read_only_rows_need_no_other_code(two: Problem) -> None:
-    from lowregret.learner import learn_rows
-
     X, y = two
     run = train(ADAGRAD, X, signs(y, "yes"))
-    before = len(learn_rows.signatures)
+    compiled: Any = learn_rows
+    before = len(compiled.signatures)
     kept = [np.array(a) for a in (X, signs(y, "yes"), np.ones(400))]
     for array in kept:
         array.flags.writeable = False
     again = train(ADAGRAD, kept[0], kept[1])
     assert bits_of(again) == bits_of(run)
     assert bits_of(train(ADAGRAD, *kept)) == bits_of(run)
-    assert len(learn_rows.signatures) == before
+    assert len(compiled.signatures) == before
 
 
 # ---- weights --------------------------------------------------------------------------------------------------------
@@ -392,6 +392,7 @@ def test_regret_is_below_what_the_certificate_says(two: Problem) -> None:
     model = OnlineClassifier(ADAGRAD, comparator=L2Ball(2.0)).fit(X, y)
     u = L2Ball(2.0).projection(np.array([2.0, 0.1, 1.0, 0.0]))
     proof = model.certificate_
+    assert proof.linear_regret is not None
     assert model.run_.regret(u, X, signs(y, "yes")) <= proof.linear_regret <= proof.bound
     assert OnlineClassifier().fit(X, y).certificate_.holds
 

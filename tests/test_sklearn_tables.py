@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,8 @@ def test_texts_are_hashed_as_from_a_file(package: str, tmp_path: Path) -> None:
     model = OnlineClassifier(ADAGRAD).fit(table, LABELS)
     assert model.n_features_in_ == 3
     assert model.run_.loss == run.loss
-    assert model.progressive_error_ == run.error < 0.2
+    assert model.progressive_error_ == run.error
+    assert model.progressive_error_ < 0.2
     assert np.array_equal(model.run_.weights[: run.features], run.weights)
     assert model.score(table, LABELS) > 0.8
     again = pickle.loads(pickle.dumps(model))
@@ -78,14 +80,14 @@ def test_parts_of_tables_with_weights_are_the_whole() -> None:
     assert whole.run_.rounds == np.count_nonzero(weights)
 
 
-def test_many_classes_and_numbers_from_tables() -> None:
-    table = pa.table({name: CELLS[name] for name in ("x", "hue")})
-    hues = CELLS["hue"]
+def test_many_classes_and_numbers_from_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowregret.sklearn.train", partial(train, compiled=False))
+    table, hues = pa.table({name: CELLS[name] for name in ("x", "hue")}), CELLS["hue"]
     many = OnlineClassifier(zoo.mc_perceptron()).fit(table, hues)
-    assert many.classes_.tolist() == ["blue", "green", "red"]
-    assert many.score(table, hues) > 0.9
-    line = OnlineRegressor(zoo.adagrad(Square())).fit(table, NUMBERS["x"] + (hues == "red"))
-    assert line.score(table, NUMBERS["x"] + (hues == "red")) > 0.9
+    assert many.classes_.tolist() == many.run_.classes.names == ["blue", "green", "red"]
+    assert many.progressive_error_ < 0.2
+    y = NUMBERS["x"] + (hues == "red")
+    assert OnlineRegressor(zoo.adagrad(Square())).fit(table, y).progressive_loss_ < 0.3 * y.var()
 
 
 def test_what_does_not_fit_a_table_with_texts() -> None:
