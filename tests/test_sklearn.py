@@ -106,6 +106,7 @@ EXPECTED = {f"check_sample_weight_equivalence_on_{kind}_data": _STEPS for kind i
 @parametrize_with_checks(
     [OnlineClassifier(), OnlineRegressor(), OnlineClassifier(ADAGRAD)], expected_failed_checks=lambda _: EXPECTED
 )
+@pytest.mark.filterwarnings("ignore:the rows are sorted by class")
 def test_scikit_learn_accepts_it(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 

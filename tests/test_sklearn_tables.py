@@ -30,7 +30,7 @@ def frame_of(package: str) -> Callable[[dict[str, Any]], Any]:
     """How a package makes a table of columns."""
     if package == "pyarrow":
         return pa.table
-    return pytest.importorskip(package).DataFrame  # type: ignore[no-any-return]
+    return pytest.importorskip(package).DataFrame
 
 
 each_package = pytest.mark.parametrize("package", ["pyarrow", "pandas", "polars"])
