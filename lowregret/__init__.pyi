@@ -63,6 +63,7 @@ from .domain import Simplex as Simplex
 from .domain import Spectrahedron as Spectrahedron
 from .doubling_run import DoublingRun as DoublingRun
 from .doubling_run import doubling as doubling
+from .error import AbsentError as AbsentError
 from .error import DataError as DataError
 from .error import DivergedError as DivergedError
 from .error import LowRegretError as LowRegretError

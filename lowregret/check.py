@@ -33,9 +33,9 @@ def call(loop: Callable[..., Any], compiled: bool, *args: Any) -> Any:
 
 
 def numbers(values: Any, what: str, size: int) -> Vector:
-    """A float64 vector of the right length."""
+    """A float64 vector of the right length, not read-only: for such, loops would be compiled once more."""
     try:
-        vector = np.ascontiguousarray(values, np.float64)
+        vector = np.require(np.ascontiguousarray(values, np.float64), requirements=["W"])
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} must be numbers: {error}") from None
     if vector.shape != (size,):

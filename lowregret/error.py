@@ -21,3 +21,7 @@ class DivergedError(LowRegretError, ArithmeticError):
 
 class StoreError(LowRegretError, OSError):
     """A model file cannot be read or written."""
+
+
+class AbsentError(LowRegretError, ImportError):
+    """An extra that is needed is not installed."""

@@ -1,0 +1,381 @@
+"""scikit-learn estimators that learn in one pass and prove how well they did.
+
+    model = OnlineClassifier().fit(X, y)  # `auto`: nothing to tune; labels of any kind, two classes or many
+    model.progressive_error_              # share of rows predicted wrongly, each before it was learnt
+    model.certificate_                    # regret ≤ linearised regret ≤ the theorem's bound
+    model.run_                            # the run itself: everything else
+
+Rows are learnt once, in the order in which they come: none is shuffled, none seen twice. So the run is that of
+`lowregret.train` on the same rows, to the last bit, and its certificate speaks of exactly these rows. X may be a
+matrix, sparse or not, or a pandas, polars or Arrow table, whose texts are hashed as `lowregret.read` does.
+
+Needs the extra `sklearn`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit
+
+from lowregret.auto import Auto, AutoMulticlass
+from lowregret.certificate import Certificate
+from lowregret.check import numbers
+from lowregret.domain import Domain
+from lowregret.error import AbsentError, DataError, PartError
+from lowregret.kernelised import KernelPerceptron
+from lowregret.learner import Linear
+from lowregret.ledger import Ledger
+from lowregret.loss import Affine, Logistic, Margin, MultiLoss, Poisson, Softmax, Square
+from lowregret.multiclass import Multiclass
+from lowregret.run import train
+from lowregret.state import Vector
+from lowregret.stream.batch import has_arrow_stream
+from lowregret.stream.frame import SLOTS, Frame, frame_rows, not_numbers
+from lowregret.zoo import auto
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise AbsentError("lowregret.sklearn needs scikit-learn 1.6 or later: pip install 'lowregret[sklearn]'") from error
+
+MANY = Multiclass | AutoMulticlass  # learners of many classes
+MATRIX = {"accept_sparse": "csr", "dtype": np.float64}  # loops are compiled for each kind of number that they meet
+
+FEW = 20  # rows that may be sorted by chance
+SORTED = (
+    "the rows are sorted by class and are learnt in this order, as if the world had changed: the last class would be "
+    "expected from now on. Shuffle them first (sklearn.utils.shuffle), unless this is how they came."
+)
+
+
+class Online(BaseEstimator):  # type: ignore[misc]
+    """What both estimators share: a run that `fit` or the first `partial_fit` begins, and later ones continue."""
+
+    run_: Any
+    n_features_in_: int
+    _hashed: bool  # whether rows are tables with columns that are not numbers
+
+    def __init__(self, learner: Any = None, *, comparator: Domain | None = None) -> None:
+        self.learner = learner
+        self.comparator = comparator
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    @property
+    def certificate_(self) -> Certificate:
+        """How far the run is at most from the best choice in hindsight, on the rows as they were learnt."""
+        return self.run_.certificate
+
+    @property
+    def progressive_loss_(self) -> float:
+        """The mean over rows of weight × loss, each row judged before it was learnt."""
+        return self.run_.loss / max(self.run_.rounds, 1)
+
+    @property
+    def coef_(self) -> Vector:
+        """The weights of the features, where the learner is linear: O(d)."""
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> Any:
+        """What is added to the weighted sum of the features."""
+        return self._linear()[1]
+
+    def _linear(self) -> tuple[Vector, Any]:
+        """Coefficients, a row for each score, and intercepts."""
+        learner = self.run_.learner
+        if not isinstance(learner, Linear | Multiclass) or getattr(learner, "unit", False):
+            raise AttributeError(f"{learner} is not linear, so there are no coefficients; predict with it instead")
+        if self._hashed:
+            raise AttributeError("columns are hashed, so there are no coefficients by column: see run_.weights")
+        weights = self.run_.weights
+        return weights[: self.n_features_in_].T, learner.bias * weights[-1]
+
+    # ---- learning and scoring ------------------------------------------------------------------------------------
+
+    def _fresh(self) -> bool:
+        """Whether there is no run yet."""
+        return "run_" not in vars(self)
+
+    def _forget(self, weights: Any) -> None:
+        """Before all rows are learnt from the beginning."""
+        if weights is not None and not np.any(np.asarray(weights)):
+            raise DataError("sample_weight is zero for every row: nothing would be learnt; leave it out, or weigh some")
+        self.__dict__.pop("run_", None)
+
+    def _checked(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+        """Rows that fit those before, and their labels."""
+        if not self._takes_table(X):
+            X, y = validate_data(self, X, y, reset=self._fresh(), **MATRIX, **how)
+            return narrow(X), y
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        assert_all_finite(y, input_name="y")
+        return self._table(X), y
+
+    def _takes_table(self, X: Any) -> bool:
+        """Whether rows are read as a table; the first ones decide that."""
+        others = not_numbers(X)
+        if self._fresh():
+            self._hashed = bool(others)
+        elif others and not self._hashed:
+            raise DataError(f"the column {others[0]!r} is not of numbers, as all were in the first rows: repair it")
+        elif self._hashed and not has_arrow_stream(X):
+            raise DataError("the first rows were a table with columns that are not numbers: give such a table again")
+        return self._hashed
+
+    def _table(self, X: Any) -> Any:
+        """A table with rows, and with the columns of those before."""
+        if not len(X):
+            raise DataError("the table has no rows")
+        return validate_data(self, X, reset=self._fresh(), skip_check_array=True)
+
+    def _learn(self, X: Any, labels: Any, weights: Any, learner: Any = None, classes: Any = None) -> None:
+        """Begin a run of the learner; without one, go on with the run."""
+        if weights is not None:
+            weights = numbers(weights, "sample_weight", len(labels))
+            if isinstance(self.learner, KernelPerceptron):
+                raise PartError("KernelPerceptron takes no weights: leave sample_weight out")
+        given: tuple[Any, ...] = (X, labels) if weights is None else (X, labels, weights)
+        if self._hashed:
+            given = (Frame(X, labels, np.empty(0) if weights is None else weights),)
+        if learner is None:
+            self.run_.learn(*given)
+            return
+        options = {"dimension": SLOTS if self._hashed else None, "classes": classes, "comparator": self.comparator}
+        self.run_ = train(learner, *given, **options)
+
+    def _scores(self, score: Callable[[Any], Vector], X: Any) -> Vector:
+        """What the run makes of rows."""
+        if not self._takes_table(X):
+            return score(narrow(validate_data(self, X, reset=False, **MATRIX)))
+        return np.concatenate([score(rows) for rows in frame_rows(self._table(X))])
+
+    # ---- scikit-learn's own --------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return not self._fresh()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A run travels as what it would save, and so goes on to the last bit."""
+        state = dict(super().__getstate__())
+        if isinstance(state.get("run_"), Ledger):
+            state["run_"] = type(state["run_"]), *state["run_"].contents()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        run = state.get("run_")
+        if isinstance(run, tuple):
+            kind, description, arrays = run
+            own = {name: np.array(array) for name, array in arrays.items()}  # joblib's are read-only
+            state = state | {"run_": kind.of("the pickle", description, own)}
+        super().__setstate__(state)
+
+
+def narrow(X: Any) -> Any:
+    """A sparse matrix with indices of 32 bits, if they suffice: loops are compiled for each kind of index, too."""
+    if not hasattr(X, "indices") or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
+def gives_chances(model: OnlineClassifier) -> bool:
+    """Whether the loss says how likely classes are."""
+    loss = getattr(model.learner, "loss", Logistic() if model.learner is None else None)
+    while isinstance(loss, Affine):
+        loss = loss.loss
+    if isinstance(loss, MultiLoss):
+        try:
+            loss.probabilities(np.zeros((1, 2)))
+        except PartError as error:
+            raise AttributeError(str(error)) from None
+    return isinstance(loss, Logistic | MultiLoss)
+
+
+class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
+    """Classes of any kind, two or many.
+
+    `learner`: None for `auto`, or a learner of two classes, such as `zoo.adagrad(Logistic())`, or of many, such as
+    `Multiclass(Softmax(), Diagonal(Root(0.5)))`. `comparator`: what the certificate compares with, by default the
+    learner's own domain or the unit ball. Of two classes, the run sees the second in `classes_` as +1, the first as −1.
+    """
+
+    classes_: Any
+
+    @property
+    def progressive_error_(self) -> float:
+        """The share of rows predicted wrongly, each before it was learnt; rows of weight 0 do not count."""
+        return self.run_.error
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn all rows once, in their order, from the beginning. `sample_weight`: how much each row counts."""
+        self._forget(sample_weight)
+        X, y = self._checked(X, y)
+        check_classification_targets(y)
+        classes = np.unique(y)
+        if len(y) >= FEW and 0 < np.count_nonzero(y[1:] != y[:-1]) < len(classes):
+            warnings.warn(SORTED, stacklevel=2)
+        return self._begin(X, y, classes, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; all calls together do what one `fit` of all rows does, to the last bit.
+
+        The first call names all `classes`. Only a learner of many classes, told as `learner`, can do without: it takes
+        up classes as the rows go by, and `classes_` grows.
+        """
+        begins = self._fresh()
+        X, y = self._checked(X, y)
+        check_classification_targets(y)
+        named = None if classes is None else np.unique(classes)
+        if begins:
+            return self._begin(X, y, named, sample_weight)
+        if named is not None and not np.array_equal(named, self.classes_):
+            raise DataError(f"classes={classes!r} are not those of the first call: {self.classes_.tolist()}")
+        self._learn(X, self._encoded(y, self.run_.learner, self.classes_), sample_weight)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row."""
+        made = self._decisions(X)
+        return self.classes_[np.argmax(made, axis=1) if made.ndim == 2 else (made >= 0).astype(int)]
+
+    @available_if(gives_chances)
+    def predict_proba(self, X: Any) -> Vector:
+        """The chance of each class, a column each in the order of `classes_`."""
+        made = self._decisions(X)
+        if made.ndim == 2:
+            return self.run_.learner.loss.probabilities(made)
+        return np.column_stack([expit(-made), expit(made)])
+
+    def decision_function(self, X: Any) -> Vector:
+        """Of two classes, a number for each row that is positive for the second; of more, a score for each class."""
+        made = self._decisions(X)
+        return made[:, 1] - made[:, 0] if made.ndim == 2 and made.shape[1] == 2 else made
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _begin(self, X: Any, y: Any, classes: Any, weights: Any) -> Self:
+        learner = self._chosen(classes)
+        self.classes_ = classes
+        named = classes.tolist() if classes is not None and isinstance(learner, MANY) else None
+        self._learn(X, self._encoded(y, learner, classes), weights, learner, named)
+        return self
+
+    def _chosen(self, classes: Any) -> Any:
+        """The learner for these classes; None: those that will be met."""
+        learner, count = self.learner, 0 if classes is None else len(classes)
+        if classes is None and not isinstance(learner, MANY):
+            raise DataError(
+                "name all classes in the first call: partial_fit(X, y, classes=[…]); only a learner of many classes, "
+                "such as zoo.auto(Softmax()), can meet them as the rows go by"
+            )
+        if count == 1:
+            raise DataError(f"there is only one class, {classes.tolist()[0]!r}: give rows of two or more")
+        if learner is None:
+            return auto(Logistic()) if count == 2 else auto(Softmax())
+        if not isinstance(learner, MANY | KernelPerceptron) and not isinstance(getattr(learner, "loss", None), Margin):
+            raise PartError(
+                f"OnlineClassifier needs a learner with a loss of classes, such as zoo.adagrad(Logistic()) or "
+                f"Multiclass(Softmax(), …), got {learner!r}"
+            )
+        if count > 2 and not isinstance(learner, MANY):
+            raise PartError(
+                f"Only binary classification is supported. There are {count} classes, but {learner!r} tells two apart: "
+                "use Multiclass(Softmax(), …), or scikit-learn's OneVsRestClassifier around it"
+            )
+        return learner
+
+    def _encoded(self, y: Any, learner: Any, classes: Any) -> Any:
+        """Labels as the run takes them: by name, or ±1."""
+        unknown = [] if classes is None or self._meets() else np.flatnonzero(~np.isin(y, classes)).tolist()
+        if unknown:
+            row, names = unknown[0], y.tolist()
+            raise DataError(f"row {row}: class {names[row]!r} is not among those named at first: {classes.tolist()}")
+        return y if isinstance(learner, MANY) else np.where(y == classes[1], 1.0, -1.0)
+
+    def _meets(self) -> bool:
+        """Whether classes are taken up as the rows go by."""
+        return not self._fresh() and isinstance(self.run_.learner, MANY) and not self.run_.classes.fixed
+
+    def _learn(self, *given: Any) -> None:
+        try:
+            super()._learn(*given)
+        finally:  # also where a row was refused, after others had brought new classes
+            if self._meets():
+                self.classes_ = np.unique(self.run_.classes.names)
+
+    def _order(self) -> Any:
+        """Where the run has each of `classes_`."""
+        return np.argsort(self.run_.classes.names) if self._meets() else slice(None)
+
+    def _decisions(self, X: Any) -> Vector:
+        """Of a learner of many classes a score for each, else a number that is not negative for the second."""
+        check_is_fitted(self)
+        if isinstance(self.run_.learner, MANY):
+            return self._scores(self.run_.decisions, X)[:, self._order()]
+        made = self._scores(self.run_.predict, X)
+        loss = getattr(self.run_.learner, "loss", None)
+        if loss is None or type(loss).decision is Margin.decision:
+            return made
+        return np.array([loss.decision(p) for p in made.tolist()])
+
+    def _linear(self) -> tuple[Vector, Any]:
+        coef, intercept = super()._linear()
+        if coef.ndim == 1:
+            decide = self.run_.learner.loss.decision
+            offset, slope = decide(0.0), decide(1.0) - decide(0.0)
+            return slope * coef[None], np.array([offset + slope * intercept])
+        coef, intercept = coef[self._order()], intercept[self._order()]
+        return (coef[1:] - coef[:1], intercept[1:] - intercept[:1]) if len(coef) == 2 else (coef, intercept)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.learner is None or isinstance(self.learner, MANY)
+        return tags
+
+
+class OnlineRegressor(RegressorMixin, Online):  # type: ignore[misc]
+    """Numbers.
+
+    `learner`: None for `auto`, which minimises squares, or another, such as `zoo.adagrad(Absolute())`. `comparator`:
+    what the certificate compares with, by default the learner's own domain or the unit ball.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn all rows once, in their order, from the beginning. `sample_weight`: how much each row counts."""
+        self._forget(sample_weight)
+        return self.partial_fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn more rows; all calls together do what one `fit` of all rows does, to the last bit."""
+        learner = self._chosen() if self._fresh() else None
+        X, y = self._checked(X, y, y_numeric=True)
+        self._learn(X, numbers(y, "y", len(y)), sample_weight, learner)
+        return self
+
+    def predict(self, X: Any) -> Vector:
+        """A number for each row; with the Poisson loss e^score, the mean."""
+        check_is_fitted(self)
+        scores = self._scores(self.run_.predict, X)
+        return np.exp(scores) if isinstance(self.run_.learner.loss, Poisson) else scores
+
+    def _chosen(self) -> Any:
+        learner = auto(Square()) if self.learner is None else self.learner
+        if not isinstance(learner, Linear | Auto) or isinstance(learner.loss, Margin):
+            raise PartError(
+                f"OnlineRegressor needs a learner with a loss of numbers such as zoo.adagrad(Square()), got {learner!r}"
+            )
+        return learner

@@ -1,0 +1,107 @@
+"""The scikit-learn estimators on tables: names of columns, texts, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from lowregret import Logistic, Square, read, train, zoo
+from lowregret.error import DataError
+from lowregret.sklearn import OnlineClassifier, OnlineRegressor
+
+ADAGRAD = zoo.adagrad(Logistic())
+SIZE = 300
+
+rng = np.random.default_rng(0)
+NUMBERS = {"x": rng.normal(size=SIZE), "n": rng.integers(5, size=SIZE), "big": rng.random(SIZE) < 0.5}
+CELLS = NUMBERS | {"hue": np.array(["red", "green", "blue"])[rng.integers(3, size=SIZE)]}
+LABELS = np.where(NUMBERS["x"] + 2 * (CELLS["hue"] == "red") + 0.2 * rng.normal(size=SIZE) > 0.7, "yes", "no")
+
+
+def frame_of(package: str) -> Callable[[dict[str, Any]], Any]:
+    """How a package makes a table of columns."""
+    if package == "pyarrow":
+        return pa.table
+    return pytest.importorskip(package).DataFrame
+
+
+each_package = pytest.mark.parametrize("package", ["pyarrow", "pandas", "polars"])
+
+
+@each_package
+def test_columns_of_numbers_are_a_matrix_with_names(package: str) -> None:
+    matrix = np.column_stack([NUMBERS[name].astype(float) for name in NUMBERS])
+    table, plain = frame_of(package)(NUMBERS), OnlineClassifier(ADAGRAD).fit(matrix, LABELS)
+    model = OnlineClassifier(ADAGRAD).fit(table, LABELS)
+    assert model.feature_names_in_.tolist() == list(NUMBERS)
+    assert model.n_features_in_ == 3
+    assert np.array_equal(model.coef_, plain.coef_)
+    assert np.array_equal(model.decision_function(table), plain.decision_function(matrix))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame_of(package)({name: NUMBERS[name] for name in ("n", "x", "big")}))
+    with pytest.raises(DataError, match="the column 'n' is not of numbers, as all were in the first rows"):
+        model.predict(frame_of(package)(NUMBERS | {"n": CELLS["hue"]}))
+
+
+@each_package
+def test_texts_are_hashed_as_from_a_file(package: str, tmp_path: Path) -> None:
+    cells = {name: CELLS[name] for name in ("x", "n", "hue")}
+    pa.csv.write_csv(pa.table(cells | {"y": LABELS}), tmp_path / "t.csv")
+    run = train(ADAGRAD, read(tmp_path / "t.csv", target="y", positive="yes"))
+    table = frame_of(package)(cells)
+    model = OnlineClassifier(ADAGRAD).fit(table, LABELS)
+    assert model.n_features_in_ == 3
+    assert model.run_.loss == run.loss
+    assert model.progressive_error_ == run.error
+    assert model.progressive_error_ < 0.2
+    assert np.array_equal(model.run_.weights[: run.features], run.weights)
+    assert model.score(table, LABELS) > 0.8
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.decision_function(table), model.decision_function(table))
+
+
+def test_parts_of_tables_with_weights_are_the_whole() -> None:
+    table, weights = pa.table(CELLS), np.random.default_rng(1).integers(0, 3, SIZE).astype(float)
+    whole = OnlineClassifier(ADAGRAD).fit(table, LABELS, weights)
+    parts = OnlineClassifier(ADAGRAD)
+    for rows in (slice(0, 100), slice(100, 101), slice(101, SIZE)):
+        part = table.slice(rows.start, rows.stop - rows.start)
+        parts.partial_fit(part, LABELS[rows], classes=["no", "yes"], sample_weight=weights[rows])
+    assert np.array_equal(parts.run_.weights, whole.run_.weights)
+    assert parts.run_.loss == whole.run_.loss
+    assert whole.run_.rounds == np.count_nonzero(weights)
+
+
+def test_many_classes_and_numbers_from_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowregret.sklearn.train", partial(train, compiled=False))
+    table, hues = pa.table({name: CELLS[name] for name in ("x", "hue")}), CELLS["hue"]
+    many = OnlineClassifier(zoo.mc_perceptron()).fit(table, hues)
+    assert many.classes_.tolist() == many.run_.classes.names == ["blue", "green", "red"]
+    assert many.progressive_error_ < 0.2
+    y = NUMBERS["x"] + (hues == "red")
+    assert OnlineRegressor(zoo.adagrad(Square())).fit(table, y).progressive_loss_ < 0.3 * y.var()
+
+
+def test_what_does_not_fit_a_table_with_texts() -> None:
+    table = pa.table(CELLS)
+    model = OnlineClassifier(ADAGRAD).fit(table, LABELS)
+    with pytest.raises(AttributeError, match="columns are hashed"):
+        _ = model.coef_
+    with pytest.raises(DataError, match="the first rows were a table with columns that are not numbers"):
+        model.predict(np.ones((2, 4)))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table.drop_columns(["x"]))
+    with pytest.raises(DataError, match="the table has no rows"):
+        model.predict(table.slice(0, 0))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(table, LABELS[:-1])
+    with pytest.raises(DataError, match="Table:2: expected a finite number in the column 'x', but found inf"):
+        model.fit(pa.table({"x": [1.0, np.inf], "hue": ["a", "b"]}), ["yes", "no"])
