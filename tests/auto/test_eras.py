@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,13 +63,14 @@ def switched() -> tuple[Any, Rowwise]:
 
 
 def adversarial() -> tuple[Any, Rowwise]:
-    """Labels against every score."""
+    """Labels against every score, which a copy of the run tells beforehand."""
     run, rng, y, x = start_auto(zoo.auto(), 3), np.random.default_rng(1), [], []
     for _ in range(300):
         row = rng.normal(size=(1, 3))
         x.append(row)
-        y.append(1.0 if run.predict(row)[0] < 0 else -1.0)
+        y.append(1.0 if deepcopy(run).learn(row, [1.0]).scores[0] < 0 else -1.0)
         run.learn(row, y[-1:])
+    assert run.error == 1.0
     return row_by_row(np.vstack(x), np.array(y))
 
 

@@ -148,7 +148,7 @@ def test_copies_move_losses_by_a_few_percent(
     p, known = problem(name), plain(name).loss
     often = int(np.argmax(np.bincount(p.x.indices, minlength=p.x.shape[1])))
     assert learnt(p, beside(p.x, p.x[:, [often]])).loss == pytest.approx(known, rel=0.01)
-    assert learnt(p, beside(p.x, p.x)).loss == pytest.approx(known, rel=0.03)
+    assert learnt(p, beside(p.x, p.x)).loss == pytest.approx(known, rel=0.04)
 
 
 @every_set
