@@ -37,9 +37,14 @@ class Proof:
     # ---- results -------------------------------------------------------------------------------------------------
 
     @property
+    def books(self) -> State:
+        """The state as proofs read it: a row of the table for each weight that comparators have."""
+        return self.state
+
+    @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this learner, tightest first."""
-        return certificates(self.learner, self.state, self.comparator)
+        return certificates(self.learner, self.books, self.comparator)
 
     @property
     def certificate(self) -> Certificate:
@@ -53,7 +58,7 @@ class Proof:
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
-        found = evidence(self.learner, self.state, comparator or self.comparator).linear_regret
+        found = evidence(self.learner, self.books, comparator or self.comparator).linear_regret
         if found is None:
             raise PartError("Forgotten: the sum of sub-gradients was not kept; use Eager(..., Summed())")
         return found
@@ -61,7 +66,7 @@ class Proof:
     @property
     def trace(self) -> Trace:
         """Loss, linearised regret and bound over the rounds."""
-        history = np.array([*self._history, snapshot(self.state, self.learner.rule)])
+        history = np.array([*self._history, snapshot(self.books, self.learner.rule)])
         if len(self._history) and self._history[-1][: WIDTH - 4].tobytes() == history[-1][: WIDTH - 4].tobytes():
             history = history[:-1]
         return trace(self.learner, history, self.comparator)
@@ -83,7 +88,7 @@ class Proof:
         return next_mark(max(self.state.rounds, early - 1)) if self.certify else NEVER
 
     def _at_mark(self) -> None:
-        self._history.append(snapshot(self.state, self.learner.rule))
+        self._history.append(snapshot(self.books, self.learner.rule))
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)
@@ -107,8 +112,8 @@ class Ledger(Proof, Foresight):
     ) -> None:
         self.learner = learner
         self.state = state
-        self.comparator = comparator or natural_comparator(learner, state.dimension)
-        self.comparator.fits(state.dimension)
+        self.comparator = comparator or natural_comparator(learner, self._coordinates)
+        self.comparator.fits(self._coordinates)
         self.seen = seen  # features that occurred so far, in a run that grows with them
         self.certify = certify
         self.compiled = compiled and compilable(learner)
@@ -116,6 +121,11 @@ class Ledger(Proof, Foresight):
         self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
         self._history = [] if history is None else list(history)
+
+    @property
+    def _coordinates(self) -> int:
+        """How many weights comparators have."""
+        return self.state.dimension
 
     def __str__(self) -> str:
         from lowregret.summary import summary

@@ -80,7 +80,7 @@ def precisions(e: Evidence) -> float:
 
 def _final(rule: Metric, table: Vector) -> Vector:
     """P_T, per coordinate"""
-    return np.array([rule.precision.at(squares) for squares in table[:, int(SQUARES)]])
+    return rule.precision.of_all(table[:, int(SQUARES)])
 
 
 def gap(e: Evidence) -> float | None:

@@ -1,6 +1,6 @@
 """AdaGrad with eight coordinates side by side, so that one instruction moves eight of them.
 
-Coordinates 8b … 8b+7 lie together in the table, a field after the other: field f of coordinate 8b + k is at 8(3b + f) + k.
+Coordinates 8b … 8b+7 lie together in the table, field after field: field f of coordinate 8b + k is at 8(3b + f) + k.
 """
 
 from __future__ import annotations
