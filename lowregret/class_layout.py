@@ -13,11 +13,14 @@ import numpy as np
 from lowregret.auto.memory import zeros
 from lowregret.eight import LANES
 from lowregret.eight_classes import EightMulticlass
-from lowregret.growth import relaid
+from lowregret.growth import Shape, relaid
+from lowregret.kernel import kernel
 from lowregret.learner import Learner
 from lowregret.rule.adagrad import SQUARES
-from lowregret.rule.eights import FIELDS
-from lowregret.state import State
+from lowregret.rule.eights import FIELDS, DiagonalEights
+from lowregret.state import DIMENSION, State, Vector
+
+_PLAIN = 4  # fields of a weight in the plain table of AdaGrad
 
 
 def stride(worker: Learner, lanes: int) -> int:
@@ -37,19 +40,39 @@ def laid(worker: Learner, s: State, lanes: int) -> State:
         return s
     places = s.dimension // lanes
     s = relaid(s, (places, lanes), (places, stride(worker, lanes)), False)
-    fields = s.table.reshape(-1, LANES, s.table.size // s.dimension).transpose(2, 0, 1)
+    fields = s.table.reshape(-1, LANES, _PLAIN).transpose(2, 0, 1)
     table = zeros(s.dimension * FIELDS, float)
     table.reshape(-1, FIELDS, LANES)[...] = np.stack([*fields[:SQUARES], np.sqrt(fields[SQUARES])], axis=1)
     return s._replace(table=table)
 
 
-def plain(worker: Learner, s: State, wide: int, lanes: int) -> State:
-    """The plain state with room for so many classes, of a table with so many lanes: O(d)."""
+def plain(worker: Learner, s: State, lanes: int, shape: Shape) -> State:
+    """The plain state of (features, classes), of a table with so many lanes: O(d)."""
+    bias = worker.bias > 0
+    old = s.dimension // lanes - bias, lanes
+    if not isinstance(worker, EightMulticlass):
+        return relaid(s, old, shape, bias)
+    table = np.empty(((shape[0] + bias) * shape[1], _PLAIN))
+    write_plain(worker.rule, s.table, lanes, shape[0], shape[1], table)
+    return relaid(s._replace(table=s.table[:0]), old, shape, bias)._replace(table=table.reshape(-1))
+
+
+def summed(worker: Learner, s: State, lanes: int) -> State:
+    """The state of a table with room for so many classes, of which θ alone matters: O(d)."""
     if not isinstance(worker, EightMulticlass):
         return s
-    theta, w, root = s.table.reshape(-1, FIELDS, LANES).transpose(1, 0, 2)
-    squares = root * root
-    pull = worker.rule.precision.of_all(squares) * w - theta  # Σ(P_t − P_{t−1})w_t, for w_1 = 0
-    table = np.stack([theta, w, squares, pull], axis=2).ravel()
-    places = s.dimension // wide
-    return relaid(s._replace(table=table), (places, wide), (places, lanes), False)
+    counts = s.counts.copy()
+    counts[DIMENSION] = s.dimension // stride(worker, lanes) * lanes
+    theta = s.table.reshape(-1, FIELDS, LANES)[:, 0].reshape(-1, stride(worker, lanes))
+    return s._replace(table=theta[:, :lanes].reshape(-1), counts=counts)
+
+
+@kernel
+def write_plain(rule: DiagonalEights, table: Vector, lanes: int, features: int, classes: int, out: Any) -> None:
+    """θ, w, S and Σ(P_t − P_{t−1})w_t of (features, classes), the bias last: O(d)."""
+    for j in range(out.shape[0]):
+        place, lane = j // classes, j % classes
+        first = place * lanes if place < features else table.size // FIELDS - lanes
+        theta, w, squares = rule.fields(table, first + lane)
+        out[j, 0], out[j, 1], out[j, 2] = theta, w, squares
+        out[j, 3] = rule.precision.at(squares) * w - theta  # for w_1 = 0

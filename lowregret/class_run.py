@@ -23,9 +23,9 @@ from lowregret.certificate.batch import RiskCertificate, prop_3
 from lowregret.certificate.classes import class_mistake_bounds
 from lowregret.check import numbers, require_finite, require_narrow, require_rows, require_weight
 from lowregret.class_fixed import LearntClasses, needs_guesses
-from lowregret.class_layout import begun, laid, plain, stride
+from lowregret.class_layout import begun, laid, plain, stride, summed
 from lowregret.class_tally import ClassTally
-from lowregret.classes import Classes, named
+from lowregret.classes import Classes, named, one_label_each
 from lowregret.confusion import Confusion
 from lowregret.domain import Domain, Reals
 from lowregret.eight_classes import at_work
@@ -42,7 +42,7 @@ from lowregret.spec import from_json, to_json
 from lowregret.state import ENERGY, LARGEST, MASS, State, Vector
 from lowregret.step import Constant
 from lowregret.stream.batch import Batch, Stream
-from lowregret.trace import WIDTH
+from lowregret.trace import WIDTH, snapshot
 
 KIND = "class-run"
 LANES = 4  # classes that there is room for in the beginning, where they are not given
@@ -203,7 +203,8 @@ class ClassRun(Ledger):
 
     @property
     def books(self) -> State:
-        return plain(self._worker, self.state, self._stride, self.lanes)
+        """The state as proofs read it: of the features and classes that were met."""
+        return plain(self._worker, self.state, self._stride, self._shape)
 
     def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
         """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed matrix u, given the rows that were learnt."""
@@ -247,7 +248,8 @@ class ClassRun(Ledger):
             "compiled": self.compiled,
         }
         more = {"history": np.array(self._history).reshape(-1, WIDTH), "confusion": self.confusion.counts}
-        return description, self.books._asdict() | self.tally.arrays() | more
+        state = plain(self._worker, self.state, self._stride, (self._places, self.lanes))
+        return description, state._asdict() | self.tally.arrays() | more
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -285,8 +287,15 @@ class ClassRun(Ledger):
         return stride(self._worker, self.lanes)
 
     @property
+    def _shape(self) -> tuple[int, int]:
+        return max(self.features, 1), max(len(self.classes), 1)
+
+    @property
     def _coordinates(self) -> int:
-        return self.state.dimension // self._stride * self.lanes
+        return (self._shape[0] + (self.learner.bias > 0)) * self._shape[1]
+
+    def _snapshot(self) -> Vector:
+        return snapshot(summed(self._worker, self.state, self.lanes), self.learner.rule)
 
     def _need_classes(self) -> int:
         if not len(self.classes):
@@ -331,9 +340,7 @@ class ClassRun(Ledger):
             raise DataError(
                 f"u must be a matrix of {shape[0]} rows (features) and {shape[1]} columns (classes), finite"
             )
-        laid = np.zeros((self._places + (self.learner.bias > 0), self.lanes))
-        laid[:, : shape[1]] = self._sized(matrix, self._places)
-        return laid.ravel()
+        return matrix.ravel()
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
@@ -387,13 +394,5 @@ class ClassRun(Ledger):
                 raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {codes.size}")
             guesses = self.guesses
         named = len(self.classes) if self.classes.fixed else 0
-        fixed = self.linear, self.state, self.lanes, named
+        fixed = self.linear, self.state, len(self.classes), named
         return LearntClasses(*fixed, self._fitted(x), codes, w, guesses, self.compiled)
-
-
-def one_label_each(labels: Any, rows: int) -> Any:
-    """A label for each row."""
-    found = np.asarray(labels)
-    if found.shape != (rows,):
-        raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")
-    return found

@@ -66,7 +66,7 @@ class Proof:
     @property
     def trace(self) -> Trace:
         """Loss, linearised regret and bound over the rounds."""
-        history = np.array([*self._history, snapshot(self.books, self.learner.rule)])
+        history = np.array([*self._history, self._snapshot()])
         if len(self._history) and self._history[-1][: WIDTH - 4].tobytes() == history[-1][: WIDTH - 4].tobytes():
             history = history[:-1]
         return trace(self.learner, history, self.comparator)
@@ -88,7 +88,10 @@ class Proof:
         return next_mark(max(self.state.rounds, early - 1)) if self.certify else NEVER
 
     def _at_mark(self) -> None:
-        self._history.append(snapshot(self.books, self.learner.rule))
+        self._history.append(self._snapshot())
+
+    def _snapshot(self) -> Vector:
+        return snapshot(self.state, self.learner.rule)
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)
@@ -112,9 +115,9 @@ class Ledger(Proof, Foresight):
     ) -> None:
         self.learner = learner
         self.state = state
+        self.seen = seen  # features that occurred so far, in a run that grows with them
         self.comparator = comparator or natural_comparator(learner, self._coordinates)
         self.comparator.fits(self._coordinates)
-        self.seen = seen  # features that occurred so far, in a run that grows with them
         self.certify = certify
         self.compiled = compiled and compilable(learner)
         self.uniform = uniform  # all weights were 1

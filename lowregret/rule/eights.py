@@ -13,7 +13,7 @@ import numpy as np
 from lowregret.eight import LANES, Eight, larger, largest, load, root, spread, store, total, where
 from lowregret.rule.adagrad import CURVED, GROWN, PULLED, WIDEST, Root, Sums
 from lowregret.rule.percoordinate import PerCoordinate
-from lowregret.state import Index, State
+from lowregret.state import Cells, Index, State
 
 FIELDS = 3  # θ, w and √S
 _EIGHT = np.uint64(LANES)
@@ -42,6 +42,12 @@ class DiagonalEights(PerCoordinate):
     def raw_eight(self, s: State, first: Index) -> Eight:
         """Weights first, …, first + 7; `first` is a multiple of eight."""
         return load(s.table, first * np.uint64(FIELDS) + _WEIGHT)
+
+    def fields(self, table: Cells, j: Index) -> tuple[float, float, float]:
+        """θ, w and S of coordinate j."""
+        at = self.place(j)
+        root = table[at + _ROOT]
+        return table[at], table[at + _WEIGHT], root * root
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
         """(‖z_t‖², Σz²/P, Σ(√S_t − √S_{t−1})w², Σ(√S_t − √S_{t−1}), max |w|)"""
