@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from lowregret.confusion import Confusion
 from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
-from lowregret.hindsight import Pass, Report, best_fixed, require_answer, silent
 from lowregret.loss import Affine, Loss, MultiLoss, OneAgainstAll, OnMistakes, PerceptronLoss
 from lowregret.metrics import Metrics
 from lowregret.minimise import Solution
@@ -44,6 +43,9 @@ from lowregret.step import Step
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.read import know_formats
+
+if TYPE_CHECKING:
+    from lowregret.hindsight import Pass, Report
 
 
 @dataclass
@@ -111,13 +113,17 @@ class Session:
 
     def require_answer(self) -> None:
         """Refuse to look for the best fixed choice in hindsight where nobody can find it."""
+        from lowregret.hindsight import require_answer
+
         require_answer(self.single.learner.loss, self.single.comparator)
 
-    def look_back(self, rows: Pass, passes: int = 1, report: Report = silent) -> None:
+    def look_back(self, rows: Pass, passes: int = 1, report: Report | None = None) -> None:
         """Find the best fixed choice on the rows that were learnt, all of them, in so many passes.
 
         Where the step schedule weighs the rounds, each row counts as often as its rounds did.
         """
+        from lowregret.hindsight import best_fixed, silent  # SciPy's solvers take as long to import as a small file
+
         run = self.single
         learner, u = run.linear, run.comparator
         step = learner.rule.schedule()
@@ -125,7 +131,7 @@ class Session:
         kappa = learner.ridge * step.total_importance(run.rounds)
         bias = learner.bias > 0
         start = resized(run.weights, run.state.dimension - bias, bias)
-        self.best = best_fixed(learner, u, counted, start, kappa, run.compiled, report=report)
+        self.best = best_fixed(learner, u, counted, start, kappa, run.compiled, report=report or silent)
         if is_plain(learner):
             again = (piece for _ in range(passes) for piece in rows())
             self.theirs = losses_at(learner, self.best.w, again, run.trace.rounds, run.compiled)

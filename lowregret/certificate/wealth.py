@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, psi
 
 from lowregret.certificate.certificate import Premise
 from lowregret.certificate.coordinates import columns, highest
@@ -51,6 +50,8 @@ def _height(u: Any, log_potential: Potential, x: Vector) -> Vector:
 
 def kt_conjugate(u: Any, n: Vector, wealth: float) -> Vector:
     """sup of |u|x − F(x), F(x) = ε·2ⁿ·Γ((n+1+x)/2)·Γ((n+1−x)/2)/(π·n!), |x| ≤ n: once for all that have the same."""
+    from scipy.special import gammaln, psi  # nobody else needs them, and they take long to import
+
     pairs, which = np.unique(n + 1j * np.abs(u), return_inverse=True)
     n, u = pairs.real.copy(), pairs.imag.copy()
     flat = math.log(wealth / math.pi) + n * math.log(2.0) - gammaln(n + 1.0)
