@@ -47,14 +47,14 @@ def laid(worker: Learner, s: State, lanes: int) -> State:
 
 
 def plain(worker: Learner, s: State, lanes: int, shape: Shape) -> State:
-    """The plain state of (features, classes), of a table with so many lanes: O(d)."""
+    """The plain state of (features, classes), of a table with so many lanes; its table may be a matrix: O(d)."""
     bias = worker.bias > 0
     old = s.dimension // lanes - bias, lanes
     if not isinstance(worker, EightMulticlass):
         return relaid(s, old, shape, bias)
-    table = np.empty(((shape[0] + bias) * shape[1], _PLAIN))
+    table = np.empty((_PLAIN, (shape[0] + bias) * shape[1])).T  # proofs look at whole columns
     write_plain(worker.rule, s.table, lanes, shape[0], shape[1], table)
-    return relaid(s._replace(table=s.table[:0]), old, shape, bias)._replace(table=table.reshape(-1))
+    return relaid(s._replace(table=s.table[:0]), old, shape, bias)._replace(table=table)
 
 
 def summed(worker: Learner, s: State, lanes: int) -> State:

@@ -249,7 +249,7 @@ class ClassRun(Ledger):
         }
         more = {"history": np.array(self._history).reshape(-1, WIDTH), "confusion": self.confusion.counts}
         state = plain(self._worker, self.state, self._stride, (self._places, self.lanes))
-        return description, state._asdict() | self.tally.arrays() | more
+        return description, state._asdict() | {"table": state.table.ravel()} | self.tally.arrays() | more
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -87,7 +87,8 @@ def refitted(cells: Vector, old: Shape, new: Shape, bias: bool) -> Vector:
     fitted = zeros((new[0] + bias) * new[1] * width, float)
     after = fitted.reshape(new[0] + bias, new[1], width)
     features, lanes = min(old[0], new[0]), min(old[1], new[1])
-    after[:features, :lanes] = before[:features, :lanes]
+    met = np.flatnonzero(before[:features].any(axis=(1, 2)))  # memory that is never written to is never taken
+    after[met, :lanes] = before[met, :lanes]
     if bias:
         after[-1, :lanes] = before[-1, :lanes]
     return fitted

@@ -33,8 +33,10 @@ def highest(e: Evidence, phi: Summand) -> float:
             rest = phi(0.0)
             ends = phi(r)
             if not isinstance(e.comparator, Simplex):
-                ends = np.maximum(ends, phi(-r))
-            slopes = np.maximum(ends - rest, 0.0) / r
+                np.maximum(ends, phi(-r), out=ends)
+            ends -= rest  # in place: fresh memory costs more than arithmetic
+            slopes = np.maximum(ends, 0.0, out=ends)
+            slopes /= r
             return float(np.sum(rest)) + e.comparator.support(slopes)
     low, high = (np.broadcast_to(np.asarray(side, float), d) for side in e.comparator.bounds(d))
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
@@ -69,7 +71,7 @@ def precisions(e: Evidence) -> float:
     first = rule.precision.at(0.0)
     l1, l2 = (rule.l1, rule.l2) if isinstance(rule, Proximal) else (0.0, 0.0)
     curvature = _final(rule, table) + l2
-    pull = table[:, int(PULL)] + first * start
+    pull = table[:, int(PULL)] + first * start if first > 0 else table[:, int(PULL)]
 
     def phi(u: Any) -> Vector:
         return (0.5 * u * u) * curvature - u * pull + l1 * np.abs(u)
