@@ -14,8 +14,6 @@ from lowregret.rule import Diagonal, Root
 from lowregret.rule.eights import DiagonalEights
 from lowregret.state import DIMENSION, Cells, Index, State
 
-FEW = 2  # so many of eight lanes are moved one by one
-
 
 class EightMulticlass(Multiclass):
     """`Multiclass` in eights: the same rounds, but for rounding."""
@@ -38,49 +36,38 @@ class EightMulticlass(Multiclass):
                 sums = sums + self.bias * self.rule.raw_eight(s, last + block)
             store(raw, block, sums)
 
-    def move(
-        self, s: State, x: Rows, i: int, factor: float, known: int, touched: int, slopes: Cells, sums: Any, inner: float
-    ) -> None:
-        """Eight lanes after the other: those that all stay are left alone, few are moved one by one."""
-        for block in range(np.uint64(0), np.uint64(known), np.uint64(LANES)):
-            end, moving = block + np.uint64(LANES), 0
-            for lane in range(block, end):
-                if lane >= known:
-                    slopes[lane] = 0.0
-                moving += slopes[lane] != 0.0
-            if moving > FEW:
-                sums = self.push_eights(s, x, i, factor, block, slopes, sums)
-            elif moving > 0:
-                for lane in range(block, end):
-                    if slopes[lane] != 0.0:
-                        sums = self.push_lane(s, x, i, factor, lane, slopes, sums)
-        self.rule.settle(s, inner, 0, sums)
-
-    def push_eights(
-        self, s: State, x: Rows, i: int, factor: float, block: Index, slopes: Cells, round_sums: Any
-    ) -> Any:
-        """The lanes of one block, feature by feature."""
-        lanes, slope, sums = np.uint64(slopes.size), load(slopes, block), self.rule.none()
+    def push_lanes(self, s: State, x: Rows, i: int, factor: float, known: int, slopes: Cells, round_sums: Any) -> Any:
+        """All lanes, eight after the other within each feature."""
+        lanes, sums = np.uint64(slopes.size), self.rule.none()
+        for lane in range(known, -(-known // LANES) * LANES):
+            slopes[lane] = 0.0
         for k in range(x.begin(i), x.end(i)):
-            first = np.uint64(x.column(i, k)) * lanes + block
-            self.book_eight(s, first)
-            sums = self.rule.push_eight(s, first, slope * (factor * x.value(i, k)), sums)
+            first = np.uint64(x.column(i, k)) * lanes
+            sums = self.push_eights(s, first, known, slopes, factor * x.value(i, k), sums)
         if self.bias != 0.0:
-            first = np.uint64(s.counts[DIMENSION]) - lanes + block
-            self.book_eight(s, first)
-            sums = self.rule.push_eight(s, first, slope * self.bias, sums)
+            first = np.uint64(s.counts[DIMENSION]) - lanes
+            sums = self.push_eights(s, first, known, slopes, self.bias, sums)
         return self.rule.joined(round_sums, sums)
 
-    def book_eight(self, s: State, first: Index) -> None:
-        """Keep the output right before eight weights change."""
-        if self.output.averages():
-            for j in range(first, first + np.uint64(LANES)):
-                self.rule.book(s, j)
+    def push_eights(self, s: State, first: Index, known: int, slopes: Cells, value: float, sums: Any) -> Any:
+        """Give the lanes of one feature to the rule, keeping the output right."""
+        for block in range(np.uint64(0), np.uint64(known), np.uint64(LANES)):
+            if self.output.averages():
+                for lane in range(block, block + np.uint64(LANES)):
+                    self.rule.book(s, first + lane)
+            sums = self.rule.push_eight(s, first + block, load(slopes, block) * value, sums)
+        return sums
 
 
 def at_work(learner: Multiclass) -> Multiclass:
-    """The learner that does the rounds of this one: in eights if its rule can, else itself."""
-    match learner:
-        case Multiclass(loss, Diagonal(Root() as precision, Reals()), output, ridge, bias, unit):
-            return EightMulticlass(loss, DiagonalEights(precision), output, ridge, bias, unit)
+    """The learner that does the rounds of this one: in eights if its rule can, else itself.
+
+    A subclass may do its rounds in another way, so it does them itself.
+    """
+    rule = learner.rule
+    if type(learner) is Multiclass and type(rule) is Diagonal:
+        precision = rule.precision
+        if type(precision) is Root and type(rule.on) is Reals:
+            rest = learner.output, learner.ridge, learner.bias, learner.unit
+            return EightMulticlass(learner.loss, DiagonalEights(precision), *rest)
     return learner
