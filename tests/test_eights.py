@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret import eight, store
+from lowregret import store
+from lowregret.check import call
 from lowregret.class_layout import laid, plain, stride
 from lowregret.class_run import KIND, ClassRun, start_classes
 from lowregret.domain import Box, Point
+from lowregret.eight import larger, largest, load, root, spread, total, where
+from lowregret.eight import store as put
 from lowregret.eight_classes import EightMulticlass, at_work
-from lowregret.error import DivergedError
-from lowregret.files import load
+from lowregret.files import load as read
 from lowregret.kernel import kernel
 from lowregret.loss import MultiHinge, MultiLoss, OneAgainstAll, Softmax, SquaredHinge
+from lowregret.mirror import Euclidean
 from lowregret.multiclass import Multiclass, Room, learn_classes
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 from lowregret.rows import as_rows
@@ -33,14 +36,14 @@ N, D = 60, 5
 @kernel
 def all_of_it(a: Vector, b: Vector, out: Vector) -> None:
     """Every operation on eights, one after the other."""
-    u, v = eight.load(a, np.uint64(1)), eight.load(b, np.uint64(0))
-    eight.store(out, np.uint64(0), u + v)
-    eight.store(out, np.uint64(8), u - 2.0 * v)
-    eight.store(out, np.uint64(16), u * v / (v + 0.5))
-    eight.store(out, np.uint64(24), eight.root(abs(u)))
-    eight.store(out, np.uint64(32), eight.where(u > v, u, eight.spread(7.0)))
-    eight.store(out, np.uint64(40), eight.larger(u, v))
-    out[48], out[49], out[50] = eight.total(u), eight.largest(u), v[3]
+    u, v = load(a, np.uint64(1)), load(b, np.uint64(0))
+    put(out, np.uint64(0), u + v)
+    put(out, np.uint64(8), u - 2.0 * v)
+    put(out, np.uint64(16), u * v / (v + 0.5))
+    put(out, np.uint64(24), root(abs(u)))
+    put(out, np.uint64(32), where(u > v, u, spread(7.0)))
+    put(out, np.uint64(40), larger(u, v))
+    out[48], out[49], out[50] = total(u), largest(u), v[3]
 
 
 def test_eights_are_arithmetic_lane_by_lane() -> None:
@@ -64,14 +67,16 @@ def rows(seed: int, classes: int, n: int = N) -> tuple[Any, list[int]]:
     return X, [order.index(c) for c in labels]
 
 
-def plainly(learner: Multiclass, X: Any, y: list[int], lanes: int) -> State:
-    """The run as `Diagonal` itself does it, interpreted."""
-    state, codes = learner.start(D, lanes), np.array(y)
-    room, guesses = Room.of(np.zeros(1, np.int64), lanes), np.zeros(codes.size, np.int64)
-    done = learn_classes.py_func(  # type: ignore[attr-defined]
-        learner, state, as_rows(X), codes, np.empty(0), room, guesses, 0, 10**6
-    )
-    assert done == len(y)
+def learn(learner: Multiclass, state: State, X: Any, y: list[int], room: Room) -> None:
+    """All rows, interpreted."""
+    given = as_rows(X), np.array(y), np.empty(0), room, np.zeros(len(y), np.int64), 0, 10**6
+    assert call(learn_classes, False, learner, state, *given) == len(y)
+
+
+def plainly(learner: Multiclass, X: Any, y: list[int], lanes: int, known: int = 0) -> State:
+    """The state of the run as `Diagonal` itself does it."""
+    state = learner.start(D, lanes)
+    learn(learner, state, X, y, Room.of(np.array([known]), lanes))
     return state
 
 
@@ -82,16 +87,17 @@ def plainly(learner: Multiclass, X: Any, y: list[int], lanes: int) -> State:
 @pytest.mark.parametrize("loss", [Softmax(), MultiHinge(), OneAgainstAll(SquaredHinge())], ids=repr)
 @pytest.mark.parametrize("classes", [1, 3, 8, 11])
 def test_eights_are_what_diagonal_is(loss: MultiLoss, output: Output, classes: int) -> None:
-    """θ, w, S, Σ(P_t − P_{t−1})w_t, the lags and all sums, classes and features met on the way or not."""
+    """θ, w, S, Σ(P_t − P_{t−1})w_t, the model and all sums, of classes that are met on the way or named."""
     X, y = rows(classes, classes)
     learner = Multiclass(loss, Diagonal(Root(0.3, 0.2)), output, bias=0.5, unit=classes == 3)
-    run = train(learner, X, y, classes=range(classes) if classes % 2 else None, compiled=False)
-    known = len(set(y))
-    wanted = plain(learner, plainly(learner, X, y, classes), classes, (D, known))
-    found = plain(at_work(learner), run.state, stride(at_work(learner), run.lanes), (D, known))
-    for mine, theirs in zip(found, wanted, strict=True):
-        assert mine.ravel() == pytest.approx(theirs, rel=1e-9, abs=1e-12)
-    assert found.sums[:12] == pytest.approx(wanted.sums[:12], rel=1e-9)
+    named = classes % 2
+    run = train(learner, X, y, classes=range(classes) if named else None, compiled=False)
+    wanted = plainly(learner, X, y, classes, classes if named else 0)
+    assert run.books.table.ravel() == pytest.approx(wanted.table, rel=1e-9, abs=1e-12)
+    assert run.state.sums == pytest.approx(wanted.sums, rel=1e-9)
+    model = np.empty(wanted.dimension)
+    learner.model(wanted, model)
+    assert run.weights.ravel() == pytest.approx(model, rel=1e-9, abs=1e-12)
 
 
 def test_who_works_in_eights() -> None:
@@ -114,9 +120,9 @@ def test_splits_files_and_growth_change_no_bit(tmp_path: Path) -> None:
     whole = start_classes(learner, None).learn(X, y)
     same(whole, start_classes(learner, None, compiled=False).learn(X, y))
     run = start_classes(learner, None)
-    for begin, end in ((0, 1), (1, 40), (40, 41), (41, 150)):  # 8, 16 and 24 lanes lie between
+    for begin, end in ((0, 1), (1, 40), (40, 41), (41, 150)):  # 8, 16 and 32 lanes
         run.save(tmp_path / "model.lr")
-        loaded = load(tmp_path / "model.lr")
+        loaded = read(tmp_path / "model.lr")
         assert isinstance(loaded, ClassRun)
         run = loaded.learn(X[begin:end], y[begin:end])
     same(run, whole)
@@ -125,25 +131,12 @@ def test_splits_files_and_growth_change_no_bit(tmp_path: Path) -> None:
 
 def test_a_row_that_failed_leaves_nothing_behind_in_unused_lanes() -> None:
     """Its slopes were written already when its loss turned out to overflow."""
-    X, y = np.array([[1.0], [1.0], [1e200], [1.0]]), [0, 1, 2, 1]
-    learner = Multiclass(OneAgainstAll(SquaredHinge()), Diagonal(Root(0.5)))
-    run = start_classes(learner, 1, compiled=False).learn(X[:2], y[:2])
-    before = [cells.tobytes() for cells in run.state]
-    room = run._room(1)
+    worker = at_work(Multiclass(OneAgainstAll(SquaredHinge()), ADAGRAD))
+    state, room = worker.start(1, 8), Room.of(np.array([2]), 8)
     room.slopes[2:] = 1.0
-    run._pass(as_rows(X[3:]), np.empty(0), room, 0, 10**6)  # no codes are left of an earlier batch: nothing is learnt
-    with pytest.raises(DivergedError):
-        run.learn(X[2:3], y[2:3])
-    assert [cells.tobytes() for cells in run.state] == before
-    worker, state = at_work(learner), run.state.copy()
-    for slopes in (0.0, 1.0):
-        s, room = state.copy(), Room.of(np.array([2]), 8)
-        room.slopes[2:] = slopes
-        codes, guesses = np.array([1]), np.zeros(1, np.int64)
-        learn_classes.py_func(  # type: ignore[attr-defined]
-            worker, s, as_rows(X[3:]), codes, np.empty(0), room, guesses, 0, 10**6
-        )
-        assert not s.table.reshape(-1, 3, 8)[:, :, 2:].any()
+    learn(worker, state, [[1.0], [2.0]], [0, 1], room)
+    assert state.table.reshape(3, 8)[:, :2].all()
+    assert not state.table.reshape(3, 8)[:, 2:].any()
 
 
 def test_a_file_of_four_lanes_is_read_and_continued(tmp_path: Path) -> None:
@@ -153,7 +146,7 @@ def test_a_file_of_four_lanes_is_read_and_continued(tmp_path: Path) -> None:
     description, arrays = run.contents()
     old = plainly(learner, X, y, 4)
     store.write(tmp_path / "old.lr", KIND, description | {"lanes": 4}, arrays | old._asdict())
-    found = load(tmp_path / "old.lr")
+    found = read(tmp_path / "old.lr")
     assert isinstance(found, ClassRun)
     assert found.lanes == 8
     X, more = rows(6, 7)
@@ -184,8 +177,6 @@ def test_traces_and_other_rules_have_plain_tables() -> None:
     assert run.books.dimension == run.dimension == 5 * D
     assert run.trace.linear_regret[-1] == pytest.approx(run.linear_regret())
     theta = run.books.theta.reshape(D, 5)
-    assert np.linalg.norm(theta) == pytest.approx(run._history[-1][-4])
-    from lowregret.mirror import Euclidean
-
+    assert np.linalg.norm(theta) == pytest.approx(run._snapshot()[-4])
     other = train(Multiclass(Softmax(), Lazy(Euclidean(), Constant(0.1))), X, y, classes=range(5), compiled=False)
     assert other.books is other.state
