@@ -184,21 +184,17 @@ class Multiclass(Learner):
         return self.rule.push_block(s, first, known, slopes, value, round_sums)
 
     def push_few(self, s: State, x: Rows, i: int, factor: float, known: int, slopes: Cells, round_sums: Any) -> Any:
-        """Where most slopes are 0: lane by lane those that move."""
+        """Where most slopes are 0: feature by feature within each lane that moves."""
+        lanes = np.uint64(slopes.size)
         for lane in range(np.uint64(known)):
-            if slopes[lane] != 0.0:
-                round_sums = self.push_lane(s, x, i, factor, lane, slopes, round_sums)
-        return round_sums
-
-    def push_lane(self, s: State, x: Rows, i: int, factor: float, lane: Index, slopes: Cells, round_sums: Any) -> Any:
-        """One lane, feature by feature."""
-        lanes, slope = np.uint64(slopes.size), slopes[lane]
-        for k in range(x.begin(i), x.end(i)):
-            j = np.uint64(x.column(i, k)) * lanes + lane
-            round_sums = self.push(s, j, slope * (factor * x.value(i, k)), round_sums)
-        if self.bias != 0.0:
-            j = np.uint64(s.counts[DIMENSION]) - lanes + lane
-            round_sums = self.push(s, j, slope * self.bias, round_sums)
+            slope = slopes[lane]
+            if slope != 0.0:
+                for k in range(x.begin(i), x.end(i)):
+                    j = np.uint64(x.column(i, k)) * lanes + lane
+                    round_sums = self.push(s, j, slope * (factor * x.value(i, k)), round_sums)
+                if self.bias != 0.0:
+                    j = np.uint64(s.counts[DIMENSION]) - lanes + lane
+                    round_sums = self.push(s, j, slope * self.bias, round_sums)
         return round_sums
 
     def score(self, w: Vector, x: Rows, i: int, scores: Cells) -> None:
