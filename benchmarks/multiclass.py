@@ -29,10 +29,10 @@ OURS = [sys.executable, "-m", "lowregret", "train"]
 VW = [sys.executable, "-m", "vowpalwabbit", "--bit_precision", "22", "--oaa"]
 
 LEARNERS = {
-    "softmax": ("--loss", "softmax"),
-    "multi-hinge": ("--loss", "multi-hinge"),
-    "oaa:squared-hinge": ("--loss", "oaa:squared-hinge"),
-    "oaa:squared-hinge --unit": ("--loss", "oaa:squared-hinge", "--unit"),
+    "softmax": ("--loss", "softmax", "--algorithm", "adagrad"),
+    "multi-hinge": ("--loss", "multi-hinge", "--algorithm", "adagrad"),
+    "oaa:squared-hinge": ("--loss", "oaa:squared-hinge", "--algorithm", "adagrad"),
+    "oaa:squared-hinge --unit": ("--loss", "oaa:squared-hinge", "--unit", "--algorithm", "adagrad"),
     "mc-perceptron": ("--algorithm", "mc-perceptron"),
 }
 

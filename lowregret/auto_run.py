@@ -11,7 +11,6 @@ from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.bank import WIDTH as BANK_WIDTH
 from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
 from lowregret.auto.memory import aligned, zeros
-from lowregret.auto.stack import EVEN, SURE, fresh_stacks
 from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
 from lowregret.domain import Domain, L2Ball
@@ -36,9 +35,7 @@ def start_auto(
 ) -> AutoRun:
     """A run before its first row, for this many features; None: as many as there turn out to be."""
     state = learner.start(FIRST if features is None else features)
-    seen, mind = 0 if features is None else None, Mind.fresh(state.dimension, learner.variances)
-    if isinstance(learner, AutoRegressor):
-        mind = mind._replace(stacks=fresh_stacks(EVEN, SURE))
+    seen, mind = 0 if features is None else None, Mind.fresh(state.dimension, learner.stacks())
     return AutoRun(learner, state, mind, comparator, seen=seen, certify=certify, compiled=compiled)
 
 

@@ -20,12 +20,14 @@ from lowregret.certificate.batch import RiskCertificate, prop_3
 from lowregret.certificate.classes import class_mistake_bounds
 from lowregret.check import Place, numbers, require_bounded, require_cheap, require_finite, require_weight
 from lowregret.class_fixed import LearntClasses, needs_guesses
+from lowregret.class_layout import begun, laid, plain, stride, summed
 from lowregret.class_tally import ClassTally
-from lowregret.classes import Classes, named
+from lowregret.classes import Classes, named, one_label_each
 from lowregret.confusion import Confusion
 from lowregret.domain import Domain, Reals
+from lowregret.eight_classes import at_work
 from lowregret.error import DataError, DivergedError, PartError
-from lowregret.growth import FIRST, doubled, relaid, require_zeros
+from lowregret.growth import FIRST, doubled, refitted, relaid, require_zeros
 from lowregret.learner import write_model, write_point
 from lowregret.ledger import Ledger
 from lowregret.loss import PerceptronLoss
@@ -37,6 +39,7 @@ from lowregret.state import ENERGY, LARGEST, State, Vector
 from lowregret.step import Constant
 from lowregret.store import Arrays
 from lowregret.stream.batch import Batch
+from lowregret.trace import snapshot
 
 LANES = 4  # classes that there is room for in the beginning, where they are not given
 
@@ -62,7 +65,7 @@ def start_classes(
     if features is None:
         require_zeros(learner.start(1, 1), learner.rule, "features", "give it as dimension (--dimension N)")
         features, seen = FIRST, 0
-    state = learner.start(features, lanes)
+    state = begun(at_work(learner), features, lanes)
     return ClassRun(learner, state, names, comparator, seen=seen, certify=certify, compiled=compiled)
 
 
@@ -91,13 +94,14 @@ class ClassRun(Ledger):
         tally: ClassTally | None = None,
         **ledger: Any,
     ) -> None:
+        self.classes, self._worker = classes, at_work(learner)
+        lanes = lanes or (len(classes) if classes.fixed else LANES)
+        self.lanes = lanes if classes.fixed else stride(self._worker, lanes)  # classes that there is room for
         super().__init__(learner, state, comparator, tally=tally or ClassTally(), **ledger)
-        self.classes = classes
         self.confusion = confusion or Confusion()  # of all rows that were learnt
         self.keep_scores = False  # whether `scores` are kept: a row for each row of the latest batch
         self.codes = self.guesses = np.empty(0, np.int64)  # of the latest batch, guessed before its rows were learnt
         self.done = 0  # rows of the latest batch that were learnt, all unless one was refused
-        self.lanes = lanes or (len(classes) if classes.fixed else LANES)  # classes that there is room for
         self._known = np.array([(len(classes) if classes.fixed else 0) if known is None else known])
 
     @property
@@ -133,7 +137,7 @@ class ClassRun(Ledger):
 
     def _pass(self, x: Rows, w: Vector, room: Room, i: int, mark: int) -> int:
         """Learn rows from i on until `mark` rounds are done; returns the first row not learnt."""
-        given = self.learner, self.state, x, self.codes, w, room, self.guesses, i, mark
+        given = self._worker, self.state, x, self.codes, w, room, self.guesses, i, mark
         return int(self._call(learn_classes, *given))
 
     def predict(self, features: Features) -> Any:
@@ -180,6 +184,11 @@ class ClassRun(Ledger):
         """Number of weights: features and bias, times classes."""
         return (self.features + (self.learner.bias > 0)) * len(self.classes)
 
+    @property
+    def books(self) -> State:
+        """The state as proofs read it: of the features and classes that were met."""
+        return plain(self._worker, self.state, self._stride, self._shape)
+
     def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
         """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed matrix u, given the rows that were learnt."""
         return self._learnt(features, labels, weights).regret(self._flat(u))
@@ -206,11 +215,15 @@ class ClassRun(Ledger):
         description, arrays = super().contents()
         classes = {"classes": self.classes.names, "fixed": self.classes.fixed}
         room = {"lanes": self.lanes, "known": int(self._known[0])}
-        return description | classes | room, arrays | {"confusion": self.confusion.counts}
+        state = plain(self._worker, self.state, self._stride, (self._places, self.lanes))
+        kept = state._asdict() | {"table": state.table.ravel(), "confusion": self.confusion.counts}
+        return description | classes | room, arrays | kept
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        return super()._given(learner, description, arrays) | {
+        given = super()._given(learner, description, arrays)
+        return given | {
+            "state": laid(at_work(learner), given["state"], description["lanes"]),
             "classes": Classes(description["classes"], description["fixed"]),
             "lanes": description["lanes"],
             "known": description["known"],
@@ -223,7 +236,23 @@ class ClassRun(Ledger):
     @property
     def _places(self) -> int:
         """Features that there is room for."""
-        return self.state.dimension // self.lanes - (self.learner.bias > 0)
+        return self.state.dimension // self._stride - (self.learner.bias > 0)
+
+    @property
+    def _stride(self) -> int:
+        """Lanes of the table."""
+        return stride(self._worker, self.lanes)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return max(self.features, 1), max(len(self.classes), 1)
+
+    @property
+    def _coordinates(self) -> int:
+        return (self._shape[0] + (self.learner.bias > 0)) * self._shape[1]
+
+    def _snapshot(self) -> Vector:
+        return snapshot(summed(self._worker, self.state, self.lanes), self.learner.rule)
 
     def _need_classes(self) -> int:
         if not len(self.classes):
@@ -232,7 +261,7 @@ class ClassRun(Ledger):
 
     def _room(self, rows: int, before: Room | None = None) -> Room:
         """Memory for a batch, with the scores that there are."""
-        room = Room.of(self._known, self.lanes, rows if self.keep_scores else 1)
+        room = Room.of(self._known, self._stride, rows if self.keep_scores else 1)
         if before is not None:
             room.scores[:, : before.raw.size] = before.scores
         return room
@@ -252,30 +281,23 @@ class ClassRun(Ledger):
 
     def _matrix(self, write: Any) -> Vector:
         w = np.empty(self.state.dimension)
-        self._call(write, self.learner, self.state, w)
-        return self._sized(w.reshape(-1, self.lanes)[:, : len(self.classes)], self.features)
+        self._call(write, self._worker, self.state, w)
+        return self._sized(w.reshape(-1, self._stride)[:, : len(self.classes)], self.features)
 
     def _sized(self, w: Vector, features: int) -> Vector:
         """A matrix of weights for another number of features: cut, or filled up with zeros; the bias stays last."""
-        bias = self.learner.bias > 0
-        kept = min(features, len(w) - bias)
-        sized = np.zeros((features + bias, w.shape[1]))
-        sized[:kept] = w[:kept]
-        if bias:
-            sized[-1] = w[-1]
-        return sized
+        bias, classes = self.learner.bias > 0, w.shape[1]
+        return refitted(w.ravel(), (len(w) - bias, classes), (features, classes), bias).reshape(-1, classes)
 
     def _flat(self, u: Any) -> Vector:
-        """A matrix of weights in the layout of the state."""
+        """A matrix of weights in the layout of `books`."""
         shape = self.features + (self.learner.bias > 0), len(self.classes)
         matrix = np.array(u, float)
         if matrix.shape != shape or not np.isfinite(matrix).all():
             raise DataError(
                 f"u must be a matrix of {shape[0]} rows (features) and {shape[1]} columns (classes), finite"
             )
-        laid = np.zeros((self._places + (self.learner.bias > 0), self.lanes))
-        laid[:, : shape[1]] = self._sized(matrix, self._places)
-        return laid.ravel()
+        return matrix.ravel()
 
     def _rows(self, features: Features) -> Rows:
         x = super()._rows(features)
@@ -283,10 +305,7 @@ class ClassRun(Ledger):
         return x
 
     def _labels(self, labels: Any, rows: int) -> Any:
-        found = np.asarray(labels)
-        if found.shape != (rows,):
-            raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")
-        return found
+        return one_label_each(labels, rows)
 
     def _fitted(self, x: Rows) -> Rows:
         """Rows of a stream, with as many columns as there is room for."""
@@ -299,9 +318,9 @@ class ClassRun(Ledger):
         if not (wide or new):
             return False
         places = doubled(FIRST, last_column(x, i) + 1) if wide else self._places
-        lanes = doubled(LANES, int(self.codes[i]) + 1) if new else self.lanes
-        self.state = relaid(self.state, (self._places, self.lanes), (places, lanes), self.learner.bias > 0)
-        self.lanes = lanes
+        before = self._places, self._stride
+        self.lanes = doubled(LANES, int(self.codes[i]) + 1) if new else self.lanes
+        self.state = relaid(self.state, before, (places, self._stride), self.learner.bias > 0)
         return True
 
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
@@ -333,5 +352,5 @@ class ClassRun(Ledger):
                 raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {codes.size}")
             guesses = self.guesses
         named = len(self.classes) if self.classes.fixed else 0
-        fixed = self.linear, self.state, self.lanes, named
+        fixed = self.linear, self.state, len(self.classes), named
         return LearntClasses(*fixed, self._fitted(x), codes, w, guesses, self.compiled)

@@ -104,3 +104,11 @@ def _required(value: Any) -> Name:
     if name is None:
         raise DataError(f"{value!r} cannot name a class: use a whole number or a text")
     return name
+
+
+def one_label_each(labels: Any, rows: int) -> Any:
+    """A label for each row."""
+    found = np.asarray(labels)
+    if found.shape != (rows,):
+        raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")
+    return found

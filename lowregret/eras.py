@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.auto.learner import EXPERTS, GAP, NAMES, TRUST, WEIGHTS, expert_losses
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, NAMES, TRUST, WEIGHTS, expert_losses
 from lowregret.certificate import Certificate
 from lowregret.error import PartError
 from lowregret.state import Vector
@@ -43,7 +43,9 @@ def next_end(rounds: int) -> int:
 
 def sums(rounds: int, loss: float, trust: Vector) -> Vector:
     """What is kept at the end of an era."""
-    return np.concatenate([[rounds, loss], trust])
+    kept = trust.copy()
+    kept[LOSSES : LOSSES + EXPERTS] = expert_losses(trust)
+    return np.concatenate([[rounds, loss], kept])
 
 
 def thinned(ends: list[Vector], rounds: int) -> list[Vector]:
@@ -79,7 +81,7 @@ class Eras:
         return cls(
             found[:, ROUND].astype(np.int64),
             inside[:, TOTAL],
-            expert_losses(trust),
+            trust[:, LOSSES : LOSSES + EXPERTS],
             found[:, KEPT + WEIGHTS : KEPT + WEIGHTS + EXPERTS],
             trust[:, GAP],
             classifies,

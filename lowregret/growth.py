@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lowregret.auto.memory import zeros
 from lowregret.error import PartError
 from lowregret.learner import Linear
 from lowregret.rule import Rule
@@ -66,19 +67,28 @@ def resized(w: Vector, features: int, bias: bool) -> Vector:
     return model
 
 
-def relaid(s: State, old: tuple[int, int], new: tuple[int, int], bias: bool) -> State:
-    """The state of (features, lanes) in room for more of both; the bias stays the last feature: O(d)."""
+Shape = tuple[int, int]  # features without the bias, lanes
+
+
+def relaid(s: State, old: Shape, new: Shape, bias: bool) -> State:
+    """The state of (features, lanes) in room for more or fewer of both; the bias stays the last feature: O(d)."""
+    if new == old:
+        return s
     counts = s.counts.copy()
     counts[DIMENSION] = (new[0] + bias) * new[1]
-    table, lag = (_spread(cells, old, new, bias) for cells in (s.table, s.lag))
+    table, lag = (refitted(cells, old, new, bias) for cells in (s.table, s.lag))
     return State(table, lag, s.sums, counts)
 
 
-def _spread(cells: Vector, old: tuple[int, int], new: tuple[int, int], bias: bool) -> Vector:
+def refitted(cells: Vector, old: Shape, new: Shape, bias: bool) -> Vector:
+    """Likewise the same number of cells for each weight."""
     width = cells.size // ((old[0] + bias) * old[1])
     before = cells.reshape(old[0] + bias, old[1], width)
-    after = np.zeros((new[0] + bias, new[1], width))
-    after[: old[0], : old[1]] = before[: old[0]]
+    fitted = zeros((new[0] + bias) * new[1] * width, float)
+    after = fitted.reshape(new[0] + bias, new[1], width)
+    features, lanes = min(old[0], new[0]), min(old[1], new[1])
+    met = np.flatnonzero(before[:features].any(axis=(1, 2)))  # memory that is never written to is never taken
+    after[met, :lanes] = before[met, :lanes]
     if bias:
-        after[-1, : old[1]] = before[-1]
-    return after.reshape(-1)
+        after[-1, :lanes] = before[-1, :lanes]
+    return fitted

@@ -41,16 +41,21 @@ class Proof(Saved):
         self.learner: Learner = learner
         self.state = state
         self.comparator = comparator
-        self.comparator.fits(state.dimension)
+        self.comparator.fits(self._coordinates)
         self.compiled = compiled
         self._history: list[Any] = [] if history is None else list(history)
 
     # ---- results -------------------------------------------------------------------------------------------------
 
     @property
+    def books(self) -> State:
+        """The state as proofs read it: a row of the table for each weight that comparators have."""
+        return self.state
+
+    @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this learner, tightest first."""
-        return certificates(self.learner, self.state, self.comparator)
+        return certificates(self.learner, self.books, self.comparator)
 
     @property
     def certificate(self) -> Certificate:
@@ -64,7 +69,7 @@ class Proof(Saved):
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
-        found = evidence(self.learner, self.state, comparator or self.comparator).linear_regret
+        found = evidence(self.learner, self.books, comparator or self.comparator).linear_regret
         if found is None:
             raise PartError("Forgotten: the sum of sub-gradients was not kept; use Eager(..., Summed())")
         return found
@@ -72,7 +77,7 @@ class Proof(Saved):
     @property
     def trace(self) -> Trace:
         """Loss, linearised regret and bound over the rounds."""
-        history = np.array([*self._history, snapshot(self.state, self.learner.rule)])
+        history = np.array([*self._history, self._snapshot()])
         if len(self._history) and self._history[-1][: WIDTH - 4].tobytes() == history[-1][: WIDTH - 4].tobytes():
             history = history[:-1]
         return trace(self.learner, history, self.comparator)
@@ -114,13 +119,21 @@ class Proof(Saved):
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
+    @property
+    def _coordinates(self) -> int:
+        """How many weights comparators have."""
+        return self.state.dimension
+
     def _next_mark(self) -> int:
         """The round whose ledger the history keeps next."""
         early = -(-self.state.dimension // EARLY)
         return next_mark(max(self.state.rounds, early - 1)) if self.certify else NEVER
 
     def _at_mark(self) -> None:
-        self._history.append(snapshot(self.state, self.learner.rule))
+        self._history.append(self._snapshot())
+
+    def _snapshot(self) -> Vector:
+        return snapshot(self.state, self.learner.rule)
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)
@@ -145,9 +158,10 @@ class Ledger(Proof, Foresight):
         certify: bool = True,
         compiled: bool = True,
     ) -> None:
-        u = comparator or natural_comparator(learner, state.dimension)
-        super().__init__(learner, state, u, history=history, compiled=compiled and compilable(learner))
+        self.learner, self.state = learner, state
         self.seen = seen  # features that occurred so far, in a run that grows with them
+        u = comparator or natural_comparator(learner, self._coordinates)
+        super().__init__(learner, state, u, history=history, compiled=compiled and compilable(learner))
         self.certify = certify
         self.uniform = uniform  # all weights were 1
         self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks

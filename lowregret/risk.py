@@ -234,7 +234,7 @@ def error_per_loss(loss: Loss) -> float | None:
 def _of_excess(e: Foresight) -> Iterator[RiskCertificate]:
     """COR-5.2, on the linearised regret of this run."""
     output, convex = e.learner.output, highest(e.learner.loss, 1.0, 1.0) < math.inf
-    plain = e.certificate.measure == "regret" and e.learner.ridge == 0
-    if isinstance(output, Average | Random) and convex and plain and e.certificate.linear_regret is not None:
-        name = AVERAGE if isinstance(output, Average) else DRAWN
-        yield cor_5_2(e.certificate.linear_regret, e.tally.rounds, output=name)
+    if isinstance(output, Average | Random) and convex and e.learner.ridge == 0:
+        found, name = e.certificate, AVERAGE if isinstance(output, Average) else DRAWN
+        if found.measure == "regret" and found.linear_regret is not None:
+            yield cor_5_2(found.linear_regret, e.tally.rounds, output=name)

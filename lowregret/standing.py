@@ -120,11 +120,11 @@ class Standing(Ledger):
 
     @property
     def fixed_certificate(self) -> Certificate:
-        return against_fixed(self.state, self.comparator)
+        return against_fixed(self.books, self.comparator)
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ against any set of fixed predictors, without a second pass: O(d)."""
-        return float(against_fixed(self.state, comparator or self.comparator).linear_regret or 0.0)
+        return float(against_fixed(self.books, comparator or self.comparator).linear_regret or 0.0)
 
     @property
     def trace(self) -> Trace:

@@ -75,16 +75,10 @@ def lane_rates(pace: Cells, reach: float) -> Eight:
 def lane_scores(bank: Cells, x: Rows, i: int, sheet: Sheet, at: tuple[int, int, Index]) -> Eight:
     """⟨w, z⟩ of each lane: O(nnz)."""
     lots, lot, bias = at
-    first, end, one = x.begin(i), x.end(i), np.uint64(1)
-    p, other, k = load(bank, place(bias, lots, lot)), spread(np.float32(0)), first
-    while k + one < end:  # two sums, so that none waits for the other
+    p, first = load(bank, place(bias, lots, lot)), x.begin(i)
+    for k in range(first, x.end(i)):
         p = p + load(bank, place(x.column(i, k), lots, lot)) * seen(sheet, k - first)
-        k += one
-        other = other + load(bank, place(x.column(i, k), lots, lot)) * seen(sheet, k - first)
-        k += one
-    if k < end:
-        p = p + load(bank, place(x.column(i, k), lots, lot)) * seen(sheet, k - first)
-    return p + other
+    return p
 
 
 def lane_gains(

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from lowregret.auto.learner import LAST, RECENT, Auto, Desk, Mind
 from lowregret.auto.logit import CERTAIN, FLAT, bends, both_implicit, exponential, margins, share_trust, slopes
 from lowregret.auto.stack import (
+    BOLD,
     FADE,
     LAST_LABEL,
     ONE,
     OPEN,
     RECENT_LABELS,
     STACKS,
+    fresh_stacks,
     stack_guess,
     stack_learn,
     stack_project,
@@ -23,7 +25,7 @@ from lowregret.auto.stack import (
 from lowregret.eight import LANES, Eight, between, double, load, spread, store, total, where
 from lowregret.loss import Logistic
 from lowregret.part import Part
-from lowregret.state import Index
+from lowregret.state import Index, Vector
 
 LOUD = 10.0  # inputs of the stacks are kept within ±this
 _LOW, _HIGH = np.uint64(0), np.uint64(LANES)
@@ -39,9 +41,10 @@ class AutoClassifier(Auto):
     losses: ClassVar[type[Part]] = Logistic
     example: ClassVar[str] = "Logistic()"
 
-    variances: ClassVar[Any] = OPEN
-
     loss: Logistic = Logistic()
+
+    def stacks(self) -> Vector:
+        return fresh_stacks(BOLD, OPEN)
 
     def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
         p = double(load(desk.lanes, _LOW))

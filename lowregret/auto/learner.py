@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from lowregret.auto.bank import LANE_NAMES, WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.memory import zeros
-from lowregret.auto.stack import BOLD, PADDED, STACK_NAMES, STACKS, fresh_stacks
+from lowregret.auto.stack import PADDED, STACK_NAMES, STACKS
 from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
 from lowregret.eight import LANES, Eight, spread, store
 from lowregret.kernel import kernel
@@ -57,13 +57,11 @@ class Mind(NamedTuple):
     past: Cells
 
     @classmethod
-    def fresh(cls, dimension: int, variances: Any) -> Mind:
-        """Before the first row; `variances`: of the stacks' weights."""
+    def fresh(cls, dimension: int, stacks: Vector) -> Mind:
+        """Before the first row, with these stacks."""
         past = np.zeros(PAST)
         past[UNIT] = 1.0
-        return cls(
-            zeros(dimension * WIDTH, np.float32), np.zeros(PACE), fresh_stacks(BOLD, variances), fresh_trust(), past
-        )
+        return cls(zeros(dimension * WIDTH, np.float32), np.zeros(PACE), stacks, fresh_trust(), past)
 
 
 def fresh_trust() -> Vector:
@@ -107,7 +105,6 @@ class Auto(Learner):
     """A learner that needs no tuning; `zoo.auto(loss)` makes the one for a loss."""
 
     loss: Loss
-    variances: ClassVar[Any]  # of the stacks' weights before the first row
 
     # What it is compared with: fixed linear predictors with a bias.
     rule: ClassVar[Rule] = Lazy(Euclidean(), Constant(1.0))
@@ -123,6 +120,10 @@ class Auto(Learner):
     def start(self, features: int) -> State:
         """The ledger before round 1 for rows of this many features."""
         return State.zeros(features + 1, COLUMNS, False)._replace(table=zeros((features + 1) * COLUMNS, np.float64))
+
+    @abstractmethod
+    def stacks(self) -> Vector:
+        """Those before the first row."""
 
     # ---- what the loss decides, compiled ---------------------------------------------------------------------------
 

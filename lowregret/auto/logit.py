@@ -12,11 +12,12 @@ from lowregret.state import Cells
 
 CERTAIN = 30.0  # scores are kept within ±this: no expert is surer than 1 − 10⁻¹³
 FLAT = 1e-4  # least curvature that the filters believe in
-CLOSE = np.float32(0.1)  # the last step of Halley's method: what is left is a cube of that
+CLOSE = np.float32(0.03)  # the last step of Halley's method: what is left is a cube of that
 FAINT = 1e-200  # products of likelihoods below this are made losses
 
 _NIL, _ONE, _TWO = np.float32(0), np.float32(1), np.float32(2)
 _HALF, _SIXTH, _TWENTY_FOURTH = np.float32(1 / 2), np.float32(1 / 6), np.float32(1 / 24)
+_HUNDRED_TWENTIETH = np.float32(1 / 120)
 _SHRINK = np.float32(1 / 128)
 _C = tuple(1 / math.factorial(n) for n in range(12))
 _LOW, _HIGH = np.uint64(0), np.uint64(LANES)
@@ -24,10 +25,10 @@ _FEW = np.array([1.0] * (EXPERTS - LANES) + [0.0] * (2 * LANES - EXPERTS))  # wh
 
 
 def logistic(u: Eight) -> Eight:
-    """1/(1 + e^u), to a thousandth for |u| ≤ 40: e^u is a polynomial at u/128, squared seven times."""
+    """1/(1 + e^u), to 10⁻⁴ for |u| ≤ 30: e^u is a polynomial at u/128, squared seven times."""
     y = u * _SHRINK
     square = y * y
-    e = (_ONE + y) + square * (_HALF + y * _SIXTH) + square * square * _TWENTY_FOURTH
+    e = (_ONE + y) + square * (_HALF + y * _SIXTH) + square * square * (_TWENTY_FOURTH + y * _HUNDRED_TWENTIETH)
     for _ in range(7):
         e = e * e
     return _ONE / (_ONE + e)

@@ -7,7 +7,7 @@ neither the origin nor the unit of the labels matters. Experts never leave the r
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,12 +31,14 @@ from lowregret.auto.learner import (
     Mind,
 )
 from lowregret.auto.stack import (
+    EVEN,
     FADE,
     LAST_LABEL,
     ONE,
     RECENT_LABELS,
     STACKS,
     SURE,
+    fresh_stacks,
     stack_guess,
     stack_learn,
     stack_project,
@@ -45,6 +47,7 @@ from lowregret.auto.view import ROWS
 from lowregret.eight import LANES, Eight, load, spread
 from lowregret.loss import Square
 from lowregret.part import Part
+from lowregret.state import Vector
 
 LOG_EXPERTS = math.log(EXPERTS)
 
@@ -58,9 +61,10 @@ class AutoRegressor(Auto):
     losses: ClassVar[type[Part]] = Square
     example: ClassVar[str] = "Square()"
 
-    variances: ClassVar[Any] = SURE
-
     loss: Square = Square()
+
+    def stacks(self) -> Vector:
+        return fresh_stacks(EVEN, SURE)
 
     def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
         low, high, mean = mind.past[LOW], mind.past[HIGH], 0.0

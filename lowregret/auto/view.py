@@ -54,6 +54,7 @@ PACE = 4
 
 FAR = 1e150  # larger features and labels are refused: their squares would overflow
 TINY = 1e-300  # keeps 0/0 a number
+NEAR = 1e-12  # squared views below this are 0: the entry is at the mean, but for rounding, which lanes would magnify
 MOST = 1e12  # no squared view exceeds the number of rows, except where squares underflow
 
 
@@ -133,7 +134,7 @@ def measure(table: Cells, sheet: Sheet, end: Any, t: float) -> tuple[float, floa
         shaped = plain
         if somewhere(centred):  # a division and a branch: rows of rare features alone do without
             away = (x - mean) * (x - mean) / (variance + TINY)
-            shaped = where(centred, single(most(away)), plain)
+            shaped = where(centred, single(most(where(away > NEAR, away, nil))), plain)
         shaped = root(shaped)
         roots = where(changed, one, none) - where(centred, one, none)
         store(sheet.plain, v, signed(x > nil, plain))

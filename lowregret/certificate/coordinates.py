@@ -19,7 +19,7 @@ from lowregret.learner import Learner
 from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, WIDEST, Diagonal, Metric, Proximal, Root
 from lowregret.state import Vector
 
-Summand = Callable[[Vector], Vector]  # u ↦ (φ_j(u[j]))_j
+Summand = Callable[[Any], Vector]  # u ↦ (φ_j(u[j]))_j; a number stands for a vector of it, at a fifth of the cost
 
 
 def highest(e: Evidence, phi: Summand) -> float:
@@ -30,11 +30,13 @@ def highest(e: Evidence, phi: Summand) -> float:
             return float(np.sum(phi(u)))
         case L1Ball() | L2Ball() | LqBall() | Simplex():
             r = e.comparator.reach(math.inf, d)
-            rest = phi(np.zeros(d))
-            ends = phi(np.full(d, r))
+            rest = phi(0.0)
+            ends = phi(r)
             if not isinstance(e.comparator, Simplex):
-                ends = np.maximum(ends, phi(np.full(d, -r)))
-            slopes = np.maximum(ends - rest, 0.0) / r
+                np.maximum(ends, phi(-r), out=ends)
+            ends -= rest  # in place: fresh memory costs more than arithmetic
+            slopes = np.maximum(ends, 0.0, out=ends)
+            slopes /= r
             return float(np.sum(rest)) + e.comparator.support(slopes)
     low, high = (np.broadcast_to(np.asarray(side, float), d) for side in e.comparator.bounds(d))
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
@@ -67,12 +69,12 @@ def precisions(e: Evidence) -> float:
     assert isinstance(rule, Metric)
     table, start = columns(e), e.start
     first = rule.precision.at(0.0)
-    final = _final(rule, table)
-    pull = table[:, int(PULL)] + first * start
     l1, l2 = (rule.l1, rule.l2) if isinstance(rule, Proximal) else (0.0, 0.0)
+    curvature = _final(rule, table) + l2
+    pull = table[:, int(PULL)] + first * start if first > 0 else table[:, int(PULL)]
 
-    def phi(u: Vector) -> Vector:
-        return 0.5 * (final + l2) * u * u - pull * u + l1 * np.abs(u)
+    def phi(u: Any) -> Vector:
+        return (0.5 * u * u) * curvature - u * pull + l1 * np.abs(u)
 
     rest = float(e.sums[PULLED] + e.sums[CURVED]) + first * float(start @ start)
     return highest(e, phi) + rest / 2
@@ -80,7 +82,7 @@ def precisions(e: Evidence) -> float:
 
 def _final(rule: Metric, table: Vector) -> Vector:
     """P_T, per coordinate"""
-    return np.array([rule.precision.at(squares) for squares in table[:, int(SQUARES)]])
+    return rule.precision.of_all(table[:, int(SQUARES)])
 
 
 def gap(e: Evidence) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ HALVINGS = 60
 Potential = Callable[[Vector], tuple[Vector, Vector]]  # x ≥ 0 ↦ (ln F(x), its derivative), F convex
 
 
-def conjugate(u: Vector, log_potential: Potential, end: Vector) -> Vector:
+def conjugate(u: Any, log_potential: Potential, end: Vector) -> Vector:
     """sup of |u|x − F(x) over 0 ≤ x ≤ end, F convex and growing: O(d)."""
     with np.errstate(divide="ignore"):
         target = np.log(np.abs(u))
@@ -39,7 +40,7 @@ def conjugate(u: Vector, log_potential: Potential, end: Vector) -> Vector:
     return np.maximum(_height(u, log_potential, low), _height(u, log_potential, high))
 
 
-def _height(u: Vector, log_potential: Potential, x: Vector) -> Vector:
+def _height(u: Any, log_potential: Potential, x: Vector) -> Vector:
     with np.errstate(over="ignore"):
         return np.abs(u) * x - np.exp(log_potential(x)[0])
 
@@ -47,7 +48,7 @@ def _height(u: Vector, log_potential: Potential, x: Vector) -> Vector:
 # ---- Krichevsky–Trofimov -------------------------------------------------------------------------------------------
 
 
-def kt_conjugate(u: Vector, n: Vector, wealth: float) -> Vector:
+def kt_conjugate(u: Any, n: Vector, wealth: float) -> Vector:
     """sup of |u|x − F(x), F(x) = ε·2ⁿ·Γ((n+1+x)/2)·Γ((n+1−x)/2)/(π·n!), |x| ≤ n: once for all that have the same."""
     from scipy.special import gammaln, psi  # a quarter of a second
 
@@ -78,7 +79,7 @@ def kt_closed(e: Evidence) -> float:
     rule, n = _kt(e), columns(e)[:, int(COUNT)]
     rest = rule.wealth * np.where(n > 0, 1 - 1 / (math.e * np.sqrt(math.pi * np.maximum(n, 1.0))), 0.0)
 
-    def phi(u: Vector) -> Vector:
+    def phi(u: Any) -> Vector:
         return np.abs(u) * np.sqrt(n * np.log1p(24 * (n * u / rule.wealth) ** 2)) + rest
 
     return rule.limit * highest(e, phi)
@@ -93,7 +94,7 @@ def kt_premise(e: Evidence) -> tuple[Premise, ...]:
 # ---- FreeGrad ------------------------------------------------------------------------------------------------------
 
 
-def freegrad_conjugate(u: Vector, share: Vector, root: Vector, wealth: float) -> Vector:
+def freegrad_conjugate(u: Any, share: Vector, root: Vector, wealth: float) -> Vector:
     """sup of |u|x − F(x), ln F(x) = ln ε + 2·share − root + x²/(2V + 2x), x ≥ 0, in units of h: V = e^{2·root}.
 
     `share` is ln(h₁/h), `root` is ln(√V/h): logarithms, because h may exceed h₁ by many orders of magnitude.
@@ -119,7 +120,7 @@ def freegrad(e: Evidence) -> float:
     squares = np.where(seen, np.maximum(table[:, int(SQUARES)], 1e-300), 1.0)
     share, root = np.log(first) - np.log(h), 0.5 * np.log(squares) - np.log(h)
 
-    def phi(u: Vector) -> Vector:
+    def phi(u: Any) -> Vector:
         found = rule.wealth * first + h * freegrad_conjugate(u, share, root, rule.wealth) + np.abs(u) * (h - first)
         return np.where(seen, found, 0.0)
 

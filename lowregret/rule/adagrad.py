@@ -16,7 +16,7 @@ import numpy as np
 from lowregret.domain import Domain, Reals, Separable
 from lowregret.part import Part
 from lowregret.rule.percoordinate import PerCoordinate
-from lowregret.state import FACTOR, LOCAL, MASS, SPREAD, WEIGHT, Index, State, cell
+from lowregret.state import FACTOR, LOCAL, MASS, SPREAD, WEIGHT, Index, State, Vector, cell
 
 SQUARES = np.uint64(2)  # Σz²
 PULL = np.uint64(3)  # Σ(P_t − P_{t−1})·w_t
@@ -36,6 +36,10 @@ class Precision(Part):
     def at(self, squares: float) -> float:
         """P(S)"""
 
+    def of_all(self, squares: Vector) -> Vector:
+        """P(S) of each of many S."""
+        return np.array([self.at(square) for square in squares])
+
 
 class Root(Precision):
     """P = (β + √S)/η: AdaGrad for β = 0"""
@@ -50,6 +54,9 @@ class Root(Precision):
     def at(self, squares: float) -> float:
         return (self.beta + math.sqrt(squares)) / self.eta
 
+    def of_all(self, squares: Vector) -> Vector:
+        return (self.beta + np.sqrt(squares)) / self.eta
+
 
 class Proportional(Precision):
     """P = γ(ε + S): Newton steps on the diagonal"""
@@ -62,6 +69,9 @@ class Proportional(Precision):
         self.require(0 < self.epsilon < math.inf, f"epsilon must be a positive number, got {self.epsilon}")
 
     def at(self, squares: float) -> float:
+        return self.gamma * (self.epsilon + squares)
+
+    def of_all(self, squares: Vector) -> Vector:
         return self.gamma * (self.epsilon + squares)
 
 

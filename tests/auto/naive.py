@@ -40,7 +40,8 @@ class Views:
                 continue
             plain[j] = x[j] / math.sqrt(np.mean(seen**2))
             if np.any(seen != seen[0]) and 2 * seen.size > self.rows:
-                shaped[j] = (x[j] - seen.mean()) / seen.std()
+                away = (x[j] - seen.mean()) / seen.std()
+                shaped[j] = away if abs(away) > 1e-6 else 0.0
             else:
                 shaped[j], roots[j] = math.copysign(math.sqrt(abs(plain[j])), x[j]), True
         length = float(np.linalg.norm(shaped[roots]))
