@@ -18,6 +18,7 @@ import importlib
 import math
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ ROWS = 2000
 NARROW = 600
 TOLERANCE = 1e-7  # of ours
 UNBOUND = 1e-6  # multiplier times radius, relative to the value, below which the ball does not bind
+FITS = 20  # of the penalised problem, at most
+SLACK = 2e-7  # of the value, that the error of λ may cost
 SETS = ("elec2", "a9a", "farm_ads", "enron_spam")
 
 
@@ -58,7 +61,7 @@ def peer(name: str, x: Any, y: Vector, radius: float, value: float, multiplier: 
         return by_cones(name, x, y, radius)
     if name == "hinge" and multiplier * radius <= UNBOUND * value:
         return by_linear_programme(x, y)
-    return by_penalty(name, x, y, radius, multiplier)
+    return by_penalty(name, x, y, radius)
 
 
 def by_eigenvectors(x: Any, y: Vector, radius: float) -> float:
@@ -103,25 +106,54 @@ def by_linear_programme(x: Any, y: Vector) -> float:
     return float(-found.fun) + y.size - kept.size
 
 
-def by_penalty(name: str, x: Any, y: Vector, radius: float, multiplier: float) -> float:
-    """P(λ) − λB²/2."""
+def by_penalty(name: str, x: Any, y: Vector, radius: float) -> float:
+    """max_λ P(λ) − λB²/2: concave, with slope (‖w(λ)‖² − B²)/2, so the secant method for ‖w(λ)‖ = B in logarithms."""
+    rows = own_span(x) if name == "logistic" else x
+    fit = penalised(name, rows, y)
+    logs: list[tuple[float, float]] = []
+    log_lam = math.log(float(np.linalg.norm(rows.T @ y)) / radius)
+    value = -math.inf
+    for _ in range(FITS):
+        lam = math.exp(log_lam)
+        w, loss = fit(lam)
+        size = float(np.linalg.norm(w))
+        value = max(value, loss + lam / 2 * (size**2 - radius**2))
+        if lam / 2 * abs(size**2 - radius**2) <= SLACK * value:
+            break
+        logs.append((log_lam, math.log(size / radius)))
+        rate = -0.5 if len(logs) == 1 else (logs[-1][1] - logs[-2][1]) / (logs[-1][0] - logs[-2][0])
+        log_lam -= logs[-1][1] / min(rate, -1e-3)
+    return value
+
+
+def penalised(name: str, x: Any, y: Vector) -> Callable[[float], tuple[Vector, float]]:
+    """λ ↦ scikit-learn's minimiser of Σℓ + λ/2‖w‖², and its Σℓ."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import LinearSVC
 
-    c = 1 / multiplier
-    rotated = x
-    if name == "logistic":  # coordinates of the rows' own span
-        values, vectors = np.linalg.eigh((x @ x.T).toarray())
-        rotated = vectors * np.sqrt(np.maximum(values, 0.0))
-        model = LogisticRegression(C=c, solver="newton-cholesky", tol=1e-12, max_iter=1000, fit_intercept=False)
+    if name == "logistic":
+        model: Any = LogisticRegression(
+            solver="newton-cholesky", tol=1e-12, max_iter=1000, fit_intercept=False, warm_start=True
+        )
     else:
-        model = LinearSVC(C=c, loss="hinge", tol=1e-7, max_iter=20_000, random_state=0, fit_intercept=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        w = model.fit(rotated, y).coef_.ravel()
-    margins = y * (rotated @ w)
-    losses = np.maximum(1 - margins, 0.0) if name == "hinge" else np.logaddexp(0.0, -margins)
-    return float(np.sum(losses)) + multiplier / 2 * (float(w @ w) - radius**2)
+        model = LinearSVC(loss="hinge", tol=1e-7, max_iter=20_000, random_state=0, fit_intercept=False)
+
+    def fit(lam: float) -> tuple[Vector, float]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            w = model.set_params(C=1 / lam).fit(x, y).coef_.ravel()
+        margins = y * (x @ w)
+        losses = np.maximum(1 - margins, 0.0) if name == "hinge" else np.logaddexp(0.0, -margins)
+        return w, float(np.sum(losses))
+
+    return fit
+
+
+def own_span(x: Any) -> Vector:
+    """The rows in coordinates of their own span."""
+    values, vectors = np.linalg.eigh((x @ x.T).toarray())
+    kept = values > 1e-12 * values[-1]
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
 def main() -> None:
