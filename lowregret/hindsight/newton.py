@@ -21,6 +21,7 @@ from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
+from lowregret.real import norm
 from lowregret.rows import Dense, Rows, as_rows
 from lowregret.state import Cells, Vector
 
@@ -50,7 +51,7 @@ class Smooth:
             hessian = gram(o, self.bends)
             hessian[np.diag_indices(o.dimension)] += o.kappa
             if radial:
-                return in_ball(hessian, gradient - hessian @ u, o.radius)
+                return in_ball(hessian, gradient - hessian @ u, o.radius, norm(gradient) / o.radius)
 
             def apply(v: Vector) -> Vector:
                 return hessian @ v

@@ -22,7 +22,7 @@ BASIS = 8  # directions kept
 PRODUCTS = 300  # and tried, at most
 DAMPING, TINY = 1e-14, 1e-200  # added to the diagonal of H: the first relative to its trace
 ROOTS = 60  # steps to the multiplier, at most
-NEAR = 1e-13  # what may be missing from the radius, relative to it
+NEAR = 1e-10  # what may be missing from the radius, relative to it
 PROJECTIONS = 2000
 
 
@@ -34,27 +34,29 @@ class Minimum(NamedTuple):
     multiplier: float
 
 
-def in_ball(hessian: Vector, h: Vector, radius: float) -> Minimum:
+def in_ball(hessian: Vector, h: Vector, radius: float, guess: float = 0.0) -> Minimum:
     """argmin of q in the ball; `radius` may be inf. H is bent a little more where it is nearly singular.
 
-    u = −(H + λI)⁻¹h with λ ≥ damping the least that makes ‖u‖ ≤ radius: Newton's method for 1/‖u‖, from below.
+    u = −(H + λI)⁻¹h with λ ≥ damping the least that makes ‖u‖ ≤ radius: Newton's method for 1/‖u‖, which is concave, so
+    that all steps from below stay there, and the first one from a guess above leads there.
     """
     trace, diagonal = float(np.trace(hessian)), np.diag_indices_from(hessian)
-    lam = max(DAMPING * trace, norm(h) / radius - trace, TINY)  # ‖u‖ ≥ ‖h‖/(λ + trace)
+    damping = max(DAMPING * trace, norm(h) / radius - trace, TINY)  # ‖u‖ ≥ ‖h‖/(λ + trace)
+    lam = max(guess, damping)
     u = np.zeros_like(h)
     for _ in range(ROOTS):
         shifted = hessian.copy()
         shifted[diagonal] += lam
         factor, failed = lapack.dpotrf(shifted.T, overwrite_a=1)
         if failed:
-            lam *= 10.0
+            lam, damping = 10.0 * lam, 10.0 * lam
             continue
         u, _ = lapack.dpotrs(factor, -h)
         size = norm(u)
-        if size <= radius * (1.0 + NEAR):
+        if abs(size - radius) <= NEAR * radius or (size < radius and lam <= damping):
             break
         half, _ = lapack.dtrtrs(factor, u, trans=1)  # ‖half‖², the slope of −‖u‖²/2 in λ
-        lam += size * size / float(half @ half) * (size - radius) / radius
+        lam = max(lam + size * size / float(half @ half) * (size - radius) / radius, damping)
     u = u * min(1.0, radius / max(norm(u), TINY))
     return Minimum(u, hessian @ u, lam)
 

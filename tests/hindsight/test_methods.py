@@ -167,7 +167,7 @@ def test_quadratics_in_balls(seed: int, d: int, radius: float) -> None:
     def q(u: Vector) -> float:
         return float(u @ hessian @ u / 2 + h @ u)
 
-    found = in_ball(hessian, h, radius, False)
+    found = in_ball(hessian, h, radius)
     assert np.linalg.norm(found.u) <= radius * (1 + 1e-12)
     for _ in range(50):
         u = found.u + rng.normal(size=d) * rng.choice([1e-3, 1.0])
@@ -177,7 +177,7 @@ def test_quadratics_in_balls(seed: int, d: int, radius: float) -> None:
     def near(m: Minimum) -> bool:
         return math.isfinite(radius) and float((m.hu + h) @ m.u) + radius * float(np.linalg.norm(m.hu + h)) <= 1e-7
 
-    sub = in_subspace(lambda v: hessian @ v, np.diag(hessian) + 1e-9, h, np.zeros(d), radius, near, False)
+    sub = in_subspace(lambda v: hessian @ v, np.diag(hessian) + 1e-9, h, np.zeros(d), radius, near)
     assert q(sub.u) <= q(found.u) + 1e-6 * (1 + abs(q(found.u)))
     if math.isfinite(radius):
         any_set = in_set(lambda v: hessian @ v, h, np.zeros(d), L2Ball(radius), near)
