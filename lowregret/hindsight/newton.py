@@ -31,8 +31,8 @@ SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
 BLOCK = 1 << 20  # numbers of a dense block
-SAMPLE, SAMPLE_GAP, SEED = 0.125, 1e-2, 1  # share of the rows that are tried first, and up to which gap
-ENOUGH = 20  # times as many of them as coordinates: what is learnt from fewer is not worth its time
+SAMPLE, SAMPLE_GAP, SEED = 1 / 16, 1e-2, 1  # share of the rows that are tried first, and up to which gap
+ENOUGH = 10  # times as many of them as coordinates: what is learnt from fewer is not worth its time
 
 
 class Smooth:

@@ -43,7 +43,7 @@ def in_ball(hessian: Vector, h: Vector, radius: float, guess: float = 0.0) -> Mi
     trace, diagonal = float(np.trace(hessian)), np.diag_indices_from(hessian)
     damping = max(DAMPING * trace, norm(h) / radius - trace, TINY)  # ‖u‖ ≥ ‖h‖/(λ + trace)
     lam = max(guess, damping)
-    u = np.zeros_like(h)
+    u, far = np.zeros_like(h), 0.01  # one more try before the multiplier falls as far as it may
     for _ in range(ROOTS):
         shifted = hessian.copy()
         shifted[diagonal] += lam
@@ -52,11 +52,12 @@ def in_ball(hessian: Vector, h: Vector, radius: float, guess: float = 0.0) -> Mi
             lam, damping = 10.0 * lam, 10.0 * lam
             continue
         u, _ = lapack.dpotrs(factor, -h)
-        size = norm(u)
+        size = math.sqrt(float(u @ u))
         if abs(size - radius) <= NEAR * radius or (size < radius and lam <= damping):
             break
         half, _ = lapack.dtrtrs(factor, u, trans=1)  # ‖half‖², the slope of −‖u‖²/2 in λ
-        lam = max(lam + size * size / float(half @ half) * (size - radius) / radius, damping)
+        lam = max(lam + size * size / float(half @ half) * (size - radius) / radius, far * lam, damping)
+        far = 0.0
     u = u * min(1.0, radius / max(norm(u), TINY))
     return Minimum(u, hessian @ u, lam)
 
