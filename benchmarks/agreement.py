@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.hindsight import LOSSES, RADII, Watched, read
+from benchmarks.hindsight import LOSSES, RADII, SETS, Watched, read
 from lowregret import L2Ball, Loss
 from lowregret.hindsight import solve
 from lowregret.rows import as_rows
@@ -37,7 +37,6 @@ TOLERANCE = 1e-7  # of ours
 UNBOUND = 1e-6  # multiplier times radius, relative to the value, below which the ball does not bind
 FITS = 20  # of the penalised problem, at most
 SLACK = 2e-7  # of the value, that the error of λ may cost
-SETS = ("elec2", "a9a", "farm_ads", "enron_spam")
 
 
 def prefix(data: Path, name: str) -> tuple[Any, Vector]:
@@ -160,7 +159,7 @@ def main() -> None:
     """All sets, losses and radii."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of real sets")
-    arguments.add_argument("--sets", nargs="*", default=SETS)
+    arguments.add_argument("--sets", nargs="*", default=list(SETS), choices=SETS)
     args = arguments.parse_args()
     largest = 0.0
     for name in args.sets:

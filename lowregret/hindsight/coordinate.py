@@ -92,9 +92,10 @@ class Piece:
         few = rows.size <= FEW * o.rows
         self.rows: Any = rows if few else slice(None)
         self.order = np.arange(rows.size) if few else rows.copy()
-        self.x, self.columns = side_by_side(o.x, ascent.matrix, rows) if few else (o.x, slice(None))
-        whole = o.y, o.c, o.squares, ascent.a, ascent.idle
-        self.y, self.c, self.squares, self.a, self.idle = (part[self.rows] for part in whole)
+        whole: tuple[Rows, Any] = o.x, slice(None)
+        self.x, self.columns = side_by_side(o.x, ascent.matrix, rows) if few else whole
+        columns = o.y, o.c, o.squares, ascent.a, ascent.idle
+        self.y, self.c, self.squares, self.a, self.idle = (column[self.rows] for column in columns)
         self.v = ascent.v[self.columns]
         self.others = max(float(ascent.v @ ascent.v - self.v @ self.v), 0.0)  # of ‖v‖²
 
@@ -132,7 +133,7 @@ def ascend(o: Objective, best: Best, tolerance: float, epochs: int, report: Repo
     ascent, done = Ascent(o, np.zeros(o.rows)), 0.0
     while True:
         before = best.gap
-        done += ascent.climb(min(EPOCHS, epochs))
+        done += ascent.climb(min(EPOCHS, epochs)) + 1  # a look is a pass, too
         lam = ascent.lam
         u = o.domain.projection(-ascent.v / lam)
         p = o.scores(u)

@@ -98,9 +98,7 @@ class Smooth:
         return self.u + share * away, self.p + share * q, True
 
 
-def newton(
-    o: Objective, best: Best, a: Vector, tolerance: float, report: Report, start: Vector | None = None
-) -> None:
+def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report, start: Vector | None = None) -> None:
     """Improve `best` until it is near, from a point, its own unless another is given, and the slopes a."""
     u = best.point if start is None else start
     p = o.scores(u) if np.any(u) else np.zeros(o.rows)
