@@ -39,9 +39,9 @@ FITS = 20  # of the penalised problem, at most
 SLACK = 2e-7  # of the value, that the error of λ may cost
 
 
-def prefix(data: Path, name: str) -> tuple[Any, Vector]:
+def prefix(data: Path, name: str, rows: int = ROWS) -> tuple[Any, Vector]:
     """The first rows and labels."""
-    x, y = read(data, name, ROWS)
+    x, y = read(data, name, rows)
     return sp.csr_matrix(x), y
 
 
@@ -127,23 +127,23 @@ def by_penalty(name: str, x: Any, y: Vector, radius: float) -> float:
 
 def penalised(name: str, x: Any, y: Vector) -> Callable[[float], tuple[Vector, float]]:
     """λ ↦ scikit-learn's minimiser of Σℓ + λ/2‖w‖², and its Σℓ."""
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.svm import LinearSVC
 
-    if name == "logistic":
-        model: Any = LogisticRegression(
-            solver="newton-cholesky", tol=1e-12, max_iter=1000, fit_intercept=False, warm_start=True
-        )
-    else:
-        model = LinearSVC(loss="hinge", tol=1e-7, max_iter=20_000, random_state=0, fit_intercept=False)
+    few = x.shape[1] <= ROWS
+    newton = "newton-cholesky" if few else "newton-cg"
+    models: dict[str, Any] = {
+        "hinge": LinearSVC(loss="hinge", tol=1e-7, max_iter=20_000, random_state=0, fit_intercept=False),
+        "logistic": LogisticRegression(solver=newton, tol=1e-12, max_iter=1000, fit_intercept=False, warm_start=True),
+        "square": Ridge(solver="lsqr", tol=1e-12, fit_intercept=False),
+    }
 
     def fit(lam: float) -> tuple[Vector, float]:
+        model = models[name].set_params(**({"alpha": lam / 2} if name == "square" else {"C": 1 / lam}))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            w = model.set_params(C=1 / lam).fit(x, y).coef_.ravel()
-        margins = y * (x @ w)
-        losses = np.maximum(1 - margins, 0.0) if name == "hinge" else np.logaddexp(0.0, -margins)
-        return w, float(np.sum(losses))
+            w = model.fit(x, y).coef_.ravel()
+        return w, sum(LOSSES[name].at(p, label)[0] for p, label in zip((x @ w).tolist(), y.tolist(), strict=True))
 
     return fit
 

@@ -74,7 +74,7 @@ class Smooth:
         call(add_product, self.o.compiled, self.o.x, self.bends, v, product)
         return product
 
-    def search(self, target: Vector) -> tuple[Vector, Vector, bool]:
+    def search(self, target: Vector, gradient: Vector) -> tuple[Vector, Vector, bool]:
         """The lowest point on the way to the target, nearly: where little is left of the slope; its scores; if any."""
         o, away = self.o, target - self.u
         q = o.scores(target) - self.p
@@ -85,7 +85,7 @@ class Smooth:
             return first + flat + share * bend, second + bend
 
         low, high, share = 0.0, 1.0, 1.0
-        first = float((o.c * self.slopes) @ q) + flat
+        first = float(gradient @ away)  # what is left of many slopes, so less is lost to rounding than with q
         if not first < 0:
             return self.u, self.p, False
         for _ in range(SEARCH):
@@ -116,8 +116,9 @@ def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report
         moved = False
         missing = value - bound if math.isfinite(value) else 0.0
         if mu == 0 or unsolved > SOLVED * missing:
-            model = here.target(b + o.kappa * u, max(0.1 * unsolved, 0.3 * tolerance * (1 + abs(best.value))))
-            u, p, moved = here.search(model.u)
+            gradient = b + o.kappa * u
+            model = here.target(gradient, max(0.1 * unsolved, 0.3 * tolerance * (1 + abs(best.value))))
+            u, p, moved = here.search(model.u, gradient)
         if not moved:
             if mu == 0:
                 return
