@@ -177,7 +177,7 @@ def first_to_reach(
             return {"seconds": least, "excess": distance, "reached": True}
         if distance < best["excess"]:
             best = {"seconds": seconds, "excess": distance, "reached": False}
-        if seconds > limit or spent > 2 * limit:
+        if spent > limit:
             break
         used = float(np.max(model.n_iter_)) if model.n_iter_ is not None else 1.0
         iterations = max(ITERATIONS, int(limit / seconds * used))
