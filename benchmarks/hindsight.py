@@ -23,7 +23,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,16 +54,19 @@ class OutOfTimeError(Exception):
 
 @dataclass(eq=False)
 class Watched(Objective):
-    """Remembers the multiplier of the ball at the best bound."""
+    """Remembers the best bound, and the multiplier of the ball there; also of those made of some of its rows."""
 
-    top: float = -math.inf
-    multiplier: float = 0.0
+    seen: list[float] = field(default_factory=lambda: [-math.inf, 0.0])
 
     def bound(self, a: Vector, b: Vector) -> float:
         bound = super().bound(a, b)
-        if bound > self.top:
-            self.top, self.multiplier = bound, float(np.linalg.norm(b)) / self.radius
+        if bound > self.seen[0]:
+            self.seen[:] = bound, float(np.linalg.norm(b)) / self.radius
         return bound
+
+    @property
+    def multiplier(self) -> float:
+        return self.seen[1]
 
 
 def read(data: Path, name: str, most: int | None = None) -> tuple[Any, Vector]:
@@ -98,7 +101,7 @@ def ours(loss: Loss, x: Any, y: Vector, radius: float, limit: float) -> dict[str
     except OutOfTimeError:
         pass
     seconds = time.process_time() - begin
-    return {"seconds": seconds, "value": last[0], "gap": last[1], "bound": o.top, "multiplier": o.multiplier}
+    return {"seconds": seconds, "value": last[0], "gap": last[1], "bound": o.seen[0], "multiplier": o.multiplier}
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:
