@@ -5,7 +5,8 @@
 | loss and set                                | method                                              | file            |
 |---------------------------------------------|-----------------------------------------------------|-----------------|
 | linear costs                                | written down                                        | `minimise.py`   |
-| up to 600 coordinates                       | Newton, its quadratic model solved in the set       | `newton.py`     |
+| up to 600 coordinates                       | Newton, its quadratic model solved in the set; with |                 |
+|                                             | kinks, in an L2 ball, dual coordinate ascent first  | `newton.py`     |
 | more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
 | more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
 | the same, one kink, up to 5,000 rows        | if need be, an interior-point method in the rows    | `interior.py`   |
