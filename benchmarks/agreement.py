@@ -7,8 +7,8 @@
 | square   | an eigendecomposition, the multiplier by Brent's method                             |
 
 scikit-learn's have a penalty λ/2‖w‖² instead of a ball; their least value P(λ) is compared as P(λ) − λB²/2, which is at
-most the least value in the ball of radius B, for any λ, and equal to it for the ball's multiplier: the λ for which it is
-largest, which is looked for without knowing ours.
+most the least value in the ball of radius B, for any λ, and equal to it for the ball's multiplier: where it is largest,
+which is looked for without knowing ours.
 Prints the largest relative difference of the 36 values.
 """
 
