@@ -145,12 +145,12 @@ def theirs(name: str, x: Any, y: Vector, radius: float, mine: dict[str, Any]) ->
     """The fastest of the peers that comes as near as ours, or the nearest of them."""
     allowed = max(mine["gap"], TOLERANCE * (1 + abs(mine["value"])))
     lam = max(mine["multiplier"], allowed / radius**2)  # a penalty of half of what is allowed, if the ball is far away
-    limit = max(LEAST, min(SLOWER * mine["seconds"], mine["seconds"] + LATER))
     best: dict[str, Any] = {"solver": "none", "seconds": math.inf, "excess": math.inf, "reached": False}
     for solver, make in peers(name, 1 / lam):
         if solver == "cholesky" and x.shape[1] > 2000:
             continue
-        found = first_to_reach(make, lambda w: excess(name, x, y, w, lam, radius, mine["bound"]), x, y, allowed, limit)
+        measure = partial(excess, name, x, y, lam, radius, mine["bound"])
+        found = first_to_reach(make, measure, x, y, allowed, mine["seconds"])
         if (not found["reached"], found["seconds" if found["reached"] else "excess"]) < (
             not best["reached"],
             best["seconds" if best["reached"] else "excess"],
@@ -165,11 +165,11 @@ def first_to_reach(
     x: Any,
     y: Vector,
     allowed: float,
-    limit: float,
+    mine: float,
 ) -> dict[str, Any]:
-    """The fit of the loosest tolerance that is tight enough; or the nearest of those there was time for."""
-    iterations, spent = ITERATIONS, 0.0
-    best = {"seconds": math.inf, "excess": math.inf, "reached": False}
+    """The fit of the loosest tolerance that is tight enough; or the nearest that there was time for."""
+    iterations, spent, limit = ITERATIONS, 0.0, max(LEAST, min(SLOWER * mine, mine + LATER))
+    best = {"excess": math.inf, "reached": False}
     for tolerance in TOLERANCES:
         fit = partial(make(tolerance, iterations).fit, x, y)
         model, seconds = timed(fit)
@@ -179,15 +179,15 @@ def first_to_reach(
             least = min([seconds, *(timed(fit)[1] for _ in repeats(seconds))])
             return {"seconds": least, "excess": distance, "reached": True}
         if distance < best["excess"]:
-            best = {"seconds": seconds, "excess": distance, "reached": False}
-        if spent > limit:
+            best["excess"] = distance
+        if spent > limit and seconds > mine:  # the next would not be faster
             break
         used = float(np.max(model.n_iter_)) if model.n_iter_ is not None else 1.0
         iterations = max(ITERATIONS, int(limit / seconds * used))
-    return best
+    return best | {"seconds": spent}
 
 
-def excess(name: str, x: Any, y: Vector, w: Vector, lam: float, radius: float, bound: float) -> float:
+def excess(name: str, x: Any, y: Vector, lam: float, radius: float, bound: float, w: Vector) -> float:
     """How far w is above the bound at most: as a penalised solution or, if that is less, as a point of the ball."""
 
     def total(u: Vector) -> float:
@@ -203,7 +203,7 @@ def line(key: str, mine: dict[str, Any], other: dict[str, Any]) -> str:
     scale = 1 + abs(mine["value"])
     verdict = f"{other['seconds'] / mine['seconds']:6.2f} × ours"
     if not other["reached"]:
-        verdict = f"had gap {other['excess'] / scale:.1e}"
+        verdict = f"is at {other['excess'] / scale:.1e}"
     if mine["gap"] > TOLERANCE * scale:
         verdict = "ours did not get there"
     return (
