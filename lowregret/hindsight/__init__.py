@@ -5,7 +5,8 @@
 | loss and set                                | method                                              | file            |
 |---------------------------------------------|-----------------------------------------------------|-----------------|
 | linear costs                                | written down                                        | `minimise.py`   |
-| up to 600 coordinates                       | Newton, its quadratic model solved in the set       | `newton.py`     |
+| up to 600 coordinates                       | Newton, its quadratic model solved in the set; with |                 |
+|                                             | kinks, in an L2 ball, dual coordinate ascent first  | `newton.py`     |
 | more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
 | more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
 | the same, one kink, up to 5,000 rows        | if need be, an interior-point method in the rows    | `interior.py`   |
@@ -31,7 +32,7 @@ from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.gather import gathered
 from lowregret.hindsight.interior import has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
-from lowregret.hindsight.newton import DENSE, gram, newton
+from lowregret.hindsight.newton import DENSE, gram, newton, sampled
 from lowregret.hindsight.objective import Best, Objective, Report
 from lowregret.hindsight.passes import Pass, by_passes
 from lowregret.learner import Linear
@@ -46,6 +47,7 @@ __all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight", "req
 
 TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a certificate
 EPOCHS = 400  # of dual coordinate ascent before Newton's method takes over
+FIRST = 2  # the same with few coordinates and kinks
 FEW = 100  # before the interior-point method does
 
 
@@ -132,7 +134,9 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
         return minimise(FollowTheLeader(o.domain), total, np.zeros(o.dimension))
     start, slopes = o.domain.projection(np.zeros(o.dimension)), np.zeros(o.rows)
     best = Best(start)
-    best.see(start, o.value(start, o.scores(start)), o.bound(slopes, np.zeros(o.dimension)))
+    scores = o.scores(start) if np.any(start) else np.zeros(o.rows)
+    best.see(start, o.value(start, scores), o.bound(slopes, np.zeros(o.dimension)))
+    curved = not (o.loss.kinked or isinstance(o.loss, Square))
     radial = isinstance(o.domain, L2Ball) or (isinstance(o.domain, Reals) and o.kappa > 0)
     wide = o.dimension > DENSE and radial and not best.near(tolerance)
     if wide and isinstance(o.loss, Square):
@@ -142,8 +146,11 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
         slopes = ascend(o, best, tolerance, FEW if kink else EPOCHS, report)
         if not best.near(tolerance) and kink:
             inside(o, best, tolerance, report)
+    elif radial and o.loss.kinked and not best.near(tolerance):
+        slopes = ascend(o, best, tolerance, FIRST, report)
     if not best.near(tolerance):
-        newton(o, best, slopes, tolerance, report)
+        begin = sampled(o, start) if curved and o.dimension <= DENSE else best.point
+        newton(o, best, slopes, tolerance, report, begin)
     if math.isinf(best.value):
         raise PartError(f"{type(o.loss).__name__} is not finite at any point that was tried: no row may rule out all")
     if isinstance(o.domain, Reals) and o.kappa == 0 and o.loss.curvature > 0 and o.dimension <= DENSE:

@@ -4,27 +4,35 @@ With v = Σ c_i a_i x_i the dual in a ball of radius B is D(a) = −Σ c_i ℓ*(
 B‖v‖ = min_λ ‖v‖²/(2λ) + λB²/2 at λ = ‖v‖/B. For this λ, kept up to date, the best new slope of row i is that of the
 envelope of ℓ, μ = c_i‖x_i‖²/λ, around the score of u = −v/λ; and D never falls. With κ > 0, λ = max(κ, ‖v‖/B).
 Any larger λ is allowed, too; where the ball is out of reach λ falls step by step, as what it costs becomes visible.
+Slopes that no longer move are left alone; the rows of the others are copied side by side, which spares the cache.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from lowregret.check import call
+from lowregret.hindsight.cluster import Numbers
+from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
-from lowregret.rows import Rows
+from lowregret.rows import Dense, Rows, Sparse
 from lowregret.state import Cells, Vector
 
 SEED = 1
 EPOCHS = 5  # times as many rows as there are that are visited between two looks at the gap, at most
+PAYS = 0.01  # share of the gap that a look may leave if it is to go on beyond the epochs asked for
 IDLE = 2  # visits in which a slope did not change, after which it is left alone until the next look
 CALM = 0.1  # share of the largest change at which a look is worth its time
+FEW = 0.25  # share of the rows up to which those that move are copied
 FALL = 4.0  # how fast λ falls while the ball is out of reach
 SLACK = 0.3  # and the share of the gap that must be due to that
+FACTOR, PRIME = 48_271, 2**31 - 1  # of Lehmer's random numbers
 
 
 class Ascent:
@@ -33,90 +41,132 @@ class Ascent:
     def __init__(self, o: Objective, a: Vector) -> None:
         self.o, self.a, self.v = o, a, o.gather(a)
         self.rng = np.random.default_rng(SEED)
-        self.idle, self.order = np.zeros(o.rows, np.int8), np.arange(o.rows)
+        self.idle, self.moving = np.zeros(o.rows, np.int8), np.arange(o.rows)
         self.least = max(float(np.median(o.c * o.squares)), o.kappa)  # λ stays above; it falls if that keeps u short
 
     @property
     def lam(self) -> float:
         return max(self.o.kappa, float(np.linalg.norm(self.v)) / self.o.radius, self.least)
 
-    def climb(self) -> float:
+    @cached_property
+    def matrix(self) -> Any:
+        return as_matrix(self.o.x)
+
+    def climb(self, most: float) -> float:
         """Some epochs; returns how many they were in all, counted in rows visited."""
         o, visited, largest = self.o, 0, 0.0
         self.idle[:] = np.where(self.idle >= IDLE, IDLE - 1, 0)
-        active = o.rows
-        while visited < EPOCHS * o.rows:
-            visited += active + o.rows // 50 + 1
-            self.rng.shuffle(self.order[:active])
-            bounds = o.kappa, o.radius, self.least
-            active, moved = call(
-                sweep,
-                o.compiled,
-                o.loss,
-                o.x,
-                o.y,
-                o.c,
-                o.squares,
-                self.a,
-                self.v,
-                self.order,
-                active,
-                self.idle,
-                bounds,
-            )
+        piece = Piece(self, self.moving)
+        while visited < most * o.rows:
+            visited += piece.active + o.rows // 50 + 1
+            moved = piece.sweep()
             largest = max(largest, moved)
-            if active == 0 or moved <= CALM * largest:
+            if piece.active == 0 or moved <= CALM * largest:
                 break
+            if piece.active <= FEW * piece.order.size:
+                piece = Piece(self, piece.put_back())
+        piece.put_back()
         self.v = o.gather(self.a)
         return visited / o.rows
 
-    def relax(self, p: Vector) -> None:
-        """Let λ fall; slopes that are free to move are about proportional to it. p are the scores of −v/λ."""
-        o, bends = self.o, np.empty(self.o.rows)
+    def respond(self, p: Vector) -> Vector:
+        """Which slopes would change now is noted, and how fast they would is returned; p are the scores of −v/λ."""
+        o, slopes, bends = self.o, np.empty(self.o.rows), np.empty(self.o.rows)
         mu = o.c * o.squares / self.lam
-        call(bend_at, o.compiled, o.loss, p + mu * self.a, o.y, mu, bends)
+        call(envelopes, o.compiled, o.loss, p + mu * self.a, o.y, mu, slopes, bends)
+        self.moving = np.flatnonzero(slopes != self.a)
+        return bends
+
+    def relax(self, bends: Vector) -> None:
+        """Let λ fall; slopes that are free to move are about proportional to it."""
         self.least /= FALL
         self.a[bends > 0] /= FALL
-        self.v = o.gather(self.a)
+        self.v, self.moving = self.o.gather(self.a), np.arange(self.o.rows)
+
+
+class Piece:
+    """Some rows and of v the columns they have, copied side by side unless the rows are many."""
+
+    def __init__(self, ascent: Ascent, rows: Numbers) -> None:
+        self.ascent, self.active, o = ascent, rows.size, ascent.o
+        few = rows.size <= FEW * o.rows
+        self.rows: Any = rows if few else slice(None)
+        self.order = np.arange(rows.size) if few else rows.copy()
+        whole: tuple[Rows, Any] = o.x, slice(None)
+        self.x, self.columns = side_by_side(o.x, ascent.matrix, rows) if few else whole
+        columns = o.y, o.c, o.squares, ascent.a, ascent.idle
+        self.y, self.c, self.squares, self.a, self.idle = (column[self.rows] for column in columns)
+        self.v = ascent.v[self.columns]
+        self.others = max(float(ascent.v @ ascent.v - self.v @ self.v), 0.0)  # of ‖v‖²
+
+    def sweep(self) -> float:
+        """One epoch over the active rows; returns the largest change of a score."""
+        ascent, o = self.ascent, self.ascent.o
+        bounds = max(o.kappa, ascent.least), o.radius, self.others + float(self.v @ self.v)
+        seed = int(ascent.rng.integers(1, PRIME))
+        data = self.x, self.y, self.c, self.squares, self.a, self.v, self.order, self.active, self.idle
+        self.active, moved = call(sweep, o.compiled, o.loss, *data, bounds, seed)
+        return float(moved)
+
+    def put_back(self) -> Numbers:
+        """Make the copies' changes known; returns the rows that still move."""
+        ascent = self.ascent
+        ascent.a[self.rows], ascent.idle[self.rows], ascent.v[self.columns] = self.a, self.idle, self.v
+        numbers = np.arange(ascent.o.rows)[self.rows]
+        return np.sort(numbers[self.order[: self.active]])
+
+
+def side_by_side(x: Rows, matrix: Any, rows: Numbers) -> tuple[Rows, Any]:
+    """Copies of some rows, without the columns that all of them lack; and the columns kept."""
+    if not isinstance(x, Sparse):
+        return Dense(matrix[rows]), slice(None)
+    part = matrix[rows]
+    kept = np.zeros(x.columns, np.bool_)
+    kept[part.indices] = True
+    numbers = np.cumsum(kept) - 1
+    indptr, indices = part.indptr.astype(x.indptr.dtype), numbers[part.indices].astype(x.indices.dtype)
+    return Sparse(indptr, indices, part.data, int(numbers[-1]) + 1), np.flatnonzero(kept)
 
 
 def ascend(o: Objective, best: Best, tolerance: float, epochs: int, report: Report) -> Vector:
-    """Improve `best` by so many epochs at most, or until it is near; returns the slopes."""
+    """Improve `best` until it is near, by so many epochs or, while that pays, by more; returns the slopes."""
     ascent, done = Ascent(o, np.zeros(o.rows)), 0.0
     while True:
-        done += ascent.climb()
+        before = best.gap
+        done += ascent.climb(min(EPOCHS, epochs)) + 1  # a look is a pass, too
         lam = ascent.lam
         u = o.domain.projection(-ascent.v / lam)
         p = o.scores(u)
         value, bound = o.value(u, p), o.bound(ascent.a, ascent.v)
         best.see(u, value, bound)
         report(done, best.value, best.gap)
-        if best.near(tolerance) or done >= epochs:
+        if best.near(tolerance) or (done >= epochs and best.gap > PAYS * before):
             return ascent.a
+        bends = ascent.respond(p)
         if lam == ascent.least > o.kappa and o.excess(ascent.v, u) > SLACK * (value - bound):
-            ascent.relax(p)
+            ascent.relax(bends)
 
 
 @kernel
-def bend_at(loss: Loss, p: Vector, y: Vector, mu: Vector, bends: Vector) -> None:
-    """The bends of the envelopes."""
+def envelopes(loss: Loss, p: Vector, y: Vector, mu: Vector, slopes: Vector, bends: Vector) -> None:
+    """The slopes and bends of the envelopes."""
     for i in range(p.size):
-        _, bends[i] = loss.envelope(p[i], y[i], mu[i])
+        slopes[i], bends[i] = loss.envelope(p[i], y[i], mu[i])
 
 
 @kernel
 def sweep(
     loss: Loss, x: Rows, y: Vector, c: Vector, squares: Vector, a: Vector, v: Cells,
-    order: Vector, active: int, idle: Vector, bounds: tuple[float, float, float],
+    order: Vector, active: int, idle: Vector, bounds: tuple[float, float, float], seed: int,
 ) -> tuple[int, float]:  # fmt: skip
     """One epoch over the first `active` rows of `order`: how many stay active, and the largest change of a score."""
-    kappa, radius, least = bounds
-    least, size, moved, k = max(kappa, least), 0.0, 0.0, 0
-    for j in range(v.size):
-        size += v[j] * v[j]
-    lam = max(math.sqrt(size) / radius, least)
+    least, radius, size = bounds
+    lam, moved, k = max(math.sqrt(size) / radius, least), 0.0, 0
     while k < active:
-        i = order[k]
+        seed = seed * FACTOR % PRIME
+        j = k + (seed * (active - k) >> 31)
+        i = order[j]
+        order[j], order[k] = order[k], i
         dot = dot_row(x, i, v)
         mu = c[i] * squares[i] / lam
         slope, _ = loss.envelope(mu * a[i] - dot / lam, y[i], mu)

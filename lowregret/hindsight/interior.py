@@ -8,12 +8,16 @@ where `below` and `above` are the multipliers of β ≥ L and β ≤ H. Mehrotra
 (H − β)·above to 0, O(n³/3) each, some 10 to 40 in all, however nearly the rows are separable. In a ball of radius B
 λ moves, too: −B‖v‖ is the largest −‖v‖²/(2λ) − λB²/2, concave in β and λ together. It stays above what costs a quarter
 of the gap allowed at most, so that it ends there if the ball is out of reach.
+
+Most rows are often beyond their kink, where they lose nothing, and would have slope 0: those far beyond are left out as
+long as they stay there. No loss is negative, so a bound without them is a bound with them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy.linalg as la
@@ -22,6 +26,7 @@ import scipy.sparse as sp
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report
 from lowregret.real import norm
+from lowregret.rows import as_rows
 from lowregret.state import Vector
 
 ROWS = 5000  # at most
@@ -33,6 +38,7 @@ HALVINGS = 60  # to the best multiple of a point
 IDLE = 30  # steps without progress
 TINY = 1e-200
 FAR = 1e6  # scores at which a loss has its outer slopes
+SPARE, MANY = 2.0, 0.8  # times as many rows as lose are used, or all if they are so many of them
 
 
 class Kinks:
@@ -44,6 +50,10 @@ class Kinks:
         steep = np.where(np.abs(slopes[:, 0]) > np.abs(slopes[:, 1]), slopes[:, 0], slopes[:, 1])
         self.at = np.array([o.loss.conjugate(a, y) / a for a, y in zip(steep.tolist(), labels, strict=True)])
         self.low, self.high = o.c * slopes[:, 0], o.c * slopes[:, 1]
+
+    def beyond(self, p: Vector) -> Vector:
+        """How far scores are on the side where nothing is lost; −inf where there is none."""
+        return np.where(self.high == 0, p - self.at, np.where(self.low == 0, self.at - p, -math.inf))
 
     def multiple(self, p: Vector, bend: float, most: float) -> float:
         """The t up to `most` and 2 with the least Σ ℓ(t·p_i) + bend·t²/2: many scores are a rounding before a kink."""
@@ -181,6 +191,25 @@ class Interior:
 
 
 def inside(o: Objective, best: Best, tolerance: float, report: Report) -> None:
+    """Improve `best` until it is near, or as near as it gets: on the rows that matter, as far as is known."""
+    matrix, kinks, used, latest = as_matrix(o.x), Kinks(o), np.zeros(o.rows, np.bool_), best.point
+    while not best.near(tolerance):
+        beyond = np.where(used, math.inf, kinks.beyond(o.scores(latest)))
+        more = int(SPARE * np.count_nonzero(beyond < 0))
+        if more == 0:
+            return
+        used[np.argsort(beyond, kind="stable")[:more]] = True
+        if np.count_nonzero(used) > MANY * o.rows:
+            on_all(o, best, tolerance, report)
+            return
+        part = replace(o, x=as_rows(matrix[used]), y=o.y[used], c=o.c[used])
+        found = Best(best.point)
+        on_all(part, found, tolerance / 2, lambda step, *_: report(step, best.value, best.gap))
+        latest = found.point
+        best.see(latest, o.value(latest, o.scores(latest)), found.bound)
+
+
+def on_all(o: Objective, best: Best, tolerance: float, report: Report) -> None:
     """Improve `best` until it is near, or as near as it gets without the ball."""
     allowed = tolerance * (1 + max(best.bound, 0.0))
     least = max(o.kappa, allowed / o.radius**2)  # λ‖u‖(B − ‖u‖) ≤ λB²/4, which is what the bound loses

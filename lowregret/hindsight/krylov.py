@@ -35,7 +35,7 @@ from lowregret.state import Cells, Vector
 
 STEPS = 100  # of the process, at most
 MEMORY, LARGEST = 600e6, 600  # bytes and dimensions of the subspace at most
-LOOK = 1.1  # growth of the space between two looks at the gap
+PEEK, LOOK = 1.02, 1.1  # growth of the space between two looks at the gap: of the process, and where they cost more
 HALVINGS = 60  # to the multiplier
 SINGULAR = 1e-14  # eigenvalues that are nothing, relative to the largest
 NOT_FAR = 1e4  # times the room left: where the best u of a space may be near enough though that of its α is not
@@ -128,7 +128,7 @@ def process(system: Scaled, best: Best, tolerance: float, report: Report) -> Vec
             left, right = left / below[k], image / below[k] - below[k] * right
         if not ended and k + 1 < due:
             continue
-        due, c, pivots = (k + 1) * LOOK, np.empty(k + 1), np.empty(k + 1)
+        due, c, pivots = (k + 1) * PEEK, np.empty(k + 1), np.empty(k + 1)
 
         def squares(mu: float, c: Vector = c, pivots: Vector = pivots) -> tuple[float, float]:
             image, length = call(small, system.o.compiled, diagonal, below, size, mu, pivots, c)

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
-from lowregret.check import call
 from lowregret.domain import Domain
-from lowregret.kernel import kernel
 from lowregret.real import norm
 from lowregret.state import Vector
 
@@ -23,6 +22,7 @@ BASIS = 8  # directions kept
 PRODUCTS = 300  # and tried, at most
 DAMPING, TINY = 1e-14, 1e-200  # added to the diagonal of H: the first relative to its trace
 ROOTS = 60  # steps to the multiplier, at most
+NEAR = 1e-10  # what may be missing from the radius, relative to it
 PROJECTIONS = 2000
 
 
@@ -34,80 +34,32 @@ class Minimum(NamedTuple):
     multiplier: float
 
 
-def in_ball(hessian: Vector, h: Vector, radius: float, compiled: bool = True) -> Minimum:
-    """argmin of q in the ball; `radius` may be inf. H is bent a little more where it is nearly singular."""
-    lower, u, half = np.empty_like(hessian), np.empty_like(h), np.empty_like(h)
-    trace = float(np.trace(hessian))
+def in_ball(hessian: Vector, h: Vector, radius: float, guess: float = 0.0) -> Minimum:
+    """argmin of q in the ball; `radius` may be inf. H is bent a little more where it is nearly singular.
+
+    u = −(H + λI)⁻¹h with λ ≥ damping the least that makes ‖u‖ ≤ radius: Newton's method for 1/‖u‖, which is concave, so
+    that all steps from below stay there, and the first one from a guess above leads there.
+    """
+    trace, diagonal = float(np.trace(hessian)), np.diag_indices_from(hessian)
     damping = max(DAMPING * trace, norm(h) / radius - trace, TINY)  # ‖u‖ ≥ ‖h‖/(λ + trace)
-    multiplier = call(solve_in_ball, compiled, hessian, h, radius, damping, lower, u, half)
-    size = norm(u)
-    if size > radius:
-        u *= radius / size
-    return Minimum(u, hessian @ u, float(multiplier))
-
-
-@kernel
-def solve_in_ball(
-    hessian: Vector, h: Vector, radius: float, damping: float, lower: Vector, u: Vector, half: Vector
-) -> float:
-    """u = −(H + λI)⁻¹h with λ ≥ damping the least that makes ‖u‖ ≤ radius: Newton's method for 1/‖u‖, from below."""
-    lam = damping
+    lam = max(guess, damping)
+    u, far = np.zeros_like(h), 0.01  # one more try before the multiplier falls as far as it may
     for _ in range(ROOTS):
-        if not factor(hessian, lam, lower):
-            lam = 10.0 * lam
+        shifted = hessian.copy()
+        shifted[diagonal] += lam
+        factor, failed = lapack.dpotrf(shifted.T, overwrite_a=1)
+        if failed:
+            lam, damping = 10.0 * lam, 10.0 * lam
             continue
-        size = slope = 0.0
-        for i in range(h.size):  # L·half = −h, then Lᵀu = half
-            half[i] = (-h[i] - row_dot(lower, i, half)) / lower[i, i]
-        for i in range(h.size - 1, -1, -1):
-            u[i] = half[i] / lower[i, i]
-            for j in range(i):
-                half[j] -= lower[i, j] * u[i]
-            size += u[i] * u[i]
-        if size <= radius * radius * (1.0 + 1e-14):
+        u, _ = lapack.dpotrs(factor, -h)
+        size = math.sqrt(float(u @ u))
+        if abs(size - radius) <= NEAR * radius or (size < radius and lam <= damping):
             break
-        for i in range(h.size):  # ‖L⁻¹u‖², the slope of −‖u‖²/2 in λ
-            half[i] = (u[i] - row_dot(lower, i, half)) / lower[i, i]
-            slope += half[i] * half[i]
-        size = math.sqrt(size)
-        lam += size * size / slope * (size - radius) / radius
-    return lam
-
-
-def factor(matrix: Vector, shift: float, lower: Vector) -> bool:
-    """The Cholesky factor of matrix + shift·I; False if there is none."""
-    for i in range(matrix.shape[0]):
-        for j in range(i):
-            lower[i, j] = (matrix[i, j] - rows_dot(lower, i, j)) / lower[j, j]
-        rest = matrix[i, i] + shift - rows_dot(lower, i, i)
-        if not rest > 0.0:
-            return False
-        lower[i, i] = math.sqrt(rest)
-    return True
-
-
-def rows_dot(lower: Vector, i: int, j: int) -> float:
-    """Σ_{k<j} L_ik L_jk. Four sums: fast, in an order of addition that never changes."""
-    one = two = three = four = 0.0
-    k = 0
-    while k + 4 <= j:
-        one += lower[i, k] * lower[j, k]
-        two += lower[i, k + 1] * lower[j, k + 1]
-        three += lower[i, k + 2] * lower[j, k + 2]
-        four += lower[i, k + 3] * lower[j, k + 3]
-        k += 4
-    while k < j:
-        one += lower[i, k] * lower[j, k]
-        k += 1
-    return (one + two) + (three + four)
-
-
-def row_dot(lower: Vector, i: int, v: Vector) -> float:
-    """Σ_{k<i} L_ik v_k"""
-    total = 0.0
-    for k in range(i):
-        total += lower[i, k] * v[k]
-    return total
+        half, _ = lapack.dtrtrs(factor, u, trans=1)  # ‖half‖², the slope of −‖u‖²/2 in λ
+        lam = max(lam + size * size / float(half @ half) * (size - radius) / radius, far * lam, damping)
+        far = 0.0
+    u = u * min(1.0, radius / max(norm(u), TINY))
+    return Minimum(u, hessian @ u, lam)
 
 
 def in_subspace(
@@ -117,7 +69,6 @@ def in_subspace(
     start: Vector,
     radius: float,
     near: Callable[[Minimum], bool],
-    compiled: bool = True,
 ) -> Minimum:
     """Nearly the same, given u ↦ Hu, H's diagonal, a point to start from, and when an answer is near enough.
 
@@ -137,7 +88,7 @@ def in_subspace(
         kept += 1
         q, hq = basis[:kept], images[:kept]
         small[kept - 1, :kept] = small[:kept, kept - 1] = q @ hq[-1]
-        inner = in_ball(small[:kept, :kept].copy(), q @ h, radius, compiled)
+        inner = in_ball(small[:kept, :kept], q @ h, radius)
         old, found = found, Minimum(inner.u @ q, inner.u @ hq, inner.multiplier)
         if near(found):
             break

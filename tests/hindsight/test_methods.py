@@ -42,7 +42,7 @@ from lowregret.domain import Domain
 from lowregret.error import DataError
 from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.gather import gathered
-from lowregret.hindsight.newton import newton
+from lowregret.hindsight.newton import newton, sampled
 from lowregret.hindsight.objective import Best, Objective
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
 from lowregret.rows import as_rows
@@ -167,7 +167,7 @@ def test_quadratics_in_balls(seed: int, d: int, radius: float) -> None:
     def q(u: Vector) -> float:
         return float(u @ hessian @ u / 2 + h @ u)
 
-    found = in_ball(hessian, h, radius, False)
+    found = in_ball(hessian, h, radius)
     assert np.linalg.norm(found.u) <= radius * (1 + 1e-12)
     for _ in range(50):
         u = found.u + rng.normal(size=d) * rng.choice([1e-3, 1.0])
@@ -177,11 +177,25 @@ def test_quadratics_in_balls(seed: int, d: int, radius: float) -> None:
     def near(m: Minimum) -> bool:
         return math.isfinite(radius) and float((m.hu + h) @ m.u) + radius * float(np.linalg.norm(m.hu + h)) <= 1e-7
 
-    sub = in_subspace(lambda v: hessian @ v, np.diag(hessian) + 1e-9, h, np.zeros(d), radius, near, False)
+    sub = in_subspace(lambda v: hessian @ v, np.diag(hessian) + 1e-9, h, np.zeros(d), radius, near)
     assert q(sub.u) <= q(found.u) + 1e-6 * (1 + abs(q(found.u)))
     if math.isfinite(radius):
         any_set = in_set(lambda v: hessian @ v, h, np.zeros(d), L2Ball(radius), near)
         assert q(any_set.u) <= q(found.u) + 1e-6 * (1 + abs(q(found.u)))
+
+
+def test_a_sample_first() -> None:
+    """Of many rows a few lead near the minimiser; few rows are all tried at once."""
+    rng = np.random.default_rng(6)
+    x, start = rng.normal(size=(1600, 3)), np.zeros(3)
+    y = np.where(rng.random(1600) < 1 / (1 + np.exp(-2 * x[:, 0])), 1.0, -1.0)
+    o = Objective(Logistic(), as_rows(x), y, rng.integers(1, 4, 1600).astype(float), L2Ball(1.0), 5.0, False)
+    u, best = sampled(o, start), Best(start)
+    newton(o, best, np.zeros(1600), 1e-9, lambda *_: None)
+    assert best.near(1e-9)
+    assert o.value(u, x @ u) - best.value <= 0.1 * (o.value(start, x @ start) - best.value)
+    few = Objective(Logistic(), as_rows(x[:100]), y[:100], o.c[:100], L2Ball(1.0), 5.0, False)
+    assert sampled(few, start) is start
 
 
 def test_least_squares_on_all_of_space() -> None:

@@ -12,13 +12,14 @@ from scipy.optimize import brentq, linprog
 
 from lowregret import Absolute, EpsilonInsensitive, Hinge, L2Ball, Logistic, Loss, Quantile, Reals, Square
 from lowregret.domain import Domain
-from lowregret.hindsight import krylov, precondition, solve
+from lowregret.hindsight import interior, krylov, precondition, solve
 from lowregret.hindsight.cluster import clusters
-from lowregret.hindsight.coordinate import ascend
+from lowregret.hindsight.coordinate import ascend, side_by_side
+from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.interior import Kinks, has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
 from lowregret.hindsight.newton import newton
-from lowregret.hindsight.objective import Best, Objective
+from lowregret.hindsight.objective import Best, Objective, score
 from lowregret.rows import as_rows
 from lowregret.state import Vector
 
@@ -233,6 +234,44 @@ def test_one_kink_in_a_ball_in_reach(loss: Loss, radius: float) -> None:
     newton(o, other, ascend(o, other, 1e-6, 100, silent), 1e-6, silent)
     assert other.near(1e-6)
     assert best.value == pytest.approx(other.value, rel=2e-6)
+
+
+@pytest.mark.parametrize("radius", [0.5, 100.0])
+def test_one_kink_on_the_rows_that_matter(radius: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer rows than there are, chosen by a point that is not good, and then more: the answer is that of all rows."""
+    rng, sizes = np.random.default_rng(8), []
+    y = np.where(rng.random(ROWS) < 0.5, 1.0, -1.0)
+    x = rng.normal(size=(ROWS, D)) + 9.0 * rng.random((ROWS, 1)) * y[:, None] * np.eye(1, D)
+    x[1], y[1] = x[0], -y[0]
+    o = Objective(Hinge(), as_rows(x), y, np.ones(ROWS), L2Ball(radius), compiled=False)
+    best = Best(0.5 * np.eye(1, D)[0])
+    on_all = interior.on_all
+
+    def watched(part: Objective, *rest: Any) -> None:
+        sizes.append(part.rows)
+        on_all(part, *rest)
+
+    monkeypatch.setattr(interior, "on_all", watched)
+    inside(o, best, 1e-6, silent)
+    assert best.near(1e-6)
+    assert sizes[0] < ROWS
+    assert sizes == sorted(sizes)
+    whole = Best(np.zeros(D))
+    on_all(o, whole, 1e-6, silent)
+    assert best.value == pytest.approx(whole.value, rel=2e-6)
+    assert best.bound <= whole.value
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, np.asarray], ids=["sparse", "dense"])
+def test_rows_side_by_side(form: Any) -> None:
+    rng = np.random.default_rng(4)
+    x: Any = rng.normal(size=(9, 12)) * (rng.random((9, 12)) < 0.2)
+    rows, whole = np.array([1, 4, 8]), as_rows(form(x))
+    part, columns = side_by_side(whole, as_matrix(whole), rows)
+    v, p = rng.normal(size=12), np.empty(3)
+    score.py_func(part, v[columns], p)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(p, x[rows] @ v, rtol=1e-12)
+    assert part.shape == (3, v[columns].size)
 
 
 def test_which_losses_have_one_kink() -> None:
