@@ -17,7 +17,6 @@ from lowregret.auto.classes import (
     learn_classes,
     score_classes,
 )
-from lowregret.auto.memory import aligned, zeros
 from lowregret.auto.view import COLUMNS
 from lowregret.auto.weights import class_weights
 from lowregret.check import require_scores
@@ -25,6 +24,7 @@ from lowregret.class_run import LANES, ClassRun
 from lowregret.classes import Classes
 from lowregret.domain import Domain
 from lowregret.growth import FIRST, doubled
+from lowregret.memory import aligned, zeros
 from lowregret.multiclass import Multiclass, Room
 from lowregret.rows import Features, Rows, highest, longest
 from lowregret.standing import Standing

@@ -10,13 +10,13 @@ import numpy as np
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.bank import WIDTH as BANK_WIDTH
 from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
-from lowregret.auto.memory import aligned, zeros
 from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
 from lowregret.domain import Domain, L2Ball
 from lowregret.error import DataError
 from lowregret.growth import FIRST, grown, resized
 from lowregret.learner import Linear
+from lowregret.memory import aligned, zeros
 from lowregret.row_run import RowRun
 from lowregret.rows import Features, Rows, highest, longest
 from lowregret.standing import Standing

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto.memory import zeros
 from lowregret.eight import LANES
 from lowregret.eight_classes import EightMulticlass
 from lowregret.growth import Shape, relaid
 from lowregret.kernel import kernel
 from lowregret.learner import Learner
+from lowregret.memory import zeros
 from lowregret.rule.adagrad import SQUARES
 from lowregret.rule.eights import FIELDS, DiagonalEights
 from lowregret.state import DIMENSION, State, Vector

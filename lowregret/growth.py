@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowregret.auto.memory import zeros
 from lowregret.error import PartError
 from lowregret.learner import Linear
+from lowregret.memory import zeros
 from lowregret.rule import Rule
 from lowregret.state import DIMENSION, MASS, State, Vector
 

@@ -41,7 +41,7 @@ LAYERS = [
     {"mirror"},
     {"domain", "convex", "step", "output", "rows"},
     {"loss"},
-    {"real", "chance", "eight"},
+    {"real", "chance", "eight", "memory"},
     {"state"},
     {"part"},
     {"kernel"},

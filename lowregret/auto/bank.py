@@ -16,9 +16,9 @@ import math
 
 import numpy as np
 
-from lowregret.auto.memory import prefetch
 from lowregret.auto.view import PLAIN_SQUARE, ROWS, SHAPED_SQUARE, Sheet
 from lowregret.eight import LANES, Eight, half_roots, load, spread, store, where
+from lowregret.memory import prefetch
 from lowregret.rows import Rows
 from lowregret.state import Cells, Index
 

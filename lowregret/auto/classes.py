@@ -14,7 +14,6 @@ import numpy as np
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.learner import EXPERTS, WEIGHTS, fresh_trust
 from lowregret.auto.logit import bends, implicit, margins, share_trust, slopes
-from lowregret.auto.memory import zeros
 from lowregret.auto.stack import (
     EVEN,
     FADE,
@@ -35,6 +34,7 @@ from lowregret.eight import LANES, load, spread, store, total
 from lowregret.kernel import kernel
 from lowregret.learner import Learner
 from lowregret.loss import Softmax
+from lowregret.memory import zeros
 from lowregret.mirror import Euclidean
 from lowregret.multiclass import NONE, Multiclass, Room
 from lowregret.output import Last, Output

@@ -14,13 +14,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from lowregret.auto.bank import LANE_NAMES, WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.memory import zeros
 from lowregret.auto.stack import PADDED, STACK_NAMES, STACKS
 from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
 from lowregret.eight import LANES, Eight, spread, store
 from lowregret.kernel import kernel
 from lowregret.learner import Learner, Linear
 from lowregret.loss import Loss
+from lowregret.memory import zeros
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows

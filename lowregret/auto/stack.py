@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto.memory import zeros
 from lowregret.eight import LANES, load, spread, store, total
+from lowregret.memory import zeros
 from lowregret.state import Cells, Vector
 
 INPUTS = LANES + 3  # the lanes, 1, the last label, and a running mean of labels

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.auto.memory import prefetch, zeros
 from lowregret.eight import (
     CELL,
     LANES,
@@ -39,6 +38,7 @@ from lowregret.eight import (
     total,
     where,
 )
+from lowregret.memory import prefetch, zeros
 from lowregret.rows import Rows
 from lowregret.state import Cells, cell
 

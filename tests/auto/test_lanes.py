@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from lowregret import eight as lanes
 from lowregret.auto import logit, stack
-from lowregret.auto.memory import LINE, aligned, zeros
 from lowregret.auto.view import COLUMNS, PACE, Sheet, keep, look
+from lowregret.memory import LINE, aligned, zeros
 from lowregret.rows import Dense
 
 single = st.floats(-30, 30, width=32)
