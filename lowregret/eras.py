@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.auto.learner import EXPERTS, GAP, LOSSES, NAMES, TRUST, WEIGHTS, expert_losses
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, NAMES, TRUST, WEIGHTS, settled
 from lowregret.certificate import Certificate
 from lowregret.error import PartError
 from lowregret.state import Vector
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHORTEST, MOST = 16, 64
-ROUND, TOTAL, KEPT = 0, 1, 2  # a row of sums: the round, the mixture's loss, and what the mixture keeps (`trust`)
+ROUND, LOST, KEPT = 0, 1, 2  # a row of sums: the round, the mixture's loss, and what the mixture keeps (`trust`)
 WIDTH = KEPT + TRUST
 
 
@@ -43,9 +43,7 @@ def next_end(rounds: int) -> int:
 
 def sums(rounds: int, loss: float, trust: Vector) -> Vector:
     """What is kept at the end of an era."""
-    kept = trust.copy()
-    kept[LOSSES : LOSSES + EXPERTS] = expert_losses(trust)
-    return np.concatenate([[rounds, loss], kept])
+    return np.concatenate([[rounds, loss], settled(trust)])
 
 
 def thinned(ends: list[Vector], rounds: int) -> list[Vector]:
@@ -80,7 +78,7 @@ class Eras:
         trust = inside[:, KEPT:]
         return cls(
             found[:, ROUND].astype(np.int64),
-            inside[:, TOTAL],
+            inside[:, LOST],
             trust[:, LOSSES : LOSSES + EXPERTS],
             found[:, KEPT + WEIGHTS : KEPT + WEIGHTS + EXPERTS],
             trust[:, GAP],

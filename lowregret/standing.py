@@ -13,7 +13,7 @@ import numpy as np
 from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, TRUST, WEIGHTS, expert_losses
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
-from lowregret.eras import WIDTH, Eras, next_end, sums, thinned
+from lowregret.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.ledger import Ledger
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
 from lowregret.store import Arrays
@@ -129,18 +129,13 @@ class Standing(Ledger):
     @property
     def trace(self) -> Trace:
         """Loss, regret against the best expert so far and its bound, over the rounds."""
-        marks = [(int(row[SUMS + ROUNDS]), float(row[TOTAL])) for row in self._history]
-        contests = list(self._contests)
-        if not marks or marks[-1][0] != self.rounds:
-            marks.append((self.rounds, self.loss))
-            contests.append(self.mind.trust)
-        found = [
-            replace(self.contest, rounds=t, total=total, trust=trust)
-            for (t, total), trust in zip(marks, contests, strict=True)
-        ]
+        kept = {int(row[SUMS + ROUNDS]): (row[TOTAL], t) for row, t in zip(self._history, self._contests, strict=True)}
+        kept |= {int(row[ROUND]): (row[LOST], row[KEPT:]) for row in self._eras}
+        kept[self.rounds] = self.loss, self.mind.trust
+        found = [replace(self.contest, rounds=t, total=float(kept[t][0]), trust=kept[t][1]) for t in sorted(kept)]
         return Trace(
-            np.array([t for t, _ in marks], np.int64),
-            np.array([total for _, total in marks]),
+            np.array([c.rounds for c in found], np.int64),
+            np.array([c.total for c in found]),
             np.array([c.linear_regret for c in found]),
             np.array([c.bound for c in found]),
             self.certificate.id,

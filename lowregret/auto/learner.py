@@ -72,9 +72,16 @@ def fresh_trust() -> Vector:
 
 
 def expert_losses(trust: Vector) -> Vector:
-    """What each expert lost, of one or of several rows of `trust`."""
+    """What each expert lost."""
     products = int(PRODUCTS)
-    return trust[..., LOSSES : LOSSES + EXPERTS] - np.log(trust[..., products : products + EXPERTS])
+    return trust[LOSSES : LOSSES + EXPERTS] - np.log(trust[products : products + EXPERTS])
+
+
+def settled(trust: Vector) -> Vector:
+    """The same trust, with no likelihoods left that are not among the losses."""
+    kept = trust.copy()
+    kept[LOSSES : LOSSES + EXPERTS], kept[2 * PADDED : GAP] = expert_losses(trust), 1.0
+    return kept
 
 
 class Desk(NamedTuple):
