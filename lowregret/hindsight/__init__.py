@@ -9,7 +9,7 @@
 |                                             | kinks, in an L2 ball, dual coordinate ascent first  | `newton.py`     |
 | more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
 | more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
-| the same, smooth, where the ball is far    | Newton while the ball's multiplier falls            | `path.py`       |
+| the same, smooth, where the ball is far     | Newton while the ball's multiplier falls            | `path.py`       |
 | the same, one kink, up to 5,000 rows        | if need be, an interior-point method in the rows    | `interior.py`   |
 | rows beyond memory, other losses, other sets| cutting planes, a pass over the rows for each       | `passes.py`     |
 
