@@ -7,9 +7,9 @@ they are and by the diagonal E of λI and the others,
 
     (E + UᵀU)⁻¹ = E⁻¹ − E⁻¹Uᵀ(I + UE⁻¹Uᵀ)⁻¹UE⁻¹   (Woodbury),   rows of U: √h_i·x_i,
 
-then need some 10 to 20 products, O(nnz) each, where the diagonal alone needs hundreds. A step or two for each λ are
-enough: a residual r of the gradient costs ‖r‖²/(2λ) of the gap. λ falls until ‖u(λ)‖ is the radius B (a secant in ln λ)
-or, where B is out of reach, until λ‖u‖(B − ‖u‖) is nothing.
+then need some 10 products, O(nnz) each, where the diagonal alone needs hundreds. The path is almost straight in ln λ:
+from where it leads on, a step or two for each λ are enough, as a residual r of the gradient costs ‖r‖²/(2λ) of the gap.
+λ falls until ‖u(λ)‖ is the radius B (a secant in ln λ) or, where B is out of reach, until λ‖u‖(B − ‖u‖) is nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as la
@@ -30,39 +31,54 @@ from lowregret.hindsight.objective import Best, Objective, Report
 from lowregret.real import norm
 from lowregret.state import Vector
 
-STEPS = 60  # of Newton's method, at most
+STEPS = 100  # of Newton's method and of λ, at most
 PRODUCTS = 200  # of one step, at most
-HEAVY = 200  # rows taken as they are
+HEAVY = 100  # rows taken as they are
 SHIFT = 1e-12  # added to the diagonal of their products, relative to it: rows may be equal
 FORCING = 0.2  # share of the gradient that a step may leave
-FOLLOWS = 2.0  # times λ‖u‖: the gradient up to which u is on the path, so that λ moves
-FALL = 6.0  # how far at most
+FOLLOWS = 1.0  # times λ‖u‖: the gradient up to which u is on the path, so that λ moves
+FALL = 8.0  # how far at most
 TINY = 1e-200
 
 Map = Callable[[Vector], Vector]
 
 
+class Point(NamedTuple):
+    """u, its scores, and the ln λ for which it is about the minimiser."""
+
+    u: Vector
+    p: Vector
+    place: float
+
+
 class Multiplier:
-    """λ, and by how much ‖u(λ)‖ grows when ln λ falls by 1, as far as is known."""
+    """λ, by how much ‖u(λ)‖ grows when ln λ falls by 1, as far as is known, and where the path came from."""
 
     def __init__(self, o: Objective, start: float) -> None:
         self.o, self.lam, self.rate = o, max(start, o.kappa), 0.0
-        self.last = math.nan, math.nan
+        self.last: Point | None = None
 
-    def follow(self, size: float) -> None:
-        """Move towards the λ with ‖u(λ)‖ = B, given ‖u‖ for the present one."""
-        place = math.log(self.lam)
-        rate = (size - self.last[1]) / (self.last[0] - place) if place != self.last[0] else math.nan
-        self.rate = rate if rate > 0 else self.rate
-        self.last = place, size
-        missing = size - self.o.radius
+    def follow(self, u: Vector, p: Vector) -> tuple[Vector, Vector]:
+        """Move towards the λ with ‖u(λ)‖ = B from the present one, its u and scores; returns a guess of the next ones."""
+        size, now, last = norm(u), Point(u, p, math.log(self.lam)), self.last
+        known = last is not None and now.place != last.place
+        if last is not None and known:
+            rate = (size - norm(last.u)) / (last.place - now.place)
+            self.rate = rate if rate > 0 else self.rate
+        missing, self.last = size - self.o.radius, now
         change = missing / self.rate if self.rate > 0 else math.copysign(math.inf, missing)
         self.lam = max(self.lam * FALL ** max(-1.0, min(change / math.log(FALL), 1.0)), self.o.kappa, TINY)
+        if last is None or not known:
+            return u, p
+        share = (math.log(self.lam) - now.place) / (now.place - last.place)
+        ahead = u + share * (u - last.u), p + share * (p - last.p)
+        ridged = replace(self.o, kappa=self.lam)
+        return ahead if ridged.value(*ahead) < ridged.value(u, p) else (u, p)
 
 
 def follow(o: Objective, best: Best, a: Vector, tolerance: float, report: Report) -> None:
     """Improve `best` until it is near, from its point and the slopes a; or until there is no progress."""
-    u, none = best.point, np.zeros(o.rows)
+    u, none, corrected = best.point, np.zeros(o.rows), False
     p = o.scores(u)
     start = norm(o.gather(a)) / max(norm(u), TINY)
     multiplier = Multiplier(o, start if np.any(u) and start > 0 else float(np.median(o.c * o.squares)))
@@ -74,13 +90,15 @@ def follow(o: Objective, best: Best, a: Vector, tolerance: float, report: Report
         report(step, best.value, best.gap)
         if best.near(tolerance):
             return
-        if step > 0 and norm(b + multiplier.lam * u) <= FOLLOWS * multiplier.lam * size:
-            multiplier.follow(size)
+        if corrected and norm(b + multiplier.lam * u) <= FOLLOWS * multiplier.lam * size:
+            u, p = multiplier.follow(u, p)
+            corrected = False
+            continue
         here = Smooth(replace(o, domain=Reals(), kappa=multiplier.lam), u, p, none, 0.0)
         gradient = b + multiplier.lam * u
         target = u + conjugate(here.product, preconditioner(o, here.bends, multiplier.lam), -gradient)
-        u, p, moved = here.search(target, gradient)
-        if not moved:
+        u, p, corrected = here.search(target, gradient)
+        if not corrected:
             return
 
 

@@ -128,16 +128,36 @@ def test_conjugate_gradients() -> None:
 @pytest.mark.parametrize("radius", [3.0, 40.0])
 def test_multiplier(radius: float) -> None:
     """‖u(λ)‖ = 2·ln(1 + 1/λ) is met; λ never moves too far, nor below a ridge."""
-    o = problem(Logistic(), L2Ball(radius))
+    o, unit, none = problem(Logistic(), L2Ball(radius)), np.eye(1, D)[0], np.zeros(ROWS)
     multiplier = Multiplier(o, 10.0)
     for _ in range(40):
         before = multiplier.lam
-        multiplier.follow(2.0 * math.log1p(1.0 / before))
+        multiplier.follow(2.0 * math.log1p(1.0 / before) * unit, none)
         assert 1 / path.FALL * (1 - 1e-9) <= multiplier.lam / before <= path.FALL * (1 + 1e-9)
     assert 2.0 * math.log1p(1.0 / multiplier.lam) == pytest.approx(radius, rel=1e-6)
     ridged = Multiplier(replace(o, kappa=0.5), 1.0)
-    ridged.follow(0.1)
+    ridged.follow(0.1 * unit, none)
     assert ridged.lam == 0.5
+
+
+def test_the_path_leads_on() -> None:
+    """Where u is linear in ln λ the guess is exact; a guess that is worse than u is not taken."""
+    o = problem(Logistic(), L2Ball(50.0))
+    x = dense(o)
+    way: Vector = np.asarray(np.linalg.lstsq(x, o.y, rcond=None)[0], np.float64)
+    multiplier = Multiplier(o, 1e-9)
+    places = [math.log(multiplier.lam)]
+    first = multiplier.follow(way, x @ way)
+    np.testing.assert_array_equal(first[0], way)
+    places.append(math.log(multiplier.lam))
+    ahead, scores = multiplier.follow(2 * way, 2 * x @ way)
+    grown = 2 + (math.log(multiplier.lam) - places[1]) / (places[1] - places[0])
+    assert grown > 2.5
+    np.testing.assert_allclose(ahead, grown * way)
+    np.testing.assert_allclose(scores, x @ ahead, atol=1e-9)
+    back = Multiplier(o, 1e-9)
+    back.follow(-way, -x @ way)
+    np.testing.assert_array_equal(back.follow(-2 * way, -2 * x @ way)[0], -2 * way)
 
 
 def test_who_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
