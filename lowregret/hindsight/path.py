@@ -59,7 +59,7 @@ class Multiplier:
         self.last: Point | None = None
 
     def follow(self, u: Vector, p: Vector) -> tuple[Vector, Vector]:
-        """Move towards the λ with ‖u(λ)‖ = B from the present one, its u and scores; returns a guess of the next ones."""
+        """Move towards the λ with ‖u(λ)‖ = B, given u and scores of the present one; returns a guess of the next."""
         size, now, last = norm(u), Point(u, p, math.log(self.lam)), self.last
         known = last is not None and now.place != last.place
         if last is not None and known:
