@@ -33,7 +33,7 @@ from lowregret.state import Vector
 
 STEPS = 100  # of Newton's method and of λ, at most
 PRODUCTS = 200  # of one step, at most
-HEAVY = 100  # rows taken as they are
+HEAVY = 200  # rows taken as they are
 SHIFT = 1e-12  # added to the diagonal of their products, relative to it: rows may be equal
 FORCING = 0.2  # share of the gradient that a step may leave
 FOLLOWS = 1.0  # times λ‖u‖: the gradient up to which u is on the path, so that λ moves
