@@ -9,6 +9,7 @@
 |                                             | kinks, in an L2 ball, dual coordinate ascent first  | `newton.py`     |
 | more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
 | more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
+| the same, smooth, where the ball is far     | Newton while the ball's multiplier falls            | `path.py`       |
 | the same, one kink, up to 5,000 rows        | if need be, an interior-point method in the rows    | `interior.py`   |
 | rows beyond memory, other losses, other sets| cutting planes, a pass over the rows for each       | `passes.py`     |
 
@@ -35,6 +36,7 @@ from lowregret.hindsight.krylov import in_subspaces
 from lowregret.hindsight.newton import DENSE, gram, newton, sampled
 from lowregret.hindsight.objective import Best, Objective, Report
 from lowregret.hindsight.passes import Pass, by_passes
+from lowregret.hindsight.path import follow
 from lowregret.learner import Linear
 from lowregret.loss import Cost, Loss, OnMistakes, Square
 from lowregret.minimise import Solution, minimise
@@ -49,6 +51,7 @@ TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a cert
 EPOCHS = 400  # of dual coordinate ascent before Newton's method takes over
 FIRST = 2  # the same with few coordinates and kinks
 FEW = 100  # before the interior-point method does
+FALL = 1e-3  # of the ball's multiplier, after which smooth losses are left to the path of its minimisers
 
 
 _BALLS: dict[float, Callable[[float], Domain]] = {
@@ -143,9 +146,11 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
         in_subspaces(o, best, tolerance, report)
     elif wide:
         kink = has_one_kink(o)
-        slopes = ascend(o, best, tolerance, FEW if kink else EPOCHS, report)
+        slopes = ascend(o, best, tolerance, FEW if kink else EPOCHS, report, FALL if curved else 0.0)
         if not best.near(tolerance) and kink:
             inside(o, best, tolerance, report)
+        elif not best.near(tolerance) and curved:
+            follow(o, best, slopes, tolerance, report)
     elif radial and o.loss.kinked and not best.near(tolerance):
         slopes = ascend(o, best, tolerance, FIRST, report)
     if not best.near(tolerance):

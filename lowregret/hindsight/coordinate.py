@@ -128,9 +128,13 @@ def side_by_side(x: Rows, matrix: Any, rows: Numbers) -> tuple[Rows, Any]:
     return Sparse(indptr, indices, part.data, int(numbers[-1]) + 1), np.flatnonzero(kept)
 
 
-def ascend(o: Objective, best: Best, tolerance: float, epochs: int, report: Report) -> Vector:
-    """Improve `best` until it is near, by so many epochs or, while that pays, by more; returns the slopes."""
+def ascend(o: Objective, best: Best, tolerance: float, epochs: int, report: Report, fall: float = 0.0) -> Vector:
+    """Improve `best` until it is near, by so many epochs or, while that pays, by more; returns the slopes.
+
+    Ends as well where λ would have to fall below this share of what it was at first: the smaller, the slower.
+    """
     ascent, done = Ascent(o, np.zeros(o.rows)), 0.0
+    lowest = fall * ascent.least
     while True:
         before = best.gap
         done += ascent.climb(min(EPOCHS, epochs)) + 1  # a look is a pass, too
@@ -144,6 +148,8 @@ def ascend(o: Objective, best: Best, tolerance: float, epochs: int, report: Repo
             return ascent.a
         bends = ascent.respond(p)
         if lam == ascent.least > o.kappa and o.excess(ascent.v, u) > SLACK * (value - bound):
+            if ascent.least <= lowest:
+                return ascent.a
             ascent.relax(bends)
 
 

@@ -57,7 +57,7 @@ class Smooth:
                 return hessian @ v
 
         else:
-            apply = self._product
+            apply = self.product
         h = gradient - apply(u)
 
         def near(found: Minimum) -> bool:
@@ -69,7 +69,8 @@ class Smooth:
         call(add_diagonal, o.compiled, o.x, self.bends, diagonal)
         return in_subspace(apply, diagonal, h, u, o.radius, near)
 
-    def _product(self, v: Vector) -> Vector:
+    def product(self, v: Vector) -> Vector:
+        """The Hessian times v: a row is read once for both products with it."""
         product = self.o.kappa * v
         call(add_product, self.o.compiled, self.o.x, self.bends, v, product)
         return product
