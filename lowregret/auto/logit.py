@@ -51,7 +51,7 @@ def implicit(m: Eight, mu: Eight) -> Eight:
     """σ(−z) at the root z of z = m + μσ(−z), μ ≥ 0, by Halley's method, to a thousandth for μ ≤ 10⁴."""
     z = beginning(m, mu)
     s = logistic(z)
-    for _ in range(5):
+    for _ in range(12):
         step = halley(m, mu, z, s)
         z = z - step
         s = logistic(z)
@@ -64,7 +64,7 @@ def both_implicit(m: Eight, mu: Eight, n: Eight, nu: Eight) -> tuple[Eight, Eigh
     """`implicit(m, mu)` and `implicit(n, nu)`, side by side in the time of one."""
     z, v = beginning(m, mu), beginning(n, nu)
     s, r = logistic(z), logistic(v)
-    for _ in range(5):
+    for _ in range(12):
         step, other = halley(m, mu, z, s), halley(n, nu, v, r)
         z, v = z - step, v - other
         s, r = logistic(z), logistic(v)
