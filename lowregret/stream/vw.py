@@ -302,7 +302,7 @@ def _odd_value(
     if status == ABSENT:
         shape += _U(text[shape] == _MINUS)
         shape += _U(text[shape] == _POINT)
-    if text[shape] | _LOWER == _E:
+    if text[shape] | _LOWER == _E and not _has_power(text, at, shape):
         shape += _ONE
         shape += _U(text[shape] == _MINUS)
         while _U(text[shape]) - _NOUGHT < _TEN:
@@ -313,6 +313,15 @@ def _odd_value(
     if status == READ or _is_neither(text, at):
         return 0.0, after, _WRONG
     return 0.0, k, ABSENT
+
+
+def _has_power(text: Any, k: Any, end: Any) -> bool:
+    """Whether the number in text[k:end] has an exponent already."""
+    while k < end:
+        if text[k] | _LOWER == _E:
+            return True
+        k += _ONE
+    return False
 
 
 def _is_neither(text: Any, k: Any) -> bool:

@@ -259,6 +259,8 @@ _pieces = st.sampled_from([*"|||    ::::\t\r\n'-+.e\x01\v\0\ufeff", *_words, _ha
 @settings(max_examples=300)
 @example(["1 |a x:", _hard, "e", "\n", "|"])
 @example(["1 |a x:", _hard, "-", "\n", "|"])
+@example(["1 |a x:", "7e1", "e"])
+@example(["1 |a x:", "7e1", "7e1"])
 @given(st.lists(_pieces, max_size=40))
 def test_any_pieces(tmp_path_factory: pytest.TempPathFactory, pieces: list[str]) -> None:
     path = tmp_path_factory.getbasetemp() / "pieces"
