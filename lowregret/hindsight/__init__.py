@@ -148,7 +148,7 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
         kink = has_one_kink(o)
         slopes = ascend(o, best, tolerance, FEW if kink else EPOCHS, report, FALL if curved else 0.0)
         if not best.near(tolerance) and kink:
-            inside(o, best, tolerance, report)
+            inside(o, best, slopes, tolerance, report)
         elif not best.near(tolerance) and curved:
             follow(o, best, slopes, tolerance, report)
     elif radial and o.loss.kinked and not best.near(tolerance):

@@ -4,7 +4,9 @@ With v = Σ c_i a_i x_i the dual in a ball of radius B is D(a) = −Σ c_i ℓ*(
 B‖v‖ = min_λ ‖v‖²/(2λ) + λB²/2 at λ = ‖v‖/B. For this λ, kept up to date, the best new slope of row i is that of the
 envelope of ℓ, μ = c_i‖x_i‖²/λ, around the score of u = −v/λ; and D never falls. With κ > 0, λ = max(κ, ‖v‖/B).
 Any larger λ is allowed, too; where the ball is out of reach λ falls step by step, as what it costs becomes visible.
-Slopes that no longer move are left alone; the rows of the others are copied side by side, which spares the cache.
+Slopes that no longer move are left alone; the rows of the others are copied side by side, which spares the cache. Near
+the end a few rows make most of the gain. What a slope can gain grows like the square of the time it was left alone, so
+one that gained a k-th of what is usual is visited again after √k sweeps.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ PAYS = 0.01  # share of the gap that a look may leave if it is to go on beyond t
 IDLE = 2  # visits in which a slope did not change, after which it is left alone until the next look
 CALM = 0.1  # share of the largest change at which a look is worth its time
 FEW = 0.25  # share of the rows up to which those that move are copied
-FALL = 4.0  # how fast λ falls while the ball is out of reach
+LONGEST = 10.0  # sweeps from one visit to the next
+FALL = 64.0  # how fast λ falls while the ball is out of reach
 SLACK = 0.3  # and the share of the gap that must be due to that
 FACTOR, PRIME = 48_271, 2**31 - 1  # of Lehmer's random numbers
 
@@ -58,8 +61,8 @@ class Ascent:
         self.idle[:] = np.where(self.idle >= IDLE, IDLE - 1, 0)
         piece = Piece(self, self.moving)
         while visited < most * o.rows:
-            visited += piece.active + o.rows // 50 + 1
             moved = piece.sweep()
+            visited += piece.visited + o.rows // 50 + 1
             largest = max(largest, moved)
             if piece.active == 0 or moved <= CALM * largest:
                 break
@@ -70,18 +73,19 @@ class Ascent:
         return visited / o.rows
 
     def respond(self, p: Vector) -> Vector:
-        """Which slopes would change now is noted, and how fast they would is returned; p are the scores of −v/λ."""
+        """Which slopes would change now is noted, and which are free to is returned; p are the scores of −v/λ."""
         o, slopes, bends = self.o, np.empty(self.o.rows), np.empty(self.o.rows)
         mu = o.c * o.squares / self.lam
         call(envelopes, o.compiled, o.loss, p + mu * self.a, o.y, mu, slopes, bends)
         self.moving = np.flatnonzero(slopes != self.a)
-        return bends
+        return bends > 0
 
-    def relax(self, bends: Vector) -> None:
+    def relax(self, free: Vector) -> None:
         """Let λ fall; slopes that are free to move are about proportional to it."""
         self.least /= FALL
-        self.a[bends > 0] /= FALL
-        self.v, self.moving = self.o.gather(self.a), np.arange(self.o.rows)
+        self.a[free] /= FALL
+        self.v = self.o.gather(self.a)
+        self.respond(self.o.scores(-self.v / self.lam))
 
 
 class Piece:
@@ -97,15 +101,17 @@ class Piece:
         columns = o.y, o.c, o.squares, ascent.a, ascent.idle
         self.y, self.c, self.squares, self.a, self.idle = (column[self.rows] for column in columns)
         self.v = ascent.v[self.columns]
+        self.rest, self.usual, self.visited = np.zeros(self.y.size, np.int8), 0.0, 0
         self.others = max(float(ascent.v @ ascent.v - self.v @ self.v), 0.0)  # of ‖v‖²
 
     def sweep(self) -> float:
         """One epoch over the active rows; returns the largest change of a score."""
         ascent, o = self.ascent, self.ascent.o
-        bounds = max(o.kappa, ascent.least), o.radius, self.others + float(self.v @ self.v)
+        bounds = max(o.kappa, ascent.least), o.radius, self.others
         seed = int(ascent.rng.integers(1, PRIME))
-        data = self.x, self.y, self.c, self.squares, self.a, self.v, self.order, self.active, self.idle
-        self.active, moved = call(sweep, o.compiled, o.loss, *data, bounds, seed)
+        data = self.x, self.y, self.c, self.squares, self.a, self.v, self.order, self.active, self.idle, self.rest
+        found = call(sweep, o.compiled, o.loss, *data, self.usual, bounds, seed)
+        self.active, self.visited, self.usual, moved = found
         return float(moved)
 
     def put_back(self) -> Numbers:
@@ -146,11 +152,11 @@ def ascend(o: Objective, best: Best, tolerance: float, epochs: int, report: Repo
         report(done, best.value, best.gap)
         if best.near(tolerance) or (done >= epochs and best.gap > PAYS * before):
             return ascent.a
-        bends = ascent.respond(p)
+        free = ascent.respond(p)
         if lam == ascent.least > o.kappa and o.excess(ascent.v, u) > SLACK * (value - bound):
             if ascent.least <= lowest:
                 return ascent.a
-            ascent.relax(bends)
+            ascent.relax(free)
 
 
 @kernel
@@ -163,16 +169,26 @@ def envelopes(loss: Loss, p: Vector, y: Vector, mu: Vector, slopes: Vector, bend
 @kernel
 def sweep(
     loss: Loss, x: Rows, y: Vector, c: Vector, squares: Vector, a: Vector, v: Cells,
-    order: Vector, active: int, idle: Vector, bounds: tuple[float, float, float], seed: int,
-) -> tuple[int, float]:  # fmt: skip
-    """One epoch over the first `active` rows of `order`: how many stay active, and the largest change of a score."""
+    order: Vector, active: int, idle: Vector, rest: Vector, usual: float, bounds: tuple[float, float, float], seed: int,
+) -> tuple[int, int, float, float]:  # fmt: skip
+    """One epoch over the first `active` rows of `order`, but those at rest.
+
+    Returns how many stay active, how many were visited, their mean gain and the largest change of a score.
+    """
     least, radius, size = bounds
-    lam, moved, k = max(math.sqrt(size) / radius, least), 0.0, 0
+    for cell in v:
+        size += cell * cell
+    lam, moved, gains, visited, k = max(math.sqrt(size) / radius, least), 0.0, 0.0, 0, 0
     while k < active:
         seed = seed * FACTOR % PRIME
         j = k + (seed * (active - k) >> 31)
         i = order[j]
         order[j], order[k] = order[k], i
+        if rest[i] > 0:
+            rest[i] -= 1
+            k += 1
+            continue
+        visited += 1
         dot = dot_row(x, i, v)
         mu = c[i] * squares[i] / lam
         slope, _ = loss.envelope(mu * a[i] - dot / lam, y[i], mu)
@@ -187,6 +203,9 @@ def sweep(
             add_row(x, i, step, v)
             size += step * (2.0 * dot + step * squares[i])
             lam = max(math.sqrt(max(size, 0.0)) / radius, least)
-            moved = max(moved, abs(change) * mu)
+            moved, gain = max(moved, abs(change) * mu), abs(change * step) * mu
+            gains += gain
+            if gain < usual:
+                rest[i] = int(min(math.sqrt(usual / gain), LONGEST)) - 1
         k += 1
-    return active, moved
+    return active, visited, gains / max(visited, 1), moved

@@ -5,9 +5,9 @@
     D = −⟨k, β⟩ − ‖v‖²/(2λ),   and at its maximum   Xu − k = above − below,   u = −v/λ,
 
 where `below` and `above` are the multipliers of β ≥ L and β ≤ H. Mehrotra's steps (1992) drive (β − L)·below and
-(H − β)·above to 0, O(n³/3) each, some 10 to 40 in all, however nearly the rows are separable. In a ball of radius B
-λ moves, too: −B‖v‖ is the largest −‖v‖²/(2λ) − λB²/2, concave in β and λ together. It stays above what costs a quarter
-of the gap allowed at most, so that it ends there if the ball is out of reach.
+(H − β)·above to 0, O(n³/3) each, some 10 to 40 in all, however nearly the rows are separable. If a ball of radius B is
+out of reach, λ is what costs a quarter of the gap allowed at most. Else λ moves, too: −B‖v‖ is the largest
+−‖v‖²/(2λ) − λB²/2, concave in β and λ together.
 
 Most rows are often beyond their kink, where they lose nothing, and would have slope 0: those far beyond are left out as
 long as they stay there. No loss is negative, so a bound without them is a bound with them.
@@ -31,7 +31,7 @@ from lowregret.state import Vector
 
 ROWS = 5000  # at most
 STEPS = 80
-SHORT = 0.995  # of the way to the boundary
+SHORT = 0.995  # of the way to the boundary, of an allowed step or of the ball
 SHIFT = 1e-12  # added to the diagonal, relative to it: rows may be equal
 WITHIN = 2.0  # times the length of the best point so far: where the minimiser is expected
 HALVINGS = 60  # to the best multiple of a point
@@ -84,14 +84,13 @@ def has_one_kink(o: Objective) -> bool:
 class Interior:
     """A point strictly inside: slopes β and a multiplier λ above its least, each with the multipliers of its bounds."""
 
-    def __init__(self, o: Objective, least: float) -> None:
-        self.o, self.least, self.kinks = o, least, Kinks(o)
+    def __init__(self, o: Objective, least: float, moves: bool) -> None:
+        self.o, self.least, self.kinks, self.moves = o, least, Kinks(o), moves
         matrix = sp.csr_array(as_matrix(o.x), dtype=np.float64)
         self.products = (matrix @ matrix.T).toarray()
         self.shift = SHIFT * np.diagonal(self.products)
         self.beta = (self.kinks.low + self.kinks.high) / 2
         length = math.sqrt(max(float(self.beta @ self.products @ self.beta), 0.0))
-        self.moves = math.isfinite(o.radius)
         spread = float((self.kinks.high - self.kinks.low) ** 2 @ np.diagonal(self.products)) / 4  # ‖v‖² of random β
         self.lam = max(max(length, math.sqrt(spread)) / o.radius, 2 * least) if self.moves else least
         self.spare = self.lam - least
@@ -105,6 +104,7 @@ class Interior:
 
     def lower(self, least: float) -> None:
         """Let λ fall to another least."""
+        self.lam = self.lam if self.moves else least
         self.least, self.spare = least, self.lam - least
 
     def update(self) -> None:
@@ -190,14 +190,12 @@ class Interior:
         return share
 
 
-def inside(o: Objective, best: Best, tolerance: float, report: Report) -> None:
-    """Improve `best` until it is near, or as near as it gets: on the rows that matter, as far as is known."""
-    matrix, kinks, used, latest = as_matrix(o.x), Kinks(o), np.zeros(o.rows, np.bool_), best.point
+def inside(o: Objective, best: Best, slopes: Vector, tolerance: float, report: Report) -> None:
+    """Improve `best` until it is near, or as near as it gets: on the rows that matter, as the slopes say."""
+    matrix, kinks, used = as_matrix(o.x), Kinks(o), slopes != 0
+    beyond = np.where(used, math.inf, kinks.beyond(o.scores(best.point)))
     while not best.near(tolerance):
-        beyond = np.where(used, math.inf, kinks.beyond(o.scores(latest)))
-        more = int(SPARE * np.count_nonzero(beyond < 0))
-        if more == 0:
-            return
+        more = min(int(SPARE * np.count_nonzero(beyond < 0)), np.count_nonzero(used) or o.rows)
         used[np.argsort(beyond, kind="stable")[:more]] = True
         if np.count_nonzero(used) > MANY * o.rows:
             on_all(o, best, tolerance, report)
@@ -205,16 +203,28 @@ def inside(o: Objective, best: Best, tolerance: float, report: Report) -> None:
         part = replace(o, x=as_rows(matrix[used]), y=o.y[used], c=o.c[used])
         found = Best(best.point)
         on_all(part, found, tolerance / 2, lambda step, *_: report(step, best.value, best.gap))
-        latest = found.point
-        best.see(latest, o.value(latest, o.scores(latest)), found.bound)
+        p = o.scores(found.point)
+        best.see(found.point, o.value(found.point, p), found.bound)
+        beyond = np.where(used, math.inf, kinks.beyond(p))
+        if not np.any(beyond < 0):
+            return
 
 
 def on_all(o: Objective, best: Best, tolerance: float, report: Report) -> None:
-    """Improve `best` until it is near, or as near as it gets without the ball."""
+    """Improve `best` until it is near, or as near as it gets: without the ball unless that is where the point lies."""
+    if norm(best.point) < SHORT * o.radius:
+        to_the_end(o, best, tolerance, report, moves=False)
+    if not best.near(tolerance) and math.isfinite(o.radius):
+        to_the_end(o, best, tolerance, report, moves=True)
+
+
+def to_the_end(o: Objective, best: Best, tolerance: float, report: Report, moves: bool) -> None:
+    """Improve `best` until it is near, or as near as it gets."""
     allowed = tolerance * (1 + max(best.bound, 0.0))
     least = max(o.kappa, allowed / o.radius**2)  # λ‖u‖(B − ‖u‖) ≤ λB²/4, which is what the bound loses
     reach = min(o.radius, WITHIN * norm(best.point)) if np.any(best.point) else o.radius
-    point = Interior(o, max(least, allowed / reach**2))  # the value needs less, and −v/λ is rounding where λ is tiny
+    # the value needs less than the bound, and −v/λ is rounding where λ is tiny
+    point = Interior(o, max(least, allowed / reach**2), moves)
     gap, idle = math.inf, 0
     for step in range(STEPS):
         slopes = np.clip(point.beta, point.kinks.low, point.kinks.high) / o.c

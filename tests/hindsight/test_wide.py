@@ -206,7 +206,7 @@ def least_kinked(o: Objective) -> float:
 def test_one_kink(loss: Loss) -> None:
     o, best = problem(loss, L2Ball(100.0), spread=0.3), Best(np.zeros(D))
     assert has_one_kink(o)
-    inside(o, best, 1e-5, silent)
+    inside(o, best, np.zeros(ROWS), 1e-5, silent)
     check(o, best, 1e-5, least_kinked(o))
 
 
@@ -214,7 +214,7 @@ def test_one_kink(loss: Loss) -> None:
 @pytest.mark.parametrize("loss", KINKED, ids=repr)
 def test_one_kink_with_a_ridge(loss: Loss, domain: Domain) -> None:
     o, best, rng = problem(loss, domain, 0.5), Best(np.zeros(D)), np.random.default_rng(3)
-    inside(o, best, 1e-6, silent)
+    inside(o, best, np.zeros(ROWS), 1e-6, silent)
     assert best.near(1e-6)
     x = dense(o)
     for scale in np.geomspace(1e-5, 1.0, 100):
@@ -227,7 +227,7 @@ def test_one_kink_with_a_ridge(loss: Loss, domain: Domain) -> None:
 def test_one_kink_in_a_ball_in_reach(loss: Loss, radius: float) -> None:
     """The multiplier moves to where the minimiser is on the sphere, as dual ascent and Newton's method find."""
     o, best = problem(loss, L2Ball(radius), spread=0.3), Best(np.zeros(D))
-    inside(o, best, 1e-7, silent)
+    inside(o, best, np.zeros(ROWS), 1e-7, silent)
     assert best.near(1e-7)
     assert o.domain.contains(best.point)
     other = Best(np.zeros(D))
@@ -252,7 +252,7 @@ def test_one_kink_on_the_rows_that_matter(radius: float, monkeypatch: pytest.Mon
         on_all(part, *rest)
 
     monkeypatch.setattr(interior, "on_all", watched)
-    inside(o, best, 1e-6, silent)
+    inside(o, best, np.zeros(ROWS), 1e-6, silent)
     assert best.near(1e-6)
     assert sizes[0] < ROWS
     assert sizes == sorted(sizes)
