@@ -4,6 +4,9 @@ Numba's own cache numbers its files and keeps an index of them. Two processes th
 the same number, and then run each other's code; and reading the index means reading what every program before wrote
 in it. Here an entry stands alone. It is checked before it is used; whatever is wrong with it, or with the disk, means
 "compile", not a traceback.
+
+Several versions of the package may run side by side in one folder: a program started before an upgrade, and one after.
+So entries go by when they were last used, whoever made them. A file's time of change is the time of its last use.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import hashlib
 import os
 import pickle
 import sys
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
@@ -24,7 +28,8 @@ from numba.core.serialize import dumps
 
 from lowregret.stamp import digest, package_stamp
 
-KEPT = 256  # entries per loop; an edited part leaves its old entry behind
+KEPT = 256  # entries per loop and version of the package; an edited part leaves its old entry behind
+VERSIONS = 4  # per loop; an edited package leaves all its old entries behind
 
 
 class KernelCache(_Cache):  # type: ignore[misc]
@@ -50,13 +55,18 @@ class KernelCache(_Cache):  # type: ignore[misc]
         if self._form is None:
             return None
         key = self._key(signature, context.codegen())
+        path = self._path(key)
         try:
-            content = self._path(key).read_bytes()
+            content = path.read_bytes()
             checksum, payload = content[:32], content[32:]
             if hashlib.sha256(payload).digest() != checksum:
                 return None
             stored, data = pickle.loads(payload)
-            return self._form.rebuild(context, data) if stored == key else None
+            if stored != key:
+                return None
+            with suppress(OSError):  # it may be another user's, or removed meanwhile
+                os.utime(path)
+            return self._form.rebuild(context, data)
         except Exception:  # compiling again is always right
             return None
 
@@ -96,10 +106,13 @@ class KernelCache(_Cache):  # type: ignore[misc]
         return f"{self._name}{package_stamp()}."
 
     def _tidy(self) -> None:
-        """Remove entries of other versions of the package, and the oldest if there are too many."""
-        newest_first = sorted(self._folder.glob(f"{self._name}*.nbc"), key=os.path.getmtime, reverse=True)
-        for i, entry in enumerate(newest_first):
-            if i >= KEPT or not entry.name.startswith(self._prefix):
+        """Of this loop, keep the entries used last of each version of the package used last."""
+        versions: dict[str, list[Path]] = {}
+        for entry in sorted(self._folder.glob(f"{self._name}*.nbc"), key=_last_use, reverse=True):
+            stamp = entry.name.removeprefix(self._name).partition(".")[0]
+            versions.setdefault(stamp, []).append(entry)
+        for i, entries in enumerate(versions.values()):
+            for entry in entries[KEPT if i < VERSIONS else 0 :]:
                 entry.unlink(missing_ok=True)
 
     def flush(self) -> None:
@@ -110,6 +123,13 @@ class KernelCache(_Cache):  # type: ignore[misc]
 
     def disable(self) -> None:
         pass
+
+
+def _last_use(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # another process was quicker to remove it
+        return 0.0
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,11 @@ from hypothesis import settings
 # The first call of a compiled loop takes seconds, which says nothing about the example it ran on.
 settings.register_profile("lowregret", deadline=None)
 settings.load_profile("lowregret")
+
+# Read when NumPy is imported, which is later, and by processes that tests start. With as many workers as cores, threads
+# of BLAS mostly wait for each other, which costs up to ten times the work.
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +32,6 @@ from lowregret import (
     L2Ball,
     Lazy,
     Linear,
-    Logistic,
     Moving,
     PartError,
     QuadraticFunction,
@@ -368,7 +368,7 @@ class _Twice(Hinge):
 def test_compiled_rows() -> None:
     x = RNG.normal(size=(200, 3))
     y = np.sign(x[:, 0] + RNG.normal(size=200))
-    run = train(zoo.ogd_eager(Logistic(), 0.1), x, y)
+    run = train(zoo.ogd_eager(Hinge(), 0.1), sp.csr_matrix(x), y)
     found = regret(RowRecord(run, x, y), Moving(np.tile([0.5, 0.0, 0.0], (200, 1))))
     assert found.value == pytest.approx(run.regret([0.5, 0.0, 0.0], x, y))
     assert found.bound is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -171,7 +172,7 @@ def test_losses_of_a_fixed_choice_are_added_up_to_the_rounds_of_the_trace() -> N
     rng = np.random.default_rng(3)
     x, weights = rng.normal(size=(300, 4)), rng.choice([0.0, 1.0, 2.5], 300)
     y = np.sign(x[:, 0] + rng.normal(size=300))
-    run = train(zoo.ogd_lazy(Hinge(), 0.1), x, y, weights)
+    run = train(zoo.ogd_lazy(Hinge(), 0.1), sp.csr_matrix(x), y, weights)
     u = np.array([0.5, -0.1, 0.2, 0.0])
     each = weights * np.maximum(0, 1 - y * (x @ u))
     known = np.cumsum(each[weights > 0])

@@ -101,7 +101,7 @@ def test_names_in_tables_of_every_format(capsys: Capsys, tmp_path: Path) -> None
 
 def test_classes_known_beforehand_and_held_out_rows(capsys: Capsys, tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", csv(90))
-    words = ["train", path, "--target", "animal", "--loss", "oaa:hinge", "--unit", "--bias", "--quiet"]
+    words = ["train", path, "--target", "animal", "--loss", "oaa:hinge", "--unit", "--bias", "--quiet", "--bits", "10"]
     few = run(capsys, *words, "--classes", "cat,dog")
     assert few.code == 2
     assert "is not among those named: cat, dog" in few.err

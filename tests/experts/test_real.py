@@ -55,7 +55,7 @@ def test_layers_beat_what_was_asked_of_them(data_file: Find) -> None:
     assert review.certificate.holds
     assert review.combination is not None
     assert panel.total < review.combination.value  # better than any fixed weights: the lockdown moved them
-    by_percent = Layered(names, Percentage())
+    by_percent = Layered(names, Percentage(), compiled=False)
     assert (100 * np.abs(by_percent.learn(x, y) / y - 1)).mean() <= 1.380
     assert by_percent.certificate.holds
 
@@ -112,7 +112,7 @@ def test_large_companies(data_file: Find) -> None:
     assert np.prod(x.mean(1)) == pytest.approx(1.65, abs=0.01)
     assert x.prod(0).max() == pytest.approx(3.78, abs=0.01)
     best = best_rebalanced(x)
-    for panel in (OnlineNewton(25), Panel(25, AdaHedge(), LogWealth())):
+    for panel in (OnlineNewton(25), Panel(25, AdaHedge(), LogWealth(), compiled=False)):
         panel.learn(x, np.ones(len(x)))
         assert panel.certificate.holds
         assert panel.total - best.value <= panel.certificate.bound
