@@ -23,7 +23,7 @@ from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
 from lowregret.cli.form import opened
 from lowregret.cli.labels import settled
-from lowregret.cli.make import algorithm, make_comparator, make_learner
+from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
 from lowregret.cli.report import require_folder, write_report
 from lowregret.cli.scores import ScoreFile, score_file
@@ -31,6 +31,7 @@ from lowregret.cli.show import show
 from lowregret.error import DataError, LowRegretError, PartError, StoreError
 from lowregret.multiclass import Multiclass
 from lowregret.part import Part
+from lowregret.plot import require_picture
 from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
@@ -51,6 +52,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
     for path in filter(None, (args.report, args.plot)):
         require_folder(path)
+        require_picture(path if path == args.plot else None)
     dictionary = Dictionary() if args.weights or args.report else None
     if form is None:
         session = _resumed(args)
@@ -58,6 +60,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
         stream = stream or opened(args, form, dictionary)
         if algorithm(args) == "auto" and args.loss is None:
             form, stream = settled(args, form, stream, dictionary)
+        _name(args)
         session = _started(args, form, stream)
     if args.certify == "exact":
         session.require_answer()
@@ -91,14 +94,22 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
 
 def _tell(session: Session, args: Namespace, seconds: float, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
-    if args.plot:
-        session.run.plot(args.plot, session.theirs)
-    if args.report:
-        write_report(args.report, session, args.data, seconds, model)
     if args.json:
         print(json.dumps(session.to_json(seconds, model), ensure_ascii=False))
     elif not args.quiet:
         print(show(session, seconds, model))
+    if args.plot:
+        session.run.plot(args.plot, session.theirs)
+    if args.report:
+        write_report(args.report, session, args.data, seconds, model)
+
+
+def _name(args: Namespace) -> None:
+    """Say which algorithm an option called for, if none was named."""
+    other = unlike_auto(args)
+    if not (args.algorithm or other is None or args.quiet):
+        said = f"auto takes no {other}: learning with {algorithm(args)}; --algorithm names another"
+        print(f"lowregret: {said}", file=sys.stderr)
 
 
 def _started(args: Namespace, form: Part, stream: Stream) -> Session:
