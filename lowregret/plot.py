@@ -168,7 +168,8 @@ def plot_regret(found: Regret, path: str | os.PathLike[str] | None) -> Figure:
     """Cumulative loss, mine and the comparator's; the regret so far below, under its bound."""
     mine, theirs = np.cumsum(found.mine), np.cumsum(found.theirs)
     rounds = np.arange(1, mine.size + 1) + found.details.get("first", 1) - 1
-    figure, (above, below) = new_figure(2, f"{found.kind} regret, {mine.size:,} rounds")
+    figure, (above, below) = new_figure(2, "")
+    figure.suptitle(str(found), fontsize="medium")
     above.plot(rounds, mine, color=LOSS, label="mine")
     above.plot(rounds, theirs, color=EXACT, label="comparator")
     above.set_ylabel("loss so far")

@@ -97,7 +97,7 @@ def describe_risk(run: Ledger, shell: bool = False, delta: float = 0.05) -> list
             f"±{best.details['label']:g}, at most {best.details['outside']:.2%} of them"
         )
     if drawn and not run.learner.output.replaces():
-        lines.append(f"           nothing of the kind is known of the model that is kept: {_remedy(run, shell)}")
+        lines.append(f"           nothing of the kind is known of the model that is kept{_remedy(run, shell)}")
     return lines
 
 
@@ -107,14 +107,16 @@ def _silent(run: Ledger, shell: bool) -> list[str]:
         return []
     if not isinstance(run.learner.output, Last):
         return ["risk       unknown: nothing is proved of this output with this learner and loss"]
-    return [f"risk       unknown: nothing is proved of the model that is kept; {_remedy(run, shell)}"]
+    return [f"risk       unknown: nothing is proved of the model that is kept{_remedy(run, shell)}"]
 
 
 def _remedy(run: Ledger, shell: bool) -> str:
-    """How to keep a model of which more is known."""
+    """How to keep a model of which more is known, if that can be."""
     if not isinstance(run.learner, Linear | Multiclass):
-        return f"{'--algorithm ogd --output average' if shell else 'zoo.ogd(loss, output=Average())'} keeps one"
+        return f": {'--algorithm ogd --output average' if shell else 'zoo.ogd(loss, output=Average())'} keeps one"
+    if not run.knows_outputs:
+        return ""
     last = isinstance(run.learner.output, Last)
     if shell:
-        return f"--output random{' or average' if last else ''} keeps one"
-    return f"output=Random(){' or Average()' if last else ''} keeps one"
+        return f": --output random{' or average' if last else ''} keeps one"
+    return f": output=Random(){' or Average()' if last else ''} keeps one"

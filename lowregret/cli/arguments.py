@@ -94,7 +94,7 @@ class _Parser(ArgumentParser):
             from difflib import get_close_matches
 
             said = rest[0].partition("=")[0]
-            near = get_close_matches(said, self._option_string_actions, 1) if said.startswith("-") else []
+            near = get_close_matches(said, self._option_string_actions, 1, 0.75) if said.startswith("-") else []
             hint = f"did you mean {near[0]}?" if near else f"see {self.prog} --help"
             self.exit(2, f"{self.prog}: there is no place for {rest[0]}; {hint}\n")
         return found, rest

@@ -50,9 +50,7 @@ _FIXED = (
 
 def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: float) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
-    for path in filter(None, (args.report, args.plot)):
-        require_folder(path)
-        require_picture(path if path == args.plot else None)
+    _require_pictures(args)
     dictionary = Dictionary() if args.weights or args.report else None
     if form is None:
         session = _resumed(args)
@@ -60,7 +58,6 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
         stream = stream or opened(args, form, dictionary)
         if algorithm(args) == "auto" and args.loss is None:
             form, stream = settled(args, form, stream, dictionary)
-        _name(args)
         session = _started(args, form, stream)
     if args.certify == "exact":
         session.require_answer()
@@ -104,6 +101,15 @@ def _tell(session: Session, args: Namespace, seconds: float, model: str | None) 
         write_report(args.report, session, args.data, seconds, model)
 
 
+def _require_pictures(args: Namespace) -> None:
+    """Say before learning that a page or picture could not be written after it."""
+    wanted = [path for path in (args.report, args.plot) if path]
+    for path in wanted:
+        require_folder(path)
+    if wanted:
+        require_picture(args.plot)
+
+
 def _name(args: Namespace) -> None:
     """Say which algorithm an option called for, if none was named."""
     other = unlike_auto(args)
@@ -113,6 +119,7 @@ def _name(args: Namespace) -> None:
 
 
 def _started(args: Namespace, form: Part, stream: Stream) -> Session:
+    _name(args)
     learner = make_learner(args, lambda: auto_for(stream))
     against, certify = make_comparator(learner, args), args.certify != "off"
     if isinstance(learner, Multiclass | AutoMulticlass):

@@ -60,6 +60,8 @@ class Regret:
         text = f"{self.value:.6g}"
         if self.gap > ROUNDING * (1 + abs(self.low)):
             text = f"between {self.low:.6g} and {self.high:.6g}"
+        if self.bound is not None and self.certificate is not None:
+            text += f" ≤ {self.bound:.6g} ({self.certificate.id})"
         text = f"{self.kind} regret {text} over {self.mine.size:,} rounds"
         if "first" in self.details:
             text += f" ({self.details['first']:,} to {self.details['last']:,})"
@@ -67,6 +69,4 @@ class Regret:
             text += f", against {self.details['switches']:,} switch{'es' * (self.details['switches'] != 1)}"
         if self.path_length is not None:
             text += f", path length {self.path_length:.6g}"
-        if self.bound is not None and self.certificate is not None:
-            text += f" ≤ {self.bound:.6g} ({self.certificate.id})"
         return text
