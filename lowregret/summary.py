@@ -107,7 +107,7 @@ def _silent(run: Ledger, shell: bool) -> list[str]:
         return []
     if not isinstance(run.learner.output, Last):
         return ["risk       unknown: nothing is proved of this output with this learner and loss"]
-    return [f"risk       unknown: nothing is proved of the model that is kept{_remedy(run, shell)}"]
+    return [f"risk       nothing is proved of the model that is kept{_remedy(run, shell)}"]
 
 
 def _remedy(run: Ledger, shell: bool) -> str:
