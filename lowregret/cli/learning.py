@@ -75,7 +75,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     if args.weights:
         write_weights(session, args.weights)
     if session.run.rounds == 0 and problem is None and not interruption.wanted:
-        raise DataError(f"there are no rows to learn from in {' '.join(args.data)}")
+        raise DataError(_nothing(session, args))
     if args.certify == "exact" and problem is None and not interruption.wanted:
         _look_back(session, stream, args)
     if problem is None or session.run.rounds:
@@ -87,6 +87,13 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
         print(f"lowregret: interrupted after {session.rows:,} rows; go on with {again}", file=sys.stderr)
         return 130
     return 0
+
+
+def _nothing(session: Session, args: Namespace) -> str:
+    """Why there was nothing to learn."""
+    why = f": {session.unlabelled:,} rows have no label" if session.unlabelled else ""
+    left = " that --skip and --holdout leave over" if args.skip or args.holdout else ""
+    return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
 
 
 def _tell(session: Session, args: Namespace, seconds: float, model: str | None) -> None:

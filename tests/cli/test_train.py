@@ -194,6 +194,8 @@ def test_what_does_not_fit_is_refused(capsys: Capsys, file: Path) -> None:
         (["--certify", "exact", "--resume", "m.lr"], "reads all rows again"),
         (["-o", "nowhere/model.lr"], "no folder"),
         (["--target", "y"], "target"),
+        (["--holdout", "1"], "no rows to learn from in"),
+        (["--skip", "300"], "that --skip and --holdout leave over"),
     ):
         told = run(capsys, "train", file, *words)
         assert told.code == 2, words
