@@ -121,6 +121,8 @@ def loss_curves(t: Trace, axes: Axes, theirs: Any) -> None:
 def era_curves(eras: Eras, panels: Any) -> None:
     """Mean loss in each era: of the mixture, of its best expert, and of the best of the whole run; below, weights."""
     above, below = panels
+    above.set_ylabel("mean loss in the era")
+    below.set_xlabel("round")
     if eras.ends.size:
         edges, favourite = np.append(0, eras.ends), int(eras.experts.sum(axis=0).argmin())
         whole = eras.experts[:, favourite]
@@ -135,8 +137,6 @@ def era_curves(eras: Eras, panels: Any) -> None:
         above.stairs(eras.mixture / eras.lengths, edges, baseline=None, color=LOSS, linestyle="--", label="mixture")
         above.legend(fontsize="small")
         stacked_weights(below, eras.ends, eras.weights, eras.names)
-    above.set_ylabel("mean loss in the era")
-    below.set_xlabel("round")
 
 
 def stacked_weights(axes: Axes, rounds: Any, weights: Any, names: Any) -> None:
@@ -148,7 +148,8 @@ def stacked_weights(axes: Axes, rounds: Any, weights: Any, names: Any) -> None:
     shown = len(layers) if others.size else len(layers) - 1
     colours = [*(f"C{i}" for i in range(len(named))), "#dddddd"]
     axes.stackplot(rounds, layers[:shown], labels=labels[:shown], colors=colours)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize="small", ncols=3, frameon=False)
+    under = 0.5, -0.2 if axes.get_xlabel() else -0.05
+    axes.legend(loc="upper center", bbox_to_anchor=under, fontsize="small", ncols=3, frameon=False)
     axes.set_ylabel("weight")
     axes.set_ylim(0, 1)
     axes.xaxis.set_major_formatter("{x:,.0f}")
