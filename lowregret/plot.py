@@ -28,6 +28,7 @@ EXACT, REGRET, BOUND, LOSS = (
     "#444444",
 )  # distinguishable by colour-blind eyes and in print
 MEASURED = "linearised regret"
+SAME = 0.99  # of a bound, so that no eye tells them apart
 NAMED = 8  # experts with a colour of their own; the others share one
 
 
@@ -189,7 +190,7 @@ def nested_curves(
 ) -> None:
     """The linearised regret and the bound above it, and a tighter theorem that the history does not determine."""
     axes.plot(rounds, bound, color=BOUND, linestyle="--", label=f"bound ({name})", zorder=3)  # where both meet, too
-    if last.id != name and last.premises_hold and np.size(rounds):
+    if last.id != name and last.premises_hold and not last.bound >= SAME * bound[-1]:
         axes.plot(rounds[-1:], [last.bound], color=BOUND, marker="v", linestyle="", label=f"in the end ({last.id})")
     axes.plot(rounds, linear_regret, color=REGRET if measured == MEASURED else EXACT, label=measured)
     label_regret(axes, last)
