@@ -187,10 +187,10 @@ def main(folder: Path) -> int:
 
 HEAD = """# regret ≤ linearised regret ≤ bound
 
-Written by `python -m benchmarks.nested`. Per row; the regret is exact, against the best fixed choice in hindsight
-(found to 0.001 a row) of the L2 ball, for `eg` of the simplex and for `pnorm` of the L1 ball. For `ogd-sc` and
-`ogd-scw` the ridge is part of the loss, and `ogd-scw` weighs later rows more. In brackets, the theorem. After ≥
-stands the regret against a good choice, not the best one."""
+Written by `python -m benchmarks.nested`. Per row; the regret is against the best fixed choice in hindsight of the L2
+ball, for `eg` of the simplex and for `pnorm` of the L1 ball, as a solver found it: what is exact lies at most 0.001
+above the number shown. For `ogd-sc` and `ogd-scw` the ridge is part of the loss, and `ogd-scw` weighs later rows more.
+In brackets, the theorem. After ≥ stands the regret against a good choice, not the best one."""
 
 
 if __name__ == "__main__":

@@ -145,18 +145,26 @@ def table(lines: list[dict[str, Any]]) -> str:
 
 
 def draw(lines: list[dict[str, Any]], path: Path) -> None:
-    """Truth and bound of each certificate."""
+    """Truth and bound of each certificate, a panel for each source and learner."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 0.28 * len(lines) + 1), layout="constrained")
-    axes = figure.subplots()
-    names = [f"{r['source']}: {r['learner']}: {r['what']}, {r['certificate']}" for r in lines]
-    axes.hlines(names, [r["truth"] for r in lines], [r["bound"] for r in lines], color="0.7")
-    axes.plot([r["truth"] for r in lines], names, "o", label="truth")
-    axes.plot([r["bound"] for r in lines], names, "|", markersize=10, label="bound")
-    axes.invert_yaxis()
-    axes.legend()
-    axes.set_xlabel(f"mean over the runs, T = {ROUNDS}, δ = {DELTA}")
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for r in lines:
+        groups.setdefault(f"{r['source']}: {r['learner']}", []).append(r)
+    heights = [len(group) + 1.5 for group in groups.values()]
+    figure = Figure(figsize=(9, 0.28 * sum(heights) + 1), layout="constrained")
+    panels = figure.subplots(len(groups), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (title, group) in zip(panels, groups.items(), strict=True):
+        names = [f"{r['what'].replace(DRAWN, 'a drawn model')}, {r['certificate']}" for r in group]
+        truth, bound = ([r[key] for r in group] for key in ("truth", "bound"))
+        axes.hlines(names, truth, bound, color="0.7")
+        axes.plot(truth, names, "o", label="truth")
+        axes.plot(bound, names, "|", markersize=10, label="bound")
+        axes.set_title(title, fontsize="medium", loc="left")
+        axes.set_ylim(len(group) - 0.5, -0.5)
+    panels[0].legend()
+    panels[0].set_xlim(0, 1.05 * max(r["bound"] for r in lines))
+    panels[-1].set_xlabel(f"mean over the runs, T = {ROUNDS}, δ = {DELTA}")
     figure.savefig(path, dpi=150)
 
 

@@ -99,7 +99,7 @@ def draw(run: Run, u: NDArray[np.float64], x: sp.csr_array, y: NDArray[np.float6
     figure, (axes,) = new_figure(1, "What not knowing the best weights in advance has cost")
     regret = np.cumsum(ours - best)[t.rounds - 1]
     axes.plot(t.rounds[regret > 0], regret[regret > 0], color="#009e73", label="regret against the best in hindsight")
-    nested_curves(axes, t.rounds, t.linear_regret, t.bound, t.theorem)
+    nested_curves(axes, t.rounds, t.linear_regret, t.bound, t.theorem, run.certificate)
     OUT.mkdir(exist_ok=True)
     finish(figure, OUT / "demo.png")
     print(f"\nThe picture: {OUT / 'demo.png'}\n")

@@ -15,11 +15,13 @@ import numpy as np
 
 from lowregret.blocks import Bounds, bounds_of, summed
 from lowregret.certificate import Certificate, Evidence, certificates, support
+from lowregret.certificate.batch import DRAWN, RiskCertificate
 from lowregret.domain import Domain
 from lowregret.error import PartError, StoreError
 from lowregret.fixed import Learnt
 from lowregret.growth import resized
 from lowregret.learner import Linear
+from lowregret.output import Last
 from lowregret.rows import Features
 from lowregret.run import Run, start
 from lowregret.spec import from_json, to_json
@@ -56,6 +58,7 @@ class DoublingRun(Run):
     """
 
     kind = "doubling-run"
+    knows_outputs = False  # they restart with each block
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -106,6 +109,11 @@ class DoublingRun(Run):
         found = Evidence(self.learner, u, ledger.sums, ledger.counts, height).linear_regret
         assert found is not None
         return found
+
+    def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
+        """Of the errors of a model drawn from all blocks; nothing is said of outputs, which restart with each."""
+        found = super().risks(delta) if isinstance(self.learner.output, Last) else []
+        return [c for c in found if c.output == DRAWN and c.of == "error"]
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
         """No mistake bound speaks of restarts."""

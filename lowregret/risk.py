@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.batch import (
@@ -62,6 +62,7 @@ class Foresight(Figures, ABC):
     """A run that speaks of rows yet to come."""
 
     tally: Tally
+    knows_outputs: ClassVar[bool] = True  # whether a random or averaged iterate is one of all those counted
 
     @property
     @abstractmethod
@@ -103,7 +104,7 @@ def _premises(e: Foresight) -> Iterator[Premise]:
     yield Premise(INDEPENDENT, against < math.log(1 / ALARM), chance(against))
     yield Premise("no row is learnt twice", not e.tally.repeated)
     yield Premise("all importance weights are 1", e.tally.alike)
-    yield Premise("every round was counted", e.tally.rounds == e.state.rounds, e.tally.rounds)
+    yield Premise("every round was counted", e.tally.rounds == e.rounds, e.tally.rounds)
 
 
 def chance(against: float) -> str:

@@ -217,7 +217,11 @@ class Session:
     def load(cls, path: str | os.PathLike[str]) -> Session:
         """Read a session written by `save`."""
         kind = store.kind_of(path)
-        description, arrays = store.read(path, kind if kind in _RUNS else Run.kind)
+        if kind not in _RUNS:
+            raise StoreError(
+                f"{path} holds a {kind}, not a run from files: open it in Python, lowregret.load({path!r})"
+            )
+        description, arrays = store.read(path, kind)
         if "session" not in description:
             raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
         know_formats()

@@ -17,7 +17,7 @@ from lowregret.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinn
 from lowregret.ledger import Ledger
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
 from lowregret.store import Arrays
-from lowregret.trace import Trace
+from lowregret.trace import Trace, linearised
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,6 +100,7 @@ class Standing(Ledger):
 
     minds: ClassVar[Any]  # what its mind is
     mind: Any  # has `trust`
+    linear: Any  # the learner of fixed linear predictors
     _contests: list[Vector]
     _eras: list[Vector]
 
@@ -141,6 +142,11 @@ class Standing(Ledger):
             self.certificate.id,
         )
 
+    @property
+    def fixed_trace(self) -> tuple[Any, Vector]:
+        """Rounds, and the linearised regret against fixed linear predictors after each of them."""
+        return linearised(self.linear, np.array([*self._history, self._snapshot()]), self.comparator)
+
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
         mind = {f"mind.{name}": array for name, array in self.mind._asdict().items()}
@@ -167,7 +173,7 @@ class Standing(Ledger):
         """As of every run; below, mean losses in eras and how far each expert was trusted."""
         from lowregret.plot import plot_auto
 
-        return plot_auto(self, self.eras(), path, theirs)
+        return plot_auto(self, path, theirs)
 
     def _in_eras(self, learn: Callable[[int, int], int], i: int, mark: int) -> int:
         """Learn rows from i on until `mark` rounds are done, by `learn(row, rounds)`, and note the ends of eras."""

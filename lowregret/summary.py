@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from lowregret.learner import Linear
+from lowregret.multiclass import Multiclass
+from lowregret.output import Last
+
 if TYPE_CHECKING:
     from lowregret.certificate import Certificate
     from lowregret.kernel_run import KernelRun
@@ -35,13 +39,20 @@ def kernel_summary(run: KernelRun) -> str:
 
 def describe(certificate: Certificate, rounds: int) -> list[str]:
     """The three nested numbers, and the premises that failed."""
-    name, measure = _comparators(certificate), certificate.measure
+    exact, linear = certificate.regret, certificate.linear_regret
+    kind, what, _ = certificate.measure.rpartition("regret")
+    head = f"{'regret':<10} {kind.strip()}, " if what and kind else f"{certificate.measure:<10} "
+
+    def told(value: float) -> str:
+        return f"{value:.6g}" + (f" ({value / rounds:.4g} per round)" if certificate.measure == "regret" else "")
+
     lines = []
-    if certificate.regret is not None:
-        lines.append(f"{measure:<10} {certificate.regret:.6g} against {name}")
-    if certificate.linear_regret is not None and certificate.linear_regret != certificate.regret:
-        share = f" ({certificate.linear_regret / rounds:.4g} per round)" if measure == "regret" else ""
-        lines.append(f"{measure:<10} at most {certificate.linear_regret:.6g}{share} against {name}")
+    if exact is not None:
+        lines.append(f"{head}{told(exact)} against {certificate.rivals(best=True)}")
+    if linear is not None and exact is None:
+        lines.append(f"{head}at most {told(linear)} against {certificate.rivals()}")
+    elif linear is not None and linear != exact:
+        lines.append(f"           at most {told(linear)}, linearised")
     if certificate.bound < math.inf:
         lines.append(f"           theory promised at most {certificate.bound:.6g} ({certificate.id})")
     lines += [
@@ -58,8 +69,8 @@ def describe_fixed(run: Ledger) -> list[str]:
     return describe(fixed, max(run.rounds, 1)) if fixed.id != run.certificate.id else []
 
 
-def describe_risk(run: Ledger, delta: float = 0.05) -> list[str]:
-    """What is known of rows yet to come, or why nothing is."""
+def describe_risk(run: Ledger, shell: bool = False, delta: float = 0.05) -> list[str]:
+    """What is known of rows yet to come, or why nothing is; remedies as on the command line, or in Python."""
     from lowregret.risk import INDEPENDENT, headline
 
     found = run.risks(delta)
@@ -71,7 +82,7 @@ def describe_risk(run: Ledger, delta: float = 0.05) -> list[str]:
                 "risk       unknown: the stream does not look independent;",
                 f"           labels of independent rows would look so with probability at most {failed[INDEPENDENT]}",
             ]
-        return [f"risk       unknown, for this is not so: {name}" for name in failed]
+        return [f"risk       unknown, for this is not so: {name}" for name in failed] or _silent(run, shell)
     if best.of == "error" and best.bound >= 1:
         return [f"risk       of {best.output} nothing can be said: too few rows, or too large losses"]
     size = f"{best.bound:.2%}" if best.of == "error" else f"{best.bound:.4g}"
@@ -86,15 +97,26 @@ def describe_risk(run: Ledger, delta: float = 0.05) -> list[str]:
             f"±{best.details['label']:g}, at most {best.details['outside']:.2%} of them"
         )
     if drawn and not run.learner.output.replaces():
-        lines.append(
-            "           nothing of the kind is known of the model that is kept: --output random or average keeps one"
-        )
+        lines.append(f"           nothing of the kind is known of the model that is kept{_remedy(run, shell)}")
     return lines
 
 
-def _comparators(certificate: Certificate) -> str:
-    described = certificate.comparator
-    if described["set"] == "experts":
-        return f"the best of its {described['count']} experts, {described['best']}"
-    size = f" of radius {described['radius']:g}" if "radius" in described else ""
-    return f"every fixed choice in the {described['set']}{size}"
+def _silent(run: Ledger, shell: bool) -> list[str]:
+    """Why nothing is said of rows yet to come though no premise failed."""
+    if not run.tally.rounds:
+        return []
+    if not isinstance(run.learner.output, Last):
+        return ["risk       unknown: nothing is proved of this output with this learner and loss"]
+    return [f"risk       nothing is proved of the model that is kept{_remedy(run, shell)}"]
+
+
+def _remedy(run: Ledger, shell: bool) -> str:
+    """How to keep a model of which more is known, if that can be."""
+    if not isinstance(run.learner, Linear | Multiclass):
+        return f": {'--algorithm ogd --output average' if shell else 'zoo.ogd(loss, output=Average())'} keeps one"
+    if not run.knows_outputs:
+        return ""
+    last = isinstance(run.learner.output, Last)
+    if shell:
+        return f": --output random{' or average' if last else ''} keeps one"
+    return f": output=Random(){' or Average()' if last else ''} keeps one"

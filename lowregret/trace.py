@@ -84,6 +84,13 @@ def trace(learner: Learner, history: Vector, comparator: Domain) -> Trace:
     )
 
 
+def linearised(learner: Learner, history: Vector, comparator: Domain) -> tuple[NDArray[np.int64], Vector]:
+    """Rounds and linearised regret of a history, NaN where it does not determine that."""
+    rows = [_evidence(learner, row, comparator) for row in history]
+    found = [math.nan if e.linear_regret is None else e.linear_regret for e in rows]
+    return np.array([e.rounds for e in rows], np.int64), np.array(found)
+
+
 def _evidence(learner: Learner, row: Vector, comparator: Domain) -> Evidence:
     sums, counts, norms = np.split(row, [SUMS, SUMS + COUNTS])
     counts = counts.astype(np.int64)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret import (
+    Average,
     Box,
     Constant,
     Cost,
@@ -197,6 +198,29 @@ def test_hedge_without_a_horizon_keeps_its_promise(rounds: int, kind: str, seed:
     assert regret <= promise
     assert {c.id: c.bound for c in game.certificates}["Σ EG-RANGE"] <= promise + 1e-9
     assert all(c.holds for c in game.certificates if c.premises_hold)
+
+
+# ---- rows yet to come ------------------------------------------------------------------------------------------------
+
+
+def test_errors_of_all_blocks_are_those_of_a_drawn_model() -> None:
+    """Each model was made before its row, whatever restarted: the mean error of all of them is bounded."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 3))
+    y = np.sign(x[:, 0] + 0.3 * rng.normal(size=600))
+    run = doubling(zoo.ogd_eager(Hinge(), eta=0.5), 3, compiled=False).learn(x[:77], y[:77]).learn(x[77:], y[77:])
+    found = run.risk()
+    wrong = np.concatenate([run.scores])  # of the latest rows: at least their errors are among those counted
+    assert found is not None
+    assert found.output.startswith("a model drawn")
+    assert run.mistakes is not None
+    assert run.mistakes >= np.count_nonzero((wrong >= 0) != (y[77:] > 0))
+    ceiling = run.mistakes / 600 + math.sqrt(2 * math.log(1e4) * run.mistakes) / 600 + 30 / 600
+    assert run.mistakes / 600 < found.bound < ceiling
+    assert "keeps one" not in str(run)  # no output of a learner that restarts is certified
+    averaged = doubling(zoo.ogd_eager(Hinge(), eta=0.5, output=Average()), 3, compiled=False).learn(x, y)
+    assert averaged.risks() == []
+    assert "risk       unknown" in str(averaged)
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------

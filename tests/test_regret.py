@@ -399,7 +399,13 @@ def test_it_can_be_read_and_drawn(tmp_path: Path) -> None:
     game = games()[0]
     found = regret(game, Moving(np.zeros((40, 2))))
     assert "dynamic regret" in str(found)
-    assert "(DYN)" in str(found)
+    assert f"≤ {found.bound:.6g} (DYN) over" in str(found)  # not after the path length, which it does not bound
+    costs = np.eye(2)[[0, 0, 0, 1, 1, 1]]
+    halves = ExpertRecord(costs, np.full((6, 2), 0.5))
+    assert (
+        str(regret(halves, Switching(3))) == "switching regret 3 over 6 rounds, against 1 switch, path length 1.41421"
+    )
+    assert str(regret(halves, Windows(3))) == "window regret 1.5 over 3 rounds (1 to 3)"
     assert "between" in str(regret(games()[2])) or regret(games()[2]).gap == 0
     for picture in (found, regret(game, Windows(5)), regret(game)):
         picture.plot(tmp_path / "regret.png")
@@ -429,8 +435,11 @@ def test_what_is_refused() -> None:
     for costs, weights in (([[1.0]], [[1.0, 2.0]]), ([[math.nan]], [[1.0]]), ([[1.0], [1.0]], [[1.0], [2.0]])):
         with pytest.raises(DataError):
             ExpertRecord(costs, weights)
-    with pytest.raises(PartError, match="trace must be"):
+    with pytest.raises(PartError, match=r"trace must be .* RowRecord\(run, X, y\)"):
         regret(np.ones(3))  # type: ignore[arg-type]
+    for name in ("static", Switching):
+        with pytest.raises(PartError, match="one of Fixed, Best"):
+            regret(game, name)
     with pytest.raises(PartError, match="nothing has happened"):
         regret(ExpertRecord(np.ones((0, 2)), np.ones((0, 2))))
     absolute = play(Eager(L2Ball(), Constant(0.1)), [ScoreFunction(Absolute(), [1.0], 1.0)] * 41, compiled=False)

@@ -49,6 +49,15 @@ class Certificate:
             return None
         return self.regret, self.regret + self.hindsight["gap"]
 
+    def rivals(self, best: bool = False) -> str:
+        """The comparators, or the best of them, in words."""
+        told = self.comparator
+        if told["set"] == "experts":
+            return f"the best of its {told['count']} experts, {told['best']}"
+        size = "total" if told["set"] == "simplex" else "radius"
+        where = f"in the {told['set']}" + (f" of {size} {told['radius']:g}" if "radius" in told else "")
+        return f"{'the best' if best else 'every'} fixed choice {'anywhere' if told['set'] == 'reals' else where}"
+
     @property
     def premises_hold(self) -> bool:
         return all(premise.holds for premise in self.premises)

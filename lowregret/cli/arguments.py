@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter, _ArgumentGroup
 from collections.abc import Callable
+from typing import Any, NoReturn
 
 ALGORITHMS = (
     "auto",
@@ -63,9 +64,7 @@ FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 
 def parser() -> ArgumentParser:
     """The whole command line."""
-    whole = ArgumentParser(
-        "lowregret", description="Online learning with proof: every run carries a regret certificate."
-    )
+    whole = _Parser("lowregret", description="Online learning with proof: every run carries a regret certificate.")
     whole.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
     _train(_command(commands, "train", "learn from files or a stream, in one pass", _TRAIN))
@@ -84,6 +83,24 @@ def parser() -> ArgumentParser:
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")
     return whole
+
+
+class _Parser(ArgumentParser):
+    """Says in one line what is wrong, and what was perhaps meant."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            from difflib import get_close_matches
+
+            said = rest[0].partition("=")[0]
+            near = get_close_matches(said, self._option_string_actions, 1, 0.75) if said.startswith("-") else []
+            hint = f"did you mean {near[0]}?" if near else f"see {self.prog} --help"
+            self.exit(2, f"{self.prog}: there is no place for {rest[0]}; {hint}\n")
+        return found, rest
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 class _Version(Action):
@@ -167,7 +184,8 @@ def _learning(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--loss",
         metavar="NAME[:X]",
-        help=f"{', '.join(LOSSES)}; quantile:0.9, huber:1, epsilon-insensitive:0.1 (hinge); "
+        help=f"{', '.join(LOSSES)}; quantile:0.9, huber:1, epsilon-insensitive:0.1 (auto: as the labels are; "
+        "others: hinge); "
         f"for more than two classes {', '.join(CLASS_LOSSES)}; oaa:hinge is one hinge learner a class",
     )
     learning.add_argument("--algorithm", choices=ALGORITHMS, metavar="NAME", help="see `lowregret zoo` (auto)")
@@ -181,8 +199,9 @@ def _learning(learning: _ArgumentGroup) -> None:
     learning.add_argument("--limit", type=positive, help="size of sub-gradients for kt (1), C for pa (none), pa-ii (1)")
     learning.add_argument("--bias", action="store_true", help="add a constant feature")
     learning.add_argument(
-        "--output", choices=("last", "average", "weighted", "random"), help="which iterate the model keeps"
-    )
+        "--output", choices=("last", "average", "weighted", "random"),
+        help="which iterate the model keeps (last); auto keeps its own, so with this ogd learns if no other is named",
+    )  # fmt: skip
     learning.add_argument(
         "--classes", type=names, default=(), metavar="A,B,…", help="all classes, if they are known beforehand"
     )

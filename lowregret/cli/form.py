@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from lowregret.cli.arguments import CLASS_LOSSES
+from lowregret.error import PartError
 from lowregret.part import Part
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.dictionary import Dictionary
@@ -12,8 +13,8 @@ from lowregret.stream.read import detect, format_part, stream_of
 
 
 def form_of(args: Namespace) -> Part:
-    """What the options say."""
-    return format_part(
+    """What the options say; a table's label must be named."""
+    form = format_part(
         args.format or detect(args.data),
         target=args.target,
         weight=args.weight,
@@ -27,6 +28,10 @@ def form_of(args: Namespace) -> Part:
         header=not args.no_header,
         classes=args.algorithm == "mc-perceptron" or (args.loss or "").partition(":")[0] in CLASS_LOSSES,
     )
+    if getattr(form, "target", None) == "":
+        columns = "1, 2, … from the left" if args.no_header else "as the first line, or each object, names them"
+        raise PartError(f"{args.data[0]} is a table: name the label's column with --target COL ({columns})")
+    return form
 
 
 def opened(args: Namespace, form: Part, dictionary: Dictionary | None) -> Ahead:

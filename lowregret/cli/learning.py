@@ -23,7 +23,7 @@ from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
 from lowregret.cli.form import opened
 from lowregret.cli.labels import settled
-from lowregret.cli.make import algorithm, make_comparator, make_learner
+from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
 from lowregret.cli.report import require_folder, write_report
 from lowregret.cli.scores import ScoreFile, score_file
@@ -31,6 +31,7 @@ from lowregret.cli.show import show
 from lowregret.error import DataError, LowRegretError, PartError, StoreError
 from lowregret.multiclass import Multiclass
 from lowregret.part import Part
+from lowregret.plot import require_picture
 from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
@@ -49,8 +50,7 @@ _FIXED = (
 
 def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: float) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
-    for path in filter(None, (args.report, args.plot)):
-        require_folder(path)
+    _require_pictures(args)
     dictionary = Dictionary() if args.weights or args.report else None
     if form is None:
         session = _resumed(args)
@@ -75,7 +75,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     if args.weights:
         write_weights(session, args.weights)
     if session.run.rounds == 0 and problem is None and not interruption.wanted:
-        raise DataError(f"there are no rows to learn from in {' '.join(args.data)}")
+        raise DataError(_nothing(session, args))
     if args.certify == "exact" and problem is None and not interruption.wanted:
         _look_back(session, stream, args)
     if problem is None or session.run.rounds:
@@ -89,19 +89,44 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     return 0
 
 
+def _nothing(session: Session, args: Namespace) -> str:
+    """Why there was nothing to learn."""
+    why = f": {session.unlabelled:,} rows have no label" if session.unlabelled else ""
+    left = " that --skip and --holdout leave over" if args.skip or args.holdout else ""
+    return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
+
+
 def _tell(session: Session, args: Namespace, seconds: float, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
-    if args.plot:
-        session.run.plot(args.plot, session.theirs)
-    if args.report:
-        write_report(args.report, session, args.data, seconds, model)
     if args.json:
         print(json.dumps(session.to_json(seconds, model), ensure_ascii=False))
     elif not args.quiet:
         print(show(session, seconds, model))
+    if args.plot:
+        session.run.plot(args.plot, session.theirs)
+    if args.report:
+        write_report(args.report, session, args.data, seconds, model)
+
+
+def _require_pictures(args: Namespace) -> None:
+    """Say before learning that a page or picture could not be written after it."""
+    wanted = [path for path in (args.report, args.plot) if path]
+    for path in wanted:
+        require_folder(path)
+    if wanted:
+        require_picture(args.plot)
+
+
+def _name(args: Namespace) -> None:
+    """Say which algorithm an option called for, if none was named."""
+    other = unlike_auto(args)
+    if not (args.algorithm or other is None or args.quiet):
+        said = f"auto takes no {other}: learning with {algorithm(args)}; --algorithm names another"
+        print(f"lowregret: {said}", file=sys.stderr)
 
 
 def _started(args: Namespace, form: Part, stream: Stream) -> Session:
+    _name(args)
     learner = make_learner(args, lambda: auto_for(stream))
     against, certify = make_comparator(learner, args), args.certify != "off"
     if isinstance(learner, Multiclass | AutoMulticlass):

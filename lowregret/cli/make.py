@@ -123,10 +123,19 @@ def algorithm(args: Namespace) -> str:
     """The algorithm that was named, or the one that needs no tuning, unless an option calls for another."""
     if args.algorithm:
         return str(args.algorithm)
-    tuned = args.unit or any(getattr(args, name) is not None for name in ("eta", "p", "lam", "output"))
-    if not tuned and args.loss in (None, "logistic", "square", "softmax"):
+    if unlike_auto(args) is None:
         return "auto"
     return "ogd" if make_class_loss(args.loss or "") is None else "adagrad"
+
+
+def unlike_auto(args: Namespace) -> str | None:
+    """The first option that `auto` does not take."""
+    for name in ("eta", "p", "lam", "output"):
+        if getattr(args, name) is not None:
+            return f"--{name}"
+    if args.unit:
+        return "--unit"
+    return None if args.loss in (None, "logistic", "square", "softmax") else f"--loss {args.loss}"
 
 
 def make_learner(

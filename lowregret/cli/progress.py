@@ -68,7 +68,8 @@ class Progress:
     def _regret(self, now: float) -> str:
         run = self.session.run
         if run.certify and now >= self.regret_next:
-            self.regret = f"regret ≤ {run.linear_regret() / run.rounds:.4g} a row"
+            rounds = 1 if run.learner.rule.schedule().weighted() else run.rounds  # a weighted regret is a mean already
+            self.regret = f"regret ≤ {run.linear_regret() / rounds:.4g} a row"
             done = time.perf_counter()
             self.regret_next = done + (done - now) / SHARE
         return self.regret

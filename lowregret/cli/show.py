@@ -22,15 +22,15 @@ def show(session: Session, seconds: float, model: str | None) -> str:
     run, rounds = session.run, max(session.run.rounds, 1)
     loss = loss_name(run.learner.loss)
     lines = [
-        f"learnt     {run.rounds:,} rows, {session.nonzeros:,} non-zeros, {run.dimension:,} weights, "
-        f"in {seconds:.2f} s ({run.rounds / seconds:,.0f} rows/s)",
+        f"learnt     {run.rounds:,} rows with {session.algorithm}, {session.nonzeros:,} non-zeros, "
+        f"{run.dimension:,} weights, in {seconds:.2f} s ({run.rounds / seconds:,.0f} rows/s)",
         f"loss       {run.loss / rounds:.4g} a row ({loss}), each row judged before it was learnt",
         *_judged(session, session.metrics),
     ]
     if session.held.rows:
         lines += [f"held out   {session.held.rows:,} rows", *_judged(session, session.held)]
     lines += _proved(session, rounds)
-    lines += describe_risk(run)
+    lines += describe_risk(run, shell=True)
     if session.dictionary is not None and len(session.dictionary):
         shared = session.dictionary.collisions
         lines.append(f"names      {len(session.dictionary):,}, of which {shared:,} share a weight with another")
@@ -53,7 +53,8 @@ def _proved(session: Session, rounds: int) -> list[str]:
     if certificate.hindsight is not None:
         each = rounds if certificate.measure == "regret" else 1  # a weighted regret is a mean already
         best, gap = certificate.hindsight["loss"] / each, certificate.hindsight["gap"] / each
-        lines.append(f"           the best fixed choice there had a loss of {best:.4g} a row (less at most {gap:.2g})")
+        told = ", weighted" * (each == 1) + ", regulariser included" * (run.learner.ridge > 0)
+        lines.append(f"           the best fixed choice lost {best:.4g} a row{told}, or at most {gap:.2g} less,")
         if certificate.regret_interval is not None:
             low, high = certificate.regret_interval
             lines.append(f"           so the exact regret lies between {low:.8g} and {high:.8g}")

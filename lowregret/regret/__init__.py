@@ -45,11 +45,17 @@ def regret(trace: Game | Record, comparator: Any = None) -> Regret:
     """What was lost against a comparator: a `Comparator`, a point, a set (its best point), or the trace's own set."""
     record = GameRecord(trace) if isinstance(trace, Game) else trace
     if not isinstance(record, Record):
-        raise PartError(f"the trace must be a Game, ExpertRecord or RowRecord, got {type(trace).__name__}")
+        raise PartError(
+            "the trace must be a Game, an ExpertRecord(costs, weights) or a RowRecord(run, X, y), "
+            f"got {type(trace).__name__}"
+        )
     if record.losses.size == 0:
         raise PartError("nothing has happened yet: there is no regret")
     if comparator is None or isinstance(comparator, Domain):
         comparator = Best(comparator)
+    if isinstance(comparator, str | type):
+        known = "Fixed, Best, Moving, Switching, Windows, Weighted, Realised or Swap"
+        raise PartError(f"the comparator must be a point, a set, or one of {known} such as Swap(), got {comparator!r}")
     if not isinstance(comparator, Comparator):
         comparator = Fixed(comparator)
     return comparator.against(record)

@@ -62,7 +62,7 @@ class Moving(Comparator):
 
 def along_path(kind: str, record: Record, path: Any, gap: float = 0.0, found: Any = None) -> Regret:
     """The regret against a path, its length, and DYN where it speaks."""
-    length = float(np.sum(np.linalg.norm(np.diff(path, axis=0), axis=1)))
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
     descent = record.descent
     return Regret(
         kind,
@@ -70,8 +70,9 @@ def along_path(kind: str, record: Record, path: Any, gap: float = 0.0, found: An
         record.along(path),
         path if found is None else found,
         gap,
-        length,
+        float(np.sum(steps)),
         None if descent is None else descent.against(path),
+        {"switches": int(np.count_nonzero(steps))} if kind == "switching" else {},
     )
 
 

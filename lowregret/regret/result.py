@@ -57,11 +57,16 @@ class Regret:
         return plot_regret(self, path)
 
     def __str__(self) -> str:
-        text = f"{self.kind} regret {self.value:.6g} over {self.mine.size:,} rounds"
+        text = f"{self.value:.6g}"
         if self.gap > ROUNDING * (1 + abs(self.low)):
-            text = f"{self.kind} regret between {self.low:.6g} and {self.high:.6g} over {self.mine.size:,} rounds"
-        if self.path_length is not None:
-            text += f", path length {self.path_length:.6g}"
+            text = f"between {self.low:.6g} and {self.high:.6g}"
         if self.bound is not None and self.certificate is not None:
             text += f" ≤ {self.bound:.6g} ({self.certificate.id})"
+        text = f"{self.kind} regret {text} over {self.mine.size:,} rounds"
+        if "first" in self.details:
+            text += f" ({self.details['first']:,} to {self.details['last']:,})"
+        if "switches" in self.details:
+            text += f", against {self.details['switches']:,} switch{'es' * (self.details['switches'] != 1)}"
+        if self.path_length is not None:
+            text += f", path length {self.path_length:.6g}"
         return text

@@ -17,6 +17,7 @@ from sklearn.datasets import load_svmlight_file
 from lowregret import Reals, best_in_hindsight, load, train, zoo
 from lowregret.cli.arguments import ALGORITHMS, LOSSES
 from lowregret.cli.learning import Keeper
+from lowregret.cli.progress import Progress
 from lowregret.loss import Hinge
 from lowregret.output import Random
 from lowregret.run import Run
@@ -188,13 +189,53 @@ def test_what_does_not_fit_is_refused(capsys: Capsys, file: Path) -> None:
         (["--eta", "-1"], "positive number"),
         (["--eta", "nan"], "positive number"),
         (["--algorithm", "nonsense"], "invalid choice"),
+        (["--certfy", "exact"], "lowregret train: there is no place for --certfy; did you mean --certify?"),
+        (["--nonsense"], "there is no place for --nonsense; see lowregret train --help"),
         (["--certify", "exact", "--resume", "m.lr"], "reads all rows again"),
         (["-o", "nowhere/model.lr"], "no folder"),
         (["--target", "y"], "target"),
+        (["--holdout", "1"], "no rows to learn from in"),
+        (["--skip", "300"], "that --skip and --holdout leave over"),
     ):
         told = run(capsys, "train", file, *words)
         assert told.code == 2, words
         assert cause in told.err, (words, told.err)
+        assert told.err.count("\n") <= 2, told.err  # the cause, and perhaps which algorithm was meant to learn
+
+
+def test_a_table_needs_a_target(capsys: Capsys, tmp_path: Path) -> None:
+    told = run(capsys, "train", written(tmp_path / "a.csv", ["a,b", "1,1", "2,-1"]))
+    assert told.code == 2
+    assert "name the label's column with --target" in told.err
+
+
+def test_an_option_that_auto_does_not_take_is_told(capsys: Capsys, file: Path) -> None:
+    told = run(capsys, "train", file, "--output", "average")
+    assert "auto takes no --output: learning with ogd" in told.err
+    assert "rows with ogd," in told.out
+    assert "auto takes no" not in run(capsys, "train", file, "--output", "average", "--quiet").err
+    assert "auto takes no" not in run(capsys, "train", file, "--algorithm", "ogd", "--output", "average").err
+
+
+def test_summary_of_an_exact_regret(capsys: Capsys, file: Path) -> None:
+    words = "--algorithm", "ogd-lazy", "--eta", 0.1, "--certify", "exact"
+    lines = run(capsys, "train", file, *words).out.splitlines()
+    (at,) = [i for i, line in enumerate(lines) if line.startswith("regret")]
+    assert "against the best fixed choice in the l2-ball of radius 1" in lines[at]
+    assert lines[at + 1].endswith("linearised")
+    assert "theory promised at most" in lines[at + 2]
+    weighed = run(capsys, "train", file, "--algorithm", "ogd-scw", "--lam", 0.1, "--certify", "exact").out
+    assert "regret     weighted, " in weighed
+    assert "weighted, regulariser included" in weighed
+
+
+def test_a_weighted_regret_is_a_mean_already(capsys: Capsys, file: Path) -> None:
+    """So the line that shows progress must not divide it by the rounds once more."""
+    model = file.with_name("weighed.lr")
+    run(capsys, "train", file, "--algorithm", "ogd-scw", "--lam", 0.1, "-o", model, "--quiet")
+    session = Session.load(model)
+    line = Progress(session, 0, wanted=False).line(time.perf_counter(), 0)
+    assert f"regret ≤ {session.run.linear_regret():.4g} a row" in line
 
 
 def test_exact_regret(capsys: Capsys, file: Path) -> None:
