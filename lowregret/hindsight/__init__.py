@@ -30,6 +30,7 @@ from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.error import PartError
 from lowregret.follow import FollowTheLeader
 from lowregret.hindsight.coordinate import ascend
+from lowregret.hindsight.corner import corner, is_corner
 from lowregret.hindsight.gather import gathered
 from lowregret.hindsight.interior import has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
@@ -151,6 +152,8 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
             inside(o, best, tolerance, report)
         elif not best.near(tolerance) and curved:
             follow(o, best, slopes, tolerance, report)
+    elif is_corner(o) and not best.near(tolerance):
+        corner(o, best, tolerance, report)
     elif radial and o.loss.kinked and not best.near(tolerance):
         slopes = ascend(o, best, tolerance, FIRST, report)
     if not best.near(tolerance):
