@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -24,6 +26,7 @@ from lowregret import (
     best_in_hindsight,
 )
 from lowregret.domain import Domain
+from lowregret.error import DataError, PartError
 from lowregret.hindsight.corner import pieces
 from lowregret.hindsight.polytope import Factored, Matrix, in_polytope, rooms
 from lowregret.hindsight.quadratic import Minimum
@@ -137,3 +140,15 @@ def test_bias_in_single_precision() -> None:
     wide = np.column_stack([x.astype(float), np.full(30, 0.1)])
     residuals = wide @ single.w - y
     assert single.value == pytest.approx(float(residuals @ residuals), rel=1e-14)
+
+
+@pytest.mark.parametrize("domain", [Simplex(), L1Ball(), Box()], ids=repr)
+def test_no_features(domain: Domain) -> None:
+    with pytest.raises(DataError, match="no features"):
+        best_in_hindsight(Hinge(), np.zeros((3, 0)), np.ones(3), domain, compiled=False)
+
+
+@pytest.mark.parametrize("domain", [Simplex, 3.0])
+def test_no_set(domain: Any) -> None:
+    with pytest.raises(PartError, match=r"must be a set such as L2Ball"):
+        best_in_hindsight(Hinge(), np.eye(3), np.ones(3), domain, compiled=False)
