@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.newton import DENSE, FEW_ROWS, gram
 from lowregret.hindsight.objective import Best, Objective, Report
-from lowregret.hindsight.polytope import TINY, Bent, Factored, Matrix, Rooms, System, interior, rooms
+from lowregret.hindsight.polytope import REFINED, TINY, Bent, Factored, Matrix, Rooms, System, interior, rooms
 from lowregret.loss import Hinge, Loss
 from lowregret.loss.regression import Residual
 from lowregret.loss.wrapped import Affine
@@ -68,8 +68,7 @@ class Corner:
         o, best = self.o, self.best
         u = o.domain.projection(self.inside.point(room[: self.first]))
         p = o.scores(u)
-        total = np.clip(self.slopes(room), self.low, self.high).sum(axis=0)
-        slopes = total / o.c
+        slopes = np.clip(self.slopes(room), self.low, self.high).sum(axis=0) / o.c
         b = o.gather(slopes)
         best.see(u, o.value(u, p), o.bound(slopes, b))
         self.report(self.steps, best.value, best.gap)
@@ -86,13 +85,23 @@ class Corner:
 
         def both(residual: Vector, pull: Vector) -> tuple[Vector, float]:
             under, over = pull[self.first :].reshape(2, *shape)
-            missing = residual[self.count :].reshape(shape) + under - over
-            extra = o.gather(np.sum(missing / d, axis=0) / o.c)
-            change, nu = solve(residual[: self.count] + self.inside.spread(extra), pull[: self.first])
-            beta = ((o.scores(self.inside.moved(change)) + missing) / d).ravel()
-            return np.concatenate([change, beta, -beta]), nu
+            missed, missing = residual[: self.count], residual[self.count :].reshape(shape) + under - over
+            held = pull[: self.first]
+            change, nu = solve(missed + self.inside.spread(self.gathered(missing / d)), held)
+            beta = (o.scores(self.inside.moved(change)) + missing) / d
+            for _ in range(REFINED):  # what is left of two large numbers is divided by a small d
+                gradient = self.gathered(beta) + o.kappa * self.inside.moved(change)
+                wrong = missed + self.inside.residual(gradient, held - theta[: self.first] * change, nu)
+                more, turned = solve(wrong, np.zeros(self.first))
+                change, nu = change + more, nu + turned
+                beta = beta + o.scores(self.inside.moved(more)) / d
+            return np.concatenate([change, beta.ravel(), -beta.ravel()]), nu
 
         return both
+
+    def gathered(self, beta: Vector) -> Vector:
+        """Xᵀβ"""
+        return self.o.gather(np.sum(beta, axis=0) / self.o.c)
 
     def bent(self, weights: Vector) -> Bent:
         """κI + Σ weight_i x_i x_iᵀ"""

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from lowregret.domain import Box, Domain, L1Ball, Simplex
 from lowregret.hindsight.quadratic import Minimum
+from lowregret.real import norm
 from lowregret.state import Vector
 
 STEPS = 60
@@ -82,8 +83,13 @@ def _refined(product: Map, inverse: Map) -> Map:
 
     def solve(r: Vector) -> Vector:
         found = inverse(r)
+        left = r - product(found)
         for _ in range(REFINED):
-            found = found + inverse(r - product(found))
+            better = found + inverse(left)
+            rest = r - product(better)
+            if not norm(rest) < norm(left):
+                break
+            found, left = better, rest
         return found
 
     return solve
@@ -180,8 +186,8 @@ class Shares:
 
         def both(residual: Vector, pull: Vector) -> tuple[Vector, float]:
             free = inverse(pull - residual)
-            nu = float(np.sum(free)) / float(np.sum(ones))
-            return free - nu * ones, nu
+            nu = np.sum(free) / np.sum(ones)
+            return free - nu * ones, float(nu)
 
         return both
 
