@@ -11,15 +11,17 @@ which is smooth, and the slopes at its minimiser are the next a (the proximal po
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import LinAlgError
 
 from lowregret.check import call
 from lowregret.domain import L2Ball, Reals
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
-from lowregret.hindsight.polytope import Bent, Factored, Matrix, in_polytope, rooms
+from lowregret.hindsight.polytope import Bent, Factored, Matrix, in_polytope, in_space, rooms
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
@@ -34,6 +36,7 @@ CLOSER = 1e-3  # share of the error allowed that is left inside a polytope: half
 SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
+FAR_APART = 16.0  # times as far as another point: between them is the geometric mean
 BLOCK = 1 << 20  # numbers of a dense block
 SAMPLE, SAMPLE_GAP, SEED = 1 / 16, 1e-2, 1  # share of the rows that are tried first, and up to which gap
 ENOUGH = 10  # times as many of them as coordinates: what is learnt from fewer is not worth its time
@@ -54,6 +57,9 @@ class Smooth:
         if o.dimension <= DENSE:
             hessian = gram(o, self.bends)
             hessian[np.diag_indices(o.dimension)] += o.kappa
+            if o.kappa > 0 and isinstance(o.domain, Reals):
+                with suppress(LinAlgError):
+                    return in_space(hessian, gradient - hessian @ u)
             if radial:
                 return in_ball(hessian, gradient - hessian @ u, o.radius, norm(gradient) / o.radius)
 
@@ -109,7 +115,8 @@ class Smooth:
                 break
             low, high = (share, high) if now < 0 else (low, share)
             guess = share - now / bent if 0 < bent < math.inf else math.nan
-            share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else (low + high) / 2
+            middle = (low + high) / 2 if high <= FAR_APART * low else max(math.sqrt(low * high), high / FAR_APART)
+            share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else middle
         return self.u + share * away, self.p + share * q, True
 
 

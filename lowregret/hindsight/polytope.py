@@ -104,6 +104,12 @@ def _inverse(matrix: Vector) -> Map:
     return lambda r: np.asarray(scale * la.cho_solve(factor, scale * r, check_finite=False))
 
 
+def in_space(hessian: Vector, h: Vector) -> Minimum:
+    """argmin of q anywhere, H positive definite, however its coordinates differ in size."""
+    u = Matrix(hessian).shifted(np.zeros_like(h))(-h)
+    return Minimum(u, hessian @ u, 0.0)
+
+
 class Bounds:
     """The rooms of a box; of coordinates that cannot move there are none."""
 

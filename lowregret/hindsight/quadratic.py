@@ -20,7 +20,7 @@ from lowregret.state import Vector
 
 BASIS = 8  # directions kept
 PRODUCTS = 300  # and tried, at most
-DAMPING, TINY = 1e-14, 1e-200  # added to the diagonal of H: the first relative to it, so coordinates may be of any size
+DAMPING, TINY = 1e-14, 1e-200  # added to the diagonal of H: the first relative to its trace
 ROOTS = 60  # steps to the multiplier, at most
 NEAR = 1e-10  # what may be missing from the radius, relative to it
 PROJECTIONS = 2000
@@ -41,26 +41,21 @@ def in_ball(hessian: Vector, h: Vector, radius: float, guess: float = 0.0) -> Mi
     that all steps from below stay there, and the first one from a guess above leads there.
     """
     trace, diagonal = float(np.trace(hessian)), np.diag_indices_from(hessian)
-    damping = max(norm(h) / radius - trace, TINY)  # ‖u‖ ≥ ‖h‖/(λ + trace)
+    damping = max(DAMPING * trace, norm(h) / radius - trace, TINY)  # ‖u‖ ≥ ‖h‖/(λ + trace)
     lam = max(guess, damping)
     u, far = np.zeros_like(h), 0.01  # one more try before the multiplier falls as far as it may
     for _ in range(ROOTS):
         shifted = hessian.copy()
         shifted[diagonal] += lam
-        scale = 1.0 / np.sqrt(shifted[diagonal])
-        shifted *= scale[:, None]
-        shifted *= scale
-        shifted[diagonal] += DAMPING
         factor, failed = lapack.dpotrf(shifted.T, overwrite_a=1)
         if failed:
-            lam = damping = max(10.0 * lam, DAMPING * trace)
+            lam, damping = 10.0 * lam, 10.0 * lam
             continue
-        u, _ = lapack.dpotrs(factor, -scale * h)
-        u *= scale
+        u, _ = lapack.dpotrs(factor, -h)
         size = math.sqrt(float(u @ u))
         if abs(size - radius) <= NEAR * radius or (size < radius and lam <= damping):
             break
-        half, _ = lapack.dtrtrs(factor, scale * u, trans=1)  # ‖half‖², the slope of −‖u‖²/2 in λ
+        half, _ = lapack.dtrtrs(factor, u, trans=1)  # ‖half‖², the slope of −‖u‖²/2 in λ
         lam = max(lam + size * size / float(half @ half) * (size - radius) / radius, far * lam, damping)
         far = 0.0
     u = u * min(1.0, radius / max(norm(u), TINY))

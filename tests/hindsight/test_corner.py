@@ -17,12 +17,15 @@ from lowregret import (
     Hinge,
     Huber,
     L1Ball,
+    L2Ball,
     Logistic,
     Loss,
     Margin,
     Quantile,
+    Reals,
     Simplex,
     Square,
+    SquaredHinge,
     best_in_hindsight,
 )
 from lowregret.domain import Domain
@@ -129,6 +132,18 @@ def test_quadratic_in_a_polytope(domain: Domain) -> None:
         assert domain.contains(found.u, 1e-12)
         answers.append(found.u)
     np.testing.assert_allclose(answers[0], answers[1], atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", [Square(), SquaredHinge(), Huber(0.3)], ids=repr)
+def test_a_ridge_and_a_bias_of_another_size(loss: Loss) -> None:
+    """Features of a millionth beside a bias of 100: the same as features of 1 with all else scaled along."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(40, 3))
+    y = np.where(x[:, 0] + rng.normal(size=40) > 0, 1.0, -1.0)
+    found = best_in_hindsight(loss, 1e-6 * x, y, Reals(), ridge=1e-13, bias=100.0, compiled=False)
+    assert found.gap <= 1e-6 * (1 + found.value)
+    free = best_in_hindsight(loss, x, y, L2Ball(50.0), ridge=0.0, bias=1.0, compiled=False)
+    assert found.value <= free.value + 0.5 * 1e-13 * float(1e12 * free.w @ free.w) + 1e-6
 
 
 def test_bias_in_single_precision() -> None:
