@@ -171,7 +171,7 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
         )
     if isinstance(o.domain, Reals) and o.kappa == 0 and o.loss.curvature > 0 and o.dimension <= DENSE:
         best.bound = max(best.bound, best.value - _remainder(o, best.point))
-    return Solution(best.point, best.value, best.gap)
+    return Solution(best.point, float(best.value), best.gap)
 
 
 def _remainder(o: Objective, u: Vector) -> float:

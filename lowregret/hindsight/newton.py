@@ -59,7 +59,7 @@ class Smooth:
             hessian[np.diag_indices(o.dimension)] += o.kappa
             if o.kappa > 0 and isinstance(o.domain, Reals):
                 with suppress(LinAlgError):
-                    return in_space(hessian, gradient - hessian @ u)
+                    return in_space(hessian, gradient, u)
             if radial:
                 return in_ball(hessian, gradient - hessian @ u, o.radius, norm(gradient) / o.radius)
 

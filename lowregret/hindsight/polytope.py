@@ -104,10 +104,10 @@ def _inverse(matrix: Vector) -> Map:
     return lambda r: np.asarray(scale * la.cho_solve(factor, scale * r, check_finite=False))
 
 
-def in_space(hessian: Vector, h: Vector) -> Minimum:
-    """argmin of q anywhere, H positive definite, however its coordinates differ in size."""
-    u = Matrix(hessian).shifted(np.zeros_like(h))(-h)
-    return Minimum(u, hessian @ u, 0.0)
+def in_space(hessian: Vector, gradient: Vector, u: Vector) -> Minimum:
+    """argmin of q anywhere, H positive definite, however its coordinates differ in size; given q's gradient at u."""
+    found = u + Matrix(hessian).shifted(np.zeros_like(u))(-gradient)
+    return Minimum(found, hessian @ found, 0.0)
 
 
 class Bounds:
