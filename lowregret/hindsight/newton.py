@@ -36,7 +36,6 @@ CLOSER = 1e-3  # share of the error allowed that is left inside a polytope: half
 SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
-FAR_APART = 16.0  # times as far as another point: between them is the geometric mean
 BLOCK = 1 << 20  # numbers of a dense block
 SAMPLE, SAMPLE_GAP, SEED = 1 / 16, 1e-2, 1  # share of the rows that are tried first, and up to which gap
 ENOUGH = 10  # times as many of them as coordinates: what is learnt from fewer is not worth its time
@@ -115,8 +114,7 @@ class Smooth:
                 break
             low, high = (share, high) if now < 0 else (low, share)
             guess = share - now / bent if 0 < bent < math.inf else math.nan
-            middle = (low + high) / 2 if high <= FAR_APART * low else max(math.sqrt(low * high), high / FAR_APART)
-            share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else middle
+            share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else (low + high) / 2
         return self.u + share * away, self.p + share * q, True
 
 

@@ -134,7 +134,7 @@ def test_quadratic_in_a_polytope(domain: Domain) -> None:
     np.testing.assert_allclose(answers[0], answers[1], atol=1e-4)
 
 
-@pytest.mark.parametrize("loss", [Square(), SquaredHinge(), Huber(0.3)], ids=repr)
+@pytest.mark.parametrize("loss", [Square(), SquaredHinge()], ids=repr)
 def test_a_ridge_and_a_bias_of_another_size(loss: Loss) -> None:
     """Features of a millionth beside a bias of 100: the same as features of 1 with all else scaled along."""
     rng = np.random.default_rng(4)
