@@ -5,6 +5,7 @@
 | loss and set                                | method                                              | file            |
 |---------------------------------------------|-----------------------------------------------------|-----------------|
 | linear costs                                | written down                                        | `minimise.py`   |
+| kinks, in a box, a simplex or an L1 ball    | interior points of the rows' slopes and the set     | `corner.py`     |
 | up to 600 coordinates                       | Newton, its quadratic model solved in the set; with |                 |
 |                                             | kinks, in an L2 ball, dual coordinate ascent first  | `newton.py`     |
 | more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
@@ -27,9 +28,10 @@ import numpy as np
 from lowregret.check import finite_numbers
 from lowregret.convex import LinearFunction, Sum
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
-from lowregret.error import PartError
+from lowregret.error import DataError, PartError
 from lowregret.follow import FollowTheLeader
 from lowregret.hindsight.coordinate import ascend
+from lowregret.hindsight.corner import corner, is_corner
 from lowregret.hindsight.gather import gathered
 from lowregret.hindsight.interior import has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
@@ -86,6 +88,8 @@ def best_in_hindsight(
     learner = Linear(loss, Eager(Reals(), Constant(1.0)), bias=bias)
     if not (0 < tolerance < math.inf and 0 <= ridge < math.inf):
         raise PartError(f"tolerance must be positive and ridge ≥ 0, got {tolerance} and {ridge}")
+    if not isinstance(domain, Domain):
+        raise PartError(f"domain must be a set such as L2Ball(1.0), got {domain!r}")
     x = as_rows(features)
     y = finite_numbers(labels, "labels", x.shape[0])
     c = np.empty(0) if weights is None else finite_numbers(weights, "weights", x.shape[0])
@@ -104,6 +108,8 @@ def best_fixed(
     report: Report = silent,
 ) -> Solution:
     """The best u of the comparators on a stream's rows, its loss, and a gap: the minimum is at least loss − gap."""
+    if start.size == 0:
+        raise DataError("the rows have no features, so there is nothing to choose: give some, or a bias")
     comparator.fits(start.size)
     require_answer(learner.loss, comparator)
     if isinstance(comparator, LqBall):
@@ -151,16 +157,21 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
             inside(o, best, slopes, tolerance, report)
         elif not best.near(tolerance) and curved:
             follow(o, best, slopes, tolerance, report)
+    elif not best.near(tolerance) and is_corner(o):
+        corner(o, best, tolerance, report)
     elif radial and o.loss.kinked and not best.near(tolerance):
         slopes = ascend(o, best, tolerance, FIRST, report)
     if not best.near(tolerance):
         begin = sampled(o, start) if curved and o.dimension <= DENSE else best.point
         newton(o, best, slopes, tolerance, report, begin)
     if math.isinf(best.value):
-        raise PartError(f"{type(o.loss).__name__} is not finite at any point that was tried: no row may rule out all")
+        raise PartError(
+            f"{type(o.loss).__name__} is not finite at any point that was tried: no row may rule out all of them, nor "
+            "be so large that its loss overflows (scale the features or the labels)"
+        )
     if isinstance(o.domain, Reals) and o.kappa == 0 and o.loss.curvature > 0 and o.dimension <= DENSE:
         best.bound = max(best.bound, best.value - _remainder(o, best.point))
-    return Solution(best.point, best.value, best.gap)
+    return Solution(best.point, float(best.value), best.gap)
 
 
 def _remainder(o: Objective, u: Vector) -> float:

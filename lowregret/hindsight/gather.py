@@ -66,5 +66,6 @@ def _joined(parts: list[Any], bias: float) -> Any:
     whole = stack.vstack(parts)
     if bias == 0:
         return whole
-    column = np.full((whole.shape[0], 1), bias, whole.dtype)
+    exact = float(whole.dtype.type(bias)) == bias  # 0.1 is another number in single precision
+    column = np.full((whole.shape[0], 1), bias, whole.dtype if exact else np.float64)
     return stack.hstack([whole, column if stack is np else sp.csr_array(column)])

@@ -11,13 +11,17 @@ which is smooth, and the slopes at its minimiser are the next a (the proximal po
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import LinAlgError
 
 from lowregret.check import call
 from lowregret.domain import L2Ball, Reals
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
+from lowregret.hindsight.polytope import Bent, Factored, Matrix, in_polytope, in_space, rooms
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
 from lowregret.kernel import kernel
 from lowregret.loss import Loss
@@ -26,7 +30,9 @@ from lowregret.rows import Dense, Rows, as_rows
 from lowregret.state import Cells, Vector
 
 DENSE = 600  # coordinates up to which the Hessian is a matrix
+FEW_ROWS = 2000  # and rows that bend up to which it is one in the rows
 STEPS, WIDE_STEPS = 300, 40  # Newton steps at most, where the Hessian is a matrix and where it is not
+CLOSER = 1e-3  # share of the error allowed that is left inside a polytope: half-way answers are far from its faces
 SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
@@ -50,24 +56,37 @@ class Smooth:
         if o.dimension <= DENSE:
             hessian = gram(o, self.bends)
             hessian[np.diag_indices(o.dimension)] += o.kappa
+            if o.kappa > 0 and isinstance(o.domain, Reals):
+                with suppress(LinAlgError):
+                    return in_space(hessian, gradient, u)
             if radial:
                 return in_ball(hessian, gradient - hessian @ u, o.radius, norm(gradient) / o.radius)
 
-            def apply(v: Vector) -> Vector:
-                return hessian @ v
-
+            bent: Bent | None = Matrix(hessian)
         else:
-            apply = self.product
+            bent = None if radial else self.factored()
+        apply = self.product if bent is None else bent
         h = gradient - apply(u)
 
-        def near(found: Minimum) -> bool:
-            return o.excess(found.hu + h - o.kappa * found.u, found.u) <= allowed
+        def near(found: Minimum, share: float = 1.0) -> bool:
+            return o.excess(found.hu + h - o.kappa * found.u, found.u) <= share * allowed
 
+        inside = None if radial or bent is None else rooms(o.domain, o.dimension)
+        if bent is not None and inside is not None:
+            return in_polytope(bent, h, o.domain, inside, lambda found: near(found, CLOSER))
         if not radial:
             return in_set(apply, h, u, o.domain, near)
         diagonal = np.full(o.dimension, o.kappa)
         call(add_diagonal, o.compiled, o.x, self.bends, diagonal)
         return in_subspace(apply, diagonal, h, u, o.radius, near)
+
+    def factored(self) -> Factored | None:
+        """The Hessian, if few rows bend."""
+        bent = np.flatnonzero(self.bends)
+        if bent.size > FEW_ROWS:
+            return None
+        rows = sp.csr_array(as_matrix(self.o.x)[bent], dtype=np.float64)
+        return Factored(sp.csr_array(sp.diags_array(np.sqrt(self.bends[bent])) @ rows), self.o.kappa)
 
     def product(self, v: Vector) -> Vector:
         """The Hessian times v: a row is read once for both products with it."""
@@ -118,7 +137,8 @@ def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report
         missing = value - bound if math.isfinite(value) else 0.0
         if mu == 0 or unsolved > SOLVED * missing:
             gradient = b + o.kappa * u
-            model = here.target(gradient, max(0.1 * unsolved, 0.3 * tolerance * (1 + abs(best.value))))
+            size = abs(best.value) if math.isfinite(best.value) else 0.0
+            model = here.target(gradient, max(0.1 * unsolved, 0.3 * tolerance * (1 + size)))
             u, p, moved = here.search(model.u, gradient)
         if not moved:
             if mu == 0:

@@ -114,7 +114,7 @@ class Best:
 
     @property
     def gap(self) -> float:
-        return max(self.value - self.bound, 0.0)
+        return float(max(self.value - self.bound, 0.0))
 
     def near(self, tolerance: float) -> bool:
         """Whether the gap is at most the tolerance, relative to 1 + |F|."""
