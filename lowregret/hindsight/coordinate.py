@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowregret.check import call
 from lowregret.hindsight.cluster import Numbers
@@ -72,7 +73,7 @@ class Ascent:
         self.v = o.gather(self.a)
         return visited / o.rows
 
-    def respond(self, p: Vector) -> Vector:
+    def respond(self, p: Vector) -> NDArray[np.bool_]:
         """Which slopes would change now is noted, and which are free to is returned; p are the scores of −v/λ."""
         o, slopes, bends = self.o, np.empty(self.o.rows), np.empty(self.o.rows)
         mu = o.c * o.squares / self.lam
@@ -80,7 +81,7 @@ class Ascent:
         self.moving = np.flatnonzero(slopes != self.a)
         return bends > 0
 
-    def relax(self, free: Vector) -> None:
+    def relax(self, free: NDArray[np.bool_]) -> None:
         """Let λ fall; slopes that are free to move are about proportional to it."""
         self.least /= FALL
         self.a[free] /= FALL
