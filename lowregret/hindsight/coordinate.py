@@ -33,6 +33,7 @@ PAYS = 0.01  # share of the gap that a look may leave if it is to go on beyond t
 IDLE = 2  # visits in which a slope did not change, after which it is left alone until the next look
 CALM = 0.1  # share of the largest change at which a look is worth its time
 FEW = 0.25  # share of the rows up to which those that move are copied
+RESTLESS = 2  # looks before any row may rest
 LONGEST = 10.0  # sweeps from one visit to the next
 FALL = 64.0  # how fast λ falls while the ball is out of reach
 SLACK = 0.3  # and the share of the gap that must be due to that
@@ -44,7 +45,7 @@ class Ascent:
 
     def __init__(self, o: Objective, a: Vector) -> None:
         self.o, self.a, self.v = o, a, o.gather(a)
-        self.rng = np.random.default_rng(SEED)
+        self.rng, self.climbs = np.random.default_rng(SEED), 0
         self.idle, self.moving = np.zeros(o.rows, np.int8), np.arange(o.rows)
         self.least = max(float(np.median(o.c * o.squares)), o.kappa)  # λ stays above; it falls if that keeps u short
 
@@ -58,7 +59,7 @@ class Ascent:
 
     def climb(self, most: float) -> float:
         """Some epochs; returns how many they were in all, counted in rows visited."""
-        o, visited, largest = self.o, 0, 0.0
+        o, visited, largest, self.climbs = self.o, 0, 0.0, self.climbs + 1
         self.idle[:] = np.where(self.idle >= IDLE, IDLE - 1, 0)
         piece = Piece(self, self.moving)
         while visited < most * o.rows:
@@ -112,7 +113,8 @@ class Piece:
         seed = int(ascent.rng.integers(1, PRIME))
         data = self.x, self.y, self.c, self.squares, self.a, self.v, self.order, self.active, self.idle, self.rest
         found = call(sweep, o.compiled, o.loss, *data, self.usual, bounds, seed)
-        self.active, self.visited, self.usual, moved = found
+        self.active, self.visited, gain, moved = found
+        self.usual = gain if ascent.climbs > RESTLESS else 0.0
         return float(moved)
 
     def put_back(self) -> Numbers:

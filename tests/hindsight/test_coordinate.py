@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowregret import Absolute, Hinge, L2Ball, Logistic, Loss
-from lowregret.hindsight.coordinate import LONGEST, Ascent, Piece
+from lowregret.hindsight.coordinate import LONGEST, RESTLESS, Ascent, Piece
 from lowregret.hindsight.objective import Objective
 from lowregret.rows import as_rows
 from lowregret.state import Vector
@@ -51,6 +51,9 @@ def test_rows_that_gain_little_rest(loss: Loss) -> None:
     """For √(usual/gain) sweeps; meanwhile nothing of theirs changes."""
     here = ascent(loss, np.random.default_rng(2))
     piece = Piece(here, here.moving)
+    piece.sweep()
+    assert piece.usual == 0  # not yet
+    here.climbs = RESTLESS + 1
     piece.sweep()
     assert piece.visited == 30
     assert not np.any(piece.rest)
