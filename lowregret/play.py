@@ -28,6 +28,7 @@ from lowregret.spec import from_json, to_json
 from lowregret.state import Vector
 from lowregret.store import Arrays, Saved
 from lowregret.trace import next_mark
+from lowregret.words import counted
 from lowregret.wrapped_seat import take_seat
 
 if TYPE_CHECKING:
@@ -294,7 +295,7 @@ class Game(Saved):
     def __str__(self) -> str:
         from lowregret.summary import describe
 
-        head = f"{self.rounds:,} rounds of {type(self.player).__name__}, loss {self.loss:.6g}"
+        head = f"{counted(self.rounds, 'round')} of {type(self.player).__name__}, loss {self.loss:.6g}"
         return "\n".join([head, *describe(self.certificate, max(self.rounds, 1))])
 
     # ---- files ---------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lowregret.learner import Linear
 from lowregret.multiclass import Multiclass
 from lowregret.output import Last
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from lowregret.certificate import Certificate
@@ -19,7 +20,7 @@ def summary(run: Ledger) -> str:
     """What was learnt, how well, and the proof."""
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
-        f"{run.rounds:,} rounds, {run.dimension:,} weights",
+        f"{counted(run.rounds, 'round')}, {counted(run.dimension, 'weight')}",
         f"loss       {run.loss:.6g} in all, {run.loss / rounds:.4g} per round, each row judged before it was learnt",
     ]
     if run.error is not None:
@@ -31,7 +32,8 @@ def kernel_summary(run: KernelRun) -> str:
     """What was learnt, and how well."""
     return "\n".join(
         [
-            f"{run.rounds:,} rounds, {run.support.dimension:,} features, {run.mistakes:,} support rows",
+            f"{counted(run.rounds, 'round')}, {counted(run.support.dimension, 'feature')}, "
+            f"{counted(run.mistakes, 'support row')}",
             f"error      {run.error:.2%} of the rows predicted wrongly, each judged before it was learnt",
         ]
     )

@@ -19,6 +19,7 @@ from lowregret.experts.panel import Panel
 from lowregret.experts.review import Review
 from lowregret.spec import to_json
 from lowregret.stream.table import read_table
+from lowregret.words import counted
 
 
 def experts(args: Namespace) -> int:
@@ -88,9 +89,9 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
     if found.left_out:
         lines.append(f"left out         {', '.join(found.left_out)}: not forecasts")
     if found.unknown:
-        lines.append(f"unknown          {found.unknown:,} rows have no outcome: forecast, not learnt")
+        lines.append(f"unknown          {counted(found.unknown, 'row')} without an outcome: forecast, not learnt")
     if found.naps:
-        lines.append(f"asleep           {found.naps:,} rows in which some expert has no forecast")
+        lines.append(f"asleep           {counted(found.naps, 'row')} in which some expert has no forecast")
     lines.append(str(review))
     if args.loss == "portfolio":
         lines.append(f"wealth           1 has become {np.exp(-panel.total):.6g}")

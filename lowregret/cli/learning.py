@@ -38,6 +38,7 @@ from lowregret.session import Session
 from lowregret.state import Vector
 from lowregret.stream.batch import Batch, Stream, chosen, sound
 from lowregret.stream.dictionary import Dictionary
+from lowregret.words import counted
 
 SHOWN_FAULTS = 5
 
@@ -84,14 +85,14 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
         raise problem
     if interruption.wanted:
         again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
-        print(f"lowregret: interrupted after {session.rows:,} rows; go on with {again}", file=sys.stderr)
+        print(f"lowregret: interrupted after {counted(session.rows, 'row')}; go on with {again}", file=sys.stderr)
         return 130
     return 0
 
 
 def _nothing(session: Session, args: Namespace) -> str:
     """Why there was nothing to learn."""
-    why = f": {session.unlabelled:,} rows have no label" if session.unlabelled else ""
+    why = f": rows without a label: {session.unlabelled:,}" if session.unlabelled else ""
     left = " that --skip and --holdout leave over" if args.skip or args.holdout else ""
     return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
 
@@ -172,7 +173,7 @@ def _learn(
                 progress.update(turn * stream.size + batch.position)
                 keeper.checkpoint()
     if faults > SHOWN_FAULTS:
-        print(f"lowregret: skipped {faults:,} lines in all", file=sys.stderr)
+        print(f"lowregret: skipped {counted(faults, 'line')} in all", file=sys.stderr)
 
 
 def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:

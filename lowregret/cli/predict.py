@@ -17,6 +17,7 @@ from lowregret.session import Session
 from lowregret.state import Vector
 from lowregret.stream.batch import Batch, sound
 from lowregret.stream.read import stream_of
+from lowregret.words import counted
 
 
 def predict(args: Namespace) -> int:
@@ -37,7 +38,7 @@ def predict(args: Namespace) -> int:
         print(json.dumps({"model": args.model, "rows": rows, "error": metrics.error, "metrics": told}))
     elif not args.quiet:
         print(
-            f"{rows:,} rows scored" + (f", {metrics.error:.2%} wrong" if metrics.error is not None else ""),
+            f"{counted(rows, 'row')} scored" + (f", {metrics.error:.2%} wrong" if metrics.error is not None else ""),
             file=sys.stderr,
         )
     return 0

@@ -22,6 +22,7 @@ from lowregret.loss import Loss, Square
 from lowregret.spec import from_json, to_json
 from lowregret.state import Vector
 from lowregret.store import Arrays, Saved
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -292,7 +293,7 @@ class Panel(Saved):
         except (TypeError, ValueError) as error:
             raise DataError(f"outcomes must be numbers: {error}") from None
         if y.shape != (rounds,):
-            raise DataError(f"there are {rounds} rounds of forecasts, but outcomes of shape {y.shape}")
+            raise DataError(f"got {counted(rounds, 'round')} of forecasts, but outcomes of shape {y.shape}")
         if self.parts > 1:
             wrong = np.flatnonzero(~(np.isnan(y) | np.isin(y, np.arange(self.parts))))
             if wrong.size:
