@@ -298,6 +298,17 @@ class Game(Saved):
         head = f"{counted(self.rounds, 'round')} of {type(self.player).__name__}, loss {self.loss:.6g}"
         return "\n".join([head, *describe(self.certificate, max(self.rounds, 1))])
 
+    def _of(self) -> str:
+        return type(self.player).__name__
+
+    def _facts(self) -> Iterator[str]:
+        yield from super()._facts()
+        yield f"loss {self.loss / max(self.rounds, 1):.4g} a round"
+        if "certificates" in self.__dict__:  # else they cost O(Td), or a solver's work
+            found = self.certificate
+            known = found.linear_regret if found.regret is None else found.regret
+            yield f"{found.measure} ≤ {found.bound if known is None else known:.4g}"
+
     # ---- files ---------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -171,6 +172,14 @@ class Panel(Saved):
     def certificate(self) -> Certificate:
         """The regret, and what the theorem says it could have been at most."""
         return certificate(self.aggregator, self.substitution, self.loss, self.book, self.linearised, self._premises())
+
+    def _of(self) -> str:
+        return counted(len(self.names), "expert")
+
+    def _facts(self) -> Iterator[str]:
+        yield from super()._facts()
+        yield f"{type(self.loss).__name__} loss {self.total / max(self.rounds, 1):.4g} a round"
+        yield f"regret {self.regret:.4g} to the best expert"
 
     def _premises(self) -> list[Premise]:
         found = [Premise("each outcome was known before the next forecast", self.late == 0, f"{self.late} late")]
