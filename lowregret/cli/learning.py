@@ -21,7 +21,7 @@ from lowregret.auto_class_run import start_auto_classes
 from lowregret.auto_run import auto_for, start_auto
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
-from lowregret.cli.form import opened
+from lowregret.cli.form import SKIPPING, opened
 from lowregret.cli.labels import settled
 from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
@@ -165,7 +165,8 @@ def _learn(
         session.run.tally.repeat()
     with Progress(session, size, not args.quiet) as progress:
         for turn in range(args.passes):
-            for batch in sound(interruption.watch(chosen(stream.batches(), args.skip, args.holdout))):
+            batches = interruption.watch(chosen(stream.batches(), args.skip, args.holdout))
+            for batch in sound(batches, SKIPPING):
                 for fault in batch.faults[: max(0, SHOWN_FAULTS - faults)]:
                     print(f"lowregret: skipped {fault}", file=sys.stderr)
                 faults += len(batch.faults)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.class_run import ClassRun
+from lowregret.cli.form import SKIPPING
 from lowregret.cli.scores import score_file
 from lowregret.confusion import Confusion
 from lowregret.metrics import Metrics
@@ -27,7 +28,7 @@ def predict(args: Namespace) -> int:
     metrics = Confusion() if isinstance(run, ClassRun) else Metrics(run.learner.loss)
     stream = stream_of(args.data, session.form, threads=args.threads, on_error=args.on_error, labelled=False)
     with score_file(args.predictions or ("-" if not args.json else None), args.link, run) as scores:
-        for batch in sound(stream.batches()):
+        for batch in sound(stream.batches(), SKIPPING):
             if len(batch):
                 scores.write(_judged(run, batch, metrics))
                 rows += len(batch)
