@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from argparse import Namespace
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from lowregret.bandit.rejection import Replayed, expected_rounds, learn_from, ma
 from lowregret.bandit.tell import tell_certificate
 from lowregret.bandit.value import Estimate, arm_values, evaluate, logged_value, snips
 from lowregret.certificate import Certificate
+from lowregret.cli.clock import Clock
 from lowregret.spec import to_json
 from lowregret.words import counted
 
@@ -25,7 +25,11 @@ SHOWN = 5  # arms
 
 def bandit(args: Namespace) -> int:
     """Read the log, replay and evaluate, show."""
-    begin = time.perf_counter()
+    with Clock() as clock:
+        return _study(args, clock)
+
+
+def _study(args: Namespace, clock: Clock) -> int:
     if args.report:
         from lowregret.cli.report import require_folder
 
@@ -45,7 +49,7 @@ def bandit(args: Namespace) -> int:
         if args.report:
             write_page(args.report, study_page(args.log, study, told))
     if args.json:
-        print(json.dumps(study.to_json(time.perf_counter() - begin), ensure_ascii=False))
+        print(json.dumps(study.to_json(clock.read().to_json()), ensure_ascii=False))
     else:
         print(told)
     return 0
@@ -146,7 +150,7 @@ class Study:
 
     # ---- for programs ------------------------------------------------------------------------------------------------
 
-    def to_json(self, seconds: float) -> dict[str, Any]:
+    def to_json(self, seconds: dict[str, float]) -> dict[str, Any]:
         """The public form."""
         log, replayed = self.log, self.replayed
         made = self.learned[0] if self.learned else None
@@ -177,7 +181,7 @@ class Study:
             },
             "certificate": certificates[0] if certificates else None,
             "certificates": certificates,
-            "seconds": {"total": seconds},
+            "seconds": seconds,
         }  # fmt: skip
 
 

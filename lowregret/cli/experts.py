@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.cli.clock import Clock
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.mixing import make_panel
 from lowregret.cli.report import page, picture, proof, require_folder, table, write_page
@@ -24,7 +25,11 @@ from lowregret.words import counted
 
 def experts(args: Namespace) -> int:
     """Read, mix, tell."""
-    begin = time.perf_counter()
+    with Clock() as clock:
+        return _mix(args, clock)
+
+
+def _mix(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot, args.predictions):
         if path:
             require_folder(path)
@@ -41,7 +46,7 @@ def experts(args: Namespace) -> int:
     if args.predictions:
         _write_predictions(args.predictions, p)
     review = Review.of(panel, found.x, found.y)
-    seconds = {"total": time.perf_counter() - begin, "learn": learnt}
+    seconds = clock.read().to_json() | {"learn": learnt}
     _tell(args, found, review, seconds)
     return 0
 

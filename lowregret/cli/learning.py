@@ -21,6 +21,7 @@ from lowregret.auto_class_run import start_auto_classes
 from lowregret.auto_run import auto_for, start_auto
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
+from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, opened
 from lowregret.cli.labels import settled
 from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
@@ -49,7 +50,7 @@ _FIXED = (
 )
 
 
-def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: float) -> int:
+def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Clock) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
     _require_pictures(args)
     dictionary = Dictionary() if args.weights or args.report else None
@@ -80,7 +81,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     if args.certify == "exact" and problem is None and not interruption.wanted:
         _look_back(session, stream, args)
     if problem is None or session.run.rounds:
-        _tell(session, args, time.perf_counter() - begin, model)
+        _tell(session, args, clock.read(), model)
     if problem is not None:
         raise problem
     if interruption.wanted:
@@ -97,10 +98,10 @@ def _nothing(session: Session, args: Namespace) -> str:
     return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
 
 
-def _tell(session: Session, args: Namespace, seconds: float, model: str | None) -> None:
+def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
     if args.json:
-        print(json.dumps(session.to_json(seconds, model), ensure_ascii=False))
+        print(json.dumps(session.to_json(seconds.to_json(), model), ensure_ascii=False))
     elif not args.quiet:
         print(show(session, seconds, model))
     if args.plot:

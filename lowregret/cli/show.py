@@ -8,6 +8,7 @@ import numpy as np
 
 from lowregret.class_run import ClassRun
 from lowregret.classes import Name
+from lowregret.cli.clock import Seconds
 from lowregret.confusion import Confusion
 from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, Metrics
 from lowregret.rule import Proximal
@@ -18,13 +19,14 @@ from lowregret.words import counted
 FEW = 8  # classes whose confusions are shown in full
 
 
-def show(session: Session, seconds: float, model: str | None) -> str:
+def show(session: Session, seconds: Seconds, model: str | None) -> str:
     """Rows and speed, loss, error against the simplest guess, the proof, and where the model is."""
     run, rounds = session.run, max(session.run.rounds, 1)
     loss = loss_name(run.learner.loss)
     lines = [
         f"learnt     {counted(run.rounds, 'row')} with {session.algorithm}, {counted(session.nonzeros, 'non-zero')}, "
-        f"{counted(run.dimension, 'weight')}, in {seconds:.2f} s ({run.rounds / seconds:,.0f} rows/s)",
+        f"{counted(run.dimension, 'weight')}, in {seconds.work:.2f} s ({run.rounds / seconds.work:,.0f} rows/s)",
+        *_compiled(seconds),
         f"loss       {run.loss / rounds:.4g} a row ({loss}), each row judged before it was learnt",
         *_judged(session, session.metrics),
     ]
@@ -44,6 +46,11 @@ def show(session: Session, seconds: float, model: str | None) -> str:
     if model:
         lines.append(f"model      {model}")
     return "\n".join(lines)
+
+
+def _compiled(seconds: Seconds) -> list[str]:
+    """What the next command will not take."""
+    return [f"           and {seconds.compile:.2f} s of compiling, once on this machine"] if seconds.compile else []
 
 
 def _proved(session: Session, rounds: int) -> list[str]:

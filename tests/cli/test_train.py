@@ -62,6 +62,7 @@ def test_the_json_is_the_contract(capsys: Capsys, file: Path) -> None:
     assert all(p["holds"] for p in certificate["risk_premises"])
     assert all(set(p) == {"name", "holds", "observed"} for p in certificate["premises"])
     assert found["seconds"]["total"] >= found["seconds"]["learn"] > 0
+    assert found["seconds"]["total"] > found["seconds"]["compile"] >= 0
     assert found["model"] is None
 
 
