@@ -28,6 +28,7 @@ from lowregret.state import Vector
 from lowregret.store import Arrays
 from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.trace import Trace
+from lowregret.words import counted
 
 LONGEST = 1 << 60  # delay, in rounds
 CHUNK = 4096  # rows asked at a time, or as many as wait: long batches are not copied whole, nor sorted often
@@ -179,7 +180,7 @@ class DelayedRun(Run):
         )
 
     def __str__(self) -> str:
-        return f"{super().__str__()}\npending    {self.pending:,} of {self.asked:,} rounds asked"
+        return f"{super().__str__()}\npending    {self.pending:,} of {counted(self.asked, 'round')} asked"
 
     # ---- files -----------------------------------------------------------------------------------------------------
 

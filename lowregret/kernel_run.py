@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -123,6 +124,13 @@ class KernelRun(Saved):
         return cls(learner, Support(**arrays), compiled=description["compiled"])
 
     # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _of(self) -> str:
+        return type(self.learner.kernel).__name__
+
+    def _facts(self) -> Iterator[str]:
+        yield from super()._facts()
+        yield f"error {self.error:.2%}"
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from lowregret.store import Arrays, Saved
 from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.tally import Tally
 from lowregret.trace import WIDTH, Trace, next_mark, snapshot, trace
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,6 +120,20 @@ class Proof(Saved):
         }
 
     # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _of(self) -> str:
+        return type(self.learner.rule).__name__
+
+    def _facts(self: Any) -> Iterator[str]:
+        yield counted(self.rounds, "round")
+        yield f"{type(self.learner.loss).__name__} loss {self.loss / max(self.rounds, 1):.4g} a round"
+        yield from self._proved()
+
+    def _proved(self) -> Iterator[str]:
+        """The regret, where O(d) is enough."""
+        rule = self.learner.rule
+        if rule.keeps_sum() and compilable(self.comparator):
+            yield f"{'weighted ' * rule.schedule().weighted()}regret ≤ {self.linear_regret():.4g}"
 
     @property
     def _coordinates(self) -> int:

@@ -28,6 +28,7 @@ from lowregret.spec import from_json, to_json
 from lowregret.state import Vector
 from lowregret.store import Arrays, Saved
 from lowregret.trace import next_mark
+from lowregret.words import counted
 from lowregret.wrapped_seat import take_seat
 
 if TYPE_CHECKING:
@@ -294,8 +295,19 @@ class Game(Saved):
     def __str__(self) -> str:
         from lowregret.summary import describe
 
-        head = f"{self.rounds:,} rounds of {type(self.player).__name__}, loss {self.loss:.6g}"
+        head = f"{counted(self.rounds, 'round')} of {type(self.player).__name__}, loss {self.loss:.6g}"
         return "\n".join([head, *describe(self.certificate, max(self.rounds, 1))])
+
+    def _of(self) -> str:
+        return type(self.player).__name__
+
+    def _facts(self) -> Iterator[str]:
+        yield from super()._facts()
+        yield f"loss {self.loss / max(self.rounds, 1):.4g} a round"
+        if "certificates" in self.__dict__:  # else they cost O(Td), or a solver's work
+            found = self.certificate
+            known = found.linear_regret if found.regret is None else found.regret
+            yield f"{found.measure} ≤ {found.bound if known is None else known:.4g}"
 
     # ---- files ---------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.error import LowRegretError, StoreError
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +97,7 @@ def plot_eras(eras: Eras, path: str | os.PathLike[str] | None) -> Figure:
 
 
 def _title(run: Proof) -> str:
-    return f"{type(run.learner.loss).__name__} loss, {run.state.rounds:,} rounds"
+    return f"{type(run.learner.loss).__name__} loss, {counted(run.state.rounds, 'round')}"
 
 
 def run_curves(run: Proof, panels: Any, theirs: Any) -> None:
@@ -159,7 +160,7 @@ def stacked_weights(axes: Axes, rounds: Any, weights: Any, names: Any) -> None:
 def plot_game(game: Game, path: str | os.PathLike[str] | None) -> Figure:
     """Regret under linearised regret under the bound."""
     t = game.trace
-    figure, (axes,) = new_figure(1, f"{type(game.player).__name__}, {game.rounds:,} rounds")
+    figure, (axes,) = new_figure(1, f"{type(game.player).__name__}, {counted(game.rounds, 'round')}")
     nested_curves(axes, t.rounds, t.linear_regret, t.bound, t.theorem, game.certificate)
     axes.plot(t.rounds, t.regret, color=EXACT, label="regret")
     label_regret(axes, game.certificate)

@@ -147,7 +147,7 @@ class Session:
 
     # ---- results -----------------------------------------------------------------------------------------------
 
-    def to_json(self, seconds: float, model: str | None) -> dict[str, Any]:
+    def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:
         """The public form of what was learnt."""
         run = self.run
         metrics = self.judged(self.metrics)
@@ -168,7 +168,7 @@ class Session:
             "error": run.error if run.rounds else None,
             "metrics": metrics,
             "certificate": self.certificate.to_json() | risk_json(run.risks()),
-            "seconds": {"total": seconds, "learn": self.seconds},
+            "seconds": {**seconds, "learn": self.seconds},
             "model": model,
         }
         if isinstance(run, Standing):

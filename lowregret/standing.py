@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -184,6 +184,12 @@ class Standing(Ledger):
                 self._eras = [*thinned(self._eras, end), sums(end, self.loss, self.mind.trust)]
             if self.rounds < end or end == mark:
                 return i
+
+    def _of(self) -> str:
+        return ""
+
+    def _proved(self) -> Iterator[str]:
+        yield f"regret {self.contest.linear_regret:.4g} to the best expert"
 
     def _at_mark(self) -> None:
         super()._at_mark()

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lowregret.error import StoreError
+from lowregret.words import Brief
 
 ENTRY = "lowregret"  # where the header is among the file's metadata
 FORMAT = 1  # raised when older readers could not make sense of the file
@@ -66,7 +67,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     return _open(path, with_arrays=False)[0]["kind"]
 
 
-class Saved(ABC):
+class Saved(Brief, ABC):
     """What is kept in files of a kind of its own."""
 
     kind: ClassVar[str]

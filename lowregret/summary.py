@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from lowregret.certificate.batch import DRAWN
 from lowregret.learner import Linear
 from lowregret.multiclass import Multiclass
 from lowregret.output import Last
+from lowregret.words import counted
 
 if TYPE_CHECKING:
-    from lowregret.certificate import Certificate
+    from lowregret.certificate import Certificate, RiskCertificate
     from lowregret.kernel_run import KernelRun
     from lowregret.ledger import Ledger
 
@@ -19,7 +21,7 @@ def summary(run: Ledger) -> str:
     """What was learnt, how well, and the proof."""
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
-        f"{run.rounds:,} rounds, {run.dimension:,} weights",
+        f"{counted(run.rounds, 'round')}, {counted(run.dimension, 'weight')}",
         f"loss       {run.loss:.6g} in all, {run.loss / rounds:.4g} per round, each row judged before it was learnt",
     ]
     if run.error is not None:
@@ -31,7 +33,8 @@ def kernel_summary(run: KernelRun) -> str:
     """What was learnt, and how well."""
     return "\n".join(
         [
-            f"{run.rounds:,} rounds, {run.support.dimension:,} features, {run.mistakes:,} support rows",
+            f"{counted(run.rounds, 'round')}, {counted(run.support.dimension, 'feature')}, "
+            f"{counted(run.mistakes, 'support row')}",
             f"error      {run.error:.2%} of the rows predicted wrongly, each judged before it was learnt",
         ]
     )
@@ -84,9 +87,9 @@ def describe_risk(run: Ledger, shell: bool = False, delta: float = 0.05) -> list
             ]
         return [f"risk       unknown, for this is not so: {name}" for name in failed] or _silent(run, shell)
     if best.of == "error" and best.bound >= 1:
-        return [f"risk       of {best.output} nothing can be said: too few rows, or too large losses"]
+        return _vacuous(run, found, shell)
     size = f"{best.bound:.2%}" if best.of == "error" else f"{best.bound:.4g}"
-    drawn = " on average over the draw" if best.output.startswith("a model drawn") else ""
+    drawn = " on average over the draw" if best.output == DRAWN else ""
     lines = [
         f"risk       with probability {1 - delta:.0%} the {best.of} of {best.output} on new data of the same kind",
         f"           is at most {size}{drawn} ({best.id}, if rows are drawn independently from one source)",
@@ -98,6 +101,23 @@ def describe_risk(run: Ledger, shell: bool = False, delta: float = 0.05) -> list
         )
     if drawn and not run.learner.output.replaces():
         lines.append(f"           nothing of the kind is known of the model that is kept{_remedy(run, shell)}")
+    return lines
+
+
+def _vacuous(run: Ledger, found: list[RiskCertificate], shell: bool) -> list[str]:
+    """Why the bound of an error is 1, and of which model more is known."""
+    best = found[0]
+    said = f"risk       of {best.output} nothing can be said: "
+    if "ceiling" not in best.details:
+        return [f"{said}too many errors, or too few rows ({run.rounds:,})"]
+    w, x, m = (best.details[name] for name in ("iterate", "row", "ceiling"))
+    lines = [
+        f"{said}weights of length up to {w:,.4g} and rows",
+        f"           of length up to {x:,.4g} allow losses up to {m:,.5g}, too large for {counted(run.rounds, 'row')}",
+    ]
+    drawn = next((c for c in found if c.of == "error" and c.output == DRAWN), None)
+    if drawn is not None and drawn.bound < 1:
+        lines.append(f"           more is known of {drawn.output}{_remedy(run, shell)}")
     return lines
 
 

@@ -46,7 +46,7 @@ LAYERS = [
     {"part"},
     {"kernel"},
     {"cache"},
-    {"error", "stamp"},
+    {"error", "stamp", "words"},
 ]
 
 # Packages that cost much to import or need not be there: which module may import them, inside a function.

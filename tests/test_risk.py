@@ -295,3 +295,18 @@ def test_a_small_ball_and_a_small_radius_lower_the_ceiling() -> None:
     assert known is not None
     assert seen.details["iterate"] <= 9  # read off the iterates, not the ball of 1000
     assert known.details["iterate"] == pytest.approx(0.5, rel=1e-4)
+
+
+def test_a_bound_that_says_nothing_names_the_reason() -> None:
+    X, y = source(np.random.default_rng(5), 2_000, 0.05)
+    free = train(zoo.ogd_scw(Hinge(), 1e-4), X, y)
+    told = free.risks()[0].details
+    assert told["iterate"] >= 1e3  # the first rates are about 1/λ
+    assert (
+        f"risk       of the weighted average nothing can be said: weights of length up to {told['iterate']:,.4g} and "
+        f"rows\n           of length up to {told['row']:,.4g} allow losses up to {told['ceiling']:,.5g}, too large for "
+        "2,000 rows\n           more is known of a model drawn from those of the run: output=Random() keeps one"
+    ) in summary(free)
+    assert "nothing can be said" not in summary(train(zoo.ogd_scw(Hinge(), 1e-4, output=Random()), X, y))
+    few = train(zoo.ogd(Hinge()), X[:3], -y[:3])
+    assert summary(few).endswith("nothing can be said: too many errors, or too few rows (3)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ from lowregret.error import DataError, PartError, StoreError
 from lowregret.spec import from_json, to_json
 from lowregret.state import Vector
 from lowregret.store import Arrays, Saved
+from lowregret.words import counted
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,15 @@ class Bandit(Saved):
         pending = {number: (arm, p) for number, arm, p in zip(*waiting, strict=True)}
         made.desk = Desk(description["low"], description["high"], description["issued"], pending)
         return made
+
+    def _of(self) -> str:
+        return f"{self.algorithm.name} on {counted(self.arms, 'arm')}"
+
+    def _facts(self) -> Iterator[str]:
+        yield from super()._facts()
+        yield f"cost {self.cost / max(self.rounds, 1):.4g} a round"
+        if self.pending:
+            yield f"{len(self.pending):,} pending"
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, self.algorithm, self.state, *args)

@@ -16,6 +16,7 @@ from lowregret.domain import Box, Domain, L2Ball, Simplex
 from lowregret.error import DataError, PartError
 from lowregret.real import norm
 from lowregret.state import Vector
+from lowregret.words import Brief
 
 Cost = Callable[[int, Vector], float]  # (t, point) → f_t(point), t = 0, 1, …
 
@@ -52,7 +53,7 @@ class Shape:
         return self.centre + (1 - alpha) * (self.domain.projection(self.centre + v / (1 - alpha)) - self.centre)
 
 
-class BanditDescent:
+class BanditDescent(Brief):
     """w_t = Π(ηθ_t) on the set shrunk by α = δ/r; v_t uniform on the unit sphere of dimension m; θ −= z_t.
 
     points=1: play w_t + δv_t, see c:           z_t = (m/δ) c v_t

@@ -20,6 +20,7 @@ from lowregret.error import DataError, PartError
 from lowregret.kernel import kernel
 from lowregret.state import Vector
 from lowregret.store import Arrays, Saved
+from lowregret.words import counted
 
 SUM_TOLERANCE = 1e-6  # of a distribution
 
@@ -88,6 +89,9 @@ class Exp4(Saved):
             exp3_expected(self.eta, self.arms, self.state, "EXP4"),
         ]
         return [scaled(c, self.desk.high - self.desk.low) for c in found]
+
+    def _of(self) -> str:
+        return f"{counted(self.state.arms, 'expert')} on {counted(self.arms, 'arm')}"
 
     def _advice(self, advice: Any, axes: int) -> Vector:
         table = np.ascontiguousarray(advice, float)

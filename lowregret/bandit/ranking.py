@@ -17,9 +17,10 @@ from lowregret.mirror import Entropy
 from lowregret.rule import Lazy, Rule
 from lowregret.state import Vector
 from lowregret.step import Constant
+from lowregret.words import Brief
 
 
-class _Positions:
+class _Positions(Brief):
     """What all rankings report: mean position and mean reciprocal rank."""
 
     def __init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lowregret.certificate import Certificate
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from lowregret.bandit.bandit import Bandit
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 def tell_bandit(bandit: Bandit) -> str:
     """Rounds, cost, and what is proved."""
     rounds = max(bandit.rounds, 1)
-    waiting = f", {len(bandit.pending):,} choices wait for their costs" if bandit.pending else ""
+    waiting = _waiting(len(bandit.pending))
     lines = [
-        f"{bandit.rounds:,} rounds of {bandit.algorithm.name} on {bandit.arms:,} arms, "
+        f"{counted(bandit.rounds, 'round')} of {bandit.algorithm.name} on {counted(bandit.arms, 'arm')}, "
         f"cost {bandit.cost:.6g} ({bandit.cost / rounds:.4g} a round){waiting}"
     ]
     found = bandit.certificates
@@ -24,6 +25,11 @@ def tell_bandit(bandit: Bandit) -> str:
     if not found:
         lines.append("no theorem here speaks of this algorithm against any costs whatever")
     return "\n".join(lines)
+
+
+def _waiting(choices: int) -> str:
+    wait = "waits for its cost" if choices == 1 else "wait for their costs"
+    return f", {counted(choices, 'choice')} {wait}" if choices else ""
 
 
 def tell_certificate(certificate: Certificate, most: float) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from argparse import Namespace
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,14 +16,20 @@ from lowregret.bandit.rejection import Replayed, expected_rounds, learn_from, ma
 from lowregret.bandit.tell import tell_certificate
 from lowregret.bandit.value import Estimate, arm_values, evaluate, logged_value, snips
 from lowregret.certificate import Certificate
+from lowregret.cli.clock import Clock
 from lowregret.spec import to_json
+from lowregret.words import counted
 
 SHOWN = 5  # arms
 
 
 def bandit(args: Namespace) -> int:
     """Read the log, replay and evaluate, show."""
-    begin = time.perf_counter()
+    with Clock() as clock:
+        return _study(args, clock)
+
+
+def _study(args: Namespace, clock: Clock) -> int:
     if args.report:
         from lowregret.cli.report import require_folder
 
@@ -44,7 +49,7 @@ def bandit(args: Namespace) -> int:
         if args.report:
             write_page(args.report, study_page(args.log, study, told))
     if args.json:
-        print(json.dumps(study.to_json(time.perf_counter() - begin), ensure_ascii=False))
+        print(json.dumps(study.to_json(clock.read().to_json()), ensure_ascii=False))
     else:
         print(told)
     return 0
@@ -100,8 +105,8 @@ class Study:
         log = self.log
         p = log.propensities
         lines = [
-            f"log        {len(log):,} choices among {len(log.names):,} arms, a {log.measure} from {log.low:g} to "
-            f"{log.high:g} each",
+            f"log        {counted(len(log), 'choice')} among {counted(len(log.names), 'arm')}, "
+            f"a {log.measure} from {log.low:g} to {log.high:g} each",
             "           " + (
                 f"no propensities given: every arm is assumed to be chosen with probability 1/{len(log.names)}"
                 if log.assumed
@@ -123,7 +128,7 @@ class Study:
         top = int(np.argmax(policy))
         half = made.rounds
         return [
-            f"learned    {self.algorithm} on the first {half:,} rows, then fixed and judged on the other "
+            f"learned    {self.algorithm} on the first {counted(half, 'row')}, then fixed and judged on the other "
             f"{len(self.log) - half:,};",
             f"           it chooses {self.log.names[top]} with probability {policy[top]:.3g}, more than any other arm",
             *(f"           {e.method:<12} {line(e)}" for e in estimates),
@@ -134,8 +139,8 @@ class Study:
             return ["replay     not possible: rejection replay needs uniform logging"]
         n, e = self.replayed.bandit.rounds, self.replayed.estimate
         lines = [
-            f"replay     {self.algorithm} as if online: in {n:,} of {len(self.log):,} rows it chose what was logged"
-            + ("" if e is None else f"; {line(e)}")
+            f"replay     {self.algorithm} as if online: in {n:,} of {counted(len(self.log), 'row')} it chose "
+            "what was logged" + ("" if e is None else f"; {line(e)}")
         ]
         for certificate in self.certificates:
             lines += [f"           {text}" for text in tell_certificate(certificate, n * self.log.unit)]
@@ -145,7 +150,7 @@ class Study:
 
     # ---- for programs ------------------------------------------------------------------------------------------------
 
-    def to_json(self, seconds: float) -> dict[str, Any]:
+    def to_json(self, seconds: dict[str, float]) -> dict[str, Any]:
         """The public form."""
         log, replayed = self.log, self.replayed
         made = self.learned[0] if self.learned else None
@@ -176,11 +181,11 @@ class Study:
             },
             "certificate": certificates[0] if certificates else None,
             "certificates": certificates,
-            "seconds": {"total": seconds},
+            "seconds": seconds,
         }  # fmt: skip
 
 
 def line(e: Estimate) -> str:
     """An estimate for people."""
-    rows = "" if e.effective_rows == e.rows else f", worth {e.effective_rows:,.0f} rows"
+    rows = "" if e.effective_rows == e.rows else f", worth {counted(round(e.effective_rows), 'row')}"
     return f"{e.value:.4g} a choice (95 %: {e.low:.4g} to {e.high:.4g}, {e.interval}{rows})"

@@ -14,6 +14,7 @@ from lowregret.cli.bandit import Study
 from lowregret.cli.report import page, picture, proof, table
 from lowregret.plot import BOUND, REGRET, finish, new_figure
 from lowregret.spec import to_json
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +58,7 @@ def _rows(study: Study) -> list[tuple[str, ...]]:
 def draw(study: Study, path: str | os.PathLike[str] | None) -> Figure:
     """A dot and a line per policy."""
     found = estimates(study)
-    figure, (axes,) = new_figure(1, f"{len(study.log):,} choices among {len(study.log.names):,} arms")
+    figure, (axes,) = new_figure(1, f"{counted(len(study.log), 'choice')} among {counted(len(study.log.names), 'arm')}")
     for k, (_, e) in enumerate(found):
         axes.plot([e.low, e.high], [k, k], color=REGRET)
         axes.plot([e.value], [k], "o", color=BOUND)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.cli.clock import Clock
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.mixing import make_panel
 from lowregret.cli.report import page, picture, proof, require_folder, table, write_page
@@ -19,11 +20,16 @@ from lowregret.experts.panel import Panel
 from lowregret.experts.review import Review
 from lowregret.spec import to_json
 from lowregret.stream.table import read_table
+from lowregret.words import counted
 
 
 def experts(args: Namespace) -> int:
     """Read, mix, tell."""
-    begin = time.perf_counter()
+    with Clock() as clock:
+        return _mix(args, clock)
+
+
+def _mix(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot, args.predictions):
         if path:
             require_folder(path)
@@ -40,7 +46,7 @@ def experts(args: Namespace) -> int:
     if args.predictions:
         _write_predictions(args.predictions, p)
     review = Review.of(panel, found.x, found.y)
-    seconds = {"total": time.perf_counter() - begin, "learn": learnt}
+    seconds = clock.read().to_json() | {"learn": learnt}
     _tell(args, found, review, seconds)
     return 0
 
@@ -88,9 +94,9 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
     if found.left_out:
         lines.append(f"left out         {', '.join(found.left_out)}: not forecasts")
     if found.unknown:
-        lines.append(f"unknown          {found.unknown:,} rows have no outcome: forecast, not learnt")
+        lines.append(f"unknown          {counted(found.unknown, 'row')} without an outcome: forecast, not learnt")
     if found.naps:
-        lines.append(f"asleep           {found.naps:,} rows in which some expert has no forecast")
+        lines.append(f"asleep           {counted(found.naps, 'row')} in which some expert has no forecast")
     lines.append(str(review))
     if args.loss == "portfolio":
         lines.append(f"wealth           1 has become {np.exp(-panel.total):.6g}")

@@ -11,6 +11,8 @@ from lowregret.stream.ahead import Ahead
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.read import detect, format_part, stream_of
 
+SKIPPING = "--on-error skip"  # how to go on without lines that cannot be read
+
 
 def form_of(args: Namespace) -> Part:
     """What the options say; a table's label must be named."""

@@ -21,7 +21,8 @@ from lowregret.auto_class_run import start_auto_classes
 from lowregret.auto_run import auto_for, start_auto
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
-from lowregret.cli.form import opened
+from lowregret.cli.clock import Clock, Seconds
+from lowregret.cli.form import SKIPPING, opened
 from lowregret.cli.labels import settled
 from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
@@ -38,6 +39,7 @@ from lowregret.session import Session
 from lowregret.state import Vector
 from lowregret.stream.batch import Batch, Stream, chosen, sound
 from lowregret.stream.dictionary import Dictionary
+from lowregret.words import counted
 
 SHOWN_FAULTS = 5
 
@@ -48,7 +50,7 @@ _FIXED = (
 )
 
 
-def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: float) -> int:
+def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Clock) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
     _require_pictures(args)
     dictionary = Dictionary() if args.weights or args.report else None
@@ -79,27 +81,27 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, begin: floa
     if args.certify == "exact" and problem is None and not interruption.wanted:
         _look_back(session, stream, args)
     if problem is None or session.run.rounds:
-        _tell(session, args, time.perf_counter() - begin, model)
+        _tell(session, args, clock.read(), model)
     if problem is not None:
         raise problem
     if interruption.wanted:
         again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
-        print(f"lowregret: interrupted after {session.rows:,} rows; go on with {again}", file=sys.stderr)
+        print(f"lowregret: interrupted after {counted(session.rows, 'row')}; go on with {again}", file=sys.stderr)
         return 130
     return 0
 
 
 def _nothing(session: Session, args: Namespace) -> str:
     """Why there was nothing to learn."""
-    why = f": {session.unlabelled:,} rows have no label" if session.unlabelled else ""
+    why = f": rows without a label: {session.unlabelled:,}" if session.unlabelled else ""
     left = " that --skip and --holdout leave over" if args.skip or args.holdout else ""
     return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
 
 
-def _tell(session: Session, args: Namespace, seconds: float, model: str | None) -> None:
+def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
     if args.json:
-        print(json.dumps(session.to_json(seconds, model), ensure_ascii=False))
+        print(json.dumps(session.to_json(seconds.to_json(), model), ensure_ascii=False))
     elif not args.quiet:
         print(show(session, seconds, model))
     if args.plot:
@@ -164,7 +166,8 @@ def _learn(
         session.run.tally.repeat()
     with Progress(session, size, not args.quiet) as progress:
         for turn in range(args.passes):
-            for batch in sound(interruption.watch(chosen(stream.batches(), args.skip, args.holdout))):
+            batches = interruption.watch(chosen(stream.batches(), args.skip, args.holdout))
+            for batch in sound(batches, SKIPPING):
                 for fault in batch.faults[: max(0, SHOWN_FAULTS - faults)]:
                     print(f"lowregret: skipped {fault}", file=sys.stderr)
                 faults += len(batch.faults)
@@ -172,7 +175,7 @@ def _learn(
                 progress.update(turn * stream.size + batch.position)
                 keeper.checkpoint()
     if faults > SHOWN_FAULTS:
-        print(f"lowregret: skipped {faults:,} lines in all", file=sys.stderr)
+        print(f"lowregret: skipped {counted(faults, 'line')} in all", file=sys.stderr)
 
 
 def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:

@@ -11,6 +11,7 @@ from lowregret.cli.report import require_folder
 from lowregret.error import PartError
 from lowregret.game import CATALOGUE, Contest, Environment, contest, fitting, game
 from lowregret.game.catalogue import WRAPPERS
+from lowregret.words import counted
 
 WIDTH = 100
 REPLAY = "replay"
@@ -53,7 +54,7 @@ def _head(played: Contest) -> str:
     rival = ", ".join(f"{name} {value:g}" if name != "set" else str(value) for name, value in
                       played.certificate.comparator.items())  # fmt: skip
     return (
-        f"{played.algorithm} plays {played.game}: {played.rounds:,} rounds, seed {played.seed}{tuned}; "
+        f"{played.algorithm} plays {played.game}: {counted(played.rounds, 'round')}, seed {played.seed}{tuned}; "
         f"compared with: {rival}"
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.class_run import ClassRun
+from lowregret.cli.form import SKIPPING
 from lowregret.cli.scores import score_file
 from lowregret.confusion import Confusion
 from lowregret.metrics import Metrics
@@ -17,6 +18,7 @@ from lowregret.session import Session
 from lowregret.state import Vector
 from lowregret.stream.batch import Batch, sound
 from lowregret.stream.read import stream_of
+from lowregret.words import counted
 
 
 def predict(args: Namespace) -> int:
@@ -26,7 +28,7 @@ def predict(args: Namespace) -> int:
     metrics = Confusion() if isinstance(run, ClassRun) else Metrics(run.learner.loss)
     stream = stream_of(args.data, session.form, threads=args.threads, on_error=args.on_error, labelled=False)
     with score_file(args.predictions or ("-" if not args.json else None), args.link, run) as scores:
-        for batch in sound(stream.batches()):
+        for batch in sound(stream.batches(), SKIPPING):
             if len(batch):
                 scores.write(_judged(run, batch, metrics))
                 rows += len(batch)
@@ -37,7 +39,7 @@ def predict(args: Namespace) -> int:
         print(json.dumps({"model": args.model, "rows": rows, "error": metrics.error, "metrics": told}))
     elif not args.quiet:
         print(
-            f"{rows:,} rows scored" + (f", {metrics.error:.2%} wrong" if metrics.error is not None else ""),
+            f"{counted(rows, 'row')} scored" + (f", {metrics.error:.2%} wrong" if metrics.error is not None else ""),
             file=sys.stderr,
         )
     return 0

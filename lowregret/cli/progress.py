@@ -12,6 +12,7 @@ from typing import TextIO
 
 from lowregret.session import Session
 from lowregret.state import MISTAKES, TOTAL
+from lowregret.words import counted
 
 OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
 PATIENCE = 1.5  # seconds without any row after which it says why
@@ -46,7 +47,7 @@ class Progress:
         ledger = self._ledger()
         rounds, loss, mistakes = (a - b for a, b in zip(ledger, self.before, strict=True))
         parts = [
-            f"{self.session.rows:,} rows",
+            counted(self.session.rows, "row"),
             f"{(self.session.rows - self.start_rows) / elapsed:,.0f} rows/s",
             f"{position / elapsed / 1e6:.1f} MB/s",
         ]
@@ -104,7 +105,7 @@ class Search:
         if not self.wanted or now - self.shown < (OFTEN if self.live else SELDOM):
             return
         self.shown = now
-        line = f"looking for the best fixed choice: {steps:.0f} rounds, loss {value:.6g}"
+        line = f"looking for the best fixed choice: {counted(round(steps), 'round')}, loss {value:.6g}"
         line += f", at most {gap:.2g} too high" if math.isfinite(gap) else ""
         self.stream.write(f"\r\x1b[2K{line}" if self.live else f"{line}\n")
         self.stream.flush()

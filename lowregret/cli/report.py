@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lowregret.certificate import Certificate
+from lowregret.cli.clock import Seconds
 from lowregret.cli.show import show
 from lowregret.error import StoreError
 from lowregret.session import Session
@@ -28,7 +29,7 @@ def require_folder(path: str) -> None:
         raise StoreError(f"cannot write {path}: there is no folder {Path(path).parent}")
 
 
-def write_report(path: str, session: Session, data: Iterable[str], seconds: float, model: str | None) -> None:
+def write_report(path: str, session: Session, data: Iterable[str], seconds: Seconds, model: str | None) -> None:
     """Write the page. Needs matplotlib for the picture."""
     write_page(path, report(session, data, seconds, model))
 
@@ -41,7 +42,7 @@ def write_page(path: str, text: str) -> None:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
 
-def report(session: Session, data: Iterable[str], seconds: float, model: str | None) -> str:
+def report(session: Session, data: Iterable[str], seconds: Seconds, model: str | None) -> str:
     """The page as text; it refers to nothing outside itself."""
     run = session.run
     title = f"{session.algorithm} on {', '.join(data)}"

@@ -8,41 +8,49 @@ import numpy as np
 
 from lowregret.class_run import ClassRun
 from lowregret.classes import Name
+from lowregret.cli.clock import Seconds
 from lowregret.confusion import Confusion
 from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, Metrics
 from lowregret.rule import Proximal
 from lowregret.session import Session, loss_name
 from lowregret.summary import describe, describe_risk
+from lowregret.words import counted
 
 FEW = 8  # classes whose confusions are shown in full
 
 
-def show(session: Session, seconds: float, model: str | None) -> str:
+def show(session: Session, seconds: Seconds, model: str | None) -> str:
     """Rows and speed, loss, error against the simplest guess, the proof, and where the model is."""
     run, rounds = session.run, max(session.run.rounds, 1)
     loss = loss_name(run.learner.loss)
     lines = [
-        f"learnt     {run.rounds:,} rows with {session.algorithm}, {session.nonzeros:,} non-zeros, "
-        f"{run.dimension:,} weights, in {seconds:.2f} s ({run.rounds / seconds:,.0f} rows/s)",
+        f"learnt     {counted(run.rounds, 'row')} with {session.algorithm}, {counted(session.nonzeros, 'non-zero')}, "
+        f"{counted(run.dimension, 'weight')}, in {seconds.work:.2f} s ({run.rounds / seconds.work:,.0f} rows/s)",
+        *_compiled(seconds),
         f"loss       {run.loss / rounds:.4g} a row ({loss}), each row judged before it was learnt",
         *_judged(session, session.metrics),
     ]
     if session.held.rows:
-        lines += [f"held out   {session.held.rows:,} rows", *_judged(session, session.held)]
+        lines += [f"held out   {counted(session.held.rows, 'row')}", *_judged(session, session.held)]
     lines += _proved(session, rounds)
     lines += describe_risk(run, shell=True)
     if session.dictionary is not None and len(session.dictionary):
         shared = session.dictionary.collisions
         lines.append(f"names      {len(session.dictionary):,}, of which {shared:,} share a weight with another")
     if session.unlabelled:
-        lines.append(f"unlabelled {session.unlabelled:,} rows had no label: scored, not learnt")
+        lines.append(f"unlabelled {counted(session.unlabelled, 'row')} had no label: scored, not learnt")
     if session.skipped:
-        lines.append(f"skipped    {session.skipped:,} lines that could not be read")
+        lines.append(f"skipped    {counted(session.skipped, 'line')} that could not be read")
     if isinstance(run.learner.rule, Proximal):
         lines.append(f"sparse     {np.count_nonzero(run.weights):,} of {run.dimension:,} weights are not 0")
     if model:
         lines.append(f"model      {model}")
     return "\n".join(lines)
+
+
+def _compiled(seconds: Seconds) -> list[str]:
+    """What the next command will not take."""
+    return [f"           and {seconds.compile:.2f} s of compiling, once on this machine"] if seconds.compile else []
 
 
 def _proved(session: Session, rounds: int) -> list[str]:
@@ -97,7 +105,7 @@ def _confused(metrics: Confusion, names: Sequence[Name]) -> list[str]:
     metrics.make_room(len(names))
     common, guessing = metrics.commonest
     lines = [
-        f"error      {metrics.error:.2%} of the rows predicted wrongly, of {len(names)} classes; "
+        f"error      {metrics.error:.2%} of the rows predicted wrongly, of {counted(len(names), 'class', 'classes')}; "
         f"always guessing {names[common]}: {guessing:.2%}"
     ]
     recall, of_class = metrics.recall, metrics.counts[:-1].sum(axis=1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from argparse import Namespace
 
+from lowregret.cli.clock import Clock
 from lowregret.cli.form import form_of, opened
 from lowregret.error import PartError
 from lowregret.stream.source import STDIN
@@ -14,11 +14,11 @@ def train(args: Namespace) -> int:
     """Begin to read, and learn; what learning needs is imported while the first rows are being read."""
     if args.certify == "exact" and (args.resume or STDIN in args.data):
         raise PartError("--certify exact reads all rows again: it takes files from the beginning, no --resume and no -")
-    begin = time.perf_counter()
-    form = None if args.resume else form_of(args)
-    stream = None
-    if form is not None and not (args.weights or args.report):
-        stream = opened(args, form, None)
-    from lowregret.cli.learning import learn
+    with Clock() as clock:
+        form = None if args.resume else form_of(args)
+        stream = None
+        if form is not None and not (args.weights or args.report):
+            stream = opened(args, form, None)
+        from lowregret.cli.learning import learn
 
-    return learn(args, form, stream, begin)
+        return learn(args, form, stream, clock)

@@ -19,6 +19,7 @@ from lowregret.check import finite_numbers
 from lowregret.domain import Box
 from lowregret.error import PartError
 from lowregret.state import Vector
+from lowregret.words import Brief
 
 Matrix = NDArray[np.float64]
 FLAT = 1e-4  # tilts below which a series is sharper
@@ -32,7 +33,7 @@ def grid(low: Any, high: Any, count: int) -> Matrix:
     return np.column_stack([axis.ravel() for axis in axes])
 
 
-class BoxHedge:
+class BoxHedge(Brief):
     """Linear losses ⟨z_t, w⟩ on a box: coordinates are independent with density ∝ e^{−ηZ_iw_i}, Z = Σz: O(d) a round.
 
     ΣE⟨z_t, w⟩ ≤ −ln E_{p_0}e^{−η⟨Z,w⟩}/η + (η/8)ΣM_t², M_t = Σ_i|z_t[i]|(b_i − a_i) (THM-14.15), all in closed form.

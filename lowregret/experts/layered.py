@@ -25,6 +25,7 @@ from lowregret.experts.panel import KEPT, Matrix, Panel
 from lowregret.loss import Loss, Square
 from lowregret.state import Vector
 from lowregret.store import Arrays
+from lowregret.words import counted
 
 LANES: tuple[Aggregator, ...] = (MLPoly(), MLPoly(0.99), MLPoly(0.9), AdaHedge(), Squint())
 
@@ -113,7 +114,7 @@ class Layered(Panel):
             {"set": "simplex", "radius": 1.0},
             linear if linear <= bound else None,
             bound,
-            (*self._premises(), Premise("no expert slept", slept == 0, f"{slept} rounds with a sleeper")),
+            (*self._premises(), Premise("no expert slept", slept == 0, f"{counted(slept, 'round')} with a sleeper")),
             regret=float(np.max(regrets)),
         )
 

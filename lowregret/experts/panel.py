@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,6 +23,7 @@ from lowregret.loss import Loss, Square
 from lowregret.spec import from_json, to_json
 from lowregret.state import Vector
 from lowregret.store import Arrays, Saved
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,6 +173,14 @@ class Panel(Saved):
         """The regret, and what the theorem says it could have been at most."""
         return certificate(self.aggregator, self.substitution, self.loss, self.book, self.linearised, self._premises())
 
+    def _of(self) -> str:
+        return counted(len(self.names), "expert")
+
+    def _facts(self) -> Iterator[str]:
+        yield from super()._facts()
+        yield f"{type(self.loss).__name__} loss {self.total / max(self.rounds, 1):.4g} a round"
+        yield f"regret {self.regret:.4g} to the best expert"
+
     def _premises(self) -> list[Premise]:
         found = [Premise("each outcome was known before the next forecast", self.late == 0, f"{self.late} late")]
         match self.substitution:
@@ -292,7 +302,7 @@ class Panel(Saved):
         except (TypeError, ValueError) as error:
             raise DataError(f"outcomes must be numbers: {error}") from None
         if y.shape != (rounds,):
-            raise DataError(f"there are {rounds} rounds of forecasts, but outcomes of shape {y.shape}")
+            raise DataError(f"got {counted(rounds, 'round')} of forecasts, but outcomes of shape {y.shape}")
         if self.parts > 1:
             wrong = np.flatnonzero(~(np.isnan(y) | np.isin(y, np.arange(self.parts))))
             if wrong.size:

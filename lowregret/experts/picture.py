@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from lowregret.plot import EXACT, finish, new_figure, stacked_weights
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def plot_panel(panel: Panel, path: str | os.PathLike[str] | None) -> Figure:
     """Weights over the rounds, stacked, the most trusted by name and all others in grey; below, the regret."""
     rounds, weights = panel.history
-    figure, (above, below) = new_figure(2, f"{len(panel.names)} experts, {panel.rounds:,} rounds")
+    figure, (above, below) = new_figure(2, f"{counted(len(panel.names), 'expert')}, {counted(panel.rounds, 'round')}")
     if len(weights):
         stacked_weights(above, rounds, weights, panel.names)
         below.plot(rounds, panel.regrets, color=EXACT)

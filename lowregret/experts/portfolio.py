@@ -24,6 +24,7 @@ from lowregret.experts.panel import Matrix, Panel
 from lowregret.loss import LogWealth
 from lowregret.minimise import Solution
 from lowregret.state import Vector
+from lowregret.words import counted
 
 CELLS = 2_000_000  # nodes × assets up to which the universal portfolio is integrated, not sampled
 
@@ -176,7 +177,7 @@ class Universal(Portfolio):
             {"set": "simplex", "radius": 1.0},
             None,
             (n - 1) * math.log1p(self.rounds),
-            (Premise(f"at most {self.horizon} rounds", self.rounds <= self.horizon, self.rounds),),
+            (Premise(f"at most {counted(self.horizon, 'round')}", self.rounds <= self.horizon, self.rounds),),
             regret=self.regret,
         )
 

@@ -14,6 +14,7 @@ from lowregret.experts.advice import loss_rows
 from lowregret.experts.hindsight import Path, best_combination, best_switching
 from lowregret.experts.panel import Matrix, Panel
 from lowregret.minimise import Solution
+from lowregret.words import counted
 
 SWITCHES = (1, 5, 10)
 
@@ -77,21 +78,23 @@ class Review:
     def __str__(self) -> str:
         panel = self.panel
         rounds = max(panel.rounds, 1)
-        lines = [_line("the mixture", panel.total, rounds, f"{panel.total:.6g} in all over {panel.rounds:,} rounds")]
+        lines = [
+            _line("the mixture", panel.total, rounds, f"{panel.total:.6g} in all over {counted(panel.rounds, 'round')}")
+        ]
         lines.append(_line("the plain mean", self.uniform, rounds, ""))
         k, awake = panel.best.index, self._awake(panel.best.index)
         note = f"{panel.best.name}, weight now {panel.weights[k]:.3g}"
-        note += f", awake in {awake:,} rounds" if awake < panel.rounds else ""
+        note += f", awake in {counted(awake, 'round')}" if awake < panel.rounds else ""
         lines.append(_line("the best expert", panel.best.loss, max(awake, 1), note))
         if self.combination is not None:
             best = self.combination
-            used = np.count_nonzero(best.w > 1e-9)
-            note = f"{used} experts, known only afterwards; less at most {best.gap / rounds:.2g}"
+            used = int(np.count_nonzero(best.w > 1e-9))
+            note = f"{counted(used, 'expert')}, known only afterwards; less at most {best.gap / rounds:.2g}"
             lines.append(_line("the best weights", best.value, rounds, note))
         for path in self.paths:
             if math.isfinite(path.loss):
-                s = "es" if path.switches > 1 else ""
-                lines.append(_line(f"{path.switches} switch{s}", path.loss, rounds, "the best sequence of experts"))
+                switches = counted(path.switches, "switch", "switches")
+                lines.append(_line(switches, path.loss, rounds, "the best sequence of experts"))
         return "\n".join([*lines, *self._proof()])
 
     def _awake(self, k: int) -> int:

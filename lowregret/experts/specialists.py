@@ -22,9 +22,10 @@ from lowregret.experts.substitute import Mean
 from lowregret.kernel import kernel
 from lowregret.loss import Loss, Square
 from lowregret.state import Vector
+from lowregret.words import Brief
 
 
-class Specialists:
+class Specialists(Brief):
     """N experts, sparse rounds, exponential weights."""
 
     def __init__(

@@ -14,9 +14,10 @@ import numpy as np
 from lowregret.certificate import Certificate, Premise
 from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
 from lowregret.finite.search import Littlestone
+from lowregret.words import Brief
 
 
-class FiniteLearner(ABC):
+class FiniteLearner(Brief, ABC):
     """A learner of a finite class: counts its own mistakes, expected ones if it draws, and those of each hypothesis."""
 
     def __init__(self, hypotheses: Hypotheses) -> None:

@@ -14,6 +14,7 @@ from lowregret.experts.panel import Panel
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner
 from lowregret.loss import Absolute
+from lowregret.words import counted
 
 
 class WeightedMajority(FiniteLearner):
@@ -116,7 +117,7 @@ def require_horizon(rounds: int) -> int:
 def require_round_left(played: int, rounds: int) -> None:
     """Refuse a round too many."""
     if played >= rounds:
-        raise DataError(f"made for {rounds} rounds, which are over: say more, or use Restarting if nobody knows")
+        raise DataError(f"made for {counted(rounds, 'round')} and no more: say more, or use Restarting if nobody knows")
 
 
 def tuned_rate(log_experts: float, rounds: int) -> float:

@@ -12,6 +12,7 @@ from lowregret.game.algorithms import ALGORITHMS, Algorithm, Setting, fitting
 from lowregret.game.catalogue import game
 from lowregret.game.environment import Environment, require_rounds
 from lowregret.game.tables import Row
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +49,8 @@ class Contest:
     def verdict(self) -> str:
         """One sentence."""
         c, last = self.certificate, self.rows[-1]
-        said = f"{c.measure} {last.regret:.4g} after {self.rounds:,} rounds, {last.regret / self.rounds:.3g} a round"
+        played, each = counted(self.rounds, "round"), last.regret / self.rounds
+        said = f"{c.measure} {last.regret:.4g} after {played}, {each:.3g} a round"
         if c.id == "NONE":
             return f"{said}; no theorem speaks of {self.algorithm} against any costs whatever."
         failed = next((p.name for p in c.premises if not p.holds), None)

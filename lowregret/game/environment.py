@@ -21,6 +21,7 @@ from lowregret.error import PartError
 from lowregret.game.sequences import Matrix
 from lowregret.part import Part
 from lowregret.state import Vector
+from lowregret.words import counted
 
 Answer = Callable[[int, Any], Any]
 
@@ -166,7 +167,7 @@ class LateAnswers(CostGame):
 
     @property
     def about(self) -> str:
-        return f"answers come {self.tau} rounds late: {self.inner.about}"
+        return f"answers come {counted(self.tau, 'round')} late: {self.inner.about}"
 
     def function(self, z: Vector) -> Convex:
         return self.inner.function(z)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.plot import BOUND, EXACT, REGRET, finish, new_figure
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def plot_contest(played: Contest, path: str | os.PathLike[str] | None) -> Figure:
     """Regret, linearised regret where there is one, and bound, over the rounds."""
-    figure, (axes,) = new_figure(1, f"{played.algorithm} plays {played.game}, {played.rounds:,} rounds")
+    figure, (axes,) = new_figure(1, f"{played.algorithm} plays {played.game}, {counted(played.rounds, 'round')}")
     rounds = [row.round for row in played.rows]
     measure = played.certificate.measure
     linear = [row.linear_regret for row in played.rows]

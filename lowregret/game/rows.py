@@ -177,7 +177,7 @@ def _gathered(data: str, target: str, positive: str) -> tuple[Any, Vector]:
     form = detect(data)
     options: dict[str, Any] = {name: value for name, value in (("target", target), ("positive", positive)) if value}
     parts, labels = [], []
-    for batch in sound(read(data, format=form, **options).batches()):
+    for batch in sound(read(data, format=form, **options).batches(), ""):
         parts.append(_matrix(batch.rows))
         labels.append(np.array(batch.labels))
     if not parts or not sum(part.shape[0] for part in parts):

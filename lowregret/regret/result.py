@@ -10,6 +10,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.state import Vector
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +63,7 @@ class Regret:
             text = f"between {self.low:.6g} and {self.high:.6g}"
         if self.bound is not None and self.certificate is not None:
             text += f" ≤ {self.bound:.6g} ({self.certificate.id})"
-        text = f"{self.kind} regret {text} over {self.mine.size:,} rounds"
+        text = f"{self.kind} regret {text} over {counted(self.mine.size, 'round')}"
         if "first" in self.details:
             text += f" ({self.details['first']:,} to {self.details['last']:,})"
         if "switches" in self.details:

@@ -12,6 +12,8 @@ from lowregret.error import DataError
 from lowregret.rows import Sparse
 from lowregret.state import Vector
 
+SKIPPING = 'read(…, on_error="skip")'  # how to go on without lines that cannot be read
+
 
 @dataclass
 class Batch:
@@ -64,12 +66,17 @@ class Stream(Protocol):
         """All rows in order. A fault ends it with a batch that says so."""
 
 
-def sound(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The same batches; what cannot be read is raised when the rows before it have been dealt with."""
+def sound(batches: Iterable[Batch], skipping: str = SKIPPING) -> Iterator[Batch]:
+    """The same batches; what cannot be read is raised when the rows before it have been dealt with.
+
+    `skipping`: how to go on without such lines, which is told if others could be read.
+    """
+    rows = 0
     for batch in batches:
+        rows += len(batch)
         yield batch
         if batch.fault:
-            raise DataError(batch.fault)
+            raise DataError(batch.fault + (f"; {skipping} leaves such lines out" if skipping and rows else ""))
 
 
 def chosen(batches: Iterator[Batch], skip: int, holdout: int) -> Iterator[Batch]:

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lowregret.error import DataError
 from lowregret.rows import Sparse
 from lowregret.state import Vector
 from lowregret.stream.arrow import TableFormat, TableStream, record_batches
-from lowregret.stream.batch import Batch, has_arrow_stream
+from lowregret.stream.batch import Batch, has_arrow_stream, sound
 from lowregret.stream.columns import BITS
 from lowregret.stream.leaves import leaves
 
@@ -35,18 +34,16 @@ class Frame:
 
     def batches(self) -> Iterator[Batch]:
         begin = 0
-        for batch in _read(self.table).batches():
+        for batch in sound(_read(self.table).batches(), ""):
             end = begin + len(batch)
             labels, weights = self.labels[begin:end], self.weights[begin:end]
-            yield replace(batch, labels=labels, weights=weights, unlabelled=0, names=None)
+            yield replace(batch, labels=labels, weights=weights, unlabelled=0, names=None, fault=None)
             begin = end
 
 
 def frame_rows(table: Any) -> Iterator[Sparse]:
     """The rows of a table in batches, each valid until the next, with a column for every slot."""
-    for batch in _read(table).batches():
-        if batch.fault:
-            raise DataError(batch.fault)
+    for batch in sound(_read(table).batches(), ""):
         yield replace(batch.rows, columns=SLOTS)
 
 

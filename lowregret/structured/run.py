@@ -19,6 +19,7 @@ from lowregret.minimise import Solution, minimise
 from lowregret.state import MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
 from lowregret.store import Arrays
 from lowregret.structured.learner import Task
+from lowregret.words import counted
 
 
 class TaskRun(Proof):
@@ -135,7 +136,7 @@ class TaskRun(Proof):
         from lowregret.summary import describe
 
         rounds = max(self.rounds, 1)
-        head = f"{self.rounds:,} rounds, {self.dimension:,} weights"
+        head = f"{counted(self.rounds, 'round')}, {counted(self.dimension, 'weight')}"
         loss = (
             f"loss       {self.loss:.6g} in all, {self.loss / rounds:.4g} per round, each judged before it was learnt"
         )
@@ -165,7 +166,7 @@ class TaskRun(Proof):
 
     def _require_all(self, rounds: int) -> None:
         if rounds != self.rounds:
-            raise DataError(f"give the {self.rounds} rounds that were learnt; got {rounds}")
+            raise DataError(f"give the {counted(self.rounds, 'round')} that were learnt; got {rounds}")
 
 
 class _Hindsight(Convex):

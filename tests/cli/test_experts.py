@@ -108,7 +108,7 @@ def test_sleepers_unknown_outcomes_and_a_choice_of_experts(capsys: Capsys, tmp_p
     assert told.json["certificate"]["holds"]
     assert len(said.read_text().split()) == 60
     plain = run(capsys, "experts", file, *words)
-    assert "1 rows have no outcome" in plain.out
+    assert "1 row without an outcome" in plain.out
     assert "15 rows in which some expert has no forecast" in plain.out
     assert run(capsys, "experts", file, *words, "--quiet").out == ""
 

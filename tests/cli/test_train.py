@@ -62,6 +62,7 @@ def test_the_json_is_the_contract(capsys: Capsys, file: Path) -> None:
     assert all(p["holds"] for p in certificate["risk_premises"])
     assert all(set(p) == {"name", "holds", "observed"} for p in certificate["premises"])
     assert found["seconds"]["total"] >= found["seconds"]["learn"] > 0
+    assert found["seconds"]["total"] > found["seconds"]["compile"] >= 0
     assert found["model"] is None
 
 
@@ -331,7 +332,7 @@ def test_a_bad_row_keeps_what_came_before(capsys: Capsys, tmp_path: Path) -> Non
     told = run(capsys, "train", path, "--loss", "hinge", "-o", tmp_path / "m.lr", "--quiet")
     assert told.code == 2
     assert told.err.startswith(f"lowregret: {path}:41: expected")
-    assert "oops" in told.err
+    assert told.err.endswith("but found 'oops'; --on-error skip leaves such lines out\n")
     good = train(
         zoo.ogd(Hinge()), *load_svmlight_file(str(written(tmp_path / "good.svm", lines[:40])), zero_based=True)
     )
@@ -343,6 +344,23 @@ def test_a_bad_row_keeps_what_came_before(capsys: Capsys, tmp_path: Path) -> Non
     assert told.json["rounds"] == 60
     assert told.json["metrics"]["skipped"] == 1
     assert f"skipped {path}:41" in told.err
+
+
+def test_leaving_lines_out_is_advised_only_where_others_can_be_read(capsys: Capsys, tmp_path: Path) -> None:
+    path = written(tmp_path / "texts.csv", ["x,y", *["1,up", "2,down"] * 5])
+    told = run(capsys, "train", path, "--target", "y", "--loss", "hinge", "--quiet")
+    assert told.code == 2
+    assert "--positive" in told.err
+    assert "--on-error" not in told.err
+    good = written(tmp_path / "good.svm", svm_lines(20))
+    assert run(capsys, "train", good, "--loss", "hinge", "-o", tmp_path / "m.lr", "--quiet").code == 0
+    bad = written(tmp_path / "bad.svm", [*svm_lines(5), "+1 3:nan"])
+    told = run(capsys, "predict", tmp_path / "m.lr", bad, "--quiet")
+    assert told.code == 2
+    assert told.err.endswith(
+        "bad.svm:6: expected a finite number as value, but found 'nan'; --on-error skip leaves such lines out\n"
+    )
+    assert run(capsys, "predict", tmp_path / "m.lr", bad, "--quiet", "--on-error", "skip").code == 0
 
 
 def test_a_label_outside_the_loss(capsys: Capsys, tmp_path: Path) -> None:

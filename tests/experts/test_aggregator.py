@@ -150,7 +150,7 @@ def test_an_expert_that_appears_late_owes_nothing() -> None:
         (lambda p: p.learn([[1.0, 2.0, 3.0]], [1.0]), r"shape \(3,\), expected \(2,\)"),
         (lambda p: p.learn([[1.0, math.inf]], [1.0]), "the forecast of b is infinite"),
         (lambda p: p.learn([[1.0, 2.0]], [math.inf]), "does not fit Square"),
-        (lambda p: p.learn([[1.0, 2.0]], [1.0, 2.0]), "1 rounds of forecasts"),
+        (lambda p: p.learn([[1.0, 2.0]], [1.0, 2.0]), "1 round of forecasts"),
         (lambda p: p.learn([["x", "y"]], [1.0]), "must be numbers"),
     ],
 )

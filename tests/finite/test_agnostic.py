@@ -148,7 +148,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         Restarting(lambda rounds: Halving(h))
     learner = Agnostic(h, 1, Littlestone(h))
     learner.learn(0, 1)
-    with pytest.raises(DataError, match="made for 1 rounds"):
+    with pytest.raises(DataError, match="made for 1 round and no more"):
         learner.predict(0)
     for x, y in ((3, 0), (0, 2)):
         with pytest.raises(DataError):

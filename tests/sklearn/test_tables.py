@@ -103,5 +103,5 @@ def test_what_does_not_fit_a_table_with_texts() -> None:
         model.predict(table.slice(0, 0))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(table, LABELS[:-1])
-    with pytest.raises(DataError, match="Table:2: expected a finite number in the column 'x', but found inf"):
+    with pytest.raises(DataError, match=r"Table:2: expected a finite number in the column 'x', but found inf$"):
         model.fit(pa.table({"x": [1.0, np.inf], "hue": ["a", "b"]}), ["yes", "no"])

@@ -18,7 +18,7 @@ from lowregret import Hinge
 from lowregret.error import DataError, PartError
 from lowregret.spec import from_json, to_json
 from lowregret.stream.arrow import TableFormat, TableStream
-from lowregret.stream.batch import Stream
+from lowregret.stream.batch import Stream, sound
 from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.hashing import hash_name
 from lowregret.stream.jsonl import JsonLines
@@ -211,6 +211,15 @@ def test_what_comes_back_is_a_stream(tmp_path: Path) -> None:
     assert len(result.rows) == 2
     assert len(result.skipped) == 1
     assert isinstance(read(pa.table({"a": [1]})), TableStream)
+
+
+def test_a_line_that_cannot_be_read_names_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_bytes(b"1 1:1\n1 2:x\n")
+    (tmp_path / "b.svm").write_bytes(b"x 1:1\n1 2:1\n")
+    with pytest.raises(DataError, match=r"found 'x'; read\(…, on_error=\"skip\"\) leaves such lines out$"):
+        list(sound(read(tmp_path / "a.svm").batches()))
+    with pytest.raises(DataError, match=r"found 'x 1:1'$"):
+        list(sound(read(tmp_path / "b.svm").batches()))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,30 @@
+"""Words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def counted(count: float, thing: str, things: str = "") -> str:
+    """`1 round`, `2,000 rounds`; plurals that are not made by an s are given."""
+    return f"{count:,.0f} {thing if count == 1 else things or thing + 's'}"
+
+
+class Brief:
+    """What shows itself in one line, such as `<Run of Lazy: 2,000 rounds, …>`, at any time and at little cost."""
+
+    def _of(self) -> str:
+        """What it is made of, if that is worth a word."""
+        return ""
+
+    def _facts(self: Any) -> Iterator[str]:
+        """What has come of it so far, in O(d)."""
+        yield counted(self.rounds, "round")
+
+    def __repr__(self) -> str:
+        try:
+            of = self._of()
+            return f"<{type(self).__name__}{of and f' of {of}'}: {', '.join(self._facts())}>"
+        except Exception:  # half made, or damaged: just then people want to see what it is
+            return object.__repr__(self)

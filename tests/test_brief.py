@@ -1,0 +1,105 @@
+"""What people hold in a notebook shows itself in one line: before the first round, after some, and half made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret import (
+    AdaHedge,
+    Adaptive,
+    Bandit,
+    BanditDescent,
+    BoxHedge,
+    Euclidean,
+    Exp3,
+    Exp4,
+    FollowTheLeader,
+    Gaussian,
+    Hinge,
+    Intersection,
+    KernelPerceptron,
+    L2Ball,
+    Lazy,
+    Multiclass,
+    Panel,
+    Run,
+    Softmax,
+    Specialists,
+    delayed,
+    doubling,
+    play,
+    train,
+    zoo,
+)
+from lowregret.run import start
+
+X = np.random.default_rng(3).normal(size=(20, 3))
+Y = np.sign(X[:, 0])
+CLASSES = Multiclass(Softmax(), Lazy(Euclidean(), Adaptive()))
+
+MADE: list[tuple[Callable[[], Any], str]] = [
+    (lambda: start(zoo.ogd(Hinge()), None), "<Run of Lazy: 0 rounds, Hinge loss 0 a round, regret ≤ 0>"),
+    (lambda: train(CLASSES, X, Y, compiled=False), "<ClassRun of Lazy: 20 rounds, Softmax loss 0."),
+    (lambda: train(zoo.auto(), X, Y, compiled=False), "<AutoRun: 20 rounds, Logistic loss 0."),
+    (lambda: train(KernelPerceptron(Gaussian(1.0)), X, Y, compiled=False), "<KernelRun of Gaussian: 20 rounds, error "),
+    (lambda: doubling(zoo.ogd_eager(Hinge(), 1.0), 3), "<DoublingRun of Eager: 0 rounds, Hinge loss 0 a round, regret"),
+    (lambda: delayed(zoo.ogd(Hinge()), 3), "<DelayedRun of Lazy: 0 rounds, Hinge loss 0 a round, regret ≤ 0>"),
+    (lambda: play(FollowTheLeader(L2Ball(1.0)), [[1.0, 0.0]]), "<Game of FollowTheLeader: 1 round, loss 0 a round>"),
+    (lambda: Bandit(3, Exp3(0.1)), "<Bandit of exp3 on 3 arms: 0 rounds, cost 0 a round>"),
+    (lambda: Exp4(2, 3, 0.1), "<Exp4 of 2 experts on 3 arms: 0 rounds>"),
+    (
+        lambda: Panel(2, AdaHedge()),
+        "<Panel of 2 experts: 0 rounds, Square loss 0 a round, regret 0 to the best expert>",
+    ),
+    (lambda: Specialists(5, 0.1), "<Specialists: 0 rounds>"),
+    (lambda: BoxHedge([0.0], [1.0], 0.1), "<BoxHedge: 0 rounds>"),
+    (lambda: BanditDescent(L2Ball(1.0), 2, 0.1, 0.1), "<BanditDescent: 0 rounds>"),
+]
+
+
+@pytest.mark.parametrize(("make", "told"), MADE, ids=[told.split()[0][1:].rstrip(":") for _, told in MADE])
+def test_one_line(make: Callable[[], Any], told: str) -> None:
+    text = repr(make())
+    assert text.startswith(told)
+    assert text.endswith(">")
+    assert "\n" not in text
+    assert len(text) < 140
+
+
+def test_the_figures_are_those_of_the_run() -> None:
+    run = train(zoo.ogd(Hinge()), X, Y, compiled=False)
+    assert repr(run) == f"<Run of Lazy: 20 rounds, Hinge loss {run.loss / 20:.4g} a round, regret ≤ {regret(run)}>"
+    weighted = train(zoo.ogd_scw(Hinge(), 0.1), X, Y, compiled=False)
+    assert f"weighted regret ≤ {regret(weighted)}>" in repr(weighted)
+    bandit = Bandit(3, Exp3(0.1), compiled=False)
+    bandit.choose()
+    assert repr(bandit).endswith("1 pending>")
+
+
+def regret(run: Run) -> str:
+    assert run.certificate.linear_regret is not None
+    return f"{run.certificate.linear_regret:.4g}"
+
+
+def test_what_would_cost_much_or_is_not_known_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_much(*_: object) -> None:
+        raise AssertionError
+
+    both = Intersection((L2Ball(1.0), L2Ball(2.0)))
+    run = train(zoo.ogd(Hinge()), X, Y, comparator=both, compiled=False)
+    monkeypatch.setattr(Intersection, "support", too_much)
+    assert repr(run).endswith(" a round>")
+    forgetful = train(zoo.ogd_eager(Hinge(), 0.1), X, Y, certify=False, compiled=False)
+    assert repr(forgetful).endswith(" a round>")
+    game = play(FollowTheLeader(L2Ball(1.0)), [[1.0, 0.0]])
+    assert "regret" not in repr(game)
+    known = game.certificate  # which the game keeps
+    assert repr(game).endswith(f"regret ≤ {known.regret:.4g}>")
+
+
+def test_half_made_objects_are_shown_too() -> None:
+    assert repr(Run.__new__(Run)).startswith("<lowregret.run.Run object at ")
