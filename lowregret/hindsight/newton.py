@@ -68,17 +68,26 @@ class Smooth:
         apply = self.product if bent is None else bent
         h = gradient - apply(u)
 
-        def near(found: Minimum, share: float = 1.0) -> bool:
-            return o.excess(found.hu + h - o.kappa * found.u, found.u) <= share * allowed
+        def wrong(found: Minimum) -> float:
+            return o.excess(found.hu + h - o.kappa * found.u, found.u)
+
+        def near(found: Minimum) -> bool:
+            return wrong(found) <= allowed
 
         inside = None if radial or bent is None else rooms(o.domain, o.dimension)
         if bent is not None and inside is not None:
-            return in_polytope(bent, h, o.domain, inside, lambda found: near(found, CLOSER))
+            found = in_polytope(bent, h, o.domain, inside, lambda m: self.closer(m, wrong(m), gradient, allowed))
+            if wrong(found) <= -float(gradient @ (found.u - u)):
+                return found
         if not radial:
             return in_set(apply, h, u, o.domain, near)
         diagonal = np.full(o.dimension, o.kappa)
         call(add_diagonal, o.compiled, o.x, self.bends, diagonal)
         return in_subspace(apply, diagonal, h, u, o.radius, near)
+
+    def closer(self, found: Minimum, wrong: float, gradient: Vector, allowed: float) -> bool:
+        """Whether the model falls by more than is wrong with its minimiser, which in a large set may be little."""
+        return wrong <= CLOSER * allowed and wrong <= -float(gradient @ (found.u - self.u))
 
     def factored(self) -> Factored | None:
         """The Hessian, if few rows bend."""
@@ -115,7 +124,8 @@ class Smooth:
             low, high = (share, high) if now < 0 else (low, share)
             guess = share - now / bent if 0 < bent < math.inf else math.nan
             share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else (low + high) / 2
-        return self.u + share * away, self.p + share * q, True
+        there = self.u + share * away
+        return there, self.p + share * q, bool(np.any(there != self.u))
 
 
 def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report, start: Vector | None = None) -> None:
