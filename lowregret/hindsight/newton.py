@@ -35,6 +35,11 @@ STEPS, WIDE_STEPS = 300, 40  # Newton steps at most, where the Hessian is a matr
 CLOSER = 1e-3  # share of the error allowed that is left inside a polytope: half-way answers are far from its faces
 SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
+IDLE, GAIN, FALL = (
+    10,
+    1e-12,
+    0.01,
+)  # steps in a row that gain less than these shares of the value and of the gap: enough
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
 BLOCK = 1 << 20  # numbers of a dense block
 SAMPLE, SAMPLE_GAP, SEED = 1 / 16, 1e-2, 1  # share of the rows that are tried first, and up to which gap
@@ -79,6 +84,7 @@ class Smooth:
             found = in_polytope(bent, h, o.domain, inside, lambda m: self.closer(m, wrong(m), gradient, allowed))
             if wrong(found) <= -float(gradient @ (found.u - u)):
                 return found
+            return min(found, in_set(apply, h, u, o.domain, near), key=wrong)
         if not radial:
             return in_set(apply, h, u, o.domain, near)
         diagonal = np.full(o.dimension, o.kappa)
@@ -133,14 +139,16 @@ def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report
     u = best.point if start is None else start
     p = o.scores(u) if np.any(u) else np.zeros(o.rows)
     mu = first_smoothing(o, best.gap) if o.loss.kinked else 0.0
-    since = 0
+    since = idle = 0
     for step in range(STEPS if o.dimension <= DENSE else WIDE_STEPS):
         here = Smooth(o, u, p, a, mu)
         b = o.gather(here.slopes)
         value, bound, unsolved = o.value(u, p), o.bound(here.slopes, b), o.excess(b, u)
+        enough, less = best.value - GAIN * abs(best.value), (1 - FALL) * best.gap
         best.see(u, value, bound)
         report(step, best.value, best.gap)
-        if best.near(tolerance):
+        idle = 0 if mu > 0 or value < enough or best.gap < less else idle + 1
+        if best.near(tolerance) or idle >= IDLE:
             return
         since += 1
         moved = False
