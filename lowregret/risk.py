@@ -52,7 +52,7 @@ from lowregret.tally import WEIGHTED as WEIGHTED_LOSS
 
 INDEPENDENT = "rows are drawn independently from one source"
 ALARM = 1e-3  # the chance that independent rows are ever taken for dependent ones
-HUGE = 1e150  # what is larger counts as unbounded: its square would overflow
+HUGE = 1e140  # what is larger counts as unbounded: its square, times weights and summed, would overflow
 ROUNDING = 1 + 1e-5  # far more than the rules' lengths are off
 _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
 _OF_RESIDUAL = (Square, Absolute, Quantile, Huber, EpsilonInsensitive)
@@ -198,7 +198,7 @@ def _ceilings(e: Foresight) -> Iterator[Ceiling]:
     if known:
         found.append((reach * ROUNDING, 0.0))
     for iterate, price in found:
-        m = highest(e.learner.loss, iterate * row, label) or 1.0  # a loss that is 0 is also below 1
+        m = max(highest(e.learner.loss, iterate * row, label), 1 / HUGE)  # nor may it be 0, or its square
         if m < HUGE:
             outside = row_price + label_price
             yield Ceiling(m, row, label, iterate, outside + price + math.log(2), outside)

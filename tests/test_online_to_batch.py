@@ -130,6 +130,7 @@ def test_a_perceptron_on_one_point_errs_once() -> None:
     assert run.mistakes == 1
     assert prop_3(0.0, 1.0, 1.0, 1.0, 50).bound == run.mistakes / 50
     assert not prop_3(0.0, 1.0, 1.0, -1.0, 50).premises_hold
+    assert not prop_3(0.0, 1.0, 1.0, 0.0, 50).premises_hold
 
 
 def test_the_printed_theorem_is_violated_and_the_corrected_one_is_not() -> None:

@@ -172,6 +172,24 @@ def test_delta_is_a_probability() -> None:
         learnt(zoo.ogd(Hinge())).risks(0.0)
 
 
+@pytest.mark.parametrize("delta", [5e-324, 1e-310, 1.0, math.nan])
+def test_delta_has_an_inverse(delta: float) -> None:
+    with pytest.raises(PartError, match="delta is the probability"):
+        learnt(zoo.ogd(Hinge(), output=Average())).risks(delta)
+
+
+@pytest.mark.parametrize("output", [Average(), WeightedAverage(), Random(1)], ids=repr)
+@pytest.mark.parametrize("size", [1e-90, 1e-60, 1e60, 1e69])
+def test_labels_of_any_size(output: Any, size: float) -> None:
+    """The squares of squares neither vanish nor overflow, and bounds have the size of the losses."""
+    x = np.full((200, 1), min(size, 1.0))
+    run = train(zoo.ogd_eager(Square(), 0.1, output=output), x, size * np.sin(np.arange(200.0)), compiled=False)
+    found = [c.bound for c in run.risks() if c.of == "loss"]
+    assert len(found) == 2
+    assert run.loss / 200 <= min(found)
+    assert max(found) <= max(10 * size**2, 1e-139)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "independent"),
     [
@@ -194,7 +212,7 @@ def test_real_streams(data_file: Callable[[str], Path], name: str, options: Any,
 
 
 def test_shares_of_powers_of_two_sum_to_one() -> None:
-    total = sum(math.exp(-power_of_two(2.0**k)[1]) for k in range(-498, 499))
+    total = sum(math.exp(-power_of_two(2.0**k)[1]) for k in range(-465, 466))
     assert 0.99 < total <= 1
 
 

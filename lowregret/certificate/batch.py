@@ -52,7 +52,7 @@ class RiskCertificate:
 
 def require_delta(delta: float) -> None:
     """Refuse what is no probability of failure."""
-    if not 0 < delta < 1:
+    if not 1e-300 < delta < 1:  # 1/δ and 2/δ are numbers
         raise PartError(f"delta is the probability that a statement fails: use a number such as 0.05, got {delta}")
 
 
@@ -110,7 +110,7 @@ def prop_3(hinge: float, norm: float, radius: float, margin: float, rounds: int)
     `hinge` is the expectation on the right, for a given u of this `norm`; `radius` is B ≥ ‖x‖ (many classes:
     B ≥ ‖ψ(x,y) − ψ(x,ℓ)‖), `margin` γ > 0.
     """
-    bound = 2 * hinge + (norm * radius / margin) ** 2 / rounds
+    bound = 2 * hinge + (norm * radius / margin) ** 2 / rounds if margin > 0 else math.inf
     positive = Premise("γ > 0", margin > 0, margin)
     return RiskCertificate("PROP-3", "2E[1 − margin/γ]₊ + ‖u‖²B²/(γ²T)", DRAWN, "error", bound, None, (positive,))
 

@@ -35,6 +35,11 @@ STEPS, WIDE_STEPS = 300, 40  # Newton steps at most, where the Hessian is a matr
 CLOSER = 1e-3  # share of the error allowed that is left inside a polytope: half-way answers are far from its faces
 SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
+IDLE, GAIN, FALL = (
+    10,
+    1e-12,
+    0.01,
+)  # steps in a row that gain less than these shares of the value and of the gap: enough
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
 BLOCK = 1 << 20  # numbers of a dense block
 SAMPLE, SAMPLE_GAP, SEED = 1 / 16, 1e-2, 1  # share of the rows that are tried first, and up to which gap
@@ -68,17 +73,27 @@ class Smooth:
         apply = self.product if bent is None else bent
         h = gradient - apply(u)
 
-        def near(found: Minimum, share: float = 1.0) -> bool:
-            return o.excess(found.hu + h - o.kappa * found.u, found.u) <= share * allowed
+        def wrong(found: Minimum) -> float:
+            return o.excess(found.hu + h - o.kappa * found.u, found.u)
+
+        def near(found: Minimum) -> bool:
+            return wrong(found) <= allowed
 
         inside = None if radial or bent is None else rooms(o.domain, o.dimension)
         if bent is not None and inside is not None:
-            return in_polytope(bent, h, o.domain, inside, lambda found: near(found, CLOSER))
+            found = in_polytope(bent, h, o.domain, inside, lambda m: self.closer(m, wrong(m), gradient, allowed))
+            if wrong(found) <= -float(gradient @ (found.u - u)):
+                return found
+            return min(found, in_set(apply, h, u, o.domain, near), key=wrong)
         if not radial:
             return in_set(apply, h, u, o.domain, near)
         diagonal = np.full(o.dimension, o.kappa)
         call(add_diagonal, o.compiled, o.x, self.bends, diagonal)
         return in_subspace(apply, diagonal, h, u, o.radius, near)
+
+    def closer(self, found: Minimum, wrong: float, gradient: Vector, allowed: float) -> bool:
+        """Whether the model falls by more than is wrong with its minimiser, which in a large set may be little."""
+        return wrong <= CLOSER * allowed and wrong <= -float(gradient @ (found.u - self.u))
 
     def factored(self) -> Factored | None:
         """The Hessian, if few rows bend."""
@@ -115,7 +130,8 @@ class Smooth:
             low, high = (share, high) if now < 0 else (low, share)
             guess = share - now / bent if 0 < bent < math.inf else math.nan
             share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else (low + high) / 2
-        return self.u + share * away, self.p + share * q, True
+        there = self.u + share * away
+        return there, self.p + share * q, bool(np.any(there != self.u))
 
 
 def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report, start: Vector | None = None) -> None:
@@ -123,14 +139,16 @@ def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report
     u = best.point if start is None else start
     p = o.scores(u) if np.any(u) else np.zeros(o.rows)
     mu = first_smoothing(o, best.gap) if o.loss.kinked else 0.0
-    since = 0
+    since = idle = 0
     for step in range(STEPS if o.dimension <= DENSE else WIDE_STEPS):
         here = Smooth(o, u, p, a, mu)
         b = o.gather(here.slopes)
         value, bound, unsolved = o.value(u, p), o.bound(here.slopes, b), o.excess(b, u)
+        enough, less = best.value - GAIN * abs(best.value), (1 - FALL) * best.gap
         best.see(u, value, bound)
         report(step, best.value, best.gap)
-        if best.near(tolerance):
+        idle = 0 if mu > 0 or value < enough or best.gap < less else idle + 1
+        if best.near(tolerance) or idle >= IDLE:
             return
         since += 1
         moved = False
