@@ -35,11 +35,8 @@ STEPS, WIDE_STEPS = 300, 40  # Newton steps at most, where the Hessian is a matr
 CLOSER = 1e-3  # share of the error allowed that is left inside a polytope: half-way answers are far from its faces
 SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
-IDLE, GAIN, FALL = (
-    10,
-    1e-12,
-    0.01,
-)  # steps in a row that gain less than these shares of the value and of the gap: enough
+GAIN, FALL = 1e-12, 0.01  # shares of the value and of the gap: a step that gains less than both is idle
+IDLE = 10  # such steps in a row are the last
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
 BLOCK = 1 << 20  # numbers of a dense block
 SAMPLE, SAMPLE_GAP, SEED = 1 / 16, 1e-2, 1  # share of the rows that are tried first, and up to which gap
