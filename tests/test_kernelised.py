@@ -427,5 +427,5 @@ def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
 
 def test_printing() -> None:
     text = str(train(KernelPerceptron(Gaussian()), [[1.0], [1.0]], [1, 1]))
-    assert "2 rounds, 1 features, 1 support rows" in text
+    assert "2 rounds, 1 feature, 1 support row\n" in text
     assert "50.00% of the rows predicted wrongly" in text
