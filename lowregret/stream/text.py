@@ -243,6 +243,8 @@ def _batch(parsed: _Parsed, line: int, before: int) -> Batch:
 
 # ---- many blocks at once ---------------------------------------------------------------------------------------------
 
+_OURS = "lowregret-"  # so begin the names of threads
+
 
 def _in_order(paths: tuple[str, ...], form: TextFormat, threads: int, skip: bool, named: bool) -> Iterator[_Parsed]:
     """Parsed blocks in the order of the text; each is valid until the next is asked for."""
@@ -252,27 +254,30 @@ def _in_order(paths: tuple[str, ...], form: TextFormat, threads: int, skip: bool
     ready: Queue[Future[_Parsed] | BaseException | None] = Queue()
     stop = threading.Event()
     busy: dict[int, _Slot] = {}
-    with ThreadPoolExecutor(threads, "lowregret-parse") as pool:
-        feeder = threading.Thread(
-            target=_feed,
-            args=(paths, form, skip, free, ready, busy, pool, stop),
-            name="lowregret-read",
-            daemon=True,
-        )
-        feeder.start()
-        try:
-            while (item := ready.get()) is not None:
-                if isinstance(item, BaseException):
-                    raise item
-                parsed = item.result()
-                yield parsed
-                slot = busy.pop(id(parsed.block.text))
-                del parsed, item
-                free.put(slot)
-        finally:
-            stop.set()
-            free.put(None)  # in case the feeder waits for a buffer
+    pool = ThreadPoolExecutor(threads, f"{_OURS}parse")
+    feeder = threading.Thread(
+        target=_feed,
+        args=(paths, form, skip, free, ready, busy, pool, stop),
+        name=f"{_OURS}read",
+        daemon=True,
+    )
+    feeder.start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            parsed = item.result()
+            yield parsed
+            slot = busy.pop(id(parsed.block.text))
+            del parsed, item
+            free.put(slot)
+    finally:
+        stop.set()
+        free.put(None)  # in case the feeder waits for a buffer
+        outside = not threading.current_thread().name.startswith(_OURS)  # garbage is collected in any thread
+        if outside:
             feeder.join()
+        pool.shutdown(wait=outside)
 
 
 class _Stopped(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,48 @@ def test_closing_early_leaves_no_thread(tmp_path: Path, taken: int, monkeypatch:
         next(batches)
     assert bool(our_threads()) == (taken > 0)
     batches.close()  # type: ignore[attr-defined]
+    assert our_threads() == []
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("where", ["_parse", "ThreadPoolExecutor"])
+def test_closing_in_a_thread_of_its_own(tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As happens when that is where garbage is collected: it waits for no thread, least of all for itself."""
+    monkeypatch.setattr(text_module, "BLOCK", 1000)
+    (tmp_path / "data").write_bytes(text_of(2000))
+    waiting, closed, problems = threading.Event(), threading.Event(), list[BaseException]()
+
+    def close() -> None:
+        if waiting.wait(10) and not closed.is_set():
+            try:
+                batches.close()  # type: ignore[attr-defined]
+            except BaseException as error:
+                problems.append(error)
+            closed.set()
+
+    class Pool(ThreadPoolExecutor):
+        def submit(self, *args: Any) -> Any:  # type: ignore[override]
+            if len(calls) >= 2:
+                close()
+            calls.append(1)
+            return super().submit(*args)
+
+    def parse(*args: Any) -> Any:
+        if len(calls) >= 2:
+            close()
+        calls.append(1)
+        return parsed(*args)
+
+    calls: list[int] = []
+    parsed = text_module._parse
+    monkeypatch.setattr(text_module, where, parse if where == "_parse" else Pool)
+    batches = text_stream(tmp_path / "data", SvmText(), 1).batches()
+    next(batches)
+    waiting.set()
+    assert closed.wait(10)
+    assert problems == []
+    for _ in range(100):
+        time.sleep(0.05 if our_threads() else 0)
     assert our_threads() == []
 
 
