@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
-from lowregret.auto.bank import WIDTH as BANK_WIDTH
 from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
 from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
 from lowregret.domain import Domain, L2Ball
 from lowregret.error import DataError
-from lowregret.growth import FIRST, grown, resized
+from lowregret.growth import FIRST, grown, longer
 from lowregret.learner import Linear
-from lowregret.memory import aligned, zeros
 from lowregret.row_run import RowRun
-from lowregret.rows import Features, Rows, highest, longest
+from lowregret.rows import Features, Rows, longest
 from lowregret.standing import Standing
 from lowregret.state import State, Vector
-from lowregret.store import Arrays
 from lowregret.stream.ahead import Ahead
 
 
@@ -99,19 +96,16 @@ class AutoRun(Standing, RowRun):
     def predict(self, features: Features) -> Vector:
         """The score that each row would get as the next one, if the label before it were not known."""
         x = self._rows(features)
-        state, mind = self.state, self.mind
-        needed = highest(x, x.shape[0])
-        if needed > state.dimension - 1:
-            state, mind = wider(state, mind, needed)
         scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner, state, mind, Desk.of(longest(x)), x, scores)
+        given = self.learner, self.state, self.mind, Desk.of(longest(x)), self.located(x)
+        self._call(score_rows, *given, scores)
         require_scores(x, scores)
         return scores
 
     @property
     def weights(self) -> Vector:
         """A linear model near the mixture, the bias last, to be read; predictions are made with `predict`: O(d)."""
-        return resized(linear_weights(self.state, self.mind), self.features, True)
+        return self._by_column(self.placed_weights)
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -119,26 +113,15 @@ class AutoRun(Standing, RowRun):
     def linear(self) -> Linear:
         return self.learner.linear
 
-    @classmethod
-    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        given = super()._given(learner, description, arrays)
-        state, mind = given["state"], given["mind"]
-        return given | {
-            "state": state._replace(table=aligned(state.table)),
-            "mind": mind._replace(bank=aligned(mind.bank)),
-        }
-
     # ---- inside ------------------------------------------------------------------------------------------------------
 
+    @property
+    def placed_weights(self) -> Vector:
+        return linear_weights(self.state, self.mind)
+
     def _widen(self, features: int) -> None:
-        self.state, self.mind = wider(self.state, self.mind, features)
-
-
-def wider(state: State, mind: Mind, features: int) -> tuple[State, Mind]:
-    """The same with room for at least this many features; the bias stays last: O(d), amortised O(1)."""
-    old = state.dimension
-    state = grown(state, features, True)
-    bank = zeros(state.dimension * BANK_WIDTH, np.float32)
-    kept = (old - 1) * BANK_WIDTH
-    bank[:kept], bank[-BANK_WIDTH:] = mind.bank[:kept], mind.bank[kept:]
-    return state._replace(table=aligned(state.table)), mind._replace(bank=bank)
+        old = self.state.dimension
+        self.state = grown(self.state, features, True)
+        cells = {name: getattr(self.mind, name) for name in self.mind.by_feature()}
+        wider = {name: longer(cells[name], old, self.state.dimension, True) for name in cells}
+        self.mind = self.mind._replace(**wider)

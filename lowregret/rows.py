@@ -147,9 +147,13 @@ def _from_sparse(features: Any, checked: bool) -> Sparse:
     return Sparse(matrix.indptr.astype(np.int64, copy=False), indices, data, columns)  # one type, as in streams
 
 
-def last_column(x: Rows, i: int) -> int:
-    """The highest column of row i, which has one."""
-    return int(x.column(i, x.end(i) - np.uint64(1)))
+def as_sparse(x: Rows) -> Sparse:
+    """Rows with all their entries, zeros too, as sparse ones."""
+    if isinstance(x, Sparse):
+        return x
+    rows, columns = x.shape
+    indices = np.tile(np.arange(columns, dtype=np.uint32), rows)
+    return Sparse(np.arange(rows + 1) * columns, indices, x.data.reshape(-1), columns)  # type: ignore[attr-defined]
 
 
 def highest(x: Rows, rows: int) -> int:

@@ -17,7 +17,7 @@ from lowregret.check import Place, require_bounded, require_cheap, require_score
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.domain import Domain
 from lowregret.error import DataError, PartError
-from lowregret.growth import FIRST, grown, require_growth, resized
+from lowregret.growth import FIRST, grown, require_growth
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
@@ -228,27 +228,19 @@ class Run(RowRun):
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
         x = self._rows(features)
         scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner.judge, self.model(x.shape[1]), x, scores)
+        self._call(score_rows, self.learner.judge, self.placed_weights, self.located(x), scores)
         require_scores(x, scores)
         return scores
-
-    def model(self, features: int) -> Vector:
-        """`weights` for rows of this many features: those that did not occur yet weigh nothing."""
-        return resized(self.weights, features, self.learner.bias > 0)
 
     @property
     def weights(self) -> Vector:
         """The iterate the learner hands out (its `output`), the bias last: O(d)."""
-        w = np.empty(self.state.dimension)
-        self._call(write_model, self.learner, self.state, w)
-        return resized(w, self.features, self.learner.bias > 0)
+        return self._by_column(self.placed_weights)
 
     @property
     def point(self) -> Vector:
         """The iterate that would be played next, w_{T+1}: O(d)."""
-        w = np.empty(self.state.dimension)
-        self._call(write_point, self.learner, self.state, w)
-        return resized(w, self.features, self.learner.bias > 0)
+        return self._by_column(self._written(write_point))
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -261,6 +253,15 @@ class Run(RowRun):
         return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, self._spread(u))
 
     # ---- inside ------------------------------------------------------------------------------------------------------
+
+    @property
+    def placed_weights(self) -> Vector:
+        return self._written(write_model)
+
+    def _written(self, write: Any) -> Vector:
+        w = np.empty(self.state.dimension)
+        self._call(write, self.learner, self.state, w)
+        return w
 
     def _rows(self, features: Features) -> Rows:
         x = super()._rows(features)

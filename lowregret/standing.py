@@ -14,6 +14,7 @@ from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, TRUST, WEIGHTS, e
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
 from lowregret.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
+from lowregret.growth import joined, split
 from lowregret.ledger import Ledger
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
 from lowregret.store import Arrays
@@ -150,6 +151,8 @@ class Standing(Ledger):
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
         mind = {f"mind.{name}": array for name, array in self.mind._asdict().items()}
+        for name in self.mind.by_feature():
+            mind |= split(f"mind.{name}", getattr(self.mind, name), self._places, self._met, True)
         kept = {
             "contests": np.array(self._contests).reshape(-1, TRUST),
             "eras": np.array(self._eras).reshape(-1, WIDTH),
@@ -159,7 +162,8 @@ class Standing(Ledger):
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         mind = cls.minds(*(arrays[f"mind.{name}"] for name in cls.minds._fields))
-        kept = {"mind": mind, "contests": arrays["contests"], "eras": arrays.get("eras")}
+        room = {name: joined(f"mind.{name}", arrays, description["room"]) for name in mind.by_feature()}
+        kept = {"mind": mind._replace(**room), "contests": arrays["contests"], "eras": arrays.get("eras")}
         return super()._given(learner, description, arrays) | kept
 
     def eras(self, count: int | None = None) -> Eras:

@@ -9,7 +9,6 @@ import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -192,11 +191,10 @@ def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
 
 def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
     """Find the best fixed choice in hindsight, which takes passes over the same rows."""
-    room = session.run.state.dimension - (session.run.learner.bias > 0)
 
     def rows() -> Iterator[tuple[Rows, Vector, Vector]]:
         for batch in chosen(stream.batches(), args.skip, args.holdout):
-            yield replace(batch.rows, columns=room), batch.labels, batch.weights
+            yield session.run.located(batch.rows), batch.labels, batch.weights
 
     with Search(not args.quiet) as search:
         session.look_back(rows, args.passes, search.update)
