@@ -14,7 +14,7 @@ from lowregret.state import Cells, Index
 
 LINE = 64  # bytes
 LARGE = 1 << 16  # bytes of an array that is worth growing where it lies
-AHEAD, MOST = 64, 1 << 30  # addresses set aside behind it: as many times its size, and at most so many bytes
+AHEAD = 1 << 30  # bytes of addresses set aside behind it: systems take no memory for what is asked for at this size
 
 
 def zeros(size: int, kind: Any, ahead: int = 0) -> Any:
@@ -29,7 +29,7 @@ def roomy(size: int, kind: Any) -> Any:
     """Zeros that `extended` can make longer where they lie, if they are many and the system has the addresses."""
     count = size * np.dtype(kind).itemsize
     try:
-        return zeros(size, kind, min(AHEAD * count, MOST) if count >= LARGE else 0)
+        return zeros(size, kind, AHEAD if count >= LARGE else 0)
     except MemoryError:
         return zeros(size, kind)
 

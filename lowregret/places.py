@@ -17,7 +17,8 @@ from lowregret.kernel import kernel
 from lowregret.rows import Rows, as_sparse
 from lowregret.state import Cells, Vector
 
-ROOM = 1024  # features that can be looked up in the beginning
+ROOM = 1024  # features that there is room for in the beginning
+NEAR = 1 << 23  # columns that are looked up without hashing; memory that is never written to is never taken
 NOTHING = np.empty(0)  # weights of rows that all count
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
@@ -37,12 +38,20 @@ class Placed(NamedTuple):
         return int(np.searchsorted(self.needs, room, side="right"))
 
 
+class Index(NamedTuple):
+    """1 + the place of each column, 0 for those without: of the first columns one by one, of others in a hash table."""
+
+    near: Any
+    far: Any  # pairs (column, 1 + place), a quarter to a half of them in use at most
+
+
 class Places:
-    """The column of each place, and a hash table that leads from columns to places."""
+    """The column of each place, and where to find them."""
 
     def __init__(self, columns: Any = ()) -> None:
         self._count = np.array([len(columns)])
         self._columns = np.asarray(columns, np.uint64)
+        self._index = Index(np.zeros(NEAR, np.uint32), np.empty(0, np.uint64))
         self._make_room(max(len(columns), ROOM))
 
     def __len__(self) -> int:
@@ -59,11 +68,10 @@ class Places:
 
         It stops at a row with a column that x does not have.
         """
-        x = as_sparse(x)
-        indices, needs, i = np.empty_like(x.indices), np.empty(x.shape[0], np.int64), 0
-        before = len(self)
+        x, before, i = as_sparse(x), len(self), 0
+        indices, needs = np.empty_like(x.indices), np.empty(x.shape[0], np.int64)
         while True:
-            given = x, weights, self._columns, self._table, self._count, indices, needs, i
+            given = x, weights, self._index, self._columns, self._count, indices, needs, i
             i = int(call(place_rows, compiled, *given))
             if i == needs.size or not x.inside(i):
                 break
@@ -75,12 +83,14 @@ class Places:
         """Rows to be judged, not learnt, with `room` columns: one more than there are places, or more."""
         x = as_sparse(x)
         indices = np.empty_like(x.indices)
-        call(find_rows, compiled, x, x.shape[0], self._table, len(self), indices)
+        call(find_rows, compiled, x, x.shape[0], self._index, len(self), indices)
         return replace(x, indices=indices, columns=room)
 
     def forget_after(self, count: int) -> None:
         """Keep so many features, the first."""
         if count < len(self):
+            forgotten = self.columns[count:]
+            self._index.near[forgotten[forgotten < NEAR]] = 0
             self._count[0] = count
             self._make_room(self._columns.size)
 
@@ -99,19 +109,20 @@ class Places:
         return found
 
     def _make_room(self, room: int) -> None:
-        """For so many features, in a table that is a quarter to a half full at most."""
+        """For so many features."""
         columns = np.zeros(room, np.uint64)
         columns[: len(self)] = self.columns
-        self._columns, self._table = columns, np.zeros(4 << (room - 1).bit_length(), np.uint64)
-        fill(self._columns, self._table, len(self))
+        self._columns = columns
+        self._index = self._index._replace(far=np.zeros(4 << (room - 1).bit_length(), np.uint64))
+        fill(self._index, self.columns)
 
 
-# ---- compiled: the table holds pairs (column, 1 + place), (0, 0) where there is none ---------------------------------
+# ---- compiled -------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def place_rows(
-    x: Rows, weights: Vector, columns: Cells, table: Cells, count: Cells, indices: Cells, needs: Cells, i: int
+    x: Rows, weights: Vector, index: Index, columns: Cells, count: Cells, indices: Cells, needs: Cells, i: int
 ) -> int:
     """Write the places of rows i, i+1, …; returns the first row for which there may be no room, or all: O(nnz)."""
     while i < needs.size and x.inside(i):
@@ -120,12 +131,12 @@ def place_rows(
             break
         for k in range(x.begin(i), x.end(i)):
             column = np.uint64(x.column(i, k))
-            at = spot(table, column)
-            if learnt and table[at + _ONE] == 0:
-                columns[count[0]] = table[at] = column
+            place = known(index, column)
+            if place == 0 and learnt:
+                columns[np.uint64(count[0])] = column
                 count[0] += 1
-                table[at + _ONE] = count[0]
-            place = table[at + _ONE]
+                place = np.uint64(count[0])
+                enter(index, column, place)
             indices[k] = place - _ONE if place > 0 else np.uint64(count[0])
         needs[i] = count[0] + 1
         i += 1
@@ -133,27 +144,42 @@ def place_rows(
 
 
 @kernel
-def find_rows(x: Rows, rows: int, table: Cells, count: int, indices: Cells) -> None:
+def find_rows(x: Rows, rows: int, index: Index, count: int, indices: Cells) -> None:
     """Write the places of the first rows, `count` for features without one: O(nnz)."""
     for i in range(rows):
         for k in range(x.begin(i), x.end(i)):
-            place = table[spot(table, np.uint64(x.column(i, k))) + _ONE]
+            place = known(index, np.uint64(x.column(i, k)))
             indices[k] = place - _ONE if place > 0 else np.uint64(count)
 
 
 @kernel
-def fill(columns: Cells, table: Cells, count: int) -> None:
+def fill(index: Index, columns: Cells) -> None:
     """Enter the columns of the first places."""
-    for place in range(count):
-        at = spot(table, columns[place])
-        table[at], table[at + _ONE] = columns[place], place + 1
+    for place in range(columns.size):
+        enter(index, columns[place], np.uint64(place + 1))
 
 
-def spot(table: Cells, column: Any) -> Any:
+def known(index: Index, column: Any) -> Any:
+    """1 + the place of a column, or 0."""
+    if column < index.near.size:
+        return np.uint64(index.near[column])
+    return index.far[spot(index.far, column) + _ONE]
+
+
+def enter(index: Index, column: Any, place: Any) -> None:
+    """Say that a column has this place, plus 1."""
+    if column < index.near.size:
+        index.near[column] = place
+    else:
+        at = spot(index.far, column)
+        index.far[at], index.far[at + _ONE] = column, place
+
+
+def spot(far: Cells, column: Any) -> Any:
     """Where the pair of a column is, or would be."""
-    last = np.uint64(table.size) - _TWO
+    last = np.uint64(far.size) - _TWO
     mixed = ((column ^ column >> _HALF) & _LOW) * _SPREAD & _LOW
     at = (mixed ^ mixed >> _DOWN) * _TWO & last
-    while table[at + _ONE] != 0 and table[at] != column:
+    while far[at + _ONE] != 0 and far[at] != column:
         at = at + _TWO & last
     return at
