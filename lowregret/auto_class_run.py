@@ -7,25 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto.classes import (
-    SHARES,
-    AutoMulticlass,
-    ClassDesk,
-    ClassMind,
-    learn_classes,
-    score_classes,
-)
+from lowregret.auto.classes import SHARES, AutoMulticlass, ClassDesk, ClassMind, learn_classes
+from lowregret.auto.kept import Frozen
+from lowregret.auto.kept_classes import foretell_classes
 from lowregret.auto.weights import class_weights
 from lowregret.check import require_scores
 from lowregret.class_run import LANES, ClassRun
 from lowregret.classes import Classes
 from lowregret.domain import Domain
 from lowregret.growth import FIRST, Shape, refitted
+from lowregret.kept import Foretold
 from lowregret.multiclass import Multiclass, Room
 from lowregret.places import Placed
 from lowregret.rows import Features, Rows, longest
 from lowregret.standing import Standing
-from lowregret.state import State, Vector
+from lowregret.state import Vector
 
 
 def start_auto_classes(
@@ -42,7 +38,7 @@ def start_auto_classes(
     lanes, places = len(names) if names.fixed else LANES, FIRST if features is None else features
     state, mind = learner.start(places, lanes), ClassMind.fresh(places + 1, lanes)
     seen = 0 if features is None else None
-    return AutoClassRun(learner, state, mind, names, comparator, seen=seen, certify=certify, compiled=compiled)
+    return AutoClassRun(learner, state, names, comparator, mind=mind, seen=seen, certify=certify, compiled=compiled)
 
 
 class AutoClassRun(Standing, ClassRun):
@@ -54,38 +50,47 @@ class AutoClassRun(Standing, ClassRun):
     minds = ClassMind
     learner: AutoMulticlass  # type: ignore[assignment]
 
-    def __init__(
-        self,
-        learner: AutoMulticlass,
-        state: State,
-        mind: ClassMind,
-        classes: Classes,
-        comparator: Domain | None = None,
-        *,
-        contests: Vector | None = None,
-        eras: Vector | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(learner, state, classes, comparator, **options)  # type: ignore[arg-type]
-        self.mind = mind
-        self._contests = [] if contests is None else list(contests)
-        self._eras = [] if eras is None else list(eras)
-
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, codes: Any, w: Vector, room: Room, i: int, mark: int) -> int:
         desk = ClassDesk.of(longest(x), self.lanes)
         given = self.learner, self.state, self.mind, desk, x, codes, w, room, self.guesses
-        return self._in_eras(lambda row, end: int(self._call(learn_classes, *given, row, end)), i, mark)
+        return int(self._call(learn_classes, *given, i, mark))
 
     def decisions(self, features: Features) -> Vector:
-        """ln(chance) of each class, as if the label before the row were not known: O(nnz · classes)."""
+        """ln(chance) of each class by the model that is kept, which knows no label of these rows: O(nnz · classes)."""
         x = self._rows(features)
-        scores = np.empty((x.shape[0], self.lanes))
-        room, desk = Room.of(np.array([self._need_classes()]), self.lanes), ClassDesk.of(longest(x), self.lanes)
-        self._call(score_classes, self.learner, self.mind, desk, self.located(x), room, scores)
+        room = Room.of(np.array([self._need_classes()]), self.lanes, max(x.shape[0], 2))
+        every = np.arange(x.shape[0])
+        self._foretell(self._model, self.located(x), room, every, np.empty(0, np.int64), np.empty(0))
+        scores = room.scores[: x.shape[0], : len(self.classes)]
         require_scores(x, scores[:, 0])
-        return scores[:, : len(self.classes)]
+        return scores
+
+    def _foretell(
+        self, model: Frozen, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
+    ) -> tuple[Vector, Any]:
+        values, guesses = np.empty(picked.size), np.empty(picked.size, np.int64)
+        given = x, room, picked, codes, weights, values, guesses, self.votes, self.means, self.priors
+        self._call(foretell_classes, self.learner, model, ClassDesk.of(longest(x), self.lanes), *given)
+        return values, guesses
+
+    def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
+        codes, room = y[picked], Room.of(np.array([self._frozen_known]), self.lanes)
+        values, guesses = self._foretell(self.frozen, x, room, picked, codes, weights / self.trial.share)
+        return self._told(values, guesses, codes, picked)
+
+    def _freeze(self) -> None:
+        super()._freeze()
+        self._frozen_known = int(self._known[0])
+
+    @property
+    def _measures(self) -> Vector:
+        return self.mind.measures
+
+    @property
+    def _lots(self) -> int:
+        return self.lanes
 
     @property
     def weights(self) -> Vector:
@@ -108,18 +113,26 @@ class AutoClassRun(Standing, ClassRun):
         before = self._places, self.lanes
         if not super()._grow(placed, w, i):
             return False
-        self.mind = spread(self.mind, before, (self._places, self.lanes))
+        after = self._places, self.lanes
+        live = spread(Frozen(self.mind.measures, self.average, self.mind), before, after)
+        self.mind, self.average = live.mind, live.average
+        if self.frozen is not None:
+            self.frozen = spread(self.frozen, before, after)
         return True
 
+    def _regrow(self, before: Shape) -> None:
+        """The frozen model grows with the mind."""
 
-def spread(mind: ClassMind, old: Shape, new: Shape) -> ClassMind:
+
+def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
     """The same with room for more features and classes; the bias stays last: O(d) if there are more classes."""
-    past = np.zeros(SHARES + 2 * new[1])
+    mind, past = model.mind, np.zeros(SHARES + 2 * new[1])
     past[:SHARES] = mind.past[:SHARES]
     shares = mind.past[SHARES:].reshape(2, old[1])
     past[SHARES:].reshape(2, new[1])[:, : old[1]] = shares
-    spread = {"past": past}
+    cells = {"past": past}
     for name in mind.by_feature():
         shapes = (old, new) if name in mind.by_class() else ((old[0], 1), (new[0], 1))
-        spread[name] = refitted(getattr(mind, name), *shapes, True)
-    return mind._replace(**spread)
+        cells[name] = refitted(getattr(mind, name), *shapes, True)
+    mind = mind._replace(**cells)
+    return Frozen(mind.measures, refitted(model.average, old, new, True), mind)

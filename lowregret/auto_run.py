@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
-from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
+from lowregret.auto.kept import Frozen, foretell_rows
+from lowregret.auto.learner import Auto, Desk, Mind, learn_rows
 from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
 from lowregret.domain import Domain, L2Ball
 from lowregret.error import DataError
 from lowregret.growth import FIRST, grown, longer
+from lowregret.kept import Foretold
 from lowregret.learner import Linear
 from lowregret.row_run import RowRun
 from lowregret.rows import Features, Rows, longest
@@ -33,7 +35,7 @@ def start_auto(
     """A run before its first row, for this many features; None: as many as there turn out to be."""
     state = learner.start(FIRST if features is None else features)
     seen, mind = 0 if features is None else None, Mind.fresh(state.dimension, learner.stacks())
-    return AutoRun(learner, state, mind, comparator, seen=seen, certify=certify, compiled=compiled)
+    return AutoRun(learner, state, comparator, mind=mind, seen=seen, certify=certify, compiled=compiled)
 
 
 def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
@@ -71,36 +73,36 @@ class AutoRun(Standing, RowRun):
     minds = Mind
     learner: Auto
 
-    def __init__(
-        self,
-        learner: Auto,
-        state: State,
-        mind: Mind,
-        comparator: Domain | None = None,
-        *,
-        contests: Vector | None = None,
-        eras: Vector | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, learner: Auto, state: State, comparator: Domain | None = None, **options: Any) -> None:
         super().__init__(learner, state, comparator or L2Ball(1.0), **options)
-        self.mind = mind
-        self._contests = [] if contests is None else list(contests)
-        self._eras = [] if eras is None else list(eras)
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
         given = self.learner, self.state, self.mind, Desk.of(longest(x)), x, y, w, self.scores
-        return self._in_eras(lambda row, end: int(self._call(learn_rows, *given, row, end)), i, mark)
+        return int(self._call(learn_rows, *given, i, mark))
 
     def predict(self, features: Features) -> Vector:
-        """The score that each row would get as the next one, if the label before it were not known."""
+        """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
         x = self._rows(features)
-        scores = np.empty(x.shape[0])
-        given = self.learner, self.state, self.mind, Desk.of(longest(x)), self.located(x)
-        self._call(score_rows, *given, scores)
+        every = np.arange(x.shape[0])
+        scores = self._foretell(self._model, self.located(x), every, np.empty(0), np.empty(0))
         require_scores(x, scores)
         return scores
+
+    def _foretell(self, model: Frozen, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
+        scores = np.empty(picked.size)
+        given = x, picked, y, weights, scores, self.votes, self.means, self.priors
+        self._call(foretell_rows, self.learner, model, Desk.of(longest(x)), *given)
+        return scores
+
+    def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
+        scores = self._foretell(self.frozen, x, picked, y[picked], weights / self.trial.share)
+        return Foretold(*self._judged(y[picked], scores), *self._judged(y[picked], self.scores[picked]))
+
+    @property
+    def _measures(self) -> Vector:
+        return self.state.table
 
     @property
     def weights(self) -> Vector:
@@ -122,6 +124,14 @@ class AutoRun(Standing, RowRun):
     def _widen(self, features: int) -> None:
         old = self.state.dimension
         self.state = grown(self.state, features, True)
-        cells = {name: getattr(self.mind, name) for name in self.mind.by_feature()}
-        wider = {name: longer(cells[name], old, self.state.dimension, True) for name in cells}
-        self.mind = self.mind._replace(**wider)
+        live = widened(Frozen(self.state.table, self.average, self.mind), old, self.state.dimension)
+        self.mind, self.average = live.mind, live.average
+        if self.frozen is not None:
+            model = widened(self.frozen, old, self.state.dimension)
+            self.frozen = model._replace(measures=longer(model.measures, old, self.state.dimension, True))
+
+
+def widened(model: Frozen, old: int, new: int) -> Frozen:
+    """The same with room for more features, the bias included, which stays last; but for its measures."""
+    mind = {name: longer(getattr(model.mind, name), old, new, True) for name in model.mind.by_feature()}
+    return model._replace(average=longer(model.average, old, new, True), mind=model.mind._replace(**mind))

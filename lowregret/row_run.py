@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lowregret.check import Place, finite_numbers, numbers, refuse
 from lowregret.fixed import Learnt
+from lowregret.kept import judge_scores
 from lowregret.learner import Linear
 from lowregret.ledger import Ledger
 from lowregret.places import Placed
@@ -46,21 +48,28 @@ class RowRun(Ledger):
 
     def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
         self.uniform &= bool(np.all(w == 1))
+        if self.tally.recognised(x, y):
+            self.trial.end(self.rounds)
         self.scores = np.empty(y.size)
         placed, i = self._placed(x, w), 0
         try:
             while i < y.size:
-                mark, end = self._next_mark(), placed.fitting(self._places)
-                i = self._pass(placed.rows, y[:end], w[:end], i, mark)
-                if self.state.rounds == mark:
-                    self._at_mark()
-                elif i < y.size and not self._grow(placed, i):
+                end = placed.fitting(self._places)
+                learn = partial(self._pass, placed.rows, y[:end], w[:end])
+                i, paused = self._stretch(learn, placed.rows, y, w, i)
+                if not (paused or i == y.size or self._grow(placed, i)):
                     self.scores[i:] = np.nan
                     refuse(self.learner.loss, self._refused(x), y, w, i, place(i))
         finally:
             self._settle(x, placed, i)
             if i:
                 self.tally.see(self.linear, x, y, w, self.scores, i, self.compiled)
+
+    def _judged(self, y: Vector, scores: Vector) -> tuple[Vector, Any]:
+        """The loss of each score, and whether it is wrong."""
+        values, wrong = np.empty(y.size), np.empty(y.size, bool)
+        self._call(judge_scores, self.learner.loss, y, scores, values, wrong)
+        return values, wrong
 
     # ---- results -------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ from lowregret.stream.columns import stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.source import Block, Source, blocks, expand
 
-BLOCK = 8 << 20  # bytes
+BLOCK = 2 << 20  # bytes
 SHOWN = 60  # characters of an offending text
 
 
