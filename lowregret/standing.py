@@ -13,7 +13,6 @@ import numpy as np
 
 from lowregret.auto.kept import (
     DONE,
-    GLANCE,
     KEPT_NAMES,
     NOW,
     OFTEN,
@@ -196,6 +195,7 @@ class Standing(Ledger):
         self.priors = kept_priors(self.learner.spread)
         self.means = fresh_stack(EVEN, self.priors) if means is None else means  # the stack of the lanes' averages
         self.effort, self.folded = effort, folded  # entries learnt since, and the round when, lanes were averaged
+        self._least = 0  # features that occurred when they were counted last
 
     @property
     def contest(self) -> Contest:
@@ -270,9 +270,15 @@ class Standing(Ledger):
         """At the end of an era: keep its sums, take the lanes into their means, and freeze the model in time."""
         if self.certify:
             self._eras = [*thinned(self._eras, self.rounds), sums(self.rounds, self.loss, self.mind.trust)]
-        if self.effort * GLANCE >= self._measures.size // COLUMNS and self.effort >= OFTEN * met(self._measures):
+        if self._means_are_cheap():
             self._fold()
         super()._pause()
+
+    def _means_are_cheap(self) -> bool:
+        """Whether features were seen often enough since lanes were averaged; they are counted anew if need be: O(d)."""
+        if self.effort >= OFTEN * self._least:
+            self._least = met(self._measures)
+        return self.effort >= OFTEN * self._least
 
     def _fold(self) -> None:
         """Take the lanes' weights into their means, by the rounds since that was done: O(d)."""

@@ -33,7 +33,6 @@ from lowregret.state import Cells, Vector
 
 KEPT_NAMES = (*(f"mean-of-{name}" for name in LANE_NAMES), *STACK_NAMES[:-1], "stack-of-means")
 OFTEN = 32  # entries a feature that means are taken after, so that they cost a few per cent
-GLANCE = 4  # coordinates an entry that may be counted to know how many features there are
 
 # ---- votes[…]: of the kept experts -----------------------------------------------------------------------------------
 DONE, NOW = 0, EXPERTS  # losses up to the last freeze, and since
