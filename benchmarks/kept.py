@@ -1,9 +1,9 @@
 """The model that `auto` keeps, on the rows that follow: python -m benchmarks.kept [--data DIR] [NAME …]
 
-Each set is cut after 50, 70, 75, 76 and 90 % of its rows, in file order and shuffled; models learn what comes before and
-score the rest, whose labels they never see. Beside `auto`: Vowpal Wabbit by default, and our own AdaGrad, its average and
-OGD (hinge and logistic, square, or softmax loss). `announced` is what the run said of its kept model at the cut. Prints a
-table, writes out/kept.json.
+Each set is cut after 50, 70, 75, 76 and 90 % of its rows, in file order and shuffled; models learn what comes before
+and score the rest, whose labels they never see. Beside `auto`: Vowpal Wabbit by default, and our own AdaGrad, its
+average and OGD (hinge and logistic, square, or softmax loss). `announced` is what the run said of its kept model at the
+cut. Prints a table, writes out/kept.json.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def compare(names: list[str], data: Path) -> dict[str, dict[str, Any]]:
     for name in names:
         kind = SETS[name.removesuffix("-shuffled")][1]
         X, y, rows = loaded(name, data)
-        learner = {BINARY: zoo.auto(Logistic()), NUMBER: zoo.auto(Square()), CLASSES: zoo.auto(Softmax())}[kind]
+        learner: Any = {BINARY: zoo.auto(Logistic()), NUMBER: zoo.auto(Square()), CLASSES: zoo.auto(Softmax())}[kind]
         others = {rival: after_cuts(one, X, y, kind) for rival, one in rivals(kind).items()}
         for k, (cut, (kept, said)) in enumerate(zip(CUTS, after_cuts(learner, X, y, kind), strict=True)):
             n = len(y) * cut // 100
