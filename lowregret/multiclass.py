@@ -248,6 +248,13 @@ def score_classes(learner: Multiclass, w: Vector, x: Rows, scores: Any) -> None:
 
 
 @kernel
+def scored_losses(loss: MultiLoss, scores: Any, y: Any, guesses: Any, slopes: Vector, losses: Vector) -> None:
+    """losses[i] = φ(scores[i], y[i]) among all classes; 0 for a row of none of them."""
+    for i in range(y.size):
+        losses[i] = loss.at(scores[i], scores.shape[1], guesses[i], y[i], slopes) if y[i] >= 0 else 0.0
+
+
+@kernel
 def class_losses(
     learner: Multiclass, w: Vector, x: Rows, y: Any, guesses: Any, first: int, room: Room, losses: Vector
 ) -> None:

@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     from lowregret.ledger import Ledger
 
 
+BEFORE, AGAIN = "each row judged before it was learnt", "rows that came again having been learnt before"
+
+
 def summary(run: Ledger) -> str:
     """What was learnt, how well, and the proof."""
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
         f"{counted(run.rounds, 'round')}, {counted(run.dimension, 'weight')}",
-        f"loss       {run.loss:.6g} in all, {run.loss / rounds:.4g} per round, each row judged before it was learnt",
+        f"loss       {run.loss:.6g} in all, {run.mean_loss:.4g} per {'round' if run.alike else 'unit of weight'}, "
+        f"{AGAIN if run.tally.repeated else BEFORE}",
     ]
     if run.error is not None:
-        lines.append(f"error      {run.error:.2%} of the rows predicted wrongly")
+        lines.append(f"error      {run.error:.2%} of the {'rows' if run.alike else 'weight'} predicted wrongly")
     return "\n".join([*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_risk(run)])
 
 
