@@ -12,7 +12,7 @@ from lowregret.check import call, require_weight
 from lowregret.class_run import ClassRun
 from lowregret.confusion import Confusion
 from lowregret.metrics import Metrics
-from lowregret.multiclass import scored_losses
+from lowregret.multiclass import judge_classes
 from lowregret.rows import Rows
 from lowregret.run import Run
 from lowregret.state import Vector
@@ -45,11 +45,11 @@ def judge(run: Run | AutoRun | ClassRun, batch: Batch, weights: Vector, found: J
 
 
 def _judge_classes(run: ClassRun, batch: Batch, weights: Vector, found: Confusion) -> Any:
-    scores = run.decisions(_fitted(run, batch))
-    guesses = np.argmax(scores, axis=1)
+    scores = np.ascontiguousarray(run.decisions(_fitted(run, batch)))
     codes = run.classes.encode(batch.labels, np.zeros(len(batch), bool), batch.names)
-    losses = np.empty(codes.size)
-    call(scored_losses, run.compiled, run.learner.loss, scores, codes, guesses, np.empty(scores.shape[1]), losses)
+    losses, guesses, slopes = np.empty(codes.size), np.empty(codes.size, np.int64), np.empty(scores.shape[1])
+    judged = run.learner.loss, slopes.size, np.maximum(codes, 0), scores, slopes, losses, guesses
+    call(judge_classes, run.compiled, *judged)
     weights[np.isnan(batch.labels)] = 0.0
     found.see(len(run.classes), codes, guesses, weights, losses)
     return scores if run.keep_scores else guesses

@@ -132,6 +132,7 @@ class Session:
         """
         if self.passes:
             self.run.tally.repeat()
+            self.run.trial.end(self.run.rounds)
         if several or held_last:
             self.held = no_rows(self.run)
         self.held_last, self._begun = held_last, self._sums() if self.passes else self.again.copy()
@@ -239,7 +240,7 @@ class Session:
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
         if isinstance(run.learner.rule, Proximal):
             metrics["nonzero_weights"] = int(np.count_nonzero(run.weights))
-        found = {
+        found: dict[str, Any] = {
             "algorithm": self.algorithm,
             "spec": to_json(run.learner),
             "rounds": run.rounds,
@@ -247,6 +248,7 @@ class Session:
             "dimension": run.dimension,
             "loss": loss_json(run, self.loss, self.mean_loss),
             "error": self.error if run.rounds else None,
+            "kept": None if run.kept is None else run.kept.to_json(),
             "metrics": metrics,
             "passes": [done.to_json() for done in self.passes],
             "best_pass": self.best_pass,
@@ -256,6 +258,8 @@ class Session:
         }
         if isinstance(run, Standing):
             found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
+            if found["kept"] is not None:
+                found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
         if self.dictionary is not None:
             metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
         if self.held.rows:

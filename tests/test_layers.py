@@ -32,7 +32,7 @@ LAYERS = [
     {"trace", "plot", "metrics", "risk", "class_tally"},
     {"figures"},
     {"certificate", "tally", "confusion"},
-    {"zoo", "wrapper", "drift"},
+    {"zoo", "wrapper", "drift", "kept"},
     {"auto"},
     {"eight_classes"},
     {"multiclass"},

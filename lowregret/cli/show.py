@@ -14,7 +14,7 @@ from lowregret.judge import Judged
 from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG
 from lowregret.rule import Proximal
 from lowregret.session import Session, loss_name
-from lowregret.summary import AGAIN, BEFORE, describe, describe_risk
+from lowregret.summary import AGAIN, BEFORE, describe, describe_kept, describe_risk
 from lowregret.words import counted
 
 FEW = 8  # classes whose confusions are shown in full
@@ -30,6 +30,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         *_compiled(seconds),
         f"loss       {lost(session, session.metrics, session.mean_loss)}, {_when(session)}",
         *judged(session, session.metrics),
+        *describe_kept(run),
         *_passes(session),
         *_held(session),
         *_proved(session),
