@@ -150,7 +150,7 @@ class Trial:
             end = begin
         rows = np.arange(begin, end)
         if weights.size:
-            rows = rows[weights[begin:end] != 0]
+            rows = rows[weights[rows] != 0]
         t = rounds + 1 + np.arange(rows.size)
         if self._rarity:
             with np.errstate(over="ignore"):
