@@ -11,6 +11,7 @@ import numpy as np
 from lowregret.error import DataError
 from lowregret.rows import Sparse
 from lowregret.state import Vector
+from lowregret.stream.met import Met
 
 SKIPPING = 'read(…, on_error="skip")'  # how to go on without lines that cannot be read
 
@@ -30,6 +31,7 @@ class Batch:
     fault: str | None = None  # what follows the rows and cannot be read
     held: Any = None  # marks rows held out: labelled, but of weight 0
     names: Mapping[float, str] | None = None  # what labels stand for, where they are texts
+    met: Met = field(default_factory=Met)  # what the stream has shown so far, this batch included
 
     def __len__(self) -> int:
         return self.labels.size
