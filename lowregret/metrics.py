@@ -89,6 +89,11 @@ class Metrics:
         return math.sqrt(self.sums[LABEL_SPREAD] / max(self.rows, 1))
 
     @property
+    def constant(self) -> float | None:
+        """The label, if all that were seen are the same."""
+        return float(self.sums[LABEL]) if self.rows and self.sums[LABEL_SPREAD] == 0 else None
+
+    @property
     def auc(self) -> tuple[float, float] | None:
         """The chance that a positive row scores above a negative one, and how far it can be off for want of bins."""
         negative, positive = (self.bins[k::2].astype(float) for k in (0, 1))

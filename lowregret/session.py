@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowregret import store
+from lowregret import notes, store
 from lowregret.auto_class_run import AutoClassRun
 from lowregret.auto_run import AutoRun
 from lowregret.certificate import Certificate
@@ -39,7 +39,8 @@ from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
 from lowregret.step import Step
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.read import know_formats
+from lowregret.stream.met import Met
+from lowregret.stream.read import know_formats, positive_name
 
 if TYPE_CHECKING:
     from lowregret.hindsight import Pass, Report
@@ -62,6 +63,8 @@ class Session:
     dictionary: Dictionary | None = None  # names of features, if they are kept
     best: Solution | None = None  # the best fixed choice in hindsight
     theirs: Vector | None = None  # its losses at the rounds of the run's trace
+    met: Met = field(default_factory=Met)  # names of labels and columns
+    origin: tuple[str, Met] | None = None  # the file that it was loaded from, and what was met by then
 
     def __post_init__(self) -> None:
         if isinstance(self.run, ClassRun):
@@ -73,6 +76,7 @@ class Session:
         """Learn a batch, and count. If a row cannot be learnt, those before it are, and count."""
         begin = time.perf_counter()
         before = self.run.rounds
+        self.met.join(batch.met)
         try:
             self.run.learn_batch(batch)
         finally:
@@ -147,6 +151,28 @@ class Session:
 
     # ---- results -----------------------------------------------------------------------------------------------
 
+    @property
+    def signs(self) -> tuple[str, str] | None:
+        """The names of +1 and −1, if one of the labels was named as the positive one."""
+        positive = positive_name(self.form)
+        if positive is None:
+            return None
+        return positive, self.met.labels[0] if len(self.met.labels) == 1 else f"not {positive}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known of the labels and columns, for the figures do not show it."""
+        found = [*notes.idle(self.met.idle)]
+        if isinstance(self.run, ClassRun):
+            met = np.flatnonzero(self.run.confusion.counts.sum(axis=1)[:-1])
+            if met.size == 1 and self.run.rounds > 1:
+                found.append(notes.one_class(self.run.rounds, self.run.classes.names[int(met[0])]))
+        elif isinstance(self.metrics, Metrics) and (note := notes.one_label(self.metrics, self.signs or ("+1", "-1"))):
+            found.append(note)
+        if self.origin is not None:
+            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met)
+        return found
+
     def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:
         """The public form of what was learnt."""
         run = self.run
@@ -170,6 +196,7 @@ class Session:
             "certificate": self.certificate.to_json() | risk_json(run.risks()),
             "seconds": {**seconds, "learn": self.seconds},
             "model": model,
+            "notes": self.notes,
         }
         if isinstance(run, Standing):
             found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
@@ -206,7 +233,8 @@ class Session:
         """Write the run with all that belongs to it; `lowregret.load` reads it as a run."""
         description, arrays = self.run.contents()
         counts = {name: getattr(self, name) for name in _COUNTS}
-        description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts
+        met = {"labels": self.met.labels, "columns": list(self.met.columns)}
+        description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts | met
         for name, metrics in (("metrics", self.metrics), ("held", self.held)):
             arrays |= {f"{name}.{key}": array for key, array in metrics.arrays().items()}
         if self.dictionary is not None:
@@ -229,6 +257,9 @@ class Session:
         counts = {name: told[name] for name in _COUNTS}
         run = _RUNS[kind].of(path, description, arrays)
         session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
+        labels, columns = told.get("labels", []), told.get("columns", [])  # which early files do not tell
+        session.met = Met(list(labels), {str(path): tuple(columns)})
+        session.origin = str(path), Met(list(labels), {str(path): tuple(columns)})
         if isinstance(run, ClassRun):
             session.held = Confusion(arrays["held.confusion"])
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from lowregret.auto_class_run import start_auto_classes
 from lowregret.auto_run import auto_for, start_auto
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
+from lowregret.cli import BAD, DONE, INTERRUPTED
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, opened
 from lowregret.cli.labels import settled
@@ -30,6 +32,7 @@ from lowregret.cli.report import require_folder, write_report
 from lowregret.cli.scores import ScoreFile, score_file
 from lowregret.cli.show import show
 from lowregret.error import DataError, LowRegretError, PartError, StoreError
+from lowregret.metrics import Metrics
 from lowregret.multiclass import Multiclass
 from lowregret.part import Part
 from lowregret.plot import require_picture
@@ -39,6 +42,8 @@ from lowregret.session import Session
 from lowregret.state import Vector
 from lowregret.stream.batch import Batch, Stream, chosen, sound
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.met import FEW
+from lowregret.stream.read import read_alike
 from lowregret.words import counted
 
 SHOWN_FAULTS = 5
@@ -58,24 +63,23 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
         session = _resumed(args)
     else:
         stream = stream or opened(args, form, dictionary)
-        if algorithm(args) == "auto" and args.loss is None:
-            form, stream = settled(args, form, stream, dictionary)
+        form, stream = settled(args, form, stream, dictionary)
         session = _started(args, form, stream)
     if args.certify == "exact":
         session.require_answer()
     session.dictionary = session.dictionary or dictionary
-    stream = stream or opened(args, session.form, session.dictionary)
+    stream = stream or opened(args, read_alike(session.form, args.data), session.dictionary)
     keeper = Keeper(session, args.model, args.checkpoint)
     problem: LowRegretError | None = None
     with Interruption() as interruption:
         try:
-            with score_file(args.predictions, args.link, session.run) as scores:
+            with score_file(args.predictions, args.link, session) as scores:
                 _learn(session, stream, args, scores, keeper, interruption)
         except LowRegretError as error:
             problem = error
+        if problem is None and not interruption.wanted:
+            _require_positive(session, args)
         model = keeper.finish()
-    if args.weights:
-        write_weights(session, args.weights)
     if session.run.rounds == 0 and problem is None and not interruption.wanted:
         raise DataError(_nothing(session, args))
     if args.certify == "exact" and problem is None and not interruption.wanted:
@@ -87,8 +91,8 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
     if interruption.wanted:
         again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
         print(f"lowregret: interrupted after {counted(session.rows, 'row')}; go on with {again}", file=sys.stderr)
-        return 130
-    return 0
+        return INTERRUPTED
+    return BAD if keeper.failed else DONE
 
 
 def _nothing(session: Session, args: Namespace) -> str:
@@ -98,12 +102,25 @@ def _nothing(session: Session, args: Namespace) -> str:
     return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
 
 
+def _require_positive(session: Session, args: Namespace) -> None:
+    """Refuse a positive label that no row has: there is nothing to keep."""
+    if session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1:
+        met = ", ".join(session.met.labels) + (", …" if len(session.met.labels) == FEW else "")
+        raise DataError(
+            f"no label in {' '.join(args.data)} is --positive {session.signs[0]}; there are {met}: name one of them"
+        )
+
+
 def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
+    for note in session.notes:
+        print(f"lowregret: {note}", file=sys.stderr)
     if args.json:
         print(json.dumps(session.to_json(seconds.to_json(), model), ensure_ascii=False))
     elif not args.quiet:
         print(show(session, seconds, model))
+    if args.weights:
+        write_weights(session, args.weights)
     if args.plot:
         session.run.plot(args.plot, session.theirs)
     if args.report:
@@ -216,9 +233,12 @@ class Keeper:
 
     def __init__(self, session: Session, path: str | None, every: float) -> None:
         self.session, self.path, self.every = session, path, every
+        self.failed = False  # to write the model where it was wanted
         self.kept = time.perf_counter()
-        if path is not None and not Path(path).resolve().parent.is_dir():
-            raise StoreError(f"cannot write {path}: there is no folder {Path(path).parent}")
+        if path is not None:
+            require_folder(path)
+            if not os.access(Path(path).resolve().parent, os.W_OK):
+                raise StoreError(f"cannot write {path}: the folder {Path(path).resolve().parent} is read-only")
 
     def checkpoint(self) -> None:
         """Write the model if that was long ago. A failure can wait for the end."""
@@ -231,17 +251,27 @@ class Keeper:
         self.kept = time.perf_counter()
 
     def finish(self) -> str | None:
-        """Write the model; returns where it is."""
+        """Write the model; returns where it is, if it is anywhere."""
         if self.path is None or not self.session.run.rounds:
             return None
         try:
             self.session.save(self.path)
         except StoreError as error:
-            elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(self.path).name
-            self.session.save(elsewhere)
-            print(f"lowregret: {error}; the model is kept in {elsewhere}", file=sys.stderr)
-            return str(elsewhere)
+            self.failed = True
+            elsewhere = self._rescued()
+            told = f"the model is kept in {elsewhere}" if elsewhere else "the model is lost, for nowhere else is room"
+            print(f"lowregret: {error}; {told}", file=sys.stderr)
+            return elsewhere
         return self.path
+
+    def _rescued(self) -> str | None:
+        """Where the model is written instead, if that can be."""
+        try:
+            elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(str(self.path)).name
+            self.session.save(elsewhere)
+        except OSError:
+            return None
+        return str(elsewhere)
 
 
 class Interruption:

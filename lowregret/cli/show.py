@@ -43,6 +43,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         lines.append(f"skipped    {counted(session.skipped, 'line')} that could not be read")
     if isinstance(run.learner.rule, Proximal):
         lines.append(f"sparse     {np.count_nonzero(run.weights):,} of {run.dimension:,} weights are not 0")
+    lines += [f"note       {note}" for note in session.notes]
     if model:
         lines.append(f"model      {model}")
     return "\n".join(lines)
@@ -85,18 +86,18 @@ def _judged(session: Session, metrics: Metrics | Confusion) -> list[str]:
             f"error      {told['mae']:.4g} on average (mean absolute), {told['rmse']:.4g} root mean square; "
             f"always guessing the mean: {guess:.4g} root mean square"
         ]
-    s = metrics.sums
+    s, (up, down) = metrics.sums, session.signs or ("+1", "-1")
     positives, negatives = s[POSITIVE_RIGHT] + s[POSITIVE_WRONG], s[NEGATIVE_RIGHT] + s[NEGATIVE_WRONG]
     common = min(positives, negatives) / metrics.rows
     lines = [
         f"error      {metrics.error:.2%} of the rows predicted wrongly; "
-        f"always guessing {'+1' if positives > negatives else '-1'}: {common:.2%}",
-        f"           of {positives:,.0f} labelled +1, {s[POSITIVE_RIGHT]:,.0f} were found; "
-        f"of {negatives:,.0f} labelled -1, {s[NEGATIVE_RIGHT]:,.0f}",
+        f"always guessing {up if positives > negatives else down}: {common:.2%}",
+        f"           of {positives:,.0f} labelled {up}, {s[POSITIVE_RIGHT]:,.0f} were found; "
+        f"of {negatives:,.0f} labelled {down}, {s[NEGATIVE_RIGHT]:,.0f}",
     ]
     if metrics.auc is not None:
         area, off = metrics.auc
-        lines.append(f"ranking    {area:.4f} (AUC, ± {off:.1g}): chance that a +1 scores above a -1")
+        lines.append(f"ranking    {area:.4f} (AUC, ± {off:.1g}): chance that a {up} scores above a {down}")
     return lines
 
 
