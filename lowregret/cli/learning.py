@@ -44,6 +44,7 @@ from lowregret.stream.batch import Batch, Stream, chosen, sound
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import FEW
 from lowregret.stream.read import read_alike
+from lowregret.stream.source import STDIN
 from lowregret.words import counted
 
 SHOWN_FAULTS = 5
@@ -57,7 +58,7 @@ _FIXED = (
 
 def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Clock) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
-    _require_pictures(args)
+    _require_places(args)
     dictionary = Dictionary() if args.weights or args.report else None
     if form is None:
         session = _resumed(args)
@@ -127,12 +128,14 @@ def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None
         write_report(args.report, session, args.data, seconds, model)
 
 
-def _require_pictures(args: Namespace) -> None:
-    """Say before learning that a page or picture could not be written after it."""
-    wanted = [path for path in (args.report, args.plot) if path]
-    for path in wanted:
-        require_folder(path)
-    if wanted:
+def _require_places(args: Namespace) -> None:
+    """Say before learning that something could not be written after it."""
+    for path in (args.model, args.weights, args.predictions, args.report, args.plot):
+        if path and path != STDIN:
+            require_folder(path)
+    if args.model and not os.access(Path(args.model).resolve().parent, os.W_OK):
+        raise StoreError(f"cannot write {args.model}: the folder {Path(args.model).resolve().parent} is read-only")
+    if args.report or args.plot:
         require_picture(args.plot)
 
 
@@ -235,10 +238,6 @@ class Keeper:
         self.session, self.path, self.every = session, path, every
         self.failed = False  # to write the model where it was wanted
         self.kept = time.perf_counter()
-        if path is not None:
-            require_folder(path)
-            if not os.access(Path(path).resolve().parent, os.W_OK):
-                raise StoreError(f"cannot write {path}: the folder {Path(path).resolve().parent} is read-only")
 
     def checkpoint(self) -> None:
         """Write the model if that was long ago. A failure can wait for the end."""

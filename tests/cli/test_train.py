@@ -460,14 +460,25 @@ def test_a_full_disk(file: Path) -> None:
     assert Session.load(file.with_name("m.lr")).run.rounds == 300
 
 
-@pytest.mark.parametrize("option", ["--predictions", "--weights", "--report"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("option", ["--weights", "--report"])
 def test_what_cannot_be_written_is_an_error(capsys: Capsys, file: Path, tmp_path: Path, option: str) -> None:
-    """The model, and the summary, are there all the same where they could be made before."""
-    model = tmp_path / "m.lr"
-    told = run(capsys, "train", file, "--algorithm", "ogd", "-o", model, option, tmp_path)
+    """The model, and the summary, are there all the same."""
+    told = run(capsys, "train", file, "--algorithm", "ogd", "-o", tmp_path / "m.lr", option, "/dev/full")
     assert told.code == 2
-    assert f"cannot write {tmp_path}: Is a directory" in told.err
-    assert model.exists() == ("learnt     300 rows" in told.out) == (option != "--predictions")
+    assert told.err.endswith("lowregret: cannot write /dev/full: No space left on device\n")
+    assert "learnt     300 rows" in told.out
+    assert Session.load(tmp_path / "m.lr").run.rounds == 300
+
+
+@pytest.mark.parametrize("option", ["-o", "--predictions", "--weights", "--report", "--plot"])
+def test_places_that_are_none_are_found_before_learning(
+    capsys: Capsys, file: Path, tmp_path: Path, option: str
+) -> None:
+    for path, said in ((tmp_path / "no" / "out", "there is no folder"), (tmp_path, "it is a folder; name a file")):
+        told = run(capsys, "train", file, "--algorithm", "ogd", option, path)
+        assert (told.code, told.out) == (2, "")
+        assert f"cannot write {path}: {said}" in told.err
 
 
 def test_a_model_that_cannot_be_written_is_kept_elsewhere(
