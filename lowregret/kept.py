@@ -148,7 +148,7 @@ class Trial:
         """Which rows begin … end − 1 are judged, and their rounds; `rounds` were played before them."""
         rows = np.arange(begin, end if self.frozen and self.ended is None else begin)
         if weights.size:
-            rows = rows[weights[begin:end] != 0]
+            rows = rows[weights[rows] != 0]
         t = rounds + 1 + np.arange(rows.size)
         if self._rarity:
             with np.errstate(over="ignore"):
