@@ -133,7 +133,7 @@ def read_alike(part: Part, data: Any, format: str | None = None) -> Part:
         return part
     if own in (SVM, VW) or other in (SVM, VW):
         raise DataError(
-            f"{data[0]} is {other}, but the model was trained on {own}, where features have other names: "
+            f"{expand(data)[0]} is {other}, but the model was trained on {own}, where features have other names: "
             f"give it {own}, or say --format {own} if it is that after all"
         )
     kept = {name: part.parameters[name] for name in (*_COLUMNS, "labelled")}
