@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from lowregret.error import PartError, StoreError
 from lowregret.kept import Foretold, Kept, Trial, next_freeze
 from lowregret.learner import Learner
 from lowregret.risk import Foresight
-from lowregret.rows import Features, Rows, as_rows
+from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.spec import from_json, to_json
 from lowregret.state import State, Vector
 from lowregret.store import Arrays, Saved
@@ -218,6 +219,8 @@ class Ledger(Proof, Foresight):
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
+        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.features:
+            x = replace(features, columns=self.features)  # rows of a stream know their highest column, not how many
         require_rows(x, x.shape[1] if self.seen is not None else self.features)
         return x
 

@@ -120,6 +120,11 @@ class Metrics:
         return float(self.sums[of]) / (self.weight or 1.0)
 
     @property
+    def constant(self) -> float | None:
+        """The label, if all that were seen are the same."""
+        return float(self.sums[LABEL]) if self.rows and self.sums[LABEL_SPREAD] == 0 else None
+
+    @property
     def auc(self) -> tuple[float, float] | None:
         """The chance that a positive row scores above a negative one, and how far it can be off for want of bins."""
         negative, positive = (self.bins[k::2] for k in (0, 1))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import math
 import os
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowregret import store
+from lowregret import notes, store
 from lowregret.auto_class_run import AutoClassRun
 from lowregret.auto_run import AutoRun
 from lowregret.certificate import Certificate
@@ -27,7 +26,7 @@ from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
 from lowregret.judge import Judged, judge, no_rows
-from lowregret.loss import Affine, Loss, MultiLoss, OneAgainstAll, OnMistakes, PerceptronLoss
+from lowregret.loss.name import loss_name
 from lowregret.metrics import Metrics
 from lowregret.minimise import Solution
 from lowregret.part import Part
@@ -42,7 +41,8 @@ from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
 from lowregret.step import Step
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.read import know_formats
+from lowregret.stream.met import Met
+from lowregret.stream.read import know_formats, positive_name
 
 if TYPE_CHECKING:
     from lowregret.hindsight import Pass as Rereading
@@ -70,6 +70,8 @@ class Session:
     dictionary: Dictionary | None = None  # names of features, if they are kept
     best: Solution | None = None  # the best fixed choice in hindsight
     theirs: Vector | None = None  # its losses at the rounds of the run's trace
+    met: Met = field(default_factory=Met)  # names of labels and columns
+    origin: tuple[str, Met] | None = None  # the file that it was loaded from, and what was met by then
 
     def __post_init__(self) -> None:
         self.metrics, self.held = no_rows(self.run), no_rows(self.run)
@@ -82,6 +84,7 @@ class Session:
         """Learn a batch, and count. If a row cannot be learnt, those before it are, and count."""
         begin, before = time.perf_counter(), self._sums()
         rounds = self.run.rounds
+        self.met.join(batch.met)
         try:
             self.run.learn_batch(batch)
         finally:
@@ -233,6 +236,28 @@ class Session:
         _, weight, wrong = self._sums() - self.again
         return float(wrong / (weight or 1.0)) if self.run.learner.loss.classifies else None
 
+    @property
+    def signs(self) -> tuple[str, str] | None:
+        """The names of +1 and −1, if one of the labels was named as the positive one."""
+        positive = positive_name(self.form)
+        if positive is None:
+            return None
+        return positive, self.met.labels[0] if len(self.met.labels) == 1 else f"not {positive}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known of the labels and columns, for the figures do not show it."""
+        found = [*notes.idle(self.met.idle)]
+        if isinstance(self.run, ClassRun):
+            met = np.flatnonzero(self.run.confusion.counts.sum(axis=1)[:-1])
+            if met.size == 1 and self.run.rounds > 1:
+                found.append(notes.one_class(self.run.rounds, self.run.classes.names[int(met[0])]))
+        elif isinstance(self.metrics, Metrics) and (note := notes.one_label(self.metrics, self.signs or ("+1", "-1"))):
+            found.append(note)
+        if self.origin is not None:
+            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met)
+        return found
+
     def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:
         """The public form of what was learnt."""
         run = self.run
@@ -255,6 +280,7 @@ class Session:
             "certificate": self.certificate.to_json() | risk_json(run.risks()),
             "seconds": {**seconds, "learn": self.seconds},
             "model": model,
+            "notes": self.notes,
         }
         if isinstance(run, Standing):
             found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
@@ -295,7 +321,8 @@ class Session:
         """Write the run with all that belongs to it; `lowregret.load` reads it as a run."""
         description, arrays = self.run.contents()
         counts = {name: getattr(self, name) for name in _COUNTS} | {"again": self.again.tolist()}
-        description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts
+        met = {"labels": self.met.labels, "columns": list(self.met.columns)}
+        description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts | met
         held = no_rows(self.run) if self.held_last else self.held  # a later model would judge the last rows otherwise
         for name, found in (("metrics", self.metrics), ("held", held)):
             arrays |= {f"{name}.{key}": array for key, array in found.arrays().items()}
@@ -320,6 +347,9 @@ class Session:
         run = _RUNS[kind].of(path, description, arrays)
         again = np.array(told.get("again", np.zeros(3)), float)
         session = cls(run, from_json(told["form"]), told["algorithm"], **counts, again=again)
+        labels, columns = told.get("labels", []), told.get("columns", [])  # which early files do not tell
+        session.met = Met(list(labels), {str(path): tuple(columns)})
+        session.origin = str(path), Met(list(labels), {str(path): tuple(columns)})
         for name in ("metrics", "held"):
             if isinstance(run, ClassRun):
                 found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))
@@ -360,17 +390,6 @@ def loss_json(run: Run | AutoRun | ClassRun, total: float, mean: float | None) -
     """The public form of a loss: in all, and per unit of weight."""
     plain = None if mean is None else _plain(mean)
     return {"name": loss_name(run.learner.loss), "total": _plain(total), "mean": plain}
-
-
-def loss_name(loss: Loss | MultiLoss) -> str:
-    """`SquaredHinge` is squared-hinge, as on the command line."""
-    if isinstance(loss, OneAgainstAll):
-        return f"oaa:{loss_name(loss.loss)}"
-    if isinstance(loss, PerceptronLoss):
-        return "hinge"
-    while isinstance(loss, OnMistakes | Affine):
-        loss = loss.loss
-    return re.sub("(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()
 
 
 def _plain(value: float) -> float | None:

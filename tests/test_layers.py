@@ -28,7 +28,7 @@ LAYERS = [
     {"class_run", "row_run", "standing", "structured"},
     {"class_fixed", "class_layout"},
     {"kernel_run", "seat", "fixed", "growth", "hindsight", "ledger"},
-    {"late", "blocks", "summary", "eras"},
+    {"late", "blocks", "summary", "eras", "notes"},
     {"trace", "plot", "metrics", "risk", "class_tally"},
     {"figures"},
     {"certificate", "tally", "confusion"},

@@ -233,6 +233,7 @@ def _going_over(learning: _ArgumentGroup) -> None:
 def _predict(command: ArgumentParser) -> None:
     command.add_argument("model", metavar="MODEL", help="written by `lowregret train -o`")
     command.add_argument("data", nargs="+", metavar="DATA", help="files, patterns, or - for standard input")
+    command.add_argument("--format", choices=FORMATS, help="found from the name or the content, or as in training")
     command.add_argument("--threads", type=count, default=0, metavar="N", help="threads that parse (one per core)")
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
     _showing(command, "scores (standard output)", "-o")

@@ -11,9 +11,10 @@ from lowregret.classes import Name
 from lowregret.cli.clock import Seconds
 from lowregret.confusion import Confusion
 from lowregret.judge import Judged
+from lowregret.loss.name import loss_name
 from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG
 from lowregret.rule import Proximal
-from lowregret.session import Session, loss_name
+from lowregret.session import Session
 from lowregret.summary import AGAIN, BEFORE, describe, describe_kept, describe_risk
 from lowregret.words import counted
 
@@ -45,6 +46,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         lines.append(f"skipped    {counted(session.skipped, 'line')} that could not be read")
     if isinstance(run.learner.rule, Proximal):
         lines.append(f"sparse     {np.count_nonzero(run.weights):,} of {run.dimension:,} weights are not 0")
+    lines += [f"note       {note}" for note in session.notes]
     if model:
         lines.append(f"model      {model}")
     return "\n".join(lines)
@@ -142,17 +144,17 @@ def judged(session: Session, metrics: Judged) -> list[str]:
             f"error      {told['mae']:.4g} on average (mean absolute), {told['rmse']:.4g} root mean square; "
             f"always guessing the mean: {guess:.4g} root mean square"
         ]
-    s, share = metrics.sums, metrics.positives
+    s, share, (up, down) = metrics.sums, metrics.positives, session.signs or ("+1", "-1")
     positives, negatives = s[POSITIVE_RIGHT] + s[POSITIVE_WRONG], s[NEGATIVE_RIGHT] + s[NEGATIVE_WRONG]
     lines = [
         f"error      {metrics.error:.2%} of the {_what(metrics)} predicted wrongly; "
-        f"always guessing {'+1' if share > 0.5 else '-1'}: {min(share, 1 - share):.2%}",
-        f"           of {positives:,.0f} labelled +1, {s[POSITIVE_RIGHT]:,.0f} were found; "
-        f"of {negatives:,.0f} labelled -1, {s[NEGATIVE_RIGHT]:,.0f}",
+        f"always guessing {up if share > 0.5 else down}: {min(share, 1 - share):.2%}",
+        f"           of {positives:,.0f} labelled {up}, {s[POSITIVE_RIGHT]:,.0f} were found; "
+        f"of {negatives:,.0f} labelled {down}, {s[NEGATIVE_RIGHT]:,.0f}",
     ]
     if metrics.auc is not None:
         area, off = metrics.auc
-        lines.append(f"ranking    {area:.4f} (AUC, ± {off:.1g}): chance that a +1 scores above a -1")
+        lines.append(f"ranking    {area:.4f} (AUC, ± {off:.1g}): chance that a {up} scores above a {down}")
     return lines
 
 

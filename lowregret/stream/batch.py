@@ -11,6 +11,7 @@ import numpy as np
 from lowregret.error import DataError
 from lowregret.rows import Sparse
 from lowregret.state import Vector
+from lowregret.stream.met import Met
 
 SKIPPING = 'read(…, on_error="skip")'  # how to go on without lines that cannot be read
 
@@ -31,6 +32,7 @@ class Batch:
     held: Vector | None = None  # the importance of rows held out, whose weight is 0; 0 for others
     last: bool = False  # whether all rows are held out until the others have been learnt
     names: Mapping[float, str] | None = None  # what labels stand for, where they are texts
+    met: Met = field(default_factory=Met)  # what the stream has shown so far, this batch included
 
     def __len__(self) -> int:
         return self.labels.size
