@@ -220,7 +220,8 @@ class ClassRun(Ledger):
         description, arrays = super().contents()
         classes = {"classes": self.classes.names, "fixed": self.classes.fixed}
         room = {"lanes": self.lanes, "known": int(self._known[0]), "frozen_known": self._frozen_known}
-        return description | classes | room, arrays | {"confusion": self.confusion.counts}
+        confusion = {"confusion": self.confusion.counts, "confusion.sums": self.confusion.sums}
+        return description | classes | room, arrays | confusion
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
@@ -230,7 +231,7 @@ class ClassRun(Ledger):
             "lanes": description["lanes"],
             "known": description["known"],
             "frozen_known": description["frozen_known"],
-            "confusion": Confusion(arrays["confusion"]),
+            "confusion": Confusion(arrays["confusion"], arrays.get("confusion.sums")),
             "tally": ClassTally(arrays),
         }
 
@@ -289,7 +290,7 @@ class ClassRun(Ledger):
             self.classes.forget_after(int(self._known[0]))
         self.scores = room.scores[:done, : len(self.classes)] if self.keep_scores else np.empty(0)
         codes, guesses = self.codes[:done], self.guesses[:done]
-        self.confusion.see(len(self.classes), codes, guesses, w[:done] != 0 if w.size else None)
+        self.confusion.see(len(self.classes), codes, guesses, w[:done])
         if done:
             self.tally.judge(x, self.codes.astype(float), w, self.guesses.astype(float), done, self.compiled)
 

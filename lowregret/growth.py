@@ -71,8 +71,9 @@ def resized(w: Vector, features: int, bias: bool) -> Vector:
 
 
 def split(name: str, cells: Cells, places: int, met: int, bias: bool) -> dict[str, Any]:
-    """What a file keeps of the cells of so many places: views of the first, which were met, and of the bias."""
+    """What a file keeps of the cells of so many places: of the first, which were met, and of the bias, to be read."""
     rows = cells.reshape(places + bias, cells.size // (places + bias))
+    rows.flags.writeable = False
     return {name: rows[:met], f"{name}.bias": rows[places:]}
 
 

@@ -130,8 +130,11 @@ class Proof(Saved):
 
     def _facts(self: Any) -> Iterator[str]:
         yield counted(self.rounds, "round")
-        yield f"{type(self.learner.loss).__name__} loss {self.loss / max(self.rounds, 1):.4g} a round"
+        yield f"{type(self.learner.loss).__name__} loss {self._mean_loss()}"
         yield from self._proved()
+
+    def _mean_loss(self: Any) -> str:
+        return f"{self.loss / max(self.rounds, 1):.4g} a round"
 
     def _proved(self) -> Iterator[str]:
         """The regret, where O(d) is enough."""
@@ -221,6 +224,8 @@ class Ledger(Proof, Foresight):
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
+        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.features:
+            x = replace(features, columns=self.features)  # rows of a stream know their highest column, not how many
         require_rows(x, x.shape[1] if self.seen is not None else self.features)
         return x
 
@@ -363,6 +368,9 @@ class Ledger(Proof, Foresight):
     def _by_place(self, u: Vector, room: int) -> Vector:
         """Numbers of columns, the bias last, as those of so many places, more than there are."""
         return u if self.places is None else self.places.by_place(u, room, self.learner.bias > 0)
+
+    def _mean_loss(self) -> str:
+        return f"{self.mean_loss:.4g} {'a round' if self.alike else 'per unit of weight'}"
 
     def __str__(self) -> str:
         from lowregret.summary import summary

@@ -37,7 +37,7 @@ def roomy(size: int, kind: Any) -> Any:
 def extended(cells: Any, size: int) -> Any:
     """All cells of an array, then zeros up to `size`: where they lie if there is room behind them, else moved."""
     owner, kind = cells.base, cells.dtype
-    if isinstance(owner, np.ndarray) and owner.dtype == np.uint8:  # made here
+    if isinstance(owner, np.ndarray) and owner.dtype == np.uint8 and cells.flags.writeable:  # made here, not lent
         begin = cells.ctypes.data - owner.ctypes.data
         end = begin + size * kind.itemsize
         if end <= owner.size:

@@ -151,9 +151,10 @@ def trust_in(weights: Vector) -> Vector:
     return trust
 
 
-def met(measures: Vector) -> int:
-    """How many features occurred: O(d)."""
-    return int(np.count_nonzero(measures[int(COUNT) :: COLUMNS]))
+def met(measures: Vector) -> tuple[int, int]:
+    """How many features occurred, and how often all of them together: O(d)."""
+    counts = measures[int(COUNT) :: COLUMNS]
+    return int(np.count_nonzero(counts)), int(counts.sum())
 
 
 def hedged(votes: Vector) -> Vector:
