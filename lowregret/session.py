@@ -60,6 +60,7 @@ class Session:
     metrics: Metrics | Confusion = field(init=False)
     held: Metrics | Confusion = field(init=False)  # of rows held out
     dictionary: Dictionary | None = None  # names of features, if they are kept
+    notes: list[str] = field(default_factory=list)  # on columns of which little is learnt
     best: Solution | None = None  # the best fixed choice in hindsight
     theirs: Vector | None = None  # its losses at the rounds of the run's trace
 
@@ -168,6 +169,7 @@ class Session:
             "error": run.error if run.rounds else None,
             "metrics": metrics,
             "certificate": self.certificate.to_json() | risk_json(run.risks()),
+            "notes": self.notes,
             "seconds": {**seconds, "learn": self.seconds},
             "model": model,
         }

@@ -41,6 +41,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         lines.append(f"unlabelled {counted(session.unlabelled, 'row')} had no label: scored, not learnt")
     if session.skipped:
         lines.append(f"skipped    {counted(session.skipped, 'line')} that could not be read")
+    lines += [f"note       {note}" for note in session.notes]
     if isinstance(run.learner.rule, Proximal):
         lines.append(f"sparse     {np.count_nonzero(run.weights):,} of {run.dimension:,} weights are not 0")
     if model:
