@@ -46,8 +46,8 @@ SHOWN_FAULTS = 5
 
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
-    "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss algorithm "
-    "eta radius p lam output l1 l2 beta limit bias dimension zero_based no_header seed classes unit"
+    "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss "
+    "algorithm eta radius p lam output l1 l2 beta limit bias dimension zero_based no_header seed classes unit"
 )
 
 
@@ -185,7 +185,7 @@ def _notice(session: Session, stream: Stream, quiet: bool) -> None:
     found = stream.notices if isinstance(stream, Ahead) else None
     if found is None or session.notes:
         return
-    session.notes = [str(note) for note in found.notes]
+    session.notes = [note.told(shell=True) for note in found.notes]
     for note in session.notes if not quiet else ():
         print(f"lowregret: {note}", file=sys.stderr)
 

@@ -50,11 +50,11 @@ def moment(text: Any, begin: Any, end: Any) -> tuple[int, int, int, float, bool]
     return weekday, month - 1, hour, float(day) + float(ns) / _DAY, read
 
 
-def _digits(text: Any, k: Any, end: Any, count: int) -> int:
+def _digits(text: Any, k: Any, end: Any, count: int) -> Any:
     """The value of so many decimal digits at k; −1 if they are not there."""
     if k + _U(count) > end:
         return -1
-    value = 0
+    value: Any = 0
     for j in range(count):
         digit = np.int64(text[k + _U(j)]) - _NOUGHT
         if not 0 <= digit <= 9:

@@ -241,7 +241,7 @@ class DelimitedRows(TextFormat):
         elif what != MISSING:
             parts = moment(text, begin, end)
             if not parts[4]:
-                return BAD_DATE + np.int64(column)
+                return int(BAD_DATE + np.int64(column))
             last = add_date(self.columns, column, parts, out, first, self.ends)
         for k in range(first, last):
             out.spare[_U(k)] = self.columns.keys[column]  # what `crossed` must know
@@ -281,9 +281,9 @@ class DelimitedRows(TextFormat):
                 out.cursor[SPOT] = inner
                 return 0.0, begin, end, after, TOO_LARGE if found else HARD
         if quoted:
-            found = self.quoted(text, begin, out)
-            if self.delimiter != _TAB or (found[4] != UNCLOSED and found[4] != AFTER_QUOTE):
-                return found
+            value, begin, end, after, what = self.quoted(text, begin, out)
+            if self.delimiter != _TAB or what not in (UNCLOSED, AFTER_QUOTE):
+                return value, begin, end, after, what
             begin -= _ONE
         end = begin
         while text[end] != self.delimiter and text[end] != _FEED:

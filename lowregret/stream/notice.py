@@ -31,24 +31,26 @@ class Note(NamedTuple):
     values: int
     rows: int
 
-    def __str__(self) -> str:
-        return self.told(f"--text {self.column}", f"--date {self.column}", f"--drop {self.column}", "--decimal")
-
-    def told(self, text: str, date: str, drop: str, decimal: str) -> str:
-        """For people, with these ways to name a column of text, one of dates, one to drop, and a decimal mark."""
-        begin = f"column {self.column}: "
+    def told(self, shell: bool = False) -> str:
+        """For people, who learn from files on the command line or else from a table in Python."""
+        column, begin = self.column, f"column {self.column}: "
         if self.what == DATE:
-            return f"{begin}dates such as {self.example!r}, learnt as names: their parts are learnt with {date}"
+            how = f"--date {column}" if shell else f"date=[{column!r}]"
+            return f"{begin}dates such as {self.example!r}, learnt as names; their parts are learnt with {how}"
         if self.what == NUMBER:
-            mark = "," if "," in self.example else "."
-            how = f"{decimal} {mark} reads them" if decimal else "make them numbers"
-            return f"{begin}numbers such as {self.example!r}, learnt as names: {how}"
+            how = f"--decimal {self.mark} reads them in csv" if shell else "make them numbers"
+            return f"{begin}numbers such as {self.example!r}, learnt as names; {how}"
         many = f"{begin}nearly as many values as rows ({self.values:,} of the first {self.rows:,})"
-        return (
-            f"{many}; words are learnt with {text}, or leave it out with {drop}"
-            if self.what == TEXT
-            else (f"{many}; if it is an id, leave it out with {drop}")
-        )
+        out = f"leave it out with --drop {column}" if shell else "leave it out"
+        if self.what == ID:
+            return f"{many}; if it is an id, {out}"
+        how = f"--text {column}" if shell else f"text=[{column!r}]"
+        return f"{many}; words are learnt with {how}, or {out}"
+
+    @property
+    def mark(self) -> str:
+        """What stands before the fraction of a number."""
+        return "," if "," in self.example else "."
 
 
 class Notices:

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret.error import DataError, PartError
-from lowregret.stream.delimited import DelimitedRows, DelimitedText
+from lowregret.stream.delimited import DelimitedText
+from lowregret.stream.delimited_rows import DelimitedRows
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.text import text_stream
 from tests.stream.naive_columns import (

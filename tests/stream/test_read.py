@@ -131,7 +131,7 @@ def test_other_wrong_options(tmp_path: Path) -> None:
         ("csv", {"drop": "id", "header": False}, DelimitedText(drop=("id",), header=False)),
         ("tsv", {"positive": 1}, DelimitedText(positive="1", delimiter="\t")),
         ("jsonl", {"interactions": [["a", "b"]]}, JsonLines(interactions=(("a", "b"),))),
-        ("arrow", {"weight": "w", "bits": 9}, TableFormat(weight="w", bits=9)),
+        ("arrow", {"weight": "w", "bits": 9}, TableFormat(weight="w", bits=9, typed=True)),
     ],
 )
 def test_options_become_a_part_that_can_be_stored(format: str, options: dict[str, Any], wanted: Any) -> None:
