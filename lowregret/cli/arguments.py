@@ -125,7 +125,8 @@ def _command(commands: object, name: str, purpose: str, examples: str) -> Argume
 
 _TRAIN = """examples:
   lowregret train clicks.svm.gz --loss logistic -o clicks.lr
-  lowregret train flights.csv --target delay --drop flight --loss huber:15
+  lowregret train flights.csv --target delay --drop flight --date scheduled --loss huber:15
+  lowregret train mail.tsv --target folder --positive spam --text subject,body
   zcat big.vw.gz | lowregret train - --format vw --loss hinge --quiet --json
   lowregret train news20.svm --loss softmax --algorithm adagrad -o news.lr
   lowregret train more.svm --resume clicks.lr -o clicks.lr"""

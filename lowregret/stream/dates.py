@@ -108,14 +108,14 @@ def _offset(text: Any, k: Any, end: Any) -> tuple[int, Any]:
         return 0, k + _ONE
     if k == end or (text[k] != _PLUS and text[k] != _HYPHEN):
         return 0, k
-    hours, at = _digits(text, k + _ONE, end, 2), k + _U(3)
-    if at < end and text[at] == _COLON:
-        at += _ONE
-    minutes = _digits(text, at, end, 2) if at < end else 0
+    hours, minutes, at = _digits(text, k + _ONE, end, 2), 0, k + _U(3)
+    if at < end:
+        at += _ONE if text[at] == _COLON else _U(0)
+        minutes, at = _digits(text, at, end, 2), at + _TWO
     if not 0 <= hours < 24 or not 0 <= minutes < 60:
         return 0, k
     shift = (60 * hours + minutes) * _MINUTE
-    return shift if text[k] == _PLUS else -shift, at + _TWO if at < end else at
+    return shift if text[k] == _PLUS else -shift, at
 
 
 def add_date(chosen: Columns, column: Any, parts: Any, out: Buffers, entry: Any, ends: Any) -> Any:

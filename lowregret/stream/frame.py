@@ -60,7 +60,8 @@ def table_form(text: Names, ngrams: int, date: Names, categorical: Names) -> Tab
 def frame_rows(table: Any, form: TableFormat) -> Iterator[Sparse]:
     """The rows of a table in batches, each valid until the next, with a column for every slot."""
     for batch in sound(_read(table, form).batches(), ""):
-        yield replace(batch.rows, columns=SLOTS)
+        if len(batch):  # else there is a fault to come
+            yield replace(batch.rows, columns=SLOTS)
 
 
 def takes_table(data: Any, form: TableFormat, hashed: bool | None) -> bool:
