@@ -16,6 +16,7 @@ from lowregret.part import Part
 from lowregret.state import Index
 
 Features: TypeAlias = Any  # array-like, or a SciPy sparse matrix or array
+EVERY = np.empty(0, np.int64)  # where rows can be picked: all of them
 
 
 class Rows(Part):
@@ -171,6 +172,12 @@ def highest(x: Rows, rows: int) -> int:
 def longest(x: Rows) -> int:
     """The most entries that a row has: O(rows)."""
     return int(np.diff(x.indptr).max(initial=0)) if isinstance(x, Sparse) else x.shape[1]
+
+
+def entries(x: Rows, weights: Any, begin: int, end: int) -> int:
+    """How many entries the rows begin … end − 1 have whose weight is not 0; no weights: all of them."""
+    counts = np.diff(x.indptr[begin : end + 1]) if isinstance(x, Sparse) else np.full(end - begin, x.shape[1])
+    return int(counts.sum() if weights.size == 0 else counts @ (weights[begin:end] != 0))
 
 
 def describe_entry(x: Rows, i: int) -> str | None:

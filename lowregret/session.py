@@ -155,7 +155,7 @@ class Session:
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
         if isinstance(run.learner.rule, Proximal):
             metrics["nonzero_weights"] = int(np.count_nonzero(run.weights))
-        found = {
+        found: dict[str, Any] = {
             "algorithm": self.algorithm,
             "spec": to_json(run.learner),
             "rounds": run.rounds,
@@ -167,6 +167,7 @@ class Session:
                 "mean": _plain(run.loss / max(run.rounds, 1)),
             },
             "error": run.error if run.rounds else None,
+            "kept": None if run.kept is None else run.kept.to_json(),
             "metrics": metrics,
             "certificate": self.certificate.to_json() | risk_json(run.risks()),
             "notes": self.notes,
@@ -175,6 +176,8 @@ class Session:
         }
         if isinstance(run, Standing):
             found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
+            if found["kept"] is not None:
+                found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
         if self.dictionary is not None:
             metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
         if self.held.rows:

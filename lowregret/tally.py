@@ -152,8 +152,6 @@ class Tally:
         """Count the first `end` rows of a batch, which were learnt."""
         if self.counts[PRINTED] < SAMPLE:
             self._remember(x, y, end)
-        elif y.size >= SAMPLE and row_print(x, y, 0, 0) == self.counts[FIRST_PRINT]:
-            self._recognise(x, y)
         into = (self.sums, self.counts, self.levels, self._warm)
         call(count_rows, compiled, learner.judge, x, y, w, scores, into, end)
 
@@ -165,13 +163,16 @@ class Tally:
                 self.counts[FIRST_PRINT] = self.counts[PRINT]
             self.counts[PRINTED] += 1
 
-    def _recognise(self, x: Rows, y: Vector) -> None:
-        """Whether they begin again: then another pass goes over them."""
+    def recognised(self, x: Rows, y: Vector) -> bool:
+        """Whether the data begin again with these rows: then another pass goes over them, which is noted."""
+        if self.counts[PRINTED] < SAMPLE or y.size < SAMPLE or row_print(x, y, 0, 0) != self.counts[FIRST_PRINT]:
+            return False
         seen = 0
         for i in range(SAMPLE):
             seen = row_print(x, y, i, seen)
         if seen == self.counts[PRINT]:
             self.repeat()
+        return bool(seen == self.counts[PRINT])
 
     def repeat(self) -> None:
         """Say that rows are learnt more than once."""

@@ -30,7 +30,7 @@ LAYERS = [
     {"late", "blocks", "summary", "eras"},
     {"trace", "plot", "metrics", "risk", "class_tally"},
     {"certificate", "tally", "confusion"},
-    {"zoo", "wrapper", "drift", "figures"},
+    {"zoo", "wrapper", "drift", "figures", "kept"},
     {"auto"},
     {"eight_classes"},
     {"multiclass"},

@@ -13,7 +13,7 @@ from lowregret.confusion import Confusion
 from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, Metrics
 from lowregret.rule import Proximal
 from lowregret.session import Session, loss_name
-from lowregret.summary import describe, describe_risk
+from lowregret.summary import describe, describe_kept, describe_risk
 from lowregret.words import counted
 
 FEW = 8  # classes whose confusions are shown in full
@@ -27,9 +27,10 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         f"learnt     {counted(run.rounds, 'row')} with {session.algorithm}, {counted(session.nonzeros, 'non-zero')}, "
         f"{counted(run.dimension, 'weight')}, in {seconds.work:.2f} s ({run.rounds / seconds.work:,.0f} rows/s)",
         *_compiled(seconds),
-        f"loss       {run.loss / rounds:.4g} a row ({loss}), each row judged before it was learnt",
+        f"loss       {run.loss / rounds:.4g} a row ({loss}), live: each row judged before it was learnt",
         *_judged(session, session.metrics),
     ]
+    lines += describe_kept(run)
     if session.held.rows:
         lines += [f"held out   {counted(session.held.rows, 'row')}", *_judged(session, session.held)]
     lines += _proved(session, rounds)
