@@ -40,6 +40,7 @@ from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
 from lowregret.state import Vector
+from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, chosen, sound
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import FEW
@@ -51,8 +52,8 @@ SHOWN_FAULTS = 5
 
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
-    "format target positive weight drop categorical interactions delimiter bits loss algorithm eta radius p lam output "
-    "l1 l2 beta limit bias dimension zero_based no_header seed classes unit"
+    "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss "
+    "algorithm eta radius p lam output l1 l2 beta limit bias dimension zero_based no_header seed classes unit"
 )
 
 
@@ -114,7 +115,7 @@ def _require_positive(session: Session, args: Namespace) -> None:
 
 def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
-    for note in session.notes:
+    for note in session.notes[len(session.remarks) :]:  # those were said when the first rows had been read
         print(f"lowregret: {note}", file=sys.stderr)
     if args.json:
         print(json.dumps(session.to_json(seconds.to_json(), model), ensure_ascii=False))
@@ -188,6 +189,7 @@ def _learn(
         for turn in range(args.passes):
             batches = interruption.watch(chosen(stream.batches(), args.skip, args.holdout))
             for batch in sound(batches, SKIPPING):
+                _notice(session, stream, args.quiet)
                 for fault in batch.faults[: max(0, SHOWN_FAULTS - faults)]:
                     print(f"lowregret: skipped {fault}", file=sys.stderr)
                 faults += len(batch.faults)
@@ -196,6 +198,16 @@ def _learn(
                 keeper.checkpoint()
     if faults > SHOWN_FAULTS:
         print(f"lowregret: skipped {counted(faults, 'line')} in all", file=sys.stderr)
+
+
+def _notice(session: Session, stream: Stream, quiet: bool) -> None:
+    """Say what the first rows show of columns, once."""
+    found = stream.notices if isinstance(stream, Ahead) else None
+    if found is None or session.remarks:
+        return
+    session.remarks = [note.told(shell=True) for note in found.notes]
+    for note in session.remarks if not quiet else ():
+        print(f"lowregret: {note}", file=sys.stderr)
 
 
 def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
