@@ -222,7 +222,8 @@ class ClassRun(Ledger):
         classes = {"classes": self.classes.names, "fixed": self.classes.fixed}
         room = {"lanes": self.lanes, "known": int(self._known[0]), "frozen_known": self._frozen_known}
         state = plain(self._worker, self.state, self._stride, (self._places, self.lanes))
-        kept = state._asdict() | {"table": state.table.ravel(), "confusion": self.confusion.counts}
+        confusion = {"confusion": self.confusion.counts, "confusion.sums": self.confusion.sums}
+        kept = state._asdict() | {"table": state.table.ravel()} | confusion
         return description | classes | room, arrays | kept
 
     @classmethod
@@ -234,7 +235,7 @@ class ClassRun(Ledger):
             "lanes": description["lanes"],
             "known": description["known"],
             "frozen_known": description["frozen_known"],
-            "confusion": Confusion(arrays["confusion"]),
+            "confusion": Confusion(arrays["confusion"], arrays.get("confusion.sums")),
             "tally": ClassTally(arrays),
         }
 
@@ -280,7 +281,7 @@ class ClassRun(Ledger):
             self.classes.forget_after(int(self._known[0]))
         self.scores = room.scores[:done, : len(self.classes)] if self.keep_scores else np.empty(0)
         codes, guesses = self.codes[:done], self.guesses[:done]
-        self.confusion.see(len(self.classes), codes, guesses, w[:done] != 0 if w.size else None)
+        self.confusion.see(len(self.classes), codes, guesses, w[:done])
         if done:
             self.tally.judge(x, self.codes.astype(float), w, self.guesses.astype(float), done, self.compiled)
         if self.seen is not None:

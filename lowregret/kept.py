@@ -146,9 +146,11 @@ class Trial:
 
     def picked(self, weights: Vector, begin: int, end: int, rounds: int) -> tuple[Any, Any]:
         """Which rows begin … end − 1 are judged, and their rounds; `rounds` were played before them."""
-        rows = np.arange(begin, end if self.frozen and self.ended is None else begin)
+        if not self.frozen or self.ended is not None:
+            end = begin
+        rows = np.arange(begin, end)
         if weights.size:
-            rows = rows[weights[begin:end] != 0]
+            rows = rows[weights[rows] != 0]
         t = rounds + 1 + np.arange(rows.size)
         if self._rarity:
             with np.errstate(over="ignore"):

@@ -127,8 +127,11 @@ class Proof(Saved):
 
     def _facts(self: Any) -> Iterator[str]:
         yield counted(self.rounds, "round")
-        yield f"{type(self.learner.loss).__name__} loss {self.loss / max(self.rounds, 1):.4g} a round"
+        yield f"{type(self.learner.loss).__name__} loss {self._mean_loss()}"
         yield from self._proved()
+
+    def _mean_loss(self: Any) -> str:
+        return f"{self.loss / max(self.rounds, 1):.4g} a round"
 
     def _proved(self) -> Iterator[str]:
         """The regret, where O(d) is enough."""
@@ -280,6 +283,9 @@ class Ledger(Proof, Foresight):
         return (
             super()._given(learner, description, arrays) | described | {"trial": trial, "frozen": arrays.get("frozen")}
         )
+
+    def _mean_loss(self) -> str:
+        return f"{self.mean_loss:.4g} {'a round' if self.alike else 'per unit of weight'}"
 
     def __str__(self) -> str:
         from lowregret.summary import summary

@@ -174,12 +174,6 @@ def longest(x: Rows) -> int:
     return int(np.diff(x.indptr).max(initial=0)) if isinstance(x, Sparse) else x.shape[1]
 
 
-def entries(x: Rows, weights: Any, begin: int, end: int) -> int:
-    """How many entries the rows begin … end − 1 have whose weight is not 0; no weights: all of them."""
-    counts = np.diff(x.indptr[begin : end + 1]) if isinstance(x, Sparse) else np.full(end - begin, x.shape[1])
-    return int(counts.sum() if weights.size == 0 else counts @ (weights[begin:end] != 0))
-
-
 def describe_entry(x: Rows, i: int) -> str | None:
     """The first entry of row i that is not a finite number, in words; None if all are."""
     for k in range(int(x.begin(i)), int(x.end(i))):

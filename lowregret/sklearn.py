@@ -91,8 +91,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     @property
     def progressive_loss_(self) -> float:
-        """The mean over rows of weight × loss, each row judged before it was learnt."""
-        return self.run_.loss / max(self.run_.rounds, 1)
+        """Σ weight × loss / Σ weight, each row judged before it was learnt."""
+        return self.run_.mean_loss
 
     @property
     def kept_loss_(self) -> float | None:
@@ -226,7 +226,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
 
     @property
     def progressive_error_(self) -> float:
-        """The share of rows predicted wrongly, each before it was learnt; rows of weight 0 do not count."""
+        """The share of rows predicted wrongly, each before it was learnt and by its weight."""
         return self.run_.error
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from lowregret.auto.kept import (
     DONE,
-    GLANCE,
     KEPT_NAMES,
     NOW,
     OFTEN,
@@ -40,7 +39,6 @@ from lowregret.eight import LANES
 from lowregret.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.ledger import Ledger
 from lowregret.memory import zeros
-from lowregret.rows import Rows, entries
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
 from lowregret.store import Arrays
 from lowregret.trace import Trace, linearised
@@ -183,8 +181,8 @@ class Standing(Ledger):
         average: Any = None,
         votes: Any = None,
         means: Any = None,
-        effort: int = 0,
-        folded: int = 0,
+        folded: tuple[int, int] = (0, 0),
+        glance: int = 0,
         **options: Any,
     ) -> None:
         super().__init__(*ledger, **options)
@@ -194,7 +192,7 @@ class Standing(Ledger):
         self.votes = np.zeros(VOTES) if votes is None else votes  # on the kept experts
         self.priors = kept_priors(self.learner.spread)
         self.means = fresh_stack(EVEN, self.priors) if means is None else means  # the stack of the lanes' averages
-        self.effort, self.folded = effort, folded  # entries learnt since, and the round when, lanes were averaged
+        self.folded, self.glance = folded, glance  # rounds and entries when lanes were averaged; when that may be next
 
     @property
     def contest(self) -> Contest:
@@ -269,17 +267,21 @@ class Standing(Ledger):
         """At the end of an era: keep its sums, take the lanes into their means, and freeze the model in time."""
         if self.certify:
             self._eras = [*thinned(self._eras, self.rounds), sums(self.rounds, self.loss, self.mind.trust)]
-        if self.effort * GLANCE >= self._measures.size // COLUMNS and self.effort >= OFTEN * met(self._measures):
-            self._fold()
+        if self.rounds >= self.glance:
+            features, entries = met(self._measures)
+            lacking = OFTEN * features - (entries - self.folded[1])
+            if lacking <= 0:
+                self._fold()
+                self.folded = self.rounds, entries
+            self.glance = self.rounds + math.ceil(max(lacking, 0) * self.rounds / max(entries, 1))
         super()._pause()
 
     def _fold(self) -> None:
         """Take the lanes' weights into their means, by the rounds since that was done: O(d)."""
         if not self.average.size:
             self.average = zeros(self._measures.size // COLUMNS * self._lots * LANES, np.float32)
-        share = (self.rounds - self.folded) / self.rounds
+        share = (self.rounds - self.folded[0]) / self.rounds
         self._call(blend, self._measures, self.mind.bank, self.average, self._lots, share)
-        self.folded, self.effort = self.rounds, 0
 
     def _freeze(self) -> None:
         """Copy what `predict` uses, which then stays as it is: O(d)."""
@@ -301,7 +303,7 @@ class Standing(Ledger):
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
-        described = {"effort": self.effort, "folded": self.folded}
+        described = {"folded": self.folded, "glance": self.glance}
         kept = {
             "contests": np.array(self._contests).reshape(-1, TRUST),
             "eras": np.array(self._eras).reshape(-1, WIDTH),
@@ -319,8 +321,8 @@ class Standing(Ledger):
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        kept = {name: arrays[name] for name in ("contests", "eras", "average", "votes", "means")}
-        kept |= {name: description[name] for name in ("effort", "folded")}
+        kept: dict[str, Any] = {name: arrays[name] for name in ("contests", "eras", "average", "votes", "means")}
+        kept |= {"folded": tuple(description["folded"]), "glance": description["glance"]}
         frozen = None
         if "frozen.measures" in arrays:
             frozen = Frozen(
@@ -351,14 +353,6 @@ class Standing(Ledger):
     def _at_mark(self) -> None:
         super()._at_mark()
         self._contests.append(self.mind.trust.copy())
-
-    def _stretch(self, learn: Callable[[int, int], int], x: Rows, y: Any, w: Vector, i: int) -> tuple[int, bool]:
-        def counted(row: int, until: int) -> int:
-            end = learn(row, until)
-            self.effort += entries(x, w, row, end)
-            return end
-
-        return super()._stretch(counted, x, y, w, i)
 
 
 def _named(prefix: str, arrays: Any) -> Arrays:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _HORIZONS = {0.125: "an eighth as many", 1.0: "as many"}
+BEFORE, AGAIN = "live: each row judged before it was learnt", "rows that came again having been learnt before"
 
 
 def summary(run: Ledger) -> str:
@@ -27,11 +28,11 @@ def summary(run: Ledger) -> str:
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
         f"{counted(run.rounds, 'round')}, {counted(run.dimension, 'weight')}",
-        f"loss       {run.loss:.6g} in all, {run.loss / rounds:.4g} per round, live: each row judged before it was "
-        "learnt",
+        f"loss       {run.loss:.6g} in all, {run.mean_loss:.4g} per {'round' if run.alike else 'unit of weight'}, "
+        f"{AGAIN if run.tally.repeated else BEFORE}",
     ]
     if run.error is not None:
-        lines.append(f"error      {run.error:.2%} of the rows predicted wrongly")
+        lines.append(f"error      {run.error:.2%} of the {'rows' if run.alike else 'weight'} predicted wrongly")
     lines += describe_kept(run)
     return "\n".join([*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_risk(run)])
 

@@ -33,7 +33,6 @@ from lowregret.state import Cells, Vector
 
 KEPT_NAMES = (*(f"mean-of-{name}" for name in LANE_NAMES), *STACK_NAMES[:-1], "stack-of-means")
 OFTEN = 32  # entries a feature that means are taken after, so that they cost a few per cent
-GLANCE = 4  # coordinates an entry that may be counted to know how many features there are
 
 # ---- votes[…]: of the kept experts -----------------------------------------------------------------------------------
 DONE, NOW = 0, EXPERTS  # losses up to the last freeze, and since
@@ -152,9 +151,10 @@ def trust_in(weights: Vector) -> Vector:
     return trust
 
 
-def met(measures: Vector) -> int:
-    """How many features occurred: O(d)."""
-    return int(np.count_nonzero(measures[int(COUNT) :: COLUMNS]))
+def met(measures: Vector) -> tuple[int, int]:
+    """How many features occurred, and how often all of them together: O(d)."""
+    counts = measures[int(COUNT) :: COLUMNS]
+    return int(np.count_nonzero(counts)), int(counts.sum())
 
 
 def hedged(votes: Vector) -> Vector:

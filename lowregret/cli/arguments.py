@@ -6,6 +6,8 @@ from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHe
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from lowregret.cli.holdout import Holdout, holdout
+
 ALGORITHMS = (
     "auto",
     "ogd",
@@ -168,7 +170,9 @@ _ZOO = """example:
 def _train(command: ArgumentParser) -> None:
     command.add_argument("data", nargs="+", metavar="DATA", help="files, patterns, or - for standard input")
     _reading(command.add_argument_group("reading"))
-    _learning(command.add_argument_group("learning"))
+    learning = command.add_argument_group("learning")
+    _learning(learning)
+    _going_over(learning)
     keeping = command.add_argument_group("keeping")
     keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
     keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
@@ -208,14 +212,23 @@ def _learning(learning: _ArgumentGroup) -> None:
     )
     learning.add_argument("--unit", action="store_true", help="scale every row to length 1 (losses of many classes)")
     learning.add_argument("--dimension", type=count, metavar="N", help="number of features, for eg, ueg and winnow")
-    learning.add_argument("--passes", type=count, default=1, metavar="N", help="go over the data N times")
-    learning.add_argument("--holdout", type=count, default=0, metavar="N", help="keep every N-th row for judging only")
-    learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
     learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random draws (0)")
     learning.add_argument(
         "--certify", choices=("stream", "exact", "off"), default="stream",
         help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",
     )  # fmt: skip
+
+
+def _going_over(learning: _ArgumentGroup) -> None:
+    learning.add_argument(
+        "--passes", type=count, default=1, metavar="N",
+        help="go over the data up to N times; with --holdout, until that goes worse, and the best pass is kept",
+    )  # fmt: skip
+    learning.add_argument(
+        "--holdout", type=holdout, default=Holdout(), metavar="N|last:N|last:P%",
+        help="rows for judging only: every N-th, the last N, or the last P%% (which counts the rows of files first)",
+    )  # fmt: skip
+    learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
 
 
 def _predict(command: ArgumentParser) -> None:

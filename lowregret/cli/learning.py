@@ -23,6 +23,7 @@ from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, opened
+from lowregret.cli.holdout import Holdout
 from lowregret.cli.labels import settled
 from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
@@ -38,8 +39,10 @@ from lowregret.run import start
 from lowregret.session import Session
 from lowregret.state import Vector
 from lowregret.stream.ahead import Ahead
-from lowregret.stream.batch import Batch, Stream, chosen, sound
+from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.stream.choose import chosen
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.source import STDIN
 from lowregret.words import counted
 
 SHOWN_FAULTS = 5
@@ -66,6 +69,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
         session.require_answer()
     session.dictionary = session.dictionary or dictionary
     stream = stream or opened(args, session.form, session.dictionary)
+    args.holdout = _counted(args.holdout, stream, args)
     keeper = Keeper(session, args.model, args.checkpoint)
     problem: LowRegretError | None = None
     with Interruption() as interruption:
@@ -86,10 +90,17 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
     if problem is not None:
         raise problem
     if interruption.wanted:
-        again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
-        print(f"lowregret: interrupted after {counted(session.rows, 'row')}; go on with {again}", file=sys.stderr)
+        print(f"lowregret: interrupted after {_where(session, args, model)}", file=sys.stderr)
         return 130
     return 0
+
+
+def _where(session: Session, args: Namespace, model: str | None) -> str:
+    """How far it went, and how to go on from there."""
+    if args.passes > 1:
+        return f"{counted(session.run.rounds, 'round')}; passes cannot be gone on with, --resume begins a first one"
+    again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
+    return f"{counted(session.rows, 'row')}; go on with {again}"
 
 
 def _nothing(session: Session, args: Namespace) -> str:
@@ -162,22 +173,47 @@ def _learn(
     keeper: Keeper,
     interruption: Interruption,
 ) -> None:
-    size, faults = stream.size * args.passes, 0
-    if args.passes > 1:
-        session.run.tally.repeat()
-    with Progress(session, size, not args.quiet) as progress:
-        for turn in range(args.passes):
-            batches = interruption.watch(chosen(stream.batches(), args.skip, args.holdout))
-            for batch in sound(batches, SKIPPING):
-                _notice(session, stream, args.quiet)
-                for fault in batch.faults[: max(0, SHOWN_FAULTS - faults)]:
-                    print(f"lowregret: skipped {fault}", file=sys.stderr)
-                faults += len(batch.faults)
-                _learn_batch(session, batch, scores)
-                progress.update(turn * stream.size + batch.position)
-                keeper.checkpoint()
-    if faults > SHOWN_FAULTS:
-        print(f"lowregret: skipped {counted(faults, 'line')} in all", file=sys.stderr)
+    """Go over the rows, as often as wanted or until the rows held out are predicted worse."""
+    skipped = session.skipped
+    with Progress(session, stream.size * args.passes, not args.quiet) as progress:
+        try:
+            for turn in range(args.passes):
+                session.begin_pass(held_last=args.holdout.last > 0, several=args.passes > 1)
+                for batch in sound(interruption.watch(_rows(stream, args)), SKIPPING):
+                    if turn == 0:
+                        _notice(session, stream, args.quiet)
+                        _tell_faults(batch, session.skipped - skipped)
+                    _learn_batch(session, batch, scores)
+                    progress.update(turn * stream.size + batch.position)
+                    keeper.checkpoint()
+                if interruption.wanted or not session.end_pass(more=turn + 1 < args.passes):
+                    break
+        finally:
+            if not session.passes:
+                session.end_pass()
+            session.keep_best()
+    if session.skipped - skipped > SHOWN_FAULTS:
+        print(f"lowregret: skipped {counted(session.skipped - skipped, 'line')} in all", file=sys.stderr)
+
+
+def _rows(stream: Stream, args: Namespace) -> Iterator[Batch]:
+    """The rows of one pass."""
+    return chosen(stream.batches(), args.skip, args.holdout.every, args.holdout.last)
+
+
+def _tell_faults(batch: Batch, shown: int) -> None:
+    """Show lines that could not be read, unless enough were shown."""
+    for fault in batch.faults[: max(0, SHOWN_FAULTS - shown)]:
+        print(f"lowregret: skipped {fault}", file=sys.stderr)
+
+
+def _counted(holdout: Holdout, stream: Stream, args: Namespace) -> Holdout:
+    """A share of the rows as a number of them, which takes a pass over the files."""
+    if not holdout.percent:
+        return holdout
+    if STDIN in args.data:
+        raise PartError("--holdout last:P% needs the number of rows, which - does not tell: use --holdout last:N")
+    return holdout.of(sum(len(batch) for batch in stream.batches()))
 
 
 def _notice(session: Session, stream: Stream, quiet: bool) -> None:
@@ -191,14 +227,20 @@ def _notice(session: Session, stream: Stream, quiet: bool) -> None:
 
 
 def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
-    run = session.run
+    """Learn, or judge if the rows are the last ones held out; predictions are those of the first pass."""
+    run, first = session.run, not session.passes
+    made: Any
+    if batch.last:
+        made = session.judge(batch) if run.rounds else np.empty(0)
+        scores.write(made if first else made[:0])
+        return
     try:
         session.learn(batch)
     finally:
-        if isinstance(run, ClassRun):
-            made: Any = run.scores if run.keep_scores else run.guesses[: run.done]
+        if first and isinstance(run, ClassRun):
+            made = run.scores if run.keep_scores else run.guesses[: run.done]
             scores.write(made)
-        else:
+        elif first:
             scores.write(run.scores[np.isfinite(run.scores)])
 
 
@@ -207,11 +249,12 @@ def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
     room = session.run.state.dimension - (session.run.learner.bias > 0)
 
     def rows() -> Iterator[tuple[Rows, Vector, Vector]]:
-        for batch in chosen(stream.batches(), args.skip, args.holdout):
-            yield replace(batch.rows, columns=room), batch.labels, batch.weights
+        for batch in _rows(stream, args):
+            if not batch.last:  # whose features the run need not know
+                yield replace(batch.rows, columns=room), batch.labels, batch.weights
 
     with Search(not args.quiet) as search:
-        session.look_back(rows, args.passes, search.update)
+        session.look_back(rows, search.update)
 
 
 def write_weights(session: Session, path: str) -> None:
