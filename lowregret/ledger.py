@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -294,3 +294,23 @@ class Ledger(Proof, Foresight):
         from lowregret.summary import summary
 
         return summary(self)
+
+
+class Packed(NamedTuple):
+    """A run as what it would save."""
+
+    kind: type[Ledger]
+    description: dict[str, Any]
+    arrays: Arrays
+
+
+def packed(value: Any) -> Any:
+    """What travels in a pickle instead of a run; anything else as it is."""
+    return Packed(type(value), *value.contents()) if isinstance(value, Ledger) else value
+
+
+def unpacked(value: Any, path: str) -> Any:
+    """The run again, with arrays of its own: those that joblib reads from `path` cannot be written to."""
+    if not isinstance(value, Packed):
+        return value
+    return value.kind.of(path, value.description, {name: np.array(array) for name, array in value.arrays.items()})

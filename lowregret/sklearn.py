@@ -29,7 +29,7 @@ from lowregret.domain import Domain
 from lowregret.error import AbsentError, DataError, PartError
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear
-from lowregret.ledger import Ledger
+from lowregret.ledger import packed, unpacked
 from lowregret.loss import Affine, Logistic, Margin, MultiLoss, Poisson, Softmax, Square
 from lowregret.multiclass import Multiclass
 from lowregret.rows import narrow
@@ -193,18 +193,10 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         """A run travels as what it would save, and so goes on to the last bit."""
-        state = dict(super().__getstate__())
-        if isinstance(state.get("run_"), Ledger):
-            state["run_"] = type(state["run_"]), *state["run_"].contents()
-        return state
+        return {name: packed(value) for name, value in super().__getstate__().items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        run = state.get("run_")
-        if isinstance(run, tuple):
-            kind, description, arrays = run
-            own = {name: np.array(array) for name, array in arrays.items()}  # joblib's are read-only
-            state = state | {"run_": kind.of("the pickle", description, own)}
-        super().__setstate__(state)
+        super().__setstate__({name: unpacked(value, "the pickle") for name, value in state.items()})
 
 
 def gives_chances(model: OnlineClassifier) -> bool:

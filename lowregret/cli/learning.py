@@ -201,6 +201,7 @@ def _learn(
                 for batch in sound(interruption.watch(_rows(stream, args)), SKIPPING):
                     _notice(session, stream, args.quiet)
                     if turn == 0:
+                        _notice(session, stream, args.quiet)
                         _tell_faults(batch, session.skipped - skipped)
                     _learn_batch(session, batch, scores)
                     progress.update(turn * stream.size + batch.position)

@@ -17,9 +17,10 @@ FEW = 50  # rows that show nothing
 _MOST, _NEARLY = 0.9, 0.8  # shares of a column's texts
 _NUMBER = re.compile(r"[+-]?\d*([.,])\d+", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?", re.ASCII)
+_OTHER_DATE = re.compile(r"(\d{4}[./]\d\d?[./]\d\d?|\d\d?[./-]\d\d?[./-]\d{4})([T ,].*)?", re.ASCII)
 _MISSING = frozenset(["", "NA", "NaN", "null", "None"])
 
-DATE, TEXT, NUMBER, ID = "date", "text", "number", "id"
+DATE, OTHER_DATE, TEXT, NUMBER, ID = "date", "other date", "text", "number", "id"
 
 
 class Note(NamedTuple):
@@ -34,11 +35,12 @@ class Note(NamedTuple):
     def told(self, shell: bool = False) -> str:
         """For people, who learn from files on the command line or else from a table in Python."""
         column, begin = self.column, f"column {self.column}: "
-        if self.what == DATE:
+        if self.what in (DATE, OTHER_DATE):
             how = f"--date {column}" if shell else f"date=[{column!r}]"
+            how += ", if they are written as 2024-03-31" * (self.what == OTHER_DATE)
             return f"{begin}dates such as {self.example!r}, learnt as names; their parts are learnt with {how}"
         if self.what == NUMBER:
-            how = f"--decimal {self.mark} reads them in csv" if shell else "make them numbers"
+            how = f"--decimal {self.mark} reads them in csv, or " * shell + "make them numbers"
             return f"{begin}numbers such as {self.example!r}, learnt as names; {how}"
         many = f"{begin}nearly as many values as rows ({self.values:,} of the first {self.rows:,})"
         out = f"leave it out with --drop {column}" if shell else "leave it out"
@@ -72,8 +74,9 @@ def judged(column: str, texts: Sequence[str]) -> Note | None:
     if rows < FEW:
         return None
     values, first = len(set(texts)), texts[0]
-    if _share(_DATE, texts) >= _MOST:
-        return Note(column, DATE, first, values, rows)
+    for pattern, what in ((_DATE, DATE), (_OTHER_DATE, OTHER_DATE)):
+        if _share(pattern, texts) >= _MOST:
+            return Note(column, what, first, values, rows)
     if _share(_NUMBER, texts) >= _MOST and ("," in first or values > FEW):
         return Note(column, NUMBER, first, values, rows)
     if sum(" " in text.strip() for text in texts) >= rows / 2:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from lowregret.stream.notice import DATE, FEW, ID, LOOKED, NUMBER, TEXT, Notices, judged
+from lowregret.stream.notice import DATE, FEW, ID, LOOKED, NUMBER, OTHER_DATE, TEXT, Notices, judged
 from lowregret.stream.read import detect, format_part, stream_of
 
 CELLS: dict[str, Callable[[int], str]] = {
@@ -26,7 +26,7 @@ ADVICE = {
     "said": "nearly as many values as rows (1,000 of the first 1,000); words are learnt with --text said, or leave it "
     "out with --drop said",
     "when": "dates such as '2024-01-01 10:00', learnt as names; their parts are learnt with --date when",
-    "cost": "numbers such as '0,5', learnt as names; --decimal , reads them in csv",
+    "cost": "numbers such as '0,5', learnt as names; --decimal , reads them in csv, or make them numbers",
     "key": "nearly as many values as rows (1,000 of the first 1,000); if it is an id, leave it out with --drop key",
 }
 
@@ -39,6 +39,10 @@ ADVICE = {
         (["2024-03-31"] * 100, DATE),
         (["2024-03-31T10:00:00Z"] * 95 + ["?"] * 5, DATE),
         (["2024-03-31"] * 80 + ["?"] * 20, None),
+        (["31.3.2024 10:00"] * 100, OTHER_DATE),
+        (["3/31/2024"] * 100, OTHER_DATE),
+        (["2024/3/31"] * 100, OTHER_DATE),
+        (["1.2.3"] * 100, None),
         (["3,14"] * 100, NUMBER),
         (["-,5", "+12,25"] * 50, NUMBER),
         ([f"{k}.5" for k in range(100)], NUMBER),
@@ -91,6 +95,7 @@ def test_in_python_the_advice_is_other() -> None:
     for texts, said in (
         ([f"{k} green bottles" for k in range(100)], "words are learnt with text=['c'], or leave it out"),
         (["2024-03-31"] * 100, "their parts are learnt with date=['c']"),
+        (["31.3.2024"] * 100, "learnt with date=['c'], if they are written as 2024-03-31"),
         (["3,14"] * 100, "make them numbers"),
         ([f"u{k}" for k in range(100)], "if it is an id, leave it out"),
     ):

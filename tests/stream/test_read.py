@@ -120,7 +120,14 @@ def test_other_wrong_options(tmp_path: Path) -> None:
 
 
 def test_a_format_from_before_columns_of_text_is_what_it_was() -> None:
-    known = {"target": "y", "weight": "", "positive": "", "drop": ["a"], "categorical": [], "interactions": []}
+    known: dict[str, Any] = {
+        "target": "y",
+        "weight": "",
+        "positive": "",
+        "drop": ["a"],
+        "categorical": [],
+        "interactions": [],
+    }
     known |= {"bits": 18, "labelled": True, "classes": False}
     old = from_json({"part": "DelimitedText", **known, "delimiter": "", "header": True})
     assert old == DelimitedText("y", drop=("a",))
