@@ -248,16 +248,17 @@ class Ledger(Proof, Foresight):
         Returns the first row that was not learnt, and whether the mark or pause was reached.
         """
         mark, pause, rounds = self._next_mark(), self._next_pause(), self.rounds
-        end = learn(i, min(mark, pause))
+        end = learn(i, min(mark, pause - rounds + self.state.rounds))  # a run may restart, and its state count afresh
         picked, t = self.trial.picked(w, i, end, rounds)
         if picked.size:
             weights = w[picked] if w.size else np.ones(picked.size)
             self.trial.see(t, weights, self._foretold(x, y, picked, weights))
-        if self.rounds == pause:
+        marked, paused = self.state.rounds == mark, self.rounds == pause
+        if paused:
             self._pause()
-        if self.rounds == mark:
+        if marked:
             self._at_mark()
-        return end, self.rounds in (mark, pause)
+        return end, marked or paused
 
     def _next_pause(self) -> int:
         """The round after which something is done that is not done after every one."""
