@@ -15,14 +15,13 @@ from lowregret.check import require_scores
 from lowregret.class_run import LANES, ClassRun
 from lowregret.classes import Classes
 from lowregret.domain import Domain
-from lowregret.growth import FIRST, Shape, doubled
+from lowregret.growth import FIRST, Shape, refitted
 from lowregret.kept import Foretold
-from lowregret.memory import aligned, zeros
 from lowregret.multiclass import Multiclass, Room
-from lowregret.rows import Features, Rows, highest, longest
+from lowregret.places import Placed
+from lowregret.rows import Features, Rows, longest
 from lowregret.standing import Standing
 from lowregret.state import Vector
-from lowregret.store import Arrays
 
 
 def start_auto_classes(
@@ -53,19 +52,17 @@ class AutoClassRun(Standing, ClassRun):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, w: Vector, room: Room, i: int, mark: int) -> int:
+    def _pass(self, x: Rows, codes: Any, w: Vector, room: Room, i: int, mark: int) -> int:
         desk = ClassDesk.of(longest(x), self.lanes)
-        given = self.learner, self.state, self.mind, desk, x, self.codes, w, room, self.guesses
+        given = self.learner, self.state, self.mind, desk, x, codes, w, room, self.guesses
         return int(self._call(learn_classes, *given, i, mark))
 
     def decisions(self, features: Features) -> Vector:
         """ln(chance) of each class by the model that is kept, which knows no label of these rows: O(nnz · classes)."""
         x = self._rows(features)
-        needed, model = highest(x, x.shape[0]), self._model
-        if needed > self._places:
-            model = spread(model, (self._places, self.lanes), (doubled(FIRST, needed), self.lanes))
         room = Room.of(np.array([self._need_classes()]), self.lanes, max(x.shape[0], 2))
-        self._foretell(model, x, room, np.arange(x.shape[0]), np.empty(0, np.int64), np.empty(0))
+        every = np.arange(x.shape[0])
+        self._foretell(self._model, self.located(x), room, every, np.empty(0, np.int64), np.empty(0))
         scores = room.scores[: x.shape[0], : len(self.classes)]
         require_scores(x, scores[:, 0])
         return scores
@@ -98,7 +95,7 @@ class AutoClassRun(Standing, ClassRun):
     @property
     def weights(self) -> Vector:
         """A linear model near the mixture, a row for each feature, the bias last, to be read: O(d)."""
-        return self._sized(class_weights(self.mind, self.lanes)[:, : len(self.classes)], self.features)
+        return self._by_column(self.placed_weights)
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -106,19 +103,15 @@ class AutoClassRun(Standing, ClassRun):
     def linear(self) -> Multiclass:
         return self.learner.linear
 
-    @classmethod
-    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        given = super()._given(learner, description, arrays)
-        mind, model = given["mind"], given["frozen"]
-        if model is not None:
-            model = _shared(model.average, _aligned(model.mind))
-        return given | {"mind": _aligned(mind), "average": aligned(given["average"]), "frozen": model}
-
     # ---- inside ------------------------------------------------------------------------------------------------------
 
-    def _grow(self, x: Rows, w: Vector, i: int) -> bool:
+    @property
+    def placed_weights(self) -> Vector:
+        return class_weights(self.mind, self.lanes)[:, : len(self.classes)]
+
+    def _grow(self, placed: Placed, w: Vector, i: int) -> bool:
         before = self._places, self.lanes
-        if not super()._grow(x, w, i):
+        if not super()._grow(placed, w, i):
             return False
         after = self._places, self.lanes
         live = spread(Frozen(self.mind.measures, self.average, self.mind), before, after)
@@ -132,30 +125,14 @@ class AutoClassRun(Standing, ClassRun):
 
 
 def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
-    """The same with room for more features and classes; the bias stays last: O(d)."""
+    """The same with room for more features and classes; the bias stays last: O(d) if there are more classes."""
     mind, past = model.mind, np.zeros(SHARES + 2 * new[1])
     past[:SHARES] = mind.past[:SHARES]
     shares = mind.past[SHARES:].reshape(2, old[1])
     past[SHARES:].reshape(2, new[1])[:, : old[1]] = shares
-    bank, average = _relaid(mind.bank, old, new), _relaid(model.average, old, new)
-    measures = _relaid(mind.measures, (old[0], 1), (new[0], 1))
-    return _shared(average, mind._replace(measures=measures, bank=bank, past=past))
-
-
-def _shared(average: Any, mind: ClassMind) -> Frozen:
-    """A model whose measures are those of its mind."""
-    return Frozen(mind.measures, average, mind)
-
-
-def _aligned(mind: ClassMind) -> ClassMind:
-    return mind._replace(bank=aligned(mind.bank), measures=aligned(mind.measures))
-
-
-def _relaid(cells: Any, old: Shape, new: Shape) -> Any:
-    width = cells.size // ((old[0] + 1) * old[1])
-    before = cells.reshape(old[0] + 1, old[1], width)
-    cells = zeros((new[0] + 1) * new[1] * width, cells.dtype)
-    after = cells.reshape(new[0] + 1, new[1], width)
-    after[: old[0], : old[1]] = before[:-1]
-    after[-1, : old[1]] = before[-1]
-    return cells
+    cells = {"past": past}
+    for name in mind.by_feature():
+        shapes = (old, new) if name in mind.by_class() else ((old[0], 1), (new[0], 1))
+        cells[name] = refitted(getattr(mind, name), *shapes, True)
+    mind = mind._replace(**cells)
+    return Frozen(mind.measures, refitted(model.average, old, new, True), mind)

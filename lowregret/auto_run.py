@@ -10,20 +10,17 @@ import numpy as np
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.kept import Frozen, foretell_rows
 from lowregret.auto.learner import Auto, Desk, Mind, learn_rows
-from lowregret.auto.view import COLUMNS
 from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
 from lowregret.domain import Domain, L2Ball
 from lowregret.error import DataError
-from lowregret.growth import FIRST, doubled, grown, resized
+from lowregret.growth import FIRST, grown, longer
 from lowregret.kept import Foretold
 from lowregret.learner import Linear
-from lowregret.memory import aligned, zeros
 from lowregret.row_run import RowRun
-from lowregret.rows import Features, Rows, highest, longest
+from lowregret.rows import Features, Rows, longest
 from lowregret.standing import Standing
 from lowregret.state import State, Vector
-from lowregret.store import Arrays
 from lowregret.stream.ahead import Ahead
 
 
@@ -88,10 +85,8 @@ class AutoRun(Standing, RowRun):
     def predict(self, features: Features) -> Vector:
         """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
         x = self._rows(features)
-        model, needed = self._model, highest(x, x.shape[0])
-        if needed > self.state.dimension - 1:
-            model = widened(model, doubled(FIRST, needed) + 1)
-        scores = self._foretell(model, x, np.arange(x.shape[0]), np.empty(0), np.empty(0))
+        every = np.arange(x.shape[0])
+        scores = self._foretell(self._model, self.located(x), every, np.empty(0), np.empty(0))
         require_scores(x, scores)
         return scores
 
@@ -112,7 +107,7 @@ class AutoRun(Standing, RowRun):
     @property
     def weights(self) -> Vector:
         """A linear model near the mixture, the bias last, to be read; predictions are made with `predict`: O(d)."""
-        return resized(linear_weights(self.state, self.mind), self.features, True)
+        return self._by_column(self.placed_weights)
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -120,45 +115,23 @@ class AutoRun(Standing, RowRun):
     def linear(self) -> Linear:
         return self.learner.linear
 
-    @classmethod
-    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        given = super()._given(learner, description, arrays)
-        state, mind = given["state"], given["mind"]
-        return given | {
-            "state": state._replace(table=aligned(state.table)),
-            "mind": mind._replace(bank=aligned(mind.bank)),
-            "average": aligned(given["average"]),
-            "frozen": _aligned(given["frozen"]),
-        }
-
     # ---- inside ------------------------------------------------------------------------------------------------------
 
+    @property
+    def placed_weights(self) -> Vector:
+        return linear_weights(self.state, self.mind)
+
     def _widen(self, features: int) -> None:
-        old, state = self.state.dimension, grown(self.state, features, True)
-        self.state = state._replace(table=aligned(state.table))
-        self.mind = self.mind._replace(bank=_wider(self.mind.bank, old, state.dimension))
-        self.average = _wider(self.average, old, state.dimension)
+        old = self.state.dimension
+        self.state = grown(self.state, features, True)
+        live = widened(Frozen(self.state.table, self.average, self.mind), old, self.state.dimension)
+        self.mind, self.average = live.mind, live.average
         if self.frozen is not None:
-            self.frozen = widened(self.frozen, state.dimension)
+            model = widened(self.frozen, old, self.state.dimension)
+            self.frozen = model._replace(measures=longer(model.measures, old, self.state.dimension, True))
 
 
-def widened(model: Frozen, places: int) -> Frozen:
-    """The same with room for so many features, the bias included, which stays last: O(d), amortised O(1)."""
-    old = model.measures.size // COLUMNS
-    mind = model.mind._replace(bank=_wider(model.mind.bank, old, places))
-    return Frozen(_wider(model.measures, old, places), _wider(model.average, old, places), mind)
-
-
-def _wider(cells: Any, old: int, new: int) -> Any:
-    """Cells of so many features with room for more, the last of them last."""
-    width = cells.size // old
-    wide, kept = zeros(new * width, cells.dtype), (old - 1) * width
-    wide[:kept], wide[wide.size - width :] = cells[:kept], cells[kept:]
-    return wide
-
-
-def _aligned(model: Frozen | None) -> Frozen | None:
-    if model is None:
-        return None
-    mind = model.mind._replace(bank=aligned(model.mind.bank))
-    return Frozen(aligned(model.measures), aligned(model.average), mind)
+def widened(model: Frozen, old: int, new: int) -> Frozen:
+    """The same with room for more features, the bias included, which stays last; but for its measures."""
+    mind = {name: longer(getattr(model.mind, name), old, new, True) for name in model.mind.by_feature()}
+    return model._replace(average=longer(model.average, old, new, True), mind=model.mind._replace(**mind))

@@ -28,6 +28,13 @@ def stride(worker: Learner, lanes: int) -> int:
     return -(-lanes // LANES) * LANES if isinstance(worker, EightMulticlass) else lanes
 
 
+def more_lanes(lanes: int, needed: int) -> int:
+    """Room for a quarter more classes, until it is enough: each time, all there is must be laid out anew."""
+    while lanes < needed:
+        lanes += -(-lanes // 16) * 4
+    return lanes
+
+
 def begun(worker: Any, features: int, lanes: int) -> State:
     """The state before round 1, as the learner works on it."""
     state: State = worker.start(features, stride(worker, lanes))
@@ -44,6 +51,23 @@ def laid(worker: Learner, s: State, lanes: int) -> State:
     table = zeros(s.dimension * FIELDS, float)
     table.reshape(-1, FIELDS, LANES)[...] = np.stack([*fields[:SQUARES], np.sqrt(fields[SQUARES])], axis=1)
     return s._replace(table=table)
+
+
+def filed(worker: Learner, s: State, lanes: int, met: int) -> tuple[State, int]:
+    """The plain state to be saved, with room for so many classes, and the places it has: O(d) for work in eights."""
+    bias = worker.bias > 0
+    places = s.dimension // stride(worker, lanes) - bias
+    if not isinstance(worker, EightMulticlass):
+        return s, places
+    state = plain(worker, s, stride(worker, lanes), (max(met, 1), lanes))
+    return state._replace(table=state.table.ravel()), max(met, 1)
+
+
+def restored(worker: Learner, s: State, lanes: int, room: int) -> State:
+    """A plain state with so many lanes, as the learner works on it, with room for so many features."""
+    bias, lots = worker.bias > 0, stride(worker, lanes)
+    s = laid(worker, s, lanes)
+    return relaid(s, (s.dimension // lots - bias, lots), (room, lots), bias)
 
 
 def plain(worker: Learner, s: State, lanes: int, shape: Shape) -> State:

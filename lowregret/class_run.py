@@ -21,23 +21,24 @@ from lowregret.certificate.batch import RiskCertificate, prop_3
 from lowregret.certificate.classes import class_mistake_bounds
 from lowregret.check import Place, numbers, require_bounded, require_cheap, require_finite, require_weight
 from lowregret.class_fixed import LearntClasses, needs_guesses
-from lowregret.class_layout import begun, laid, plain, stride, summed
+from lowregret.class_layout import begun, filed, more_lanes, plain, restored, stride, summed
 from lowregret.class_tally import ClassTally
 from lowregret.classes import Classes, named, one_label_each
 from lowregret.confusion import Confusion
 from lowregret.domain import Domain, Reals
 from lowregret.eight_classes import at_work
 from lowregret.error import DataError, DivergedError, PartError
-from lowregret.growth import FIRST, Shape, doubled, refitted, relaid, require_zeros
+from lowregret.growth import FIRST, Shape, doubled, joined, refitted, relaid, require_zeros
 from lowregret.kept import Foretold
 from lowregret.learner import write_model, write_point
-from lowregret.ledger import Ledger
+from lowregret.ledger import BY_FEATURE, Ledger
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
-from lowregret.rows import EVERY, OUTSIDE, Features, Rows, Sparse, highest, last_column
+from lowregret.places import Placed
+from lowregret.rows import EVERY, OUTSIDE, Features, Rows
 from lowregret.rule import Eager, Forgotten, Lazy
-from lowregret.state import ENERGY, LARGEST, State, Vector
+from lowregret.state import DIMENSION, ENERGY, LARGEST, State, Vector
 from lowregret.step import Constant
 from lowregret.store import Arrays
 from lowregret.stream.batch import Batch
@@ -126,24 +127,26 @@ class ClassRun(Ledger):
         self.done, size = 0, self.codes.size
         if self.tally.recognised(x, self.codes.astype(float)):
             self.trial.end(self.rounds)
-        x, room = self._fitted(x), self._room(size)
+        placed, room = self._placed(x, w), self._room(size)
         try:
             while self.done < size:
-                self.done, paused = self._stretch(partial(self._pass, x, w, room), x, self.codes, w, self.done)
+                learn = partial(self._pass, placed.rows, self.codes[: placed.fitting(self._places)], w, room)
+                self.done, paused = self._stretch(learn, placed.rows, self.codes, w, self.done)
                 i = self.done
                 if paused or i == size:
                     continue
-                if self._grow(x, w, i):
-                    x, room = self._fitted(x), self._room(size, room)
+                if self._grow(placed, w, i):
+                    room = self._room(size, room)
                 else:
-                    self._refuse(x, named(labels[i], names), w, i, place(i))
+                    self._refuse(self._refused(x), named(labels[i], names), w, i, place(i))
         finally:
+            self._settle(x, placed, self.done)
             self._count(x, w, room)
         require_bounded(self.state)
 
-    def _pass(self, x: Rows, w: Vector, room: Room, i: int, mark: int) -> int:
+    def _pass(self, x: Rows, codes: Any, w: Vector, room: Room, i: int, mark: int) -> int:
         """Learn rows from i on until `mark` rounds are done; returns the first row not learnt."""
-        given = self._worker, self.state, x, self.codes, w, room, self.guesses, i, mark
+        given = self._worker, self.state, x, codes, w, room, self.guesses, i, mark
         return int(self._call(learn_classes, *given))
 
     def predict(self, features: Features) -> Any:
@@ -158,25 +161,21 @@ class ClassRun(Ledger):
         """Scores ⟨w_ℓ, x⟩ of rows, a column for each class: O(nnz · classes)."""
         x = self._rows(features)
         scores = np.empty((x.shape[0], self._need_classes()))
-        self._call(score_classes, self.learner, self.model(x.shape[1]).ravel(), x, EVERY, scores)
+        self._call(score_classes, self.learner, self.placed_weights.ravel(), self.located(x), EVERY, scores)
         for i in np.flatnonzero(~np.isfinite(scores).all(axis=1)).tolist():
             require_finite(x, i, f"row {i}")
             raise DivergedError(f"row {i}: a score left the range of numbers although the row is finite")
         return scores
 
-    def model(self, features: int) -> Vector:
-        """`weights` for rows of this many features: those that did not occur yet weigh nothing."""
-        return self._sized(self.weights, features)
-
     @property
     def weights(self) -> Vector:
         """The iterate the learner hands out (its `output`), a row for each feature, the bias last: O(d)."""
-        return self._matrix(write_model)
+        return self._by_column(self.placed_weights)
 
     @property
     def point(self) -> Vector:
         """The iterate that would be played next, w_{T+1}: O(d)."""
-        return self._matrix(write_point)
+        return self._by_column(self._matrix(write_point))
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -221,16 +220,13 @@ class ClassRun(Ledger):
         description, arrays = super().contents()
         classes = {"classes": self.classes.names, "fixed": self.classes.fixed}
         room = {"lanes": self.lanes, "known": int(self._known[0]), "frozen_known": self._frozen_known}
-        state = plain(self._worker, self.state, self._stride, (self._places, self.lanes))
         confusion = {"confusion": self.confusion.counts, "confusion.sums": self.confusion.sums}
-        kept = state._asdict() | {"table": state.table.ravel()} | confusion
-        return description | classes | room, arrays | kept
+        return description | classes | room, arrays | confusion
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         given = super()._given(learner, description, arrays)
         return given | {
-            "state": laid(at_work(learner), given["state"], description["lanes"]),
             "classes": Classes(description["classes"], description["fixed"]),
             "lanes": description["lanes"],
             "known": description["known"],
@@ -239,11 +235,24 @@ class ClassRun(Ledger):
             "tally": ClassTally(arrays),
         }
 
+    @classmethod
+    def _restored(cls, learner: Any, state: State, description: dict[str, Any], arrays: Arrays) -> State:
+        met, lanes, counts = max(len(arrays["table"]), 1), description["lanes"], state.counts.copy()
+        kept = {name: joined(name, arrays, met) for name in BY_FEATURE}
+        counts[DIMENSION] = (met + len(arrays["table.bias"])) * lanes
+        return restored(at_work(learner), state._replace(counts=counts, **kept), lanes, description["room"])
+
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     @property
+    def placed_weights(self) -> Vector:
+        return self._matrix(write_model)
+
+    def _filed(self) -> tuple[State, int]:
+        return filed(self._worker, self.state, self.lanes, self._met)
+
+    @property
     def _places(self) -> int:
-        """Features that there is room for."""
         return self.state.dimension // self._stride - (self.learner.bias > 0)
 
     @property
@@ -253,7 +262,7 @@ class ClassRun(Ledger):
 
     @property
     def _shape(self) -> tuple[int, int]:
-        return max(self.features, 1), max(len(self.classes), 1)
+        return max(self._met, 1), max(len(self.classes), 1)
 
     @property
     def _coordinates(self) -> int:
@@ -284,28 +293,21 @@ class ClassRun(Ledger):
         self.confusion.see(len(self.classes), codes, guesses, w[:done])
         if done:
             self.tally.judge(x, self.codes.astype(float), w, self.guesses.astype(float), done, self.compiled)
-        if self.seen is not None:
-            self.seen = max(self.seen, highest(x, done))
 
     def _matrix(self, write: Any) -> Vector:
         w = np.empty(self.state.dimension)
         self._call(write, self._worker, self.state, w)
-        return self._sized(w.reshape(-1, self._stride)[:, : len(self.classes)], self.features)
-
-    def _sized(self, w: Vector, features: int) -> Vector:
-        """A matrix of weights for another number of features: cut, or filled up with zeros; the bias stays last."""
-        bias, classes = self.learner.bias > 0, w.shape[1]
-        return refitted(w.ravel(), (len(w) - bias, classes), (features, classes), bias).reshape(-1, classes)
+        return w.reshape(-1, self._stride)[:, : len(self.classes)]
 
     def _flat(self, u: Any) -> Vector:
-        """A matrix of weights in the layout of `books`."""
+        """A matrix of weights by place, a row more than there are features, for those that did not occur."""
         shape = self.features + (self.learner.bias > 0), len(self.classes)
         matrix = np.array(u, float)
         if matrix.shape != shape or not np.isfinite(matrix).all():
             raise DataError(
                 f"u must be a matrix of {shape[0]} rows (features) and {shape[1]} columns (classes), finite"
             )
-        return matrix.ravel()
+        return self._by_place(matrix, self._met + 1).ravel()
 
     def _rows(self, features: Features) -> Rows:
         x = super()._rows(features)
@@ -315,19 +317,15 @@ class ClassRun(Ledger):
     def _labels(self, labels: Any, rows: int) -> Any:
         return one_label_each(labels, rows)
 
-    def _fitted(self, x: Rows) -> Rows:
-        """Rows of a stream, with as many columns as there is room for."""
-        return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
-
-    def _grow(self, x: Rows, w: Vector, i: int) -> bool:
+    def _grow(self, placed: Placed, w: Vector, i: int) -> bool:
         """Make room for row i if that is what it lacks: features, a lane, or both."""
-        wide = self.seen is not None and not x.inside(i)
+        wide = i < placed.needs.size and placed.needs[i] > self._places
         new = self.codes[i] >= self.lanes and not (w.size and w[i] == 0)
         if not (wide or new):
             return False
-        places = doubled(FIRST, last_column(x, i) + 1) if wide else self._places
+        places = doubled(FIRST, int(placed.needs[i])) if wide else self._places
         before = self._places, self._stride
-        self.lanes = doubled(LANES, int(self.codes[i]) + 1) if new else self.lanes
+        self.lanes = stride(self._worker, more_lanes(self.lanes, int(self.codes[i]) + 1)) if new else self.lanes
         self.state = relaid(self.state, before, (places, self._stride), self.learner.bias > 0)
         self._regrow(before)
         return True
@@ -383,4 +381,4 @@ class ClassRun(Ledger):
             guesses = self.guesses
         named = len(self.classes) if self.classes.fixed else 0
         fixed = self.linear, self.state, len(self.classes), named
-        return LearntClasses(*fixed, self._fitted(x), codes, w, guesses, self.compiled)
+        return LearntClasses(*fixed, self.located(x), codes, w, guesses, self.compiled)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from lowregret.error import DataError, DivergedError, PartError
 from lowregret.late import BOOK, DRIFT, LEDGER, WEIGHT, WRONG, ask_and_learn, dual_exponent, late_certificates
 from lowregret.learner import Linear
 from lowregret.pending import NEVER, Pending
-from lowregret.rows import Features, Rows, as_rows, highest
+from lowregret.places import NOTHING, Placed
+from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run import Run, start
 from lowregret.state import Vector
 from lowregret.store import Arrays
@@ -30,6 +31,7 @@ from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.trace import Trace
 from lowregret.words import counted
 
+NOBODY = Placed(Sparse(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0), np.empty(0, np.int64))
 LONGEST = 1 << 60  # delay, in rounds
 CHUNK = 4096  # rows asked at a time, or as many as wait: long batches are not copied whole, nor sorted often
 
@@ -52,6 +54,15 @@ def delayed(
         )
     first = start(learner, features, comparator, compiled=compiled)
     return DelayedRun(learner, first.state, first.comparator, seen=first.seen, compiled=compiled)
+
+
+class Asked(NamedTuple):
+    """Rows to be asked, from `first` on."""
+
+    x: Rows
+    placed: Placed
+    first: int
+    place: Place
 
 
 class DelayedRun(Run):
@@ -234,11 +245,12 @@ class DelayedRun(Run):
     def _decide(self, x: Rows, answers: tuple[Vector, Vector, Any] | None, place: Place) -> None:
         """Ask rows in chunks; `answers` are labels, weights and delays, if they are known."""
         pending, begin, count = self._pending, 0, x.shape[0]
+        placed = self._placed(x, NOTHING)
         self.scores = np.full(count, np.nan)
         while begin < count:
             end = min(begin + max(CHUNK, pending.size), count)
             first, before = pending.size, self.asked
-            pending.append(x, begin, end, before + 1)
+            pending.append(placed.rows, begin, end, before + 1)
             if answers is not None:
                 y, w, delays = answers
                 weights = w[begin:end] if w.size else np.ones(end - begin)
@@ -246,43 +258,46 @@ class DelayedRun(Run):
                 pending.send(new, y[begin:end], weights, pending.slots.rounds[new] + delays[begin:end])
                 self.uniform &= bool(np.all(weights == 1))
             try:
-                self._run(pending.arriving(before + end - begin), first, place, begin)
-            finally:
-                if self.seen is not None and self.asked > before:
-                    self.seen = max(self.seen, highest(x, begin + self.asked - before))
+                self._run(pending.arriving(before + end - begin), first, Asked(x, placed, begin, place))
+            except BaseException:
+                self._settle(x, placed, begin + self.asked - before)
+                raise
             begin = end
+        self._settle(x, placed, count)
 
-    def _run(self, arrivals: Any, i: int, place: Place = str, row: int = 0) -> None:
-        """Ask the rows of the table from i on, `place(row)` the first, and learn the arrivals due meanwhile."""
+    def _run(self, arrivals: Any, i: int, rows: Asked | None = None) -> None:
+        """Ask `rows`, which are those of the table from i on, and learn the arrivals due meanwhile."""
         pending, first, asked, e = self._pending, i, self.asked, 0
+        row, placed = (rows.first, rows.placed) if rows else (0, NOBODY)
         slots, p = pending.slots, dual_exponent(self.learner)
         try:
             while True:
                 mark = self._next_mark()
-                x = pending.rows(self.state.dimension - (self.learner.bias > 0))
+                x, end = pending.rows(self._places), first + placed.fitting(self._places) - row
                 clock, fixed = asked + i - first, (arrivals, self.ledger, p)
-                i, e = self._call(
-                    ask_and_learn, self.learner, self.state, x, slots, *fixed, clock, pending.size, i, e, mark
-                )
+                end = min(end, pending.size)
+                i, e = self._call(ask_and_learn, self.learner, self.state, x, slots, *fixed, clock, end, i, e, mark)
                 due = e < arrivals.size and slots.due[arrivals[e]] <= asked + i - first
                 if self.state.rounds == mark:
                     self._at_mark()
                 elif due:
                     raise self._diverged(int(slots.rounds[arrivals[e]]))
-                elif i < pending.size and self._grow(x, i):
-                    continue
-                elif i < pending.size:
-                    sent = slots.due[i] < NEVER
-                    weights = slots.weights if sent else np.zeros(pending.size)
-                    refuse(self.learner.loss, x, slots.labels, weights, i, place(row + i - first))
-                else:
+                elif rows is None or i == pending.size:
                     break
+                elif not self._grow(placed, row + i - first):
+                    weight = slots.weights[i] if slots.due[i] < NEVER else 0.0
+                    self._refuse(rows, row + i - first, slots.labels[i], weight)
         finally:
             self.asked = asked + i - first
             self.scores[row : row + i - first] = slots.scores[first:i]
             pending.cut(i)
             pending.answered(arrivals[:e])
         require_bounded(self.state)
+
+    def _refuse(self, rows: Asked, i: int, label: float, weight: float) -> None:
+        """Say why row i could not be asked."""
+        x, alike = self._refused(rows.x), np.ones(i + 1)
+        refuse(self.learner.loss, x, label * alike, weight * alike, i, rows.place(i))
 
     def _at_mark(self) -> None:
         super()._at_mark()

@@ -14,10 +14,12 @@ from lowregret.certificate import Certificate, certificates, evidence, natural_c
 from lowregret.check import Place, call, compilable, numbers, require_rows
 from lowregret.domain import Domain
 from lowregret.error import PartError, StoreError
+from lowregret.growth import joined, split
 from lowregret.kept import Foretold, Kept, Trial, next_freeze
 from lowregret.learner import Learner
+from lowregret.places import Placed, Places
 from lowregret.risk import Foresight
-from lowregret.rows import Features, Rows, Sparse, as_rows
+from lowregret.rows import Features, Rows, Sparse, as_rows, highest
 from lowregret.spec import from_json, to_json
 from lowregret.state import State, Vector
 from lowregret.store import Arrays, Saved
@@ -160,6 +162,7 @@ class Proof(Saved):
         return call(loop, self.compiled, *args)
 
 
+BY_FEATURE = ("table", "lag")  # arrays of a state with cells for each feature
 KEPT = ("seen", "uniform", "certify")  # attributes of a ledger that its file describes as they are
 
 
@@ -174,6 +177,7 @@ class Ledger(Proof, Foresight):
         *,
         history: Vector | None = None,
         seen: int | None = None,
+        places: Places | None = None,
         uniform: bool = True,
         tally: Tally | None = None,
         trial: Trial | None = None,
@@ -183,6 +187,7 @@ class Ledger(Proof, Foresight):
     ) -> None:
         self.learner, self.state = learner, state
         self.seen = seen  # features that occurred so far, in a run that grows with them
+        self.places = places or Places() if seen is not None else None  # where they lie; None: at their columns
         u = comparator or natural_comparator(learner, self._coordinates)
         super().__init__(learner, state, u, history=history, compiled=compiled and compilable(learner))
         self.certify = certify
@@ -223,6 +228,26 @@ class Ledger(Proof, Foresight):
             x = replace(features, columns=self.features)  # rows of a stream know their highest column, not how many
         require_rows(x, x.shape[1] if self.seen is not None else self.features)
         return x
+
+    def located(self, x: Rows) -> Rows:
+        """Rows to be judged, not learnt, whose columns are as the state counts features."""
+        if self.places is not None:
+            return self.places.find(x, self._places, self.compiled)
+        return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
+
+    @property
+    @abstractmethod
+    def placed_weights(self) -> Vector:
+        """`weights` as the state counts features, the bias last; 0 where no feature lies yet: O(d)."""
+
+    @property
+    def met_weights(self) -> tuple[Any, Vector]:
+        """The columns that have weights, in order, `features` standing for the bias; and those weights: O(d)."""
+        w, bias = self.placed_weights, self.learner.bias > 0
+        columns = np.arange(self.features) if self.places is None else self.places.columns.astype(np.int64)
+        order = np.argsort(columns)
+        kept = np.concatenate([order, np.arange(len(w) - bias, len(w))])
+        return np.append(columns[order], [self.features] * bias), w[kept]
 
     # ---- the model that is kept ------------------------------------------------------------------------------------
 
@@ -273,20 +298,77 @@ class Ledger(Proof, Foresight):
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
-        described = {name: getattr(self, name) for name in KEPT} | {"ended": self.trial.ended}
-        kept = self.tally.arrays() | {"trial": self.trial.records} | self._frozen_arrays()
-        return description | described, arrays | kept
+        description |= {name: getattr(self, name) for name in KEPT}
+        description |= {"room": self._places, "ended": self.trial.ended}
+        state, places = self._filed()
+        for name in BY_FEATURE:
+            arrays |= split(name, getattr(state, name), places, min(self._met, places), self.learner.bias > 0)
+        if self.places is not None:
+            arrays["columns"] = self.places.columns
+        return description, arrays | self.tally.arrays() | {"trial": self.trial.records} | self._frozen_arrays()
 
     def _frozen_arrays(self) -> Arrays:
-        return {} if self.frozen is None else {"frozen": self.frozen}
+        return {} if self.frozen is None else self._split("frozen", self.frozen)
+
+    def _split(self, name: str, cells: Any) -> Arrays:
+        """What a file keeps of cells for each feature and the bias."""
+        return split(name, cells, self._places, self._met, self.learner.bias > 0)
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        trial = Trial(arrays["trial"], description["ended"])
-        described = {name: description[name] for name in KEPT}
-        return (
-            super()._given(learner, description, arrays) | described | {"trial": trial, "frozen": arrays.get("frozen")}
-        )
+        given = super()._given(learner, description, arrays) | {name: description[name] for name in KEPT}
+        return given | {
+            "state": cls._restored(learner, given["state"], description, arrays),
+            "places": Places(arrays["columns"]) if "columns" in arrays else None,
+            "trial": Trial(arrays["trial"], description["ended"]),
+            "frozen": joined("frozen", arrays, description["room"]) if "frozen" in arrays else None,
+        }
+
+    @classmethod
+    def _restored(cls, learner: Any, state: State, description: dict[str, Any], arrays: Arrays) -> State:
+        """The state with cells for all features that there is room for."""
+        return state._replace(**{name: joined(name, arrays, description["room"]) for name in BY_FEATURE})
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _filed(self) -> tuple[State, int]:
+        """The state to be saved, and how many places it has room for."""
+        return self.state, self._places
+
+    @property
+    def _places(self) -> int:
+        """Features that there is room for."""
+        return self.state.dimension - (self.learner.bias > 0)
+
+    @property
+    def _met(self) -> int:
+        """Features that have a place."""
+        return self._places if self.places is None else len(self.places)
+
+    def _placed(self, x: Rows, w: Vector) -> Placed:
+        """Rows to be learnt, whose columns are as the state counts features."""
+        if self.places is None:
+            return Placed(self.located(x), np.zeros(x.shape[0], np.int64))
+        return self.places.place(x, w, self.compiled)
+
+    def _refused(self, x: Rows) -> Rows:
+        """Rows of which one was refused, for errors that name its columns."""
+        return x if self.places is not None else self.located(x)
+
+    def _settle(self, x: Rows, placed: Placed, done: int) -> None:
+        """So many of the rows were learnt: what the others brought is forgotten."""
+        if self.places is not None and self.seen is not None:
+            self.seen = max(self.seen, highest(x, done))
+            if done < x.shape[0]:
+                self.places.forget_after(int(placed.needs[done - 1]) - 1 if done else placed.before)
+
+    def _by_column(self, w: Vector) -> Vector:
+        """Numbers of places, the bias last, as those of columns."""
+        return w if self.places is None else self.places.by_column(w, self.features, self.learner.bias > 0)
+
+    def _by_place(self, u: Vector, room: int) -> Vector:
+        """Numbers of columns, the bias last, as those of so many places, more than there are."""
+        return u if self.places is None else self.places.by_place(u, room, self.learner.bias > 0)
 
     def _mean_loss(self) -> str:
         return f"{self.mean_loss:.4g} {'a round' if self.alike else 'per unit of weight'}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 
 from lowregret.check import Place, finite_numbers, numbers, refuse
 from lowregret.fixed import Learnt
-from lowregret.growth import resized
 from lowregret.kept import judge_scores
 from lowregret.learner import Linear
 from lowregret.ledger import Ledger
-from lowregret.rows import Features, Rows, Sparse, highest, last_column
+from lowregret.places import Placed
+from lowregret.rows import Features, Rows
 from lowregret.state import Vector
 from lowregret.store import Arrays
 from lowregret.stream.batch import Batch
@@ -52,22 +51,19 @@ class RowRun(Ledger):
         if self.tally.recognised(x, y):
             self.trial.end(self.rounds)
         self.scores = np.empty(y.size)
-        x, i = self._fitted(x), 0
+        placed, i = self._placed(x, w), 0
         try:
             while i < y.size:
-                i, paused = self._stretch(partial(self._pass, x, y, w), x, y, w, i)
-                if paused or i == y.size:
-                    continue
-                if self._grow(x, i):
-                    x = self._fitted(x)
-                else:
+                end = placed.fitting(self._places)
+                learn = partial(self._pass, placed.rows, y[:end], w[:end])
+                i, paused = self._stretch(learn, placed.rows, y, w, i)
+                if not (paused or i == y.size or self._grow(placed, i)):
                     self.scores[i:] = np.nan
-                    refuse(self.learner.loss, x, y, w, i, place(i))
+                    refuse(self.learner.loss, self._refused(x), y, w, i, place(i))
         finally:
+            self._settle(x, placed, i)
             if i:
                 self.tally.see(self.linear, x, y, w, self.scores, i, self.compiled)
-        if self.seen is not None:
-            self.seen = max(self.seen, highest(x, y.size))
 
     def _judged(self, y: Vector, scores: Vector) -> tuple[Vector, Any]:
         """The loss of each score, and whether it is wrong."""
@@ -98,26 +94,20 @@ class RowRun(Ledger):
     def _labels(self, labels: Any, rows: int) -> Vector:
         return numbers(labels, "labels", rows)
 
-    def _fitted(self, x: Rows) -> Rows:
-        """Rows of a stream, with as many columns as there is room for."""
-        room = self.state.dimension - (self.learner.bias > 0)
-        return replace(x, columns=room) if isinstance(x, Sparse) and x.columns != room else x
-
-    def _grow(self, x: Rows, i: int) -> bool:
+    def _grow(self, placed: Placed, i: int) -> bool:
         """Make room for row i if that is what it lacks."""
-        if self.seen is None or x.inside(i):
+        if i >= placed.needs.size or placed.needs[i] <= self._places:
             return False
-        self._widen(last_column(x, i) + 1)
+        self._widen(int(placed.needs[i]))
         return True
 
     def _spread(self, u: Any) -> Vector:
-        """u with zeros where there is room for features that did not occur."""
-        bias = self.learner.bias > 0
-        return resized(finite_numbers(u, "u", self.dimension), self.state.dimension - bias, bias)
+        """u by place, with zeros where there is room for features that did not occur."""
+        return self._by_place(finite_numbers(u, "u", self.dimension), self._places)
 
     def _learnt(self, features: Features, labels: Any, weights: Any = None) -> Learnt:
         """The rows of the run, given once more."""
-        x = self._fitted(self._rows(features))
+        x = self.located(self._rows(features))
         y = numbers(labels, "labels", x.shape[0])
         w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
         return Learnt(self.linear, self.state, x, y, w, self.scores, self.compiled)

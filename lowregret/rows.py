@@ -155,9 +155,13 @@ def narrow(X: Features) -> Features:
     return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
-def last_column(x: Rows, i: int) -> int:
-    """The highest column of row i, which has one."""
-    return int(x.column(i, x.end(i) - np.uint64(1)))
+def as_sparse(x: Rows) -> Sparse:
+    """Rows with all their entries, zeros too, as sparse ones."""
+    if isinstance(x, Sparse):
+        return x
+    rows, columns = x.shape
+    indices = np.tile(np.arange(columns, dtype=np.uint32), rows)
+    return Sparse(np.arange(rows + 1) * columns, indices, x.data.reshape(-1), columns)  # type: ignore[attr-defined]
 
 
 def highest(x: Rows, rows: int) -> int:

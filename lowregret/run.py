@@ -17,7 +17,7 @@ from lowregret.check import Place, require_bounded, require_cheap, require_score
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.domain import Domain
 from lowregret.error import DataError, PartError
-from lowregret.growth import FIRST, grown, require_growth, resized
+from lowregret.growth import FIRST, grown, longer, require_growth
 from lowregret.kept import Foretold
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
@@ -229,27 +229,19 @@ class Run(RowRun):
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
         x = self._rows(features)
         scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner.scorer, self.model(x.shape[1]), x, EVERY, scores)
+        self._call(score_rows, self.learner.scorer, self.placed_weights, self.located(x), EVERY, scores)
         require_scores(x, scores)
         return scores
-
-    def model(self, features: int) -> Vector:
-        """`weights` for rows of this many features: those that did not occur yet weigh nothing."""
-        return resized(self.weights, features, self.learner.bias > 0)
 
     @property
     def weights(self) -> Vector:
         """The iterate the learner hands out (its `output`), the bias last: O(d)."""
-        w = np.empty(self.state.dimension)
-        self._call(write_model, self.learner, self.state, w)
-        return resized(w, self.features, self.learner.bias > 0)
+        return self._by_column(self.placed_weights)
 
     @property
     def point(self) -> Vector:
         """The iterate that would be played next, w_{T+1}: O(d)."""
-        w = np.empty(self.state.dimension)
-        self._call(write_point, self.learner, self.state, w)
-        return resized(w, self.features, self.learner.bias > 0)
+        return self._by_column(self._written(write_point))
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -263,20 +255,28 @@ class Run(RowRun):
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
+    @property
+    def placed_weights(self) -> Vector:
+        return self._written(write_model)
+
+    def _written(self, write: Any) -> Vector:
+        w = np.empty(self.state.dimension)
+        self._call(write, self.learner, self.state, w)
+        return w
+
     def _rows(self, features: Features) -> Rows:
         x = super()._rows(features)
         require_cheap(x, self.learner.rule)
         return x
 
     def _widen(self, features: int) -> None:
-        bias = self.learner.bias > 0
+        old, bias = self.state.dimension, self.learner.bias > 0
         self.state = grown(self.state, features, bias)
         if self.frozen is not None:
-            self.frozen = resized(self.frozen, self.state.dimension - bias, bias)
+            self.frozen = longer(self.frozen, old, self.state.dimension, bias)
 
     def _freeze(self) -> None:
-        self.frozen = np.empty(self.state.dimension)
-        self._call(write_model, self.learner, self.state, self.frozen)
+        self.frozen = self.placed_weights
 
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
         scores = np.empty(picked.size)

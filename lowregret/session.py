@@ -24,7 +24,6 @@ from lowregret.class_run import ClassRun
 from lowregret.confusion import Confusion
 from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
-from lowregret.growth import resized
 from lowregret.judge import Judged, judge, no_rows
 from lowregret.loss.name import loss_name
 from lowregret.metrics import Metrics
@@ -188,7 +187,7 @@ class Session:
         require_answer(self.single.learner.loss, self.single.comparator)
 
     def look_back(self, rows: Rereading, report: Report | None = None) -> None:
-        """Find the best fixed choice on the rows that were learnt, all of them, in all passes.
+        """Find the best fixed choice on the rows that were learnt, all of them, `run.located`, in all passes.
 
         Where the step schedule weighs the rounds, each row counts as often as its rounds did.
         """
@@ -199,8 +198,7 @@ class Session:
         step = learner.rule.schedule()
         counted = partial(weighed, rows, step, run.rounds, passes)
         kappa = learner.ridge * step.total_importance(run.rounds)
-        bias = learner.bias > 0
-        start = resized(run.weights, run.state.dimension - bias, bias)
+        start = run.placed_weights
         self.best = best_fixed(learner, u, counted, start, kappa, run.compiled, report=report or silent)
         if is_plain(learner):
             again = (piece for _ in range(passes) for piece in rows())
@@ -265,7 +263,7 @@ class Session:
         metrics = self.judged(self.metrics)
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
         if isinstance(run.learner.rule, Proximal):
-            metrics["nonzero_weights"] = int(np.count_nonzero(run.weights))
+            metrics["nonzero_weights"] = int(np.count_nonzero(run.placed_weights))
         found: dict[str, Any] = {
             "algorithm": self.algorithm,
             "spec": to_json(run.learner),
@@ -305,10 +303,11 @@ class Session:
 
     def weights_by_name(self) -> Iterator[tuple[str, float]]:
         """Names and weights, the largest weights first; names that share a slot come together, numbers as they are."""
-        run, weights = self.run, self.run.weights
+        run = self.run
+        columns, weights = run.met_weights
         lanes = run.classes.names if isinstance(run, ClassRun) else [""]
         for place in np.argsort(-np.abs(weights), axis=None, kind="stable").tolist():
-            slot, lane = divmod(place, len(lanes))
+            slot, lane = int(columns[place // len(lanes)]), place % len(lanes)
             weight = float(weights.flat[place])
             if weight != 0:
                 known = self.dictionary.names(slot) if self.dictionary is not None else []

@@ -37,6 +37,7 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
 from lowregret.eight import LANES
 from lowregret.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
+from lowregret.growth import joined
 from lowregret.ledger import Ledger
 from lowregret.memory import zeros
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
@@ -307,29 +308,37 @@ class Standing(Ledger):
         kept = {
             "contests": np.array(self._contests).reshape(-1, TRUST),
             "eras": np.array(self._eras).reshape(-1, WIDTH),
-            "average": self.average,
             "votes": self.votes,
             "means": self.means,
         }
-        return description | described, arrays | _named("mind", self.mind) | kept
+        kept |= self._split("average", self.average) | self._mind_arrays("mind", self.mind)
+        return description | described, arrays | kept
 
     def _frozen_arrays(self) -> Arrays:
         if self.frozen is None:
             return {}
         model = self.frozen
-        return {"frozen.measures": model.measures, "frozen.average": model.average} | _named("frozen.mind", model.mind)
+        arrays = self._split("frozen.average", model.average) | self._mind_arrays("frozen.mind", model.mind)
+        shared = "measures" in model.mind.by_feature()
+        return arrays if shared else arrays | self._split("frozen.measures", model.measures)
+
+    def _mind_arrays(self, prefix: str, mind: Any) -> Arrays:
+        arrays = {f"{prefix}.{name}": array for name, array in mind._asdict().items()}
+        for name in mind.by_feature():
+            arrays |= self._split(f"{prefix}.{name}", getattr(mind, name))
+        return arrays
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        kept: dict[str, Any] = {name: arrays[name] for name in ("contests", "eras", "average", "votes", "means")}
+        kept: dict[str, Any] = {name: arrays[name] for name in ("contests", "eras", "votes", "means")}
         kept |= {"folded": tuple(description["folded"]), "glance": description["glance"]}
-        frozen = None
-        if "frozen.measures" in arrays:
-            frozen = Frozen(
-                arrays["frozen.measures"], arrays["frozen.average"], _gathered(cls.minds, "frozen.mind", arrays)
-            )
-        mind = _gathered(cls.minds, "mind", arrays)
-        return super()._given(learner, description, arrays) | kept | {"mind": mind, "frozen": frozen}
+        room, frozen = description["room"], None
+        if "frozen.average" in arrays:
+            mind = _gathered(cls.minds, "frozen.mind", arrays, room)
+            measures = joined("frozen.measures", arrays, room) if "frozen.measures" in arrays else mind.measures
+            frozen = Frozen(measures, joined("frozen.average", arrays, room), mind)
+        kept |= {"mind": _gathered(cls.minds, "mind", arrays, room), "average": joined("average", arrays, room)}
+        return super()._given(learner, description, arrays) | kept | {"frozen": frozen}
 
     def eras(self, count: int | None = None) -> Eras:
         """The run in eras, all that are kept (up to 64) or so many: who was best in each, and what the mixture lost."""
@@ -355,9 +364,7 @@ class Standing(Ledger):
         self._contests.append(self.mind.trust.copy())
 
 
-def _named(prefix: str, arrays: Any) -> Arrays:
-    return {f"{prefix}.{name}": array for name, array in arrays._asdict().items()}
-
-
-def _gathered(kind: Any, prefix: str, arrays: Arrays) -> Any:
-    return kind(*(arrays[f"{prefix}.{name}"] for name in kind._fields))
+def _gathered(kind: Any, prefix: str, arrays: Arrays, room: int) -> Any:
+    """A mind with room for so many features."""
+    mind = kind(*(arrays[f"{prefix}.{name}"] for name in kind._fields))
+    return mind._replace(**{name: joined(f"{prefix}.{name}", arrays, room) for name in mind.by_feature()})

@@ -1,5 +1,8 @@
-"""Files that survive: arrays in safetensors form plus a JSON description, versioned, checksummed, written atomically.
+"""Files that survive: arrays and a JSON description, compressed, versioned, checksummed, written atomically.
 
+    MAGIC, chunks of the arrays, header (JSON), its length (8 bytes), SHA-256 of all that (32 bytes)
+
+Numbers of an array are compressed in chunks, first bytes first, then second bytes, …: signs and exponents are alike.
 No pickle: reading a file never runs code. A crash, a full disk or kill -9 while writing leaves the old file as it was.
 """
 
@@ -10,36 +13,38 @@ import json
 import os
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 
 from lowregret.error import StoreError
+from lowregret.memory import roomy
 from lowregret.words import Brief
 
-ENTRY = "lowregret"  # where the header is among the file's metadata
-FORMAT = 1  # raised when older readers could not make sense of the file
+MAGIC = b"lowregret\n"
+FORMAT = 2  # raised when older readers could not make sense of the file
+CHUNK = 1 << 16  # numbers compressed at a time
+LEVEL = 1  # of zstandard: mantissas do not get smaller by more effort
+BLOCK = 1 << 20  # bytes read at a time for the checksum
+
+_LENGTH, _DIGEST = 8, 32  # bytes at the end of a file
+_FIRST_FORMAT = b'{"__metadata__":{"lowregret":'  # how files of format 1 went on after eight bytes
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]
 
 
 def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], arrays: Arrays) -> None:
     """Write one file: to a temporary name beside it, flushed to disk, then renamed over the old one."""
-    from safetensors.numpy import save
-
     path = Path(path)
-    text = json.dumps(description, allow_nan=True, sort_keys=True)
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    header = {"kind": kind, "format": FORMAT, "description": text}
-    header["sha256"] = _checksum(header, arrays)
-    metadata = {ENTRY: json.dumps(header)}  # one entry, because safetensors writes several in any order
+    header = {"kind": kind, "format": FORMAT, "description": json.dumps(description, allow_nan=True, sort_keys=True)}
     try:
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
         try:
             with open(temporary, "wb") as file:
-                file.write(save(arrays, metadata))
+                _write(file, header, arrays)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
@@ -54,17 +59,22 @@ def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Arrays]:
     """The description and arrays of a file written by `write` for the same `kind`."""
-    header, arrays = _open(path)
-    if header["kind"] != kind:
-        raise StoreError(f"{path} holds a {header['kind']}, not a {kind}")
-    if header["sha256"] != _checksum(header, arrays):
-        raise StoreError(f"{path} is damaged: its checksum does not fit; restore it from a backup or train again")
+    with _opened(path) as file:
+        header, arrays = _header(file, path), {}
+        if header["kind"] != kind:
+            raise StoreError(f"{path} holds a {header['kind']}, not a {kind}")
+        if not _is_whole(file):
+            raise StoreError(f"{path} is damaged: its checksum does not fit; restore it from a backup or train again")
+        file.seek(len(MAGIC))
+        for name, (code, shape, sizes) in header["arrays"].items():
+            arrays[name] = _unpacked(file, code, shape, sizes)
     return json.loads(header["description"]), arrays
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
     """What a file holds."""
-    return _open(path, with_arrays=False)[0]["kind"]
+    with _opened(path) as file:
+        return str(_header(file, path)["kind"])
 
 
 class Saved(Brief, ABC):
@@ -92,42 +102,91 @@ class Saved(Brief, ABC):
         return cls.of(path, *read(path, cls.kind))
 
 
-def _open(path: str | os.PathLike[str], with_arrays: bool = True) -> tuple[dict[str, Any], Arrays]:
-    from safetensors import SafetensorError, safe_open
+# ---- inside a file --------------------------------------------------------------------------------------------------
 
+
+def _write(file: IO[bytes], header: dict[str, Any], arrays: Arrays) -> None:
+    digest, listed = hashlib.sha256(), {}
+
+    def put(data: bytes) -> int:
+        digest.update(data)
+        return file.write(data)
+
+    put(MAGIC)
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        listed[name] = array.dtype.str, arrays[name].shape, [put(chunk) for chunk in _packed(array)]
+    length = put(json.dumps(header | {"arrays": listed}).encode())
+    put(length.to_bytes(_LENGTH, "little"))
+    file.write(digest.digest())
+
+
+def _packed(array: Any) -> Iterator[bytes]:
+    """The numbers of an array, compressed chunk by chunk."""
+    import zstandard
+
+    numbers, press = array.reshape(-1), zstandard.ZstdCompressor(level=LEVEL)
+    for begin in range(0, numbers.size, CHUNK):
+        chunk = numbers[begin : begin + CHUNK]
+        yield press.compress(chunk.view(np.uint8).reshape(chunk.size, -1).T.tobytes())
+
+
+def _unpacked(file: IO[bytes], code: str, shape: list[int], sizes: list[int]) -> Any:
+    """The next array of a file."""
+    import zstandard
+
+    kind, press = np.dtype(code), zstandard.ZstdDecompressor()
+    numbers = roomy(int(np.prod(shape)), kind)
+    for k, size in enumerate(sizes):
+        chunk = numbers[k * CHUNK : (k + 1) * CHUNK]
+        planes = np.frombuffer(press.decompress(file.read(size)), np.uint8)
+        chunk.view(np.uint8).reshape(chunk.size, -1)[...] = planes.reshape(-1, chunk.size).T
+    return numbers.reshape(shape)
+
+
+def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
-        with safe_open(path, framework="numpy") as file:
-            header = _header((file.metadata() or {}).get(ENTRY, ""))
-            arrays: Arrays = {name: file.get_tensor(name) for name in file.keys() if with_arrays}  # noqa: SIM118
+        return open(path, "rb")
     except FileNotFoundError:
         raise StoreError(f"there is no file {path}") from None
-    except (OSError, SafetensorError) as error:
+    except (OSError, ValueError) as error:
         raise StoreError(f"{path} is not a lowregret file, or it is damaged: {error}") from error
-    if header is None:
-        raise StoreError(f"{path} was not written by lowregret, or it is damaged")
+
+
+def _header(file: IO[bytes], path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The header, if it is one that can be read."""
+    begin = file.read(_LENGTH + len(_FIRST_FORMAT))
+    if begin[_LENGTH:] == _FIRST_FORMAT:
+        raise StoreError(
+            f"{path} was written by an older lowregret (format 1), which is not read any more: train again"
+        )
+    end = file.seek(0, os.SEEK_END) - _LENGTH - _DIGEST
+    if not begin.startswith(MAGIC) or end < len(MAGIC):
+        raise StoreError(f"{path} is not a lowregret file, or it is damaged")
+    file.seek(end)
+    length = int.from_bytes(file.read(_LENGTH), "little")
+    file.seek(max(end - length, 0))
+    try:
+        header = json.loads(file.read(min(length, end)))
+    except ValueError:
+        header = None
+    types = {"kind": str, "format": int, "description": str, "arrays": dict}
+    if not isinstance(header, dict) or not all(isinstance(header.get(key), kind) for key, kind in types.items()):
+        raise StoreError(f"{path} is not a lowregret file, or it is damaged")
     if header["format"] > FORMAT:
         raise StoreError(f"{path} was written by a newer lowregret (format {header['format']}): upgrade to read it")
-    return header, arrays
+    return header
 
 
-def _header(text: str) -> dict[str, Any] | None:
-    """The header, if it is one."""
-    try:
-        header = json.loads(text)
-    except ValueError:
-        return None
-    types = {"kind": str, "format": int, "description": str, "sha256": str}
-    fits = isinstance(header, dict) and all(isinstance(header.get(key), kind) for key, kind in types.items())
-    return header if fits else None
-
-
-def _checksum(header: dict[str, Any], arrays: Arrays) -> str:
-    digest = hashlib.sha256("{kind}\0{format}\0{description}".format_map(header).encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
-        digest.update(array.data)
-    return digest.hexdigest()
+def _is_whole(file: IO[bytes]) -> bool:
+    """Whether the checksum fits."""
+    left, digest = file.seek(0, os.SEEK_END) - _DIGEST, hashlib.sha256()
+    file.seek(0)
+    while left:
+        block = file.read(min(BLOCK, left))
+        digest.update(block)
+        left -= len(block)
+    return file.read() == digest.digest()
 
 
 def _sync_folder(folder: Path) -> None:

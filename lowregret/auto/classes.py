@@ -61,6 +61,16 @@ class ClassMind(NamedTuple):
     trust: Cells
     past: Cells
 
+    @staticmethod
+    def by_feature() -> tuple[str, ...]:
+        """The arrays that have cells for each feature, the bias last."""
+        return ("measures", "bank")
+
+    @staticmethod
+    def by_class() -> tuple[str, ...]:
+        """Those of them that have cells for each class of a feature."""
+        return ("bank",)
+
     @classmethod
     def fresh(cls, places: int, lots: int) -> ClassMind:
         """Before the first row, with room for so many features (the bias included) and classes."""

@@ -55,6 +55,11 @@ class Mind(NamedTuple):
     trust: Cells
     past: Cells
 
+    @staticmethod
+    def by_feature() -> tuple[str, ...]:
+        """The arrays that have cells for each feature, the bias last."""
+        return ("bank",)
+
     @classmethod
     def fresh(cls, dimension: int, stacks: Vector) -> Mind:
         """Before the first row, with these stacks."""

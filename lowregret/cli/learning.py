@@ -10,7 +10,6 @@ import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -266,12 +265,11 @@ def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
 
 def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
     """Find the best fixed choice in hindsight, which takes passes over the same rows."""
-    room = session.run.state.dimension - (session.run.learner.bias > 0)
 
     def rows() -> Iterator[tuple[Rows, Vector, Vector]]:
         for batch in _rows(stream, args):
             if not batch.last:  # whose features the run need not know
-                yield replace(batch.rows, columns=room), batch.labels, batch.weights
+                yield session.run.located(batch.rows), batch.labels, batch.weights
 
     with Search(not args.quiet) as search:
         session.look_back(rows, search.update)

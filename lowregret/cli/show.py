@@ -45,7 +45,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
     if session.skipped:
         lines.append(f"skipped    {counted(session.skipped, 'line')} that could not be read")
     if isinstance(run.learner.rule, Proximal):
-        lines.append(f"sparse     {np.count_nonzero(run.weights):,} of {run.dimension:,} weights are not 0")
+        lines.append(f"sparse     {np.count_nonzero(run.placed_weights):,} of {run.dimension:,} weights are not 0")
     lines += [f"note       {note}" for note in session.notes]
     if model:
         lines.append(f"model      {model}")

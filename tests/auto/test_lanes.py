@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit
 
 from lowregret import eight as lanes
+from lowregret import memory
 from lowregret.auto import logit, stack
 from lowregret.auto.view import COLUMNS, PACE, Sheet, keep, look
-from lowregret.memory import LINE, aligned, zeros
+from lowregret.memory import LINE, extended, roomy, zeros
 from lowregret.rows import Dense
 
 single = st.floats(-30, 30, width=32)
@@ -95,6 +97,19 @@ def test_looking_without_keeping_keeps_nothing() -> None:
 def test_memory_begins_at_a_line() -> None:
     for size in (1, 7, 1000):
         assert zeros(size, np.float32).ctypes.data % LINE == 0
-        kept = aligned(np.arange(size, dtype=float))
-        assert kept.ctypes.data % LINE == 0
-        assert np.array_equal(kept, np.arange(size))
+        longer = extended(np.arange(size, dtype=float), 2 * size)
+        assert longer.ctypes.data % LINE == 0
+        assert np.array_equal(longer, [*range(size), *[0] * size])
+
+
+def test_large_arrays_grow_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "AHEAD", 10**6)
+    few, many = roomy(100, np.float32), roomy(1 << 14, np.float32)
+    few[:] = many[:] = 1
+    assert extended(few, 200).ctypes.data != few.ctypes.data
+    longer, moved = extended(many, 10**5), extended(many, 10**6)
+    assert longer.ctypes.data == many.ctypes.data
+    assert moved.ctypes.data != many.ctypes.data
+    for cells in (longer, moved):
+        assert cells[: 1 << 14].all()
+        assert not cells[1 << 14 :].any()
