@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.naive_text import naive_date, phrases
 from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.hashing import hash_text
 from lowregret.stream.jsonl import JsonLines
@@ -40,6 +41,7 @@ _PIECES = [
     b"-", b"+", b":", b"::", b"|", b"||", b"'", b'"', b'""', b",", b"\t", b" ", b"\r", b"#", b"qid:1", b"\\",
     b"\\u0000", b"\\ud83d\\ude00", b"\\ud800", b"{", b"}", b"[", b"]", b"[[[[[[[[", b"null", b"NaN", b"NA", b"true",
     b"\xef\xbb\xbf", b"\xff", b"\xc3\xa9", b"\x00", b"x" * 100, b"Infinity", b"inf", b"0x1p3", b"1_000",
+    b";", b"2024-03-31", b" 14:05", b"\xe2\x80\x99", b"\xc3",
 ]  # fmt: skip
 
 
@@ -92,6 +94,58 @@ def naive_csv(line: bytes) -> tuple[float, Entries] | None:
         elif not missing:
             _count(entries, slot(name + b"=" + text), 1.0)
     return label, entries
+
+
+def naive_table(line: bytes) -> tuple[float, Entries] | None:
+    """Semicolons, decimal commas, a column of text and one of dates."""
+    label, entries = math.nan, Entries()
+    fields = re.findall(rb'(?:^|;)("(?:[^"]|"")*"|[^;]*)', line.removesuffix(b"\r"))
+    for name, field in zip((b"y", b"x", b"t", b"when"), fields, strict=True):
+        quoted = field.startswith(b'"')
+        text = field[1:-1].replace(b'""', b'"') if quoted else field
+        value = number(text.translate(bytes.maketrans(b",.", b".,")))
+        if not text if quoted else text.strip(b" \t") in (b"", b"NA", b"NaN", b"null", b"None"):
+            continue
+        if name == b"y":
+            label = math.nan if value is None else value
+        elif name == b"x":
+            _count(entries, slot(name if value is not None else b"x=" + text), 1.0 if value is None else value)
+        else:
+            _count_more(entries, name, text.decode(errors="surrogateescape"), "surrogateescape")
+    return label, entries
+
+
+def naive_records(line: bytes) -> tuple[float, Entries] | None:
+    """A column of text and one of dates in JSON; what is no text is written as it was."""
+    found = json.loads(line.decode(), object_pairs_hook=_Pairs, parse_int=_Written, parse_float=_Written)
+    entries = Entries()
+    for path, value in (leaf for name, inner in found for leaf in _leaves(name, inner)):
+        name = path.encode(errors="surrogatepass")
+        if value is None or value == "" or value != value:
+            continue
+        if name in (b"t", b"when"):
+            text = value.text if isinstance(value, _Written) else json.dumps(value) if value in (True, False) else value
+            _count_more(entries, name, text, "surrogatepass")
+        elif isinstance(value, str):
+            _count(entries, slot(name + b"=" + value.encode(errors="surrogatepass")), 1.0)
+        else:
+            _count(entries, slot(name), float(value))
+    return math.nan, entries
+
+
+class _Written(float):
+    """A number of JSON that remembers how it was written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _count_more(entries: Entries, column: bytes, text: str, errors: str) -> None:
+    """Count the words of a text, or the parts of a date."""
+    for phrase in phrases(text, 2) if column == b"t" else ():
+        _count(entries, slot(b"t=" + phrase.encode(errors=errors)), 1.0)
+    for name, value in naive_date(text).items() if column == b"when" else ():
+        _count(entries, slot(b"when." + name.encode()), value)
 
 
 def naive_jsonl(line: bytes) -> tuple[float, Entries] | None:
@@ -179,6 +233,30 @@ TARGETS = {
             b"",
         ],
         naive=naive_jsonl,
+    ),
+    "table": Target(
+        DelimitedText(target="y", text=("t",), ngrams=2, date=("when",), decimal=",", delimiter=";"),
+        [
+            b"1;2,5;Some words, and SOME more;2024-03-31 14:05",
+            b'-1;"3,25";"a ""doubled"" quote; don\'t - well-known";2024-02-29T23:59:59.123+05:30',
+            b"0,5;1e-3;caf\xc3\xa9 \xc3\x84\xe2\x80\x99s \xe2\x80\x9cso\xe2\x80\x9d \xe4\xbd\xa0;1999-12-31\r",
+            b" 7 ;12345678901234567890,5;x;",
+            b";NA;;2000-01-01 00:00Z",
+            b"",
+        ],
+        b"y;x;t;when\n",
+        naive_table,
+    ),
+    "records": Target(
+        JsonLines(text=("t",), ngrams=2, date=("when",)),
+        [
+            b'{"t": "Some words, and SOME more", "when": "2024-03-31 14:05"}',
+            b'{"t":"it\\u2019s \\u00c4\\n\\ud83d\\ude00 caf\xc3\xa9","when":"2024-02-29T23:59:59.123+05:30","x":1}',
+            b'{"t":1.5,"when":null,"x":"a"}',
+            b'{"t":true,"when":"","t":"twice"}',
+            b" {} ",
+        ],
+        naive=naive_records,
     ),
 }
 

@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -273,16 +273,17 @@ class Ledger(Proof, Foresight):
         Returns the first row that was not learnt, and whether the mark or pause was reached.
         """
         mark, pause, rounds = self._next_mark(), self._next_pause(), self.rounds
-        end = learn(i, min(mark, pause))
+        end = learn(i, min(mark, pause - rounds + self.state.rounds))  # a run may restart, and its state count afresh
         picked, t = self.trial.picked(w, i, end, rounds)
         if picked.size:
             weights = w[picked] if w.size else np.ones(picked.size)
             self.trial.see(t, weights, self._foretold(x, y, picked, weights))
-        if self.rounds == pause:
+        marked, paused = self.state.rounds == mark, self.rounds == pause
+        if paused:
             self._pause()
-        if self.rounds == mark:
+        if marked:
             self._at_mark()
-        return end, self.rounds in (mark, pause)
+        return end, marked or paused
 
     def _next_pause(self) -> int:
         """The round after which something is done that is not done after every one."""
@@ -376,3 +377,23 @@ class Ledger(Proof, Foresight):
         from lowregret.summary import summary
 
         return summary(self)
+
+
+class Packed(NamedTuple):
+    """A run as what it would save."""
+
+    kind: type[Ledger]
+    description: dict[str, Any]
+    arrays: Arrays
+
+
+def packed(value: Any) -> Any:
+    """What travels in a pickle instead of a run; anything else as it is."""
+    return Packed(type(value), *value.contents()) if isinstance(value, Ledger) else value
+
+
+def unpacked(value: Any, path: str) -> Any:
+    """The run again, with arrays of its own: those that joblib reads from `path` cannot be written to."""
+    if not isinstance(value, Packed):
+        return value
+    return value.kind.of(path, value.description, {name: np.array(array) for name, array in value.arrays.items()})

@@ -56,7 +56,7 @@ def unlike(model: str, positive: str | None, known: Met, new: Met) -> Iterator[s
 def other_types(file: str, format: str, model: str, own: str) -> Iterator[str]:
     """Formats whose columns have types know truth values, which are texts in those that have none."""
     if (format in _UNTYPED) != (own in _UNTYPED):
-        yield f"{file} is {format}, {model} was trained on {own}: true and false are numbers in one, texts in the other"
+        yield f"{file} is {format}, {model} was trained on {own}: in csv true, false and dates are texts"
 
 
 def unjudged(rows: int, label: float, takes: str) -> str:

@@ -148,6 +148,13 @@ def _from_sparse(features: Any, checked: bool) -> Sparse:
     return Sparse(matrix.indptr.astype(np.int64, copy=False), indices, data, columns)  # one type, as in streams
 
 
+def narrow(X: Features) -> Features:
+    """A sparse matrix with indices of 32 bits, if they suffice: loops are compiled for each kind of index, too."""
+    if not hasattr(X, "indices") or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
 def as_sparse(x: Rows) -> Sparse:
     """Rows with all their entries, zeros too, as sparse ones."""
     if isinstance(x, Sparse):

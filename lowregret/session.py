@@ -67,6 +67,7 @@ class Session:
     held_last: bool = False  # whether these are the last rows
     passes: list[Pass] = field(default_factory=list)  # made since the session was begun or loaded
     dictionary: Dictionary | None = None  # names of features, if they are kept
+    remarks: list[str] = field(default_factory=list)  # on columns of which little is learnt
     best: Solution | None = None  # the best fixed choice in hindsight
     theirs: Vector | None = None  # its losses at the rounds of the run's trace
     met: Met = field(default_factory=Met)  # names of labels and columns
@@ -245,7 +246,7 @@ class Session:
     @property
     def notes(self) -> list[str]:
         """What should be known of the labels and columns, for the figures do not show it."""
-        found = [*notes.idle(self.met.idle)]
+        found = [*self.remarks, *notes.idle(self.met.idle)]
         if isinstance(self.run, ClassRun):
             met = np.flatnonzero(self.run.confusion.counts.sum(axis=1)[:-1])
             if met.size == 1 and self.run.rounds > 1:

@@ -29,13 +29,14 @@ from lowregret.domain import Domain
 from lowregret.error import AbsentError, DataError, PartError
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear
-from lowregret.ledger import Ledger
+from lowregret.ledger import packed, unpacked
 from lowregret.loss import Affine, Logistic, Margin, MultiLoss, Poisson, Softmax, Square
 from lowregret.multiclass import Multiclass
+from lowregret.rows import narrow
 from lowregret.run import train
 from lowregret.state import Vector
-from lowregret.stream.batch import has_arrow_stream
-from lowregret.stream.frame import SLOTS, Frame, frame_rows, not_numbers
+from lowregret.stream.arrow import TableFormat
+from lowregret.stream.frame import SLOTS, Frame, Names, frame_rows, table_form, takes_table
 from lowregret.zoo import auto
 
 try:
@@ -64,9 +65,22 @@ class Online(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     _hashed: bool  # whether rows are tables with columns that are not numbers
 
-    def __init__(self, learner: Any = None, *, comparator: Domain | None = None) -> None:
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        comparator: Domain | None = None,
+        text: Names = (),
+        ngrams: int = 1,
+        date: Names = (),
+        categorical: Names = (),
+    ) -> None:
         self.learner = learner
         self.comparator = comparator
+        self.text = text
+        self.ngrams = ngrams
+        self.date = date
+        self.categorical = categorical
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -131,14 +145,12 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     def _takes_table(self, X: Any) -> bool:
         """Whether rows are read as a table; the first ones decide that."""
-        others = not_numbers(X)
-        if self._fresh():
-            self._hashed = bool(others)
-        elif others and not self._hashed:
-            raise DataError(f"the column {others[0]!r} is not of numbers, as all were in the first rows: repair it")
-        elif self._hashed and not has_arrow_stream(X):
-            raise DataError("the first rows were a table with columns that are not numbers: give such a table again")
+        self._hashed = takes_table(X, self._form, None if self._fresh() else self._hashed)
         return self._hashed
+
+    @property
+    def _form(self) -> TableFormat:
+        return table_form(self.text, self.ngrams, self.date, self.categorical)
 
     def _table(self, X: Any) -> Any:
         """A table with rows, and with the columns of those before."""
@@ -154,18 +166,20 @@ class Online(BaseEstimator):  # type: ignore[misc]
                 raise PartError("KernelPerceptron takes no weights: leave sample_weight out")
         given: tuple[Any, ...] = (X, labels) if weights is None else (X, labels, weights)
         if self._hashed:
-            given = (Frame(X, labels, np.empty(0) if weights is None else weights),)
+            given = (Frame(X, self._form, labels, np.empty(0) if weights is None else weights),)
         if learner is None:
             self.run_.learn(*given)
             return
         options = {"dimension": SLOTS if self._hashed else None, "classes": classes, "comparator": self.comparator}
         self.run_ = train(learner, *given, **options)
+        for note in given[0].notices.notes if self._hashed else ():
+            warnings.warn(note.told(), stacklevel=5)
 
     def _scores(self, score: Callable[[Any], Vector], X: Any) -> Vector:
         """What the run makes of rows."""
         if not self._takes_table(X):
             return score(narrow(validate_data(self, X, reset=False, **MATRIX)))
-        return np.concatenate([score(rows) for rows in frame_rows(self._table(X))])
+        return np.concatenate([score(rows) for rows in frame_rows(self._table(X), self._form)])
 
     # ---- scikit-learn's own --------------------------------------------------------------------------------------
 
@@ -179,25 +193,10 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         """A run travels as what it would save, and so goes on to the last bit."""
-        state = dict(super().__getstate__())
-        if isinstance(state.get("run_"), Ledger):
-            state["run_"] = type(state["run_"]), *state["run_"].contents()
-        return state
+        return {name: packed(value) for name, value in super().__getstate__().items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        run = state.get("run_")
-        if isinstance(run, tuple):
-            kind, description, arrays = run
-            own = {name: np.array(array) for name, array in arrays.items()}  # joblib's are read-only
-            state = state | {"run_": kind.of("the pickle", description, own)}
-        super().__setstate__(state)
-
-
-def narrow(X: Any) -> Any:
-    """A sparse matrix with indices of 32 bits, if they suffice: loops are compiled for each kind of index, too."""
-    if not hasattr(X, "indices") or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+        super().__setstate__({name: unpacked(value, "the pickle") for name, value in state.items()})
 
 
 def gives_chances(model: OnlineClassifier) -> bool:
@@ -219,6 +218,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     `learner`: None for `auto`, or a learner of two classes, such as `zoo.adagrad(Logistic())`, or of many, such as
     `Multiclass(Softmax(), Diagonal(Root(0.5)))`. `comparator`: what the certificate compares with, by default the
     learner's own domain or the unit ball. Of two classes, the run sees the second in `classes_` as +1, the first as −1.
+    `text`, `date`, `categorical`: columns of a table whose words, parts of dates or numbers are names of features;
+    `ngrams`: up to so many words in a row.
     """
 
     classes_: Any
@@ -365,7 +366,8 @@ class OnlineRegressor(RegressorMixin, Online):  # type: ignore[misc]
     """Numbers.
 
     `learner`: None for `auto`, which minimises squares, or another, such as `zoo.adagrad(Absolute())`. `comparator`:
-    what the certificate compares with, by default the learner's own domain or the unit ball.
+    what the certificate compares with, by default the learner's own domain or the unit ball. `text`, `ngrams`, `date`,
+    `categorical`: as of `OnlineClassifier`.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

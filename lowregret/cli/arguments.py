@@ -127,7 +127,8 @@ def _command(commands: object, name: str, purpose: str, examples: str) -> Argume
 
 _TRAIN = """examples:
   lowregret train clicks.svm.gz --loss logistic -o clicks.lr
-  lowregret train flights.csv --target delay --drop flight --loss huber:15
+  lowregret train flights.csv --target delay --drop flight --date scheduled --loss huber:15
+  lowregret train mail.tsv --target folder --positive spam --text subject,body
   zcat big.vw.gz | lowregret train - --format vw --loss hinge --quiet --json
   lowregret train news20.svm --loss softmax --algorithm adagrad -o news.lr
   lowregret train more.svm --resume clicks.lr -o clicks.lr"""
@@ -330,11 +331,17 @@ def _reading(group: _ArgumentGroup) -> None:
     group.add_argument("--weight", metavar="COL", help="a column with the importance of each row")
     group.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
     group.add_argument("--categorical", type=names, default=(), metavar="COLS", help="columns that are never numbers")
+    group.add_argument("--text", type=names, default=(), metavar="COLS", help="columns whose words are features")
+    group.add_argument("--ngrams", type=count, metavar="N", help="of text: up to N words in a row (1)")
+    group.add_argument(
+        "--date", type=names, default=(), metavar="COLS", help="columns of dates: hour, weekday, month, age"
+    )
     group.add_argument(
         "--interactions", type=names, default=(), metavar="A:B,…",
         help="products of features: of namespaces a:b or a:b:c in vw, of columns in tables",
     )  # fmt: skip
     group.add_argument("--delimiter", metavar="C", help="of csv: , ; | or a tab, if not found from the header")
+    group.add_argument("--decimal", metavar="C", help="of csv: what stands before fractions, . or , (.)")
     group.add_argument("--no-header", action="store_true", help="csv columns have no names: call them 1, 2, …")
     group.add_argument("--zero-based", action="store_true", help="svm indices begin with 0, for --dimension")
     group.add_argument("--bits", type=count, metavar="N", help="hash names into 2^N weights (18; svm: not at all)")

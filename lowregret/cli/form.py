@@ -9,6 +9,7 @@ from lowregret.error import PartError
 from lowregret.part import Part
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.notice import Notices
 from lowregret.stream.read import SVM, detect, format_part, head_of, stream_of
 from lowregret.stream.source import expand
 
@@ -25,11 +26,15 @@ def form_of(args: Namespace) -> Part:
         weight=args.weight,
         drop=args.drop,
         categorical=args.categorical,
+        text=args.text,
+        ngrams=args.ngrams,
+        date=args.date,
         positive=args.positive,
         bits=args.bits,
         one_based=format == SVM and args.dimension is not None and not args.zero_based,
         interactions=[words.split(":") for words in args.interactions],
         delimiter=args.delimiter,
+        decimal=args.decimal,
         header=not args.no_header,
         classes=args.algorithm == "mc-perceptron" or (args.loss or "").partition(":")[0] in CLASS_LOSSES,
     )
@@ -40,5 +45,7 @@ def form_of(args: Namespace) -> Part:
 
 
 def opened(args: Namespace, form: Part, dictionary: Dictionary | None) -> Ahead:
-    """The rows, begun."""
-    return Ahead(stream_of(args.data, form, threads=args.threads, on_error=args.on_error, dictionary=dictionary))
+    """The rows, begun, with notices of what the first ones show."""
+    notices = Notices()
+    how = args.threads, args.on_error
+    return Ahead(stream_of(args.data, form, *how, dictionary=dictionary, notices=notices), notices)

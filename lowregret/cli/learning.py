@@ -40,6 +40,7 @@ from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
 from lowregret.state import Vector
+from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.stream.choose import chosen
 from lowregret.stream.dictionary import Dictionary
@@ -52,8 +53,8 @@ SHOWN_FAULTS = 5
 
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
-    "format target positive weight drop categorical interactions delimiter bits loss algorithm eta radius p lam output "
-    "l1 l2 beta limit bias dimension zero_based no_header seed classes unit"
+    "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss "
+    "algorithm eta radius p lam output l1 l2 beta limit bias dimension zero_based no_header seed classes unit"
 )
 
 
@@ -123,7 +124,7 @@ def _require_positive(session: Session, args: Namespace) -> None:
 
 def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
-    for note in session.notes:
+    for note in session.notes[len(session.remarks) :]:  # those were said when the first rows had been read
         print(f"lowregret: {note}", file=sys.stderr)
     if args.json:
         print(json.dumps(session.to_json(seconds.to_json(), model), ensure_ascii=False))
@@ -197,7 +198,9 @@ def _learn(
             for turn in range(args.passes):
                 session.begin_pass(held_last=args.holdout.last > 0, several=args.passes > 1)
                 for batch in sound(interruption.watch(_rows(stream, args)), SKIPPING):
+                    _notice(session, stream, args.quiet)
                     if turn == 0:
+                        _notice(session, stream, args.quiet)
                         _tell_faults(batch, session.skipped - skipped)
                     _learn_batch(session, batch, scores)
                     progress.update(turn * stream.size + batch.position)
@@ -230,6 +233,16 @@ def _counted(holdout: Holdout, stream: Stream, args: Namespace) -> Holdout:
     if STDIN in args.data:
         raise PartError("--holdout last:P% needs the number of rows, which - does not tell: use --holdout last:N")
     return holdout.of(sum(len(batch) for batch in stream.batches()))
+
+
+def _notice(session: Session, stream: Stream, quiet: bool) -> None:
+    """Say what the first rows show of columns, once."""
+    found = stream.notices if isinstance(stream, Ahead) else None
+    if found is None or session.remarks:
+        return
+    session.remarks = [note.told(shell=True) for note in found.notes]
+    for note in session.remarks if not quiet else ():
+        print(f"lowregret: {note}", file=sys.stderr)
 
 
 def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:

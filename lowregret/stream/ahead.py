@@ -7,13 +7,14 @@ from concurrent.futures import Future
 from threading import Thread
 
 from lowregret.stream.batch import Batch, Stream
+from lowregret.stream.notice import Notices
 
 
 class Ahead:
-    """The same stream, begun."""
+    """The same stream, begun; `notices` are those of its first rows, if it was given some."""
 
-    def __init__(self, stream: Stream) -> None:
-        self.stream = stream
+    def __init__(self, stream: Stream, notices: Notices | None = None) -> None:
+        self.stream, self.notices = stream, notices
         self._batches: Iterator[Batch] | None = stream.batches()
         self._first: Future[Batch | None] = Future()
         Thread(target=self._begin, args=(self._batches,), name="lowregret-ahead", daemon=True).start()

@@ -1,7 +1,8 @@
 """Tables in Arrow's memory layout: Parquet and Arrow files, and objects that hand over Arrow data.
 
 What columns mean is said in `columns.py`, and rows are those of the same table as CSV: numbers, decimals and truth
-values (1 and 0) are features named after their column; text, dates and times are categories, whatever they look like.
+values (1 and 0) are features named after their column; text and times are categories, whatever they look like, and so
+are dates unless they are said to be some.
 Null, NaN and empty text are absent. Columns in structs are named `outer.inner`, elements of lists `name.0`, `name.1` …
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,27 +35,35 @@ from lowregret.stream.buffers import (
     add,
     close_row,
 )
-from lowregret.stream.columns import CATEGORICAL, TARGET, WEIGHT, Columns, Tabular
+from lowregret.stream.columns import DATE, TARGET, WEIGHT, Columns, Tabular
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
+from lowregret.stream.fields import HOLE, Faults, Fields, fields_of, texts_of
 from lowregret.stream.leaves import Leaf, leaves
 from lowregret.stream.met import POSITIVE, Met
+from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN
 
 FIELDS = 1 << 19  # at a time, so that they stay near the processor
 ROWS = 1 << 16
-_HOLE = np.uint32(2**32 - 1)  # instead of a slot: the field is absent
-_U = np.uint64
 
 
 class TableFormat(Tabular):
     """How to read tables. `drop` also takes the name of a struct or list, with all that is in it."""
+
+    typed: bool = False  # columns of Arrow's own dates are dates without being named
+
+    def of_types(self, found: Sequence[tuple[str, bool]]) -> TableFormat:
+        """How to read columns of which it is known whether they are of dates; those to drop are gone already."""
+        named = {name for name, _ in self.roles()}
+        dates = [name for name, is_date in found if is_date and self.typed and name not in named]
+        return replace(self, drop=(), date=(*self.date, *dates))
 
     @property
     def named(self) -> list[str]:
         """The columns that the rows of every file must have."""
         crossed_columns = [name for group in self.interactions for name in group]
         judged = (self.target, self.weight) if self.labelled else ()
-        return [name for name in (*judged, *self.categorical, *crossed_columns) if name]
+        return [name for name in (*judged, *self.categorical, *self.text, *self.date, *crossed_columns) if name]
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class TableStream:
     form: TableFormat
     threads: int = 0  # 1: files are decoded by one thread
     skip: bool = False
+    notices: Notices | None = None  # which are told of the first rows
 
     @property
     def size(self) -> int:
@@ -78,7 +88,7 @@ class TableStream:
         before, met = 0, Met()
         for table in self.tables:
             name = _name(table)
-            converter = _Converter(self.form, name, self.skip, met)
+            converter = _Converter(self.form, name, self.skip, met, self.notices)
             size = os.path.getsize(table) if _is_file(table) else 0
             for rows, done in record_batches(table, name, self.threads != 1):
                 for batch in converter.batches(rows):
@@ -162,10 +172,10 @@ def _from_parquet(path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
 class _Converter:
     """Makes batches of the record batches of one table; memory is used again for the next."""
 
-    def __init__(self, form: TableFormat, name: str, skip: bool, met: Met) -> None:
-        self.form, self.name, self.skip, self.met = form, name, skip, met
+    def __init__(self, form: TableFormat, name: str, skip: bool, met: Met, notices: Notices | None = None) -> None:
+        self.form, self.name, self.skip, self.met, self.notices = form, name, skip, met, notices
         self.row = 1  # the number of the next
-        self._known: dict[tuple[str, ...], Columns] = {}
+        self._known: dict[tuple[tuple[str, bool], ...], Columns] = {}
         self._out = Buffers.sized(0, 0)
 
     def batches(self, table: Any) -> Iterator[Batch]:
@@ -178,18 +188,15 @@ class _Converter:
 
     def _batch(self, table: Any) -> Batch:
         found = leaves(table, self.form.drop, self.form.named, self.name)
-        names = tuple(leaf.name for leaf in found)
-        if names not in self._known:
-            self._known = {names: replace(self.form, drop=()).columns(names, self.name)}
-            self._note_columns(names)
-        chosen = self._known[names]
-        faults = _Faults(table.num_rows)
+        known = tuple((leaf.name, leaf.is_date) for leaf in found)
+        if known not in self._known:
+            self._known = {known: self.form.of_types(known).columns([name for name, _ in known], self.name)}
+            self._note_columns([name for name, _ in known], self._known[known])
+        chosen = self._known[known]
+        if self.notices is not None and self.notices.wanted:
+            self.notices.see(texts_of(chosen, found))
+        faults = Faults(table.num_rows)
         labels, weights = np.full(table.num_rows, math.nan), np.ones(table.num_rows)
-        features = np.flatnonzero(chosen.kinds <= CATEGORICAL)
-        if not chosen.crossing.keys.size:
-            features = features[np.argsort(chosen.slots[features], kind="stable")]  # rows need less sorting then
-        slots = np.full((features.size, table.num_rows), _HOLE)
-        values = np.empty((features.size, table.num_rows))
         texts: dict[float, str] = {}
         for kind, leaf in zip(chosen.kinds, found, strict=True):
             if kind == TARGET and (chosen.classed or chosen.has_classes()) and not leaf.is_number:
@@ -200,58 +207,34 @@ class _Converter:
                 _sign_labels(chosen, leaf, labels, self.met)
             elif kind == WEIGHT:
                 _set_weights(leaf, weights, faults)
-        for at, column in enumerate(features.tolist()):
-            _set_feature(chosen, column, found[column], slots[at], values[at], faults)
+        fields = fields_of(chosen, found, table.num_rows, faults)
         end = faults.first if not self.skip else table.num_rows
-        out = self._assembled(chosen, features, end, slots, values, labels, weights, faults.bad)
+        out = self._assembled(chosen, fields, end, labels, weights, faults.bad)
         told = [f"{self.name}:{self.row + row}: {what}" for row, what in faults.told()]
         fault = told[0] if told and not self.skip else None
         return replace(_made(out, self.name, self.row, told if self.skip else [], fault), names=texts, met=self.met)
 
-    def _note_columns(self, names: tuple[str, ...]) -> None:
+    def _note_columns(self, names: Sequence[str], chosen: Columns) -> None:
         """Take up the names of features; elements that lists have further down come in later."""
-        features = (n for n, kind in zip(names, self._known[names].kinds, strict=True) if kind <= CATEGORICAL)
+        features = (name for name, kind in zip(names, chosen.kinds, strict=True) if kind <= DATE)
         self.met.tables[self.name] = tuple(dict.fromkeys([*self.met.tables.get(self.name, ()), *features]))
 
     def _assembled(
         self,
         chosen: Columns,
-        features: NDArray[np.int64],
+        fields: Fields,
         end: int,
-        slots: NDArray[np.uint32],
-        values: NDArray[np.float64],
         labels: NDArray[np.float64],
         weights: NDArray[np.float64],
         bad: NDArray[np.bool_],
     ) -> Buffers:
-        if self._out.labels.size < labels.size or self._out.values.size < slots.size + 1:
-            self._out = Buffers.sized(labels.size, slots.size + 1)
+        entries = fields.slots.size + int((fields.ends - fields.begins).sum()) + 1
+        if self._out.labels.size < labels.size or self._out.values.size < entries:
+            self._out = Buffers.sized(labels.size, entries)
         self._out.cursor[:] = 0
-        keys = chosen.keys[features]
-        while assemble(chosen, keys, end, slots, values, labels, weights, bad, self._out) == FULL:
+        while assemble(chosen, fields, end, labels, weights, bad, self._out) == FULL:
             self._out = self._out.with_more_room()
         return self._out
-
-
-class _Faults:
-    """What is wrong with which rows; of several faults of a row the first counts."""
-
-    def __init__(self, rows: int) -> None:
-        self.bad = np.zeros(rows, bool)
-        self._what: dict[int, str] = {}
-
-    def note(self, rows: Any, expected: str, leaf: Leaf) -> None:
-        for row in np.atleast_1d(rows).tolist():
-            self._what.setdefault(row, f"{expected} in the column {leaf.name!r}, but found {leaf.shown(row)}")
-        self.bad[rows] = True
-
-    @property
-    def first(self) -> int:
-        """The first row with a fault, or the number of rows."""
-        return min(self._what, default=self.bad.size)
-
-    def told(self) -> list[tuple[int, str]]:
-        return sorted(self._what.items())
 
 
 def _sign_labels(chosen: Columns, leaf: Leaf, labels: NDArray[np.float64], met: Met) -> None:
@@ -263,7 +246,7 @@ def _sign_labels(chosen: Columns, leaf: Leaf, labels: NDArray[np.float64], met: 
     met.sign(labels, POSITIVE, leaf.text)
 
 
-def _set_labels(leaf: Leaf, labels: NDArray[np.float64], faults: _Faults) -> None:
+def _set_labels(leaf: Leaf, labels: NDArray[np.float64], faults: Faults) -> None:
     """A target is a number, or a class that is one."""
     present = leaf.present()
     if leaf.is_number:
@@ -287,28 +270,11 @@ def _set_classes(chosen: Columns, leaf: Leaf, labels: NDArray[np.float64]) -> di
     }
 
 
-def _set_weights(leaf: Leaf, weights: NDArray[np.float64], faults: _Faults) -> None:
+def _set_weights(leaf: Leaf, weights: NDArray[np.float64], faults: Faults) -> None:
     weights[:] = -1.0
     if leaf.is_number:
         weights[leaf.rows] = np.where(leaf.present(), leaf.numbers(), -1.0)
     faults.note(np.flatnonzero(~((weights >= 0.0) & np.isfinite(weights))), "expected a number, 0 or more,", leaf)
-
-
-def _set_feature(
-    chosen: Columns, column: int, leaf: Leaf, slots: NDArray[np.uint32], values: NDArray[np.float64], faults: _Faults
-) -> None:
-    """Slot and value of a column in each row that has it."""
-    if leaf.is_number and chosen.kinds[column] != CATEGORICAL:
-        numbers = leaf.numbers()
-        values[leaf.rows] = numbers
-        slots[leaf.rows] = chosen.slots[column]
-        faults.note(leaf.rows_where(np.isinf(numbers)), "expected a finite number", leaf)
-        return
-    offsets, data, codes = leaf.texts()
-    hashed = np.empty(offsets.size - 1, np.uint32)
-    hash_texts(chosen, column, offsets, data, hashed)
-    values[leaf.rows] = 1.0
-    slots[leaf.rows] = np.where(leaf.valid(), hashed if codes is None else hashed[codes], _HOLE)
 
 
 def _made(out: Buffers, name: str, row: int, skipped: list[str], fault: str | None) -> Batch:
@@ -341,48 +307,52 @@ def label_texts(chosen: Columns, offsets: Any, data: Any, labels: Any) -> None:
 
 
 @kernel
-def hash_texts(chosen: Columns, column: int, offsets: Any, data: Any, slots: Any) -> None:
-    """The slot of each category data[offsets[i]:offsets[i+1]] of a column; none if it is empty."""
-    for i in range(slots.size):
-        if offsets[i] == offsets[i + 1]:
-            slots[i] = _HOLE
-        else:
-            slots[i] = chosen.category(_U(column), data, _U(offsets[i]), _U(offsets[i + 1]))
-
-
-@kernel
-def assemble(
-    chosen: Columns,
-    keys: Any,
-    end: int,
-    slots: Any,
-    values: Any,
-    labels: Any,
-    weights: Any,
-    bad: Any,
-    out: Buffers,
-) -> int:
+def assemble(chosen: Columns, fields: Fields, end: int, labels: Any, weights: Any, bad: Any, out: Buffers) -> int:
     """The rows before `end` of all fields that are not absent, with their products; leaves out bad ones.
 
-    Fields come column by column. O(fields + products).
+    Fields come column by column. O(fields + words + products).
     """
     while out.cursor[LINE] < end:
         row = out.cursor[LINE]
         if not bad[row]:
-            if not has_room(chosen.crossing, out, slots.shape[0]):
+            if not has_room(chosen.crossing, out, fields.slots.shape[0] + words_in(fields, row)):
                 return FULL
             begin_row(out)
-            entry = out.cursor[ENTRY]
-            for at in range(slots.shape[0]):
-                slot, value = slots[at, row], values[at, row]
-                if slot != _HOLE and value == value and value != 0.0:
-                    if chosen.crossing.keys.size > 0:
-                        begin_group(out, keys[at], entry)
-                    add(out, entry, slot, value)
-                    entry += 1
+            entry = add_words_of(chosen, fields, row, add_fields(chosen, fields, row, out.cursor[ENTRY], out), out)
             entry = crossed(chosen.crossing, out, entry, chosen.mask())
             if entry == NO_ROOM:
                 return FULL
             close_row(out, labels[row], weights[row], entry)
         out.cursor[LINE] += 1
     return DONE
+
+
+def words_in(fields: Fields, row: int) -> int:
+    """How many words a row has."""
+    count = 0
+    for at in range(fields.begins.shape[0]):
+        count += fields.ends[at, row] - fields.begins[at, row]
+    return count
+
+
+def add_fields(chosen: Columns, fields: Fields, row: int, entry: int, out: Buffers) -> int:
+    """Add the fields of a row that have one feature; returns the end of the entries."""
+    for at in range(fields.slots.shape[0]):
+        slot, value = fields.slots[at, row], fields.values[at, row]
+        if slot != HOLE and value == value and value != 0.0:
+            if chosen.crossing.keys.size > 0:
+                begin_group(out, fields.keys[at], entry)
+            add(out, entry, slot, value)
+            entry += 1
+    return entry
+
+
+def add_words_of(chosen: Columns, fields: Fields, row: int, entry: int, out: Buffers) -> int:
+    """Add the words of a row; returns the end of the entries."""
+    for at in range(fields.begins.shape[0]):
+        if chosen.crossing.keys.size > 0:
+            begin_group(out, fields.text_keys[at], entry)
+        for k in range(fields.begins[at, row], fields.ends[at, row]):
+            add(out, entry, fields.words[k], 1.0)
+            entry += 1
+    return entry

@@ -21,7 +21,8 @@ WEIGHTED = 7  # rows with a weight other than 1
 GROUPS = 8  # groups of entries in the row so far
 NAMED = 9  # names recorded
 KEPT = 10  # of them, those of rows that are closed
-CURSOR = 11
+EXTRA = 11  # entries of the row so far that have no place of their own
+CURSOR = 12
 
 # ---- why a parser stopped -------------------------------------------------------------------------------------------
 DONE = 0  # the block is read
@@ -29,7 +30,8 @@ FULL = 1  # the row that begins at AT does not fit: call again with more room
 HARD = 2  # the number at SPOT needs Python's `float`; put it into `known` and go on: the same as in `number`
 FIRST_FAULT = 3  # from here on: a fault of the format, at SPOT, in the line that begins at AT
 
-NAME = 5  # numbers recorded for a name
+NAME = 6  # numbers recorded for a name
+AS_IT_STANDS, WORDS, WORDS_ESCAPED = range(3)  # how the text of a name becomes the name; see `tokens.py`
 RUN = 32  # entries sorted at once
 
 Array = Any
@@ -108,7 +110,9 @@ def add(out: Buffers, entry: int, column: Any, value: float) -> None:
     out.values[entry] = value
 
 
-def record(out: Buffers, slot: Any, space: Any, space_end: Any, name: Any, name_end: Any) -> None:
+def record(
+    out: Buffers, slot: Any, space: Any, space_end: Any, name: Any, name_end: Any, how: int = AS_IT_STANDS
+) -> None:
     """Note the name of an entry, if names are wanted: its slot, and the bytes of its namespace (or column) and name.
 
     −1−begin and −1−end as `space` stand for bytes of the format's `header` instead; `name` < 0: there is none.
@@ -116,7 +120,7 @@ def record(out: Buffers, slot: Any, space: Any, space_end: Any, name: Any, name_
     at = NAME * out.cursor[NAMED]
     if at < out.names.size:
         out.names[at], out.names[at + 1], out.names[at + 2] = slot, space, space_end
-        out.names[at + 3], out.names[at + 4] = name, name_end
+        out.names[at + 3], out.names[at + 4], out.names[at + 5] = name, name_end, how
         out.cursor[NAMED] += 1
 
 

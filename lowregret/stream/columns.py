@@ -1,9 +1,10 @@
 """What the columns of a table mean, the same for every format that has columns.
 
 Each field is judged by itself, so nothing depends on how rows are split into files: a number is a feature named after
-its column, any other text a category, the feature `column=value` with the value 1. A feature whose value is 0 is left
-out: it changes nothing that is learnt, and many tables consist mostly of such. A feature's slot is the hash of its name
-modulo 2^bits, which is the same in every format.
+its column, any other text a category, the feature `column=value` with the value 1. In columns of text each word is a
+category (`tokens.py`), in columns of dates each part (`dates.py`). A feature whose value is 0 is left out: it changes
+nothing that is learnt, and many tables consist mostly of such. A feature's slot is the hash of its name modulo 2^bits,
+which is the same in every format.
 """
 
 from __future__ import annotations
@@ -30,12 +31,23 @@ _LOW = _U(0xFFFFFFFF)
 _OTHER_SEED, _TWENTY_BITS = _U(0x9E3779B9), _U(0xFFFFF)
 _BEYOND, _TEXTS = 2.0**32, 2.0**52  # labels that stand for texts lie below −2^52
 
-FEATURE, CATEGORICAL, TARGET, WEIGHT, DROPPED = range(5)  # what a column is for
+FEATURE, CATEGORICAL, TEXT, DATE, TARGET, WEIGHT, DROPPED = range(7)  # what a column is for: up to DATE, features
 STATE = 3  # numbers that a hash under way consists of
 
 OTHER = -2  # the key of columns that are not multiplied
 
 BITS = 18
+MOST_WORDS = 5  # of an n-gram
+
+# The features of a date: where each kind begins among those of its column.
+HOURS, WEEKDAYS, MONTHS, DAYS = 0, 24, 31, 43
+_DATE_PARTS = (
+    *(f"hour={hour}" for hour in range(24)),
+    *(f"weekday={day}" for day in ("mon", "tue", "wed", "thu", "fri", "sat", "sun")),
+    *(f"month={month}" for month in range(1, 13)),
+    "days",
+)
+
 _NUMBER = re.compile(r"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[ \t]*", re.ASCII)
 
 
@@ -51,7 +63,10 @@ class Columns(Part):
     keys: NDArray[np.int64]  # of each column, for products; the same in every file
     crossing: Crossing
     labelled: bool  # else a field in the target column that is no label is none, and no fault
-    classed: bool = False  # labels are classes: numbers as they are, texts by their hash
+    classed: bool  # labels are classes: numbers as they are, texts by their hash
+    ngrams: int  # the most words of a feature
+    date_at: NDArray[np.int64]  # per column: where its features are among those of all dates
+    date_slots: NDArray[np.uint64]
 
     def mask(self) -> Any:
         """What slots are cut to."""
@@ -106,17 +121,26 @@ class Tabular(Part):
     bits: int = BITS
     labelled: bool = True  # else the columns with the label and the weight may be lacking: rows to be scored
     classes: bool = False  # the target is a class, a number or a text
+    text: tuple[str, ...] = ()  # columns whose words are features
+    ngrams: int = 1  # and up to so many words in a row
+    date: tuple[str, ...] = ()  # columns of dates, whose parts are features
 
     def check(self) -> None:
         check_bits(self, self.bits)
         check_interactions(self, self.interactions)
-        roles(self.target, self.weight, self.drop, self.categorical)
+        self.require(1 <= self.ngrams <= MOST_WORDS, f"ngrams must be from 1 to {MOST_WORDS}, got {self.ngrams}")
+        self.require(self.ngrams == 1 or bool(self.text), "ngrams are of words: name a column of text")
+        self.roles()
         self.require(not (self.classes and self.positive), "a positive label makes two classes of many: leave it out")
+
+    def roles(self) -> list[tuple[str, int]]:
+        """(column, kind) of all columns that are more than features."""
+        return roles(self.target, self.weight, self.drop, self.categorical, self.text, self.date)
 
     def columns(self, names: Sequence[str], file: str) -> Columns:
         """What columns of these names are for."""
         known = names, file, self.target, self.weight, self.drop, self.categorical, self.positive, self.bits
-        return columns(*known, self.interactions, self.labelled, self.classes)
+        return columns(*known, self.interactions, self.labelled, self.classes, self.text, self.ngrams, self.date)
 
 
 def columns(
@@ -131,6 +155,9 @@ def columns(
     interactions: Sequence[Sequence[str]] = (),
     labelled: bool = True,
     classed: bool = False,
+    text: Sequence[str] = (),
+    ngrams: int = 1,
+    date: Sequence[str] = (),
 ) -> Columns:
     """The columns of a file with this header; refuses one that lacks a column asked for, or has two of a name.
 
@@ -141,16 +168,33 @@ def columns(
         if first.setdefault(name, column) != column:
             raise DataError(f"{file} has two columns {name!r}, {first[name] + 1} and {column + 1}: rename one")
     kinds = np.full(len(names), FEATURE, np.uint8)
-    for name, kind in roles(target, weight, drop, categorical):
+    for name, kind in roles(target, weight, drop, categorical, text, date):
         if labelled or name in first or kind not in (TARGET, WEIGHT):
             kinds[column_number(name, first, file)] = kind
+    slots, states = _hashed(names, bits)
+    date_at = np.cumsum(kinds == DATE) * len(_DATE_PARTS) - len(_DATE_PARTS)
+    keys, crossing = _products(interactions, kinds, first, file)
+    value = np.frombuffer(encoded(positive), np.uint8)
+    labels = value, number_of(positive)
+    dates = date_at, _hashed(_date_names(names, kinds), bits)[0]
+    return Columns(kinds, slots, states, *labels, bits, keys, crossing, labelled, classed, ngrams, *dates)
+
+
+def header(names: Sequence[str], chosen: Columns) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """All names that entries may be recorded under, `joined`: of the columns, then of the features of their dates."""
+    return joined([*names, *_date_names(names, chosen.kinds)])
+
+
+def _date_names(names: Sequence[str], kinds: NDArray[np.uint8]) -> list[str]:
+    return [f"{name}.{part}" for name, kind in zip(names, kinds, strict=True) if kind == DATE for part in _DATE_PARTS]
+
+
+def _hashed(names: Sequence[str], bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The slots of names, and the hashes under way after `name=`."""
     slots, states = np.empty(len(names), np.uint64), np.empty(STATE * len(names), np.uint64)
     text, ends = joined([f"{name}=" for name in names])
     hash_names(np.append(text, np.zeros(8, np.uint8)), ends, slots, states)
-    slots &= _U((1 << bits) - 1)
-    keys, crossing = _products(interactions, kinds, first, file)
-    value = np.frombuffer(encoded(positive), np.uint8)
-    return Columns(kinds, slots, states, value, number_of(positive), bits, keys, crossing, labelled, classed)
+    return slots & _U((1 << bits) - 1), states
 
 
 def _products(
@@ -161,7 +205,7 @@ def _products(
     keys = np.full(kinds.size, OTHER, np.int64)
     for key, name in enumerate(crossed):
         column = column_number(name, numbers, file)
-        if kinds[column] > CATEGORICAL:
+        if kinds[column] > DATE:
             raise DataError(
                 f"the column {name!r} cannot be both {_ROLES[int(kinds[column])]} and multiplied: choose one"
             )
@@ -169,12 +213,19 @@ def _products(
     return keys, Crossing.of([crossed.index(name) for name in group] for group in interactions)
 
 
-def roles(target: str, weight: str, drop: Sequence[str] = (), categorical: Sequence[str] = ()) -> list[tuple[str, int]]:
+def roles(
+    target: str,
+    weight: str,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    text: Sequence[str] = (),
+    date: Sequence[str] = (),
+) -> list[tuple[str, int]]:
     """(column, kind) of all columns that are more than features; refuses one that has two roles."""
     found = [(target, TARGET)] if target else []
     found += [(weight, WEIGHT)] if weight else []
-    found += [(name, DROPPED) for name in dict.fromkeys(drop)]
-    found += [(name, CATEGORICAL) for name in dict.fromkeys(categorical)]
+    for kind, named in ((DROPPED, drop), (CATEGORICAL, categorical), (TEXT, text), (DATE, date)):
+        found += [(name, kind) for name in dict.fromkeys(named)]
     seen: dict[str, int] = {}
     for name, kind in found:
         if seen.setdefault(name, kind) != kind:
@@ -183,7 +234,14 @@ def roles(target: str, weight: str, drop: Sequence[str] = (), categorical: Seque
     return found
 
 
-_ROLES = {TARGET: "the target", WEIGHT: "the weight", DROPPED: "dropped", CATEGORICAL: "categorical"}
+_ROLES = {
+    TARGET: "the target",
+    WEIGHT: "the weight",
+    DROPPED: "dropped",
+    CATEGORICAL: "categorical",
+    TEXT: "text",
+    DATE: "a date",
+}
 
 
 def column_number(name: str, numbers: Mapping[str, int], file: str) -> int:

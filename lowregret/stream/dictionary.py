@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.kernel import kernel
-from lowregret.stream.buffers import KEPT, NAME, Buffers
+from lowregret.stream.buffers import AS_IT_STANDS, KEPT, NAME, WORDS_ESCAPED, Buffers
 from lowregret.stream.hashing import murmur
+from lowregret.stream.tokens import write_words
 from lowregret.stream.word import word
 
 _U = np.uint64
@@ -32,7 +33,7 @@ class _Book(NamedTuple):
 
 
 class Dictionary:
-    """Names and their slots. A name is `namespace^feature`, `column` or `column=value`."""
+    """Names and their slots. A name is `namespace^feature`, `column`, `column=value` or `column=words`."""
 
     def __init__(self) -> None:
         empty = np.empty(0, np.int64)
@@ -47,7 +48,7 @@ class Dictionary:
         block, head, between = (np.frombuffer(part, np.uint8) for part in (text, header, joint))
         done, total = 0, int(out.cursor[KEPT])
         while (done := _see(self._book, block, head, between, out.names, done, total)) < total:
-            _, space, space_end, name, name_end = out.names[NAME * done : NAME * (done + 1)].tolist()
+            _, space, space_end, name, name_end, _ = out.names[NAME * done : NAME * (done + 1)].tolist()
             self._grow(abs(space_end - space) + len(joint) + abs(name_end - name))
 
     def names(self, slot: int) -> list[str]:
@@ -124,7 +125,7 @@ def _see(book: _Book, text: Any, header: Any, joint: Any, names: Any, done: int,
     """Take up records `done` … `total` − 1; returns the first for which there is no room."""
     for k in range(done, total):
         slot, space, space_end = names[NAME * k], names[NAME * k + 1], names[NAME * k + 2]
-        name, name_end = names[NAME * k + 3], names[NAME * k + 4]
+        name, name_end, how = names[NAME * k + 3], names[NAME * k + 4], names[NAME * k + 5]
         count = book.count[0]
         begin = book.ends[count]
         room = begin + abs(space_end - space) + joint.size + abs(name_end - name) + _SLACK
@@ -138,7 +139,10 @@ def _see(book: _Book, text: Any, header: Any, joint: Any, names: Any, done: int,
         if name >= 0:
             if end > begin:
                 end = _append(book, end, joint, 0, joint.size)
-            end = _append(book, end, text, name, name_end)
+            if how == AS_IT_STANDS:
+                end = _append(book, end, text, name, name_end)
+            else:
+                end = np.int64(write_words(text, _U(name), _U(name_end), how == WORDS_ESCAPED, book.text, _U(end)))
         at = _place(book, begin, end, slot)
         if book.table[at] == 0:
             book.table[at] = count + 1

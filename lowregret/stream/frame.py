@@ -5,16 +5,20 @@ Columns mean what they do in files (`arrow.py`), so that a row has the same slot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lowregret.error import DataError
 from lowregret.rows import Sparse
 from lowregret.state import Vector
 from lowregret.stream.arrow import TableFormat, TableStream, record_batches
 from lowregret.stream.batch import Batch, has_arrow_stream, sound
 from lowregret.stream.columns import BITS
 from lowregret.stream.leaves import leaves
+from lowregret.stream.notice import Notices
+
+Names = str | Sequence[str]
 
 SLOTS = 1 << BITS
 _NUMBERS = "biuf"  # kinds of types in which pandas keeps numbers
@@ -25,8 +29,10 @@ class Frame:
     """A stream of the rows of a table, a label for each, and a weight unless all are 1."""
 
     table: Any
+    form: TableFormat
     labels: Any
     weights: Vector
+    notices: Notices = field(default_factory=Notices)
 
     @property
     def size(self) -> int:
@@ -34,17 +40,45 @@ class Frame:
 
     def batches(self) -> Iterator[Batch]:
         begin = 0
-        for batch in sound(_read(self.table).batches(), ""):
+        for batch in sound(_read(self.table, self.form, self.notices).batches(), ""):
             end = begin + len(batch)
             labels, weights = self.labels[begin:end], self.weights[begin:end]
             yield replace(batch, labels=labels, weights=weights, unlabelled=0, names=None, fault=None)
             begin = end
 
 
-def frame_rows(table: Any) -> Iterator[Sparse]:
+def table_form(text: Names, ngrams: int, date: Names, categorical: Names) -> TableFormat:
+    """How to read tables whose columns of text and dates, and those whose numbers are names, are called this.
+
+    Columns of Arrow's own dates need not be named.
+    """
+    named = ((name,) if isinstance(name, str) else tuple(name) for name in (text, date, categorical))
+    words, dates, names = named
+    return TableFormat(text=words, ngrams=ngrams, date=dates, categorical=names, labelled=False, typed=True)
+
+
+def frame_rows(table: Any, form: TableFormat) -> Iterator[Sparse]:
     """The rows of a table in batches, each valid until the next, with a column for every slot."""
-    for batch in sound(_read(table).batches(), ""):
-        yield replace(batch.rows, columns=SLOTS)
+    for batch in sound(_read(table, form).batches(), ""):
+        if len(batch):  # else there is a fault to come
+            yield replace(batch.rows, columns=SLOTS)
+
+
+def takes_table(data: Any, form: TableFormat, hashed: bool | None) -> bool:
+    """Whether rows are read as a table, as the first ones were (None: these are the first).
+
+    A matrix they are if all columns are of numbers, and none is named.
+    """
+    others, named = not_numbers(data), form.named
+    if named and not has_arrow_stream(data):
+        raise DataError(f"there is no column {named[0]!r} in a matrix: give a pandas, polars or Arrow table")
+    if hashed is None:
+        return bool(others or named)
+    if others and not hashed:
+        raise DataError(f"the column {others[0]!r} is not of numbers, as all were in the first rows: repair it")
+    if hashed and not has_arrow_stream(data):
+        raise DataError("the first rows were a table with columns that are not numbers: give such a table again")
+    return hashed
 
 
 def not_numbers(data: Any) -> list[str]:
@@ -61,8 +95,8 @@ def not_numbers(data: Any) -> list[str]:
     return []
 
 
-def _read(table: Any) -> TableStream:
-    return TableStream((_bare(table),), TableFormat(labelled=False))
+def _read(table: Any, form: TableFormat, notices: Notices | None = None) -> TableStream:
+    return TableStream((_bare(table),), form, notices=notices)
 
 
 def _bare(table: Any) -> Any:

@@ -14,6 +14,9 @@ from lowregret.stream.columns import column_number
 
 ALL = slice(None)
 
+_2000 = 10_957  # days from 1970 to 2000
+_PER_DAY = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+
 
 class Leaf:
     """A column without inner structure. `rows` are those that its elements belong to, in ascending order."""
@@ -54,6 +57,28 @@ class Leaf:
         elif pa.types.is_decimal(array.type):
             array = array.cast(pa.string())  # whose digits are read exactly
         return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+    @cached_property
+    def is_date(self) -> bool:
+        """Whether it is of dates, with a time of day or without."""
+        from pyarrow import types
+
+        return bool(types.is_timestamp(self.array.type) or types.is_date(self.array.type))
+
+    def moments(self) -> NDArray[np.float64]:
+        """Of dates, four rows as `dates.moment` has them: weekday, month, hour, days since 2000; null as any other."""
+        import pyarrow as pa
+
+        array, timed = self.array, pa.types.is_timestamp(self.array.type)
+        if not timed:
+            array = array.cast(pa.date32(), safe=False).cast(pa.timestamp("s"))
+        local = pa.compute.local_timestamp(array) if array.type.tz else array
+        ticks, utc = (t.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) for t in (local, array))
+        unit = _PER_DAY[array.type.unit]
+        day = ticks // unit
+        month = day.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+        hour = ticks % unit // (unit // 24) if timed else np.full(day.size, -1)
+        return np.array([(day - _2000 + 5) % 7, month, hour, (utc // unit - _2000) + (utc % unit) / unit])
 
     def texts(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64] | None]:
         """Texts as (offsets, bytes), and which of them each element has (None: the i-th has the i-th)."""

@@ -48,18 +48,19 @@ def _fives() -> np.ndarray[Any, np.dtype[np.uint64]]:
 _FIVES = _fives()
 
 
-def number(text: Any, k: Any) -> tuple[float, Any, int]:
+def number(text: Any, k: Any, point: Any = _POINT) -> tuple[float, Any, int]:
     """The number that begins at text[k]: its value, where it ends, and READ, ABSENT or HARD.
 
-    The text must go on for at least nine bytes, among them one that belongs to no number, such as a line feed.
+    The text must go on for at least nine bytes, among them one that belongs to no number, such as a line feed. `point`
+    is what stands before the fraction.
     """
     first = _U(text[k]) - _NOUGHT
-    if first < _TEN and text[k + _ONE] == _POINT:  # as most are; the processor need not wait to learn how it begins
+    if first < _TEN and text[k + _ONE] == point:  # as most are; the processor need not wait to learn how it begins
         part, fraction = digits(text, k + _TWO)
         after = k + _TWO + fraction
         if fraction < _EIGHT and text[after] | _LOWER != _E:
             return float(first * TENS[fraction] + part) / _TENS[fraction], after, READ
-    return _short_number(text, k)
+    return _short_number(text, k, point)
 
 
 def plain_number(text: Any, k: Any, stop: Any) -> tuple[float, bool]:
@@ -72,7 +73,7 @@ def plain_number(text: Any, k: Any, stop: Any) -> tuple[float, bool]:
     return float(first), bool(first < _TEN and size == _ONE)
 
 
-def _short_number(text: Any, begin: Any) -> tuple[float, Any, int]:
+def _short_number(text: Any, begin: Any, point: Any) -> tuple[float, Any, int]:
     """Likewise, with a sign and up to seven digits before and after the point."""
     k = begin
     negative = text[k] == _MINUS
@@ -81,7 +82,7 @@ def _short_number(text: Any, begin: Any) -> tuple[float, Any, int]:
     mantissa, whole = digits(text, k)
     fraction = _ZERO
     k += whole
-    if whole < _EIGHT and text[k] == _POINT:
+    if whole < _EIGHT and text[k] == point:
         part, fraction = digits(text, k + _ONE)
         mantissa = mantissa * TENS[fraction] + part
         k += _ONE + fraction
@@ -93,10 +94,10 @@ def _short_number(text: Any, begin: Any) -> tuple[float, Any, int]:
     if whole < _EIGHT and fraction < _EIGHT and letter != _E:  # at most 14 digits: exact
         value = float(mantissa) / _TENS[fraction]
         return -value if negative else value, k, READ
-    return _long_number(text, begin)
+    return _long_number(text, begin, point)
 
 
-def _long_number(text: Any, begin: Any) -> tuple[float, Any, int]:
+def _long_number(text: Any, begin: Any, point: Any) -> tuple[float, Any, int]:
     """Likewise, with any number of digits and an exponent."""
     k = begin
     negative = text[k] == _MINUS
@@ -113,7 +114,7 @@ def _long_number(text: Any, begin: Any) -> tuple[float, Any, int]:
             else:
                 exponent += not after_point
                 inexact |= digit != _ZERO
-        elif text[k] == _POINT and not after_point:
+        elif text[k] == point and not after_point:
             after_point = True
         else:
             break

@@ -20,6 +20,7 @@ from lowregret.part import Part
 from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import number_name
+from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN, Source, expand, is_pipe
 from lowregret.stream.text import TextFormat, TextStream
 
@@ -49,17 +50,20 @@ _PARTS = {  # each is imported when it is needed
     ARROW: ("arrow", "TableFormat"),
 }
 _COMPRESSED = ("gz", "xz", "bz2", "zst")
-_COLUMNS = ("target", "weight", "drop", "categorical", "positive", "interactions", "bits", "classes")
+_COLUMNS = (
+    *("target", "weight", "drop", "categorical", "text", "ngrams", "date"),
+    *("positive", "interactions", "bits", "classes"),
+)
 _OPTIONS = {
     SVM: ("positive", "bits", "one_based", "classes"),
     VW: ("positive", "bits", "interactions", "classes"),
-    CSV: (*_COLUMNS, "delimiter", "header"),
-    TSV: (*_COLUMNS, "delimiter", "header"),
+    CSV: (*_COLUMNS, "delimiter", "decimal", "header"),
+    TSV: (*_COLUMNS, "delimiter", "decimal", "header"),
     JSONL: _COLUMNS,
     PARQUET: _COLUMNS,
     ARROW: _COLUMNS,
 }
-_DEFAULTS = {"one_based": False, "header": True, "classes": False}
+_DEFAULTS = {"one_based": False, "header": True, "classes": False, "ngrams": 1, "decimal": "."}
 _NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SVM_LINE = re.compile(rb"\s*%b((?:\s+(?:qid|\d+):\S+)*)\s*(?:#.*)?" % _NUMBER)
 
@@ -78,12 +82,16 @@ class Options(TypedDict, total=False):
     weight: str | None  # the column with the rows' importance
     drop: Sequence[str]  # columns to leave out
     categorical: Sequence[str]  # columns whose numbers are categories
+    text: Sequence[str]  # columns whose words are features
+    ngrams: int  # and up to so many words in a row
+    date: Sequence[str]  # columns of dates, whose parts are features; Arrow's own dates are without being named
     positive: str | float | None  # the label or class that becomes +1
     interactions: Iterable[Sequence[str]]  # columns (in VW text: namespaces) to multiply
     bits: int | None  # 2^bits slots: 18 unless given, while LIBSVM's columns stay as they are
     one_based: bool  # LIBSVM's columns are its indices less one
     classes: bool  # labels are classes: texts as well as numbers
     delimiter: str | None
+    decimal: str  # what stands before the fraction of a number: a point or a comma
     header: bool
 
 
@@ -100,14 +108,12 @@ def read(
 def format_part(format: str, **options: Unpack[Options]) -> Part:
     """How to read a format with these options (see `read`), as a part."""
     told: dict[str, Any] = dict(options)
-    for name in ("drop", "categorical"):
+    for name in ("drop", "categorical", "text", "date"):
         told[name] = _names(told.get(name, ()))
     told["interactions"] = tuple(tuple(group) for group in told.get("interactions", ()))
     if told.get("positive") is not None:
         told["positive"] = str(told["positive"])
-    given = {
-        name: value for name, value in told.items() if value not in (None, ()) and value is not _DEFAULTS.get(name)
-    }
+    given = {name: value for name, value in told.items() if value not in (None, ()) and value != _DEFAULTS.get(name)}
     _check_options(format, given)
     if given.get("classes") and "positive" in given:
         raise DataError("positive makes two classes of many: leave it out, or use a loss of two classes")
@@ -115,6 +121,8 @@ def format_part(format: str, **options: Unpack[Options]) -> Part:
         return _with_positive(_numbered(format, given), given.get("positive"))
     if format == TSV:
         given.setdefault("delimiter", "\t")
+    if format in (PARQUET, ARROW):
+        given["typed"] = True
     return _part(format)(**given)
 
 
@@ -137,7 +145,7 @@ def read_alike(part: Part, data: Any, format: str | None = None) -> Part:
             f"give it {own}, or say --format {own} if it is that after all"
         )
     kept = {name: part.parameters[name] for name in (*_COLUMNS, "labelled")}
-    kept |= {"header": part.parameters["header"]} if {own, other} == {CSV, TSV} else {}
+    kept |= {name: part.parameters[name] for name in ("header", "decimal") if {own, other} == {CSV, TSV}}
     return cast(Part, _part(other)(**kept, **({"delimiter": "\t"} if other == TSV else {})))
 
 
@@ -167,10 +175,12 @@ def stream_of(
     *,
     dictionary: Dictionary | None = None,
     labelled: bool = True,
+    notices: Notices | None = None,
 ) -> Stream:
     """The rows of data that are to be read as this part says. A table fits every format that has named columns.
 
-    A `dictionary` takes up the names of features in text. With `labelled=False` tables may lack target and weight.
+    A `dictionary` takes up the names of features in text, `notices` what the first rows show of columns. With
+    `labelled=False` tables may lack target and weight.
     """
     if on_error not in ("stop", "skip"):
         raise DataError(f"on_error must be 'stop' or 'skip', got {on_error!r}")
@@ -178,14 +188,14 @@ def stream_of(
     if not labelled and "labelled" in part.parameters:
         part = replace(cast(Any, part), labelled=False)
     if has_arrow_stream(data):
-        return _table_stream((data,), part, threads, skip)
+        return _table_stream((data,), part, threads, skip, notices)
     paths = tuple(expand(data))
     if type(part).__name__ == _PARTS[ARROW][1]:
-        return _table_stream(paths, part, threads, skip)
+        return _table_stream(paths, part, threads, skip, notices)
     if isinstance(part, OneLabel):
         return TextStream(paths, part.form, threads, skip, dictionary, part.positive)
     if isinstance(part, TextFormat):
-        return TextStream(paths, part, threads, skip, dictionary)
+        return TextStream(paths, part, threads, skip, dictionary, notices=notices)
     raise DataError(f"{part!r} is no format of data")
 
 
@@ -236,14 +246,14 @@ def _with_positive(form: TextFormat, positive: str | None) -> Part:
     return OneLabel(form, value)
 
 
-def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool) -> Stream:
+def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool, notices: Notices | None) -> Stream:
     from lowregret.stream.arrow import TableFormat, TableStream
 
     if not isinstance(part, TableFormat):
         if not all(name in part.parameters for name in _COLUMNS):
             raise DataError(f"a table has named columns and cannot be read as {type(part).__name__}")
         part = TableFormat(**{name: part.parameters[name] for name in (*_COLUMNS, "labelled")})
-    return TableStream(tables, part, threads, skip)
+    return TableStream(tables, part, threads, skip, notices)
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import os
 import re
 import threading
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,10 +39,12 @@ from lowregret.stream.buffers import (
 from lowregret.stream.columns import stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import POSITIVE, Met, number_name
+from lowregret.stream.notice import LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand
 
 BLOCK = 2 << 20  # bytes
 SHOWN = 60  # characters of an offending text
+LOOKED_AT = 1 << 20  # bytes for notices
 
 
 class TextFormat(Part):
@@ -50,6 +52,11 @@ class TextFormat(Part):
 
     faults: ClassVar[dict[int, str]]  # what was expected, by the status that `parse` returns
     joint: ClassVar[bytes] = b"="  # between the two parts of a name: see `Dictionary`
+
+    @property
+    def mark(self) -> bytes:
+        """What stands before the fraction of a number."""
+        return b"."
 
     @property
     def classed(self) -> bool:
@@ -87,6 +94,10 @@ class TextFormat(Part):
         """What the options name that may never occur, in words, and the text by which it is known to."""
         return {}
 
+    def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
+        """What these lines have as categories in columns of which nothing was said, by their names."""
+        return {}
+
     @abstractmethod
     def entries(self, size: int) -> int:
         """The most entries that a text of this many bytes can hold."""
@@ -115,6 +126,7 @@ class TextStream:
     skip: bool = False
     dictionary: Dictionary | None = None
     positive: float | None = None
+    notices: Notices | None = None  # which are told of the first rows
 
     @property
     def size(self) -> int:
@@ -129,6 +141,8 @@ class TextStream:
             block = parsed.block
             if self.dictionary is not None:
                 self.dictionary.see(block.text, parsed.out, parsed.form.header, parsed.form.joint)
+            if self.notices is not None and self.notices.wanted:
+                self.notices.see(parsed.form.texts(_first_lines(parsed)))
             if block.first:
                 before += source.size if source else 0
                 line, source = 1, block.source
@@ -171,6 +185,7 @@ class _Parsed:
     """One block, parsed; lines are counted from 0 at its beginning."""
 
     block: Block
+    begin: int  # the byte where rows begin
     form: TextFormat
     out: Buffers
     lines: int
@@ -193,30 +208,31 @@ def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) 
             continue
         at, spot = int(out.cursor[AT]), int(out.cursor[SPOT])
         if status == HARD:
-            out = out._replace(known=_with_hard_numbers(out.known, block.text, at, spot))
+            out = out._replace(known=_with_hard_numbers(out.known, block.text, at, spot, form.mark))
             continue
         told = form.fault(status, bytes(block.text[at:spot]))
         faults.append((int(out.cursor[LINE]), f"{told}, but found {_shown(block.text, spot)}"))
         if not skip:
-            return _Parsed(block, form, out, int(out.cursor[LINE]), faults, True)
+            return _Parsed(block, begin, form, out, int(out.cursor[LINE]), faults, True)
         out.cursor[AT] = block.text.index(b"\n", max(at, spot)) + 1
         out.cursor[LINE] += 1
-    return _Parsed(block, form, out, int(out.cursor[LINE]), faults, False)
+    return _Parsed(block, begin, form, out, int(out.cursor[LINE]), faults, False)
 
 
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DIGITS = 19  # as many as compiled code can always read
 
 
-def _with_hard_numbers(known: Any, text: bytearray, line: int, begin: int) -> Any:
+def _with_hard_numbers(known: Any, text: bytearray, line: int, begin: int, mark: bytes) -> Any:
     """What is known of this line, with the number at `begin` and all behind it that might be hard, in order.
 
     All at once, for the line is parsed again.
     """
     found = {int(at): value for at, value in known.reshape(-1, 2) if at >= line}
-    for match in _NUMBER.finditer(text, begin, text.index(b"\n", begin)):
-        if match.start() == begin or match.end() - match.start() > _DIGITS:
-            found[match.start()] = float(match[0])
+    rest = text[begin : text.index(b"\n", begin)].translate(bytes.maketrans(mark + b".", b"." + mark))
+    for match in _NUMBER.finditer(rest):
+        if match.start() == 0 or match.end() - match.start() > _DIGITS:
+            found[begin + match.start()] = float(match[0])
     return np.array(sorted(found.items()), float).ravel()
 
 
@@ -225,6 +241,12 @@ def _shown(text: bytearray, begin: int) -> str:
     end = text.index(b"\n", begin)
     shown = text[begin : min(end, begin + 4 * SHOWN)].decode(errors="replace").rstrip("\r")
     return repr(shown[:SHOWN] + ("…" if len(shown) > SHOWN else "")) if shown else "the end of the line"
+
+
+def _first_lines(parsed: _Parsed) -> list[str]:
+    """The first lines of a block, whole ones, without the header."""
+    text = bytes(memoryview(parsed.block.text)[parsed.begin : min(parsed.block.end, parsed.begin + LOOKED_AT)])
+    return text[: text.rfind(b"\n") + 1].decode(errors="replace").split("\n")[:LOOKED]
 
 
 def _name_classes(parsed: _Parsed, batch: Batch, names: dict[float, str]) -> None:

@@ -17,8 +17,8 @@ COMMANDS = re.findall(
 )
 
 
-def test_the_page_tells_five() -> None:
-    assert len(COMMANDS) == 5
+def test_the_page_tells_six() -> None:
+    assert len(COMMANDS) == 6
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_tables_are_alike_in_every_format(capsys: Capsys, tmp_path: Path) -> Non
         assert len({found.out for found in told}) == 1
         typed = [other for other in endings if (other[-2:] == "sv") != (ending[-2:] == "sv")]
         assert [other for other, found in zip(endings, told, strict=True) if found.err] == typed
-        assert all("true and false are numbers in one" in found.err for found in told if found.err)
+        assert all("in csv true, false and dates are texts" in found.err for found in told if found.err)
 
 
 def test_other_formats_are_refused_with_a_remedy(capsys: Capsys, tmp_path: Path) -> None:

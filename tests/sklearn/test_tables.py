@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
+from sklearn.base import clone
 
 from lowregret import Logistic, Square, read, train, zoo
 from lowregret.error import DataError
@@ -105,3 +109,61 @@ def test_what_does_not_fit_a_table_with_texts() -> None:
         model.fit(table, LABELS[:-1])
     with pytest.raises(DataError, match=r"Table:2: expected a finite number in the column 'x', but found inf$"):
         model.fit(pa.table({"x": [1.0, np.inf], "hue": ["a", "b"]}), ["yes", "no"])
+
+
+# ---- text, dates and numbers that are names --------------------------------------------------------------------------
+
+DAYS = [datetime(2024, 1, 1) + timedelta(hours=5 * k) for k in range(SIZE)]
+SAID = [" ".join(rng.choice(["Free", "entry", "call", "home"], 4)) for _ in range(SIZE)]
+SPOKEN: dict[str, Any] = {"said": SAID, "when": DAYS, "n": NUMBERS["n"]}
+
+
+@each_package
+def test_text_dates_and_categories_are_read_as_from_a_file(package: str, tmp_path: Path) -> None:
+    pa.parquet.write_table(pa.table(SPOKEN | {"y": LABELS}), tmp_path / "t.parquet")
+    how: dict[str, Any] = {"text": ["said"], "ngrams": 2, "categorical": ["n"]}
+    run = train(ADAGRAD, read(tmp_path / "t.parquet", target="y", positive="yes", **how))
+    table = frame_of(package)(SPOKEN)
+    model = clone(OnlineClassifier(ADAGRAD, **how)).fit(table, LABELS)
+    assert model.run_.loss == run.loss
+    assert np.array_equal(model.run_.weights[: run.features], run.weights)
+    assert np.count_nonzero(run.weights) > 40
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(table), model.predict(table))
+
+
+def test_dates_as_text_are_named() -> None:
+    table = pa.table({"when": [str(day) for day in DAYS]})
+    told = OnlineClassifier(ADAGRAD, date="when").fit(table, LABELS)
+    typed = OnlineClassifier(ADAGRAD).fit(pa.table({"when": DAYS}), LABELS)
+    assert told.run_.loss == typed.run_.loss
+    with pytest.raises(DataError, match=r"Table:1: expected a date such as .* in the column 'when', but found 'soon'"):
+        told.predict(pa.table({"when": ["soon"]}))
+
+
+def test_numbers_that_are_names_make_a_table_of_a_frame_of_numbers() -> None:
+    table = pa.table({"n": NUMBERS["n"]})
+    labels = np.where(NUMBERS["n"] == 2, "yes", "no")
+    model = OnlineClassifier(ADAGRAD, categorical=["n"]).fit(table, labels)
+    assert np.array_equal(model.predict(table), labels)
+    with pytest.raises(DataError, match="there is no column 'n' in a matrix: give a pandas, polars or Arrow table"):
+        model.predict(np.ones((2, 1)))
+    with pytest.raises(DataError, match="Table has no column 'm'; it has 'n'"):
+        OnlineClassifier(ADAGRAD, text="m").fit(table, labels)
+
+
+def test_columns_of_which_little_is_learnt_are_warned_of() -> None:
+    table = pa.table({"id": [f"no{k}" for k in range(SIZE)], "said": [f"{k} {text}" for k, text in enumerate(SAID)]})
+    with pytest.warns(UserWarning, match="column") as warned:
+        model = OnlineClassifier(ADAGRAD).fit(table, LABELS)
+    said = [str(warning.message) for warning in warned]
+    many = f"nearly as many values as rows ({SIZE} of the first {SIZE})"
+    assert said == [
+        f"column id: {many}; if it is an id, leave it out",
+        f"column said: {many}; words are learnt with text=['said'], or leave it out",
+    ]
+    assert warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(table, LABELS)
+        OnlineClassifier(ADAGRAD, text="said", categorical="id").fit(table, LABELS)

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret.error import DataError, PartError
-from lowregret.stream.delimited import DelimitedRows, DelimitedText
+from lowregret.stream.delimited import DelimitedText
+from lowregret.stream.delimited_rows import DelimitedRows
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.text import text_stream
 from tests.stream.naive_columns import (
@@ -407,3 +408,39 @@ def test_every_delimiter_is_found_from_the_header(tmp_path: Path, delimiter: str
         texts[sign] = batches
     assert texts[delimiter] == texts[","]
     assert texts[","][0][0] == [1.0, -1.0]
+
+
+# ---- decimal commas --------------------------------------------------------------------------------------------------
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+def test_numbers_with_a_decimal_comma_are_the_same_numbers(value: float, quoted: bool) -> None:
+    text = repr(value).replace(".", ",")
+    content = f"a;b;y\n{written(text, quoted, ';')};x;1\n".encode()
+    ((row,), faults) = read(DelimitedText(target="y", decimal=","), content)
+    assert not faults
+    assert row.features == {slot(b"b=x"): 1.0} | ({slot(b"a"): value} if value else {})
+
+
+@pytest.mark.parametrize(
+    ("content", "features"),
+    [
+        (b"a;b\n1,5;2\n", {b"a": 1.5, b"b": 2.0}),
+        (b"a;b\n1.5;-,5\n", {b"a=1.5": 1.0, b"b": -0.5}),
+        (b'a,b\n"1,5",2\n', {b"a": 1.5, b"b": 2.0}),
+        (b"a,b\n1,5\n", {b"a": 1.0, b"b": 5.0}),
+        (b"a\tb\n1,5e1\t0,125\n", {b"a": 15.0, b"b": 0.125}),
+        (b"a;b\n9007199254740993,00000000000000000001;1\n", {b"a": 9007199254740994.0, b"b": 1.0}),
+    ],
+)
+def test_decimal_commas(content: bytes, features: dict[bytes, float]) -> None:
+    ((row,), faults) = read(DelimitedText(decimal=","), content)
+    assert not faults
+    assert row.features == {slot(name): value for name, value in features.items()}
+
+
+def test_the_delimiter_is_not_the_decimal_comma_of_a_table_without_names() -> None:
+    rows, _ = read(DelimitedText(decimal=",", header=False), b"1,5;2,5;3,5\n0,5;0,5;0,5\n")
+    assert [row.features for row in rows] == [{1: 1.5, 2: 2.5, 3: 3.5}, {1: 0.5, 2: 0.5, 3: 0.5}]
+    with pytest.raises(PartError, match="decimal must be a point or a comma, got ';'"):
+        DelimitedText(decimal=";")

@@ -13,9 +13,10 @@ import pytest
 
 from lowregret.error import DataError
 from lowregret.stream.batch import Stream
-from lowregret.stream.frame import SLOTS, Frame, frame_rows, not_numbers
+from lowregret.stream.frame import SLOTS, Frame, frame_rows, not_numbers, table_form
 from lowregret.stream.read import read
 
+PLAIN = table_form((), 1, (), ())
 CELLS = {
     "size": [1.5, 0.0, None, -2.0],
     "n": [1, 2, 3, 4],
@@ -54,7 +55,7 @@ def test_rows_are_those_of_a_file(tmp_path: Path) -> None:
     table = pa.table({name: CELLS[name] for name in ("size", "n", "hue")})
     pa.csv.write_csv(table.append_column("y", pa.array([1, 2, 3, 4])), tmp_path / "t.csv")
     (batch,) = read(tmp_path / "t.csv", target="y").batches()
-    (rows,) = frame_rows(table)
+    (rows,) = frame_rows(table, PLAIN)
     assert entries(rows) == entries(batch.rows)
     assert rows.columns == SLOTS
 
@@ -62,18 +63,18 @@ def test_rows_are_those_of_a_file(tmp_path: Path) -> None:
 def test_labels_and_weights_are_given_apart() -> None:
     tables = [pa.table(CELLS).slice(k, 1) for k in range(4)]
     labels, weights = np.array(["a", "b", "c", "d"]), np.arange(4.0)
-    frame = Frame(pa.concat_tables(tables), labels, weights)
+    frame = Frame(pa.concat_tables(tables), PLAIN, labels, weights)
     assert isinstance(frame, Stream)
     batches = list(frame.batches())
     assert [label for batch in batches for label in batch.labels] == labels.tolist()
     assert [weight for batch in batches for weight in batch.weights] == weights.tolist()
     assert not any(batch.unlabelled for batch in batches)
-    assert all(batch.weights.size == 0 for batch in Frame(tables[0], labels, np.empty(0)).batches())
+    assert all(batch.weights.size == 0 for batch in Frame(tables[0], PLAIN, labels, np.empty(0)).batches())
 
 
 def test_numbers_that_are_none_are_named() -> None:
     with pytest.raises(DataError, match=r"Table:2: expected a finite number in the column 'x', but found inf$"):
-        list(frame_rows(pa.table({"x": [1.0, np.inf], "c": ["a", "b"]})))
+        list(frame_rows(pa.table({"x": [1.0, np.inf], "c": ["a", "b"]}), PLAIN))
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
@@ -83,7 +84,9 @@ def test_frames_are_tables(package: str) -> None:
     assert not_numbers(numbers) == []
     frame = frames.DataFrame({"x": [1.0, 2.0], "c": ["a", "b"]})
     assert not_numbers(frame) == ["c"]
-    (theirs,), (ours,) = (map(entries, frame_rows(f)) for f in (pa.table({"x": [1.0, 2.0], "c": ["a", "b"]}), frame))
+    (theirs,), (ours,) = (
+        map(entries, frame_rows(f, PLAIN)) for f in (pa.table({"x": [1.0, 2.0], "c": ["a", "b"]}), frame)
+    )
     assert theirs == ours
 
 
@@ -91,6 +94,6 @@ def test_names_of_rows_are_no_feature() -> None:
     pandas = pytest.importorskip("pandas")
     cells = {"x": [1.0, 2.0], "c": ["a", "b"]}
     (plain,), (named,) = (
-        map(entries, frame_rows(pandas.DataFrame(cells, index=index))) for index in (None, ["one", "two"])
+        map(entries, frame_rows(pandas.DataFrame(cells, index=index), PLAIN)) for index in (None, ["one", "two"])
     )
     assert plain == named

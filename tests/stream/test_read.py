@@ -119,6 +119,21 @@ def test_other_wrong_options(tmp_path: Path) -> None:
 # ---- parts ----------------------------------------------------------------------------------------------------------
 
 
+def test_a_format_from_before_columns_of_text_is_what_it_was() -> None:
+    known: dict[str, Any] = {
+        "target": "y",
+        "weight": "",
+        "positive": "",
+        "drop": ["a"],
+        "categorical": [],
+        "interactions": [],
+    }
+    known |= {"bits": 18, "labelled": True, "classes": False}
+    old = from_json({"part": "DelimitedText", **known, "delimiter": "", "header": True})
+    assert old == DelimitedText("y", drop=("a",))
+    assert from_json({"part": "TableFormat", **known}) == TableFormat("y", drop=("a",), typed=False)
+
+
 @pytest.mark.parametrize(
     ("format", "options", "wanted"),
     [
@@ -131,7 +146,7 @@ def test_other_wrong_options(tmp_path: Path) -> None:
         ("csv", {"drop": "id", "header": False}, DelimitedText(drop=("id",), header=False)),
         ("tsv", {"positive": 1}, DelimitedText(positive="1", delimiter="\t")),
         ("jsonl", {"interactions": [["a", "b"]]}, JsonLines(interactions=(("a", "b"),))),
-        ("arrow", {"weight": "w", "bits": 9}, TableFormat(weight="w", bits=9)),
+        ("arrow", {"weight": "w", "bits": 9}, TableFormat(weight="w", bits=9, typed=True)),
     ],
 )
 def test_options_become_a_part_that_can_be_stored(format: str, options: dict[str, Any], wanted: Any) -> None:

@@ -1,0 +1,395 @@
+"""The rows of CSV and TSV, in compiled code.
+
+What fields mean is said in `columns.py`. Fields that are empty, or NA, NaN, nan, null or None without quotes, are
+absent. Numbers may have blanks around them and quotes; the text of a category is taken as it stands. In TSV, where
+quotes are not the rule, a quote that is not closed at the end of its field is text.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.stream.buffers import (
+    AT,
+    DONE,
+    ENTRY,
+    EXTRA,
+    FIRST_FAULT,
+    FULL,
+    HARD,
+    LINE,
+    NAMED,
+    ROW,
+    SPOT,
+    Buffers,
+    close_row,
+    known_value,
+    record,
+)
+from lowregret.stream.columns import (
+    CATEGORICAL,
+    DATE,
+    FEATURE,
+    TARGET,
+    TEXT,
+    WEIGHT,
+    Columns,
+    hash_byte,
+    hash_end,
+    header,
+)
+from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
+from lowregret.stream.dates import add_date, faults_of_dates, moment
+from lowregret.stream.delimited_text import blank, ending, fields_of, is_infinite, is_missing, is_same_doubled
+from lowregret.stream.met import POSITIVE
+from lowregret.stream.notice import categories
+from lowregret.stream.number import ABSENT, READ, number
+from lowregret.stream.text import TextFormat
+from lowregret.stream.tokens import add_words
+from lowregret.stream.word import word
+
+_U = np.uint64
+_ZERO, _ONE, _TWO, _THREE, _FOUR, _EIGHT, _TEN = (_U(k) for k in (0, 1, 2, 3, 4, 8, 10))
+_RETURN, _FEED, _QUOTE, _NINE, _TAB = (np.uint8(ord(c)) for c in '\r\n"9\t')
+_NOUGHT = _U(ord("0"))
+_FOUR_NOUGHTS, _BETWEEN = _U(0x0030003000300030), _U(0x0100010001000100)  # eight bytes: a nought, a delimiter …
+
+NUMBER, PLAIN, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is: PLAIN text, or DOUBLED, with doubled quotes
+UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
+BAD_DATE = TOO_MANY + 1  # and a column's number
+
+
+class DelimitedRows(TextFormat):
+    """How to read the rows of one file. Features are put where sorting will find them in order, or side by side by
+    column if they are to be multiplied: feature p of a row belongs to column order[p], places[order[p]] = p. Behind
+    them are those of text and dates, as they come.
+    """
+
+    columns: Columns
+    delimiter: int
+    point: int  # what stands before the fraction of a number
+    order: NDArray[np.int64]
+    places: NDArray[np.uint64]
+    wide: bool  # some columns are of text or dates
+    skippable: NDArray[np.bool_]  # per column, whether it and the next three have features, and another follows
+    names: NDArray[np.uint8]  # of the columns, and of parts of dates: the i-th from ends[i] to ends[i + 1]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, chosen: Columns, names: list[str], delimiter: int, point: int) -> DelimitedRows:
+        features = np.flatnonzero(chosen.kinds <= CATEGORICAL)
+        order = features if chosen.crossing.keys.size else features[np.argsort(chosen.slots[features])]
+        places = np.zeros(chosen.kinds.size, np.uint64)
+        places[order] = np.arange(order.size)
+        text, ends = header(names, chosen)
+        plain = np.append(chosen.kinds == FEATURE, np.zeros(4, bool))
+        skippable = plain[:-4] & plain[1:-3] & plain[2:-2] & plain[3:-1]
+        skippable[-4:] = False
+        wide = bool(np.any((chosen.kinds == TEXT) | (chosen.kinds == DATE)))
+        return cls(chosen, delimiter, point, order, places, wide, skippable, text, ends)
+
+    @property
+    def header(self) -> bytes:
+        return self.names.tobytes()
+
+    @property
+    def mark(self) -> bytes:
+        return bytes([self.point])
+
+    @property
+    def faults(self) -> dict[int, str]:  # type: ignore[override]
+        many = f"expected {self.columns.kinds.size} fields, one for each column"
+        dates = faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
+        return _FAULTS | dates | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
+
+    def entries(self, size: int) -> int:
+        """Every field takes at least a byte, and a word with the next blank two; a row that ends too soon may have left
+        room for all columns.
+        """
+        return self.most(size)
+
+    def most(self, size: Any) -> int:
+        """`entries`, compiled."""
+        return (size + self.order.size + 1) * ((self.columns.ngrams + 1) // 2)
+
+    @property
+    def classed(self) -> bool:
+        return self.columns.classed
+
+    @property
+    def signed(self) -> bool:
+        return bool(self.columns.has_classes())
+
+    @property
+    def feature_columns(self) -> tuple[str, ...]:
+        return tuple(self.called(column) for column in np.flatnonzero(self.columns.kinds <= DATE).tolist())
+
+    def called(self, column: int) -> str:
+        """The name of a column."""
+        return self.header[self.ends[column] : self.ends[column + 1]].decode(errors="replace")
+
+    def fault(self, status: int, before: bytes) -> str:
+        if status != TOO_LARGE:
+            return self.faults[status]
+        column = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
+        return f"column {self.called(column)!r}: {self.faults[status]}"
+
+    def class_in(self, line: str) -> str:
+        """The text in the target column of a line."""
+        return fields_of(line, chr(self.delimiter))[int(np.flatnonzero(self.columns.kinds == TARGET)[0])]
+
+    def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
+        found = (next(csv.reader([line], delimiter=chr(self.delimiter)), []) for line in lines)
+        rows = [fields for fields in found if len(fields) == self.columns.kinds.size]
+        names = (self.names[a:b].tobytes().decode(errors="replace") for a, b in pairwise(self.ends.tolist()))
+        judged = zip(names, self.columns.kinds, zip(*rows, strict=True), strict=False)
+        return {name: categories(fields, chr(self.point)) for name, kind, fields in judged if kind == FEATURE}
+
+    def parse(self, text: Any, end: Any, out: Buffers) -> int:
+        """Read lines from cursor[AT] to `end`; stops at the first fault."""
+        if out.cursor[NAMED] == 0:
+            for column in range(out.scratch.size if out.names.size > 0 else 0):
+                out.scratch[column] = 0
+        while out.cursor[AT] < end:
+            k = _U(out.cursor[AT])
+            if text[k] == _RETURN and text[k + _ONE] == _FEED:
+                k += _ONE
+            if text[k] != _FEED:
+                status = self.row(text, k, end, out)
+                if status != DONE:
+                    return status
+                k = _U(out.cursor[SPOT])
+            out.cursor[AT] = k + _ONE
+            out.cursor[LINE] += 1
+        return DONE
+
+    def row(self, text: Any, k: Any, end: Any, out: Buffers) -> int:
+        """Read the row that begins at k, and close it; cursor[SPOT] is the line feed, or the fault."""
+        if not has_room(self.columns.crossing, out, self.most(end - out.cursor[AT]) if self.wide else self.order.size):
+            return FULL
+        begin_row(out)
+        out.cursor[EXTRA] = 0
+        row = out.cursor[ROW]
+        out.labels[row], out.weights[row] = math.nan, 1.0
+        status, gaps = self.fields(text, k, out)
+        if status != DONE:
+            return status
+        stop = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
+        if gaps or self.columns.crossing.keys.size > 0:
+            stop = self.crossed(out)
+            if stop == NO_ROOM:
+                return FULL
+        close_row(out, out.labels[row], out.weights[row], stop)
+        return DONE
+
+    def fields(self, text: Any, k: Any, out: Buffers) -> tuple[int, bool]:
+        """Take in the fields of the row that begins at k; returns DONE or why not, and whether some are 0 or absent."""
+        gaps, column, count, entry = False, _ZERO, _U(self.columns.kinds.size), _U(out.cursor[ENTRY])
+        noughts = _FOUR_NOUGHTS | _BETWEEN * _U(self.delimiter)
+        while True:
+            kind = self.columns.kinds[column]
+            digit = _U(text[k]) - _NOUGHT
+            if digit < _TEN and text[k + _ONE] == self.delimiter:
+                if word(text, k) == noughts and self.skippable[column]:
+                    self.skip(column, entry, out)
+                    gaps, column, k = True, column + _FOUR, k + _EIGHT
+                    continue
+                value, begin, end, after, what = float(digit), k, k + _ONE, k + _ONE, NUMBER
+            else:
+                value, begin, end, after, what = self.field(text, k, kind, out)
+            if what > DONE:
+                return what, gaps
+            if kind <= CATEGORICAL:
+                gaps |= self.feature(column, kind, text, begin, end, what, value, entry, out)
+            else:
+                if kind <= DATE:
+                    status = self.several(column, kind, text, begin, end, what, out)
+                else:
+                    status = self.role(kind, text, begin, end, what, value, out)
+                if status != DONE:
+                    out.cursor[SPOT] = k
+                    return status, gaps
+            column += _ONE
+            if text[after] != self.delimiter or column == count:
+                break
+            k = after + _ONE
+        if column < count:
+            out.cursor[SPOT] = out.cursor[AT]
+            return TOO_FEW, gaps
+        out.cursor[SPOT] = after
+        return DONE if text[after] == _FEED else TOO_MANY, gaps
+
+    def skip(self, column: Any, entry: Any, out: Buffers) -> None:
+        """Four features from this column on are 0: many tables consist mostly of such."""
+        for more in range(4):
+            out.values[entry + self.places[column + _U(more)]] = 0.0
+
+    def feature(
+        self, column: Any, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, entry: Any, out: Buffers
+    ) -> bool:
+        """Put a feature into its place; returns whether it is 0, as what is absent is too."""
+        at = entry + self.places[column]
+        if what == MISSING:
+            out.values[at] = 0.0
+            return True
+        if what == NUMBER and kind != CATEGORICAL:
+            out.columns[at], out.values[at] = self.columns.slots[column], value
+            if out.names.size > 0 and value != 0.0:
+                self.note_number(column, out)
+            return value == 0.0
+        out.columns[at], out.values[at] = self.category(column, text, begin, end, what), 1.0
+        if out.names.size > 0:
+            name, name_end = self.name(column)
+            record(out, out.columns[at], name, name_end, begin, end)
+        return False
+
+    def several(self, column: Any, kind: Any, text: Any, begin: Any, end: Any, what: int, out: Buffers) -> int:
+        """Put the features of a text or a date behind the others; returns DONE or why not."""
+        first = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
+        last = first
+        if what != MISSING and kind == TEXT:
+            last = add_words(self.columns, column, text, begin, end, False, out, first, *self.name(column))
+        elif what != MISSING:
+            parts = moment(text, begin, end)
+            if not parts[4]:
+                return int(BAD_DATE + np.int64(column))
+            last = add_date(self.columns, column, parts, out, first, self.ends)
+        for k in range(first, last):
+            out.spare[_U(k)] = self.columns.keys[column]  # what `crossed` must know
+        out.cursor[EXTRA] += last - first
+        return DONE
+
+    def role(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
+        """Take in the field of a column that is no feature; returns DONE or why not."""
+        row = out.cursor[ROW]
+        if kind == TARGET:
+            out.labels[row] = self.label(text, begin, end, what, value)
+            if out.labels[row] == math.inf:
+                return NO_LABEL
+        elif kind == WEIGHT and (what != MISSING or self.columns.labelled):
+            out.weights[row] = value
+            if what != NUMBER or value < 0.0:
+                return NO_WEIGHT
+        return DONE
+
+    def field(self, text: Any, k: Any, kind: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
+        """The field at k: its value, where its text begins and ends, where it ends, and what it is or why not."""
+        quoted = text[k] == _QUOTE
+        begin = k + _ONE if quoted else k
+        inner = blank(text, begin, self.delimiter)
+        if kind in (FEATURE, TARGET, WEIGHT) and text[inner] <= _NINE:  # all that numbers begin with
+            value, end, status = number(text, inner, self.point if quoted or self.point != self.delimiter else _FEED)
+            end = blank(text, end, self.delimiter)
+            after = ending(text, end + _ONE if quoted else end, self.delimiter)
+            if status != ABSENT and after != _ZERO and (not quoted or text[end] == _QUOTE):
+                found = status == READ
+                if not found:
+                    value, found = known_value(out, inner)
+                if found and value - value == 0.0:
+                    return value, begin, end, after, NUMBER
+                if found and kind == TARGET and not self.columns.labelled:
+                    return 0.0, begin, end, after, MISSING
+                out.cursor[SPOT] = inner
+                return 0.0, begin, end, after, TOO_LARGE if found else HARD
+        if quoted:
+            value, begin, end, after, what = self.quoted(text, begin, out)
+            if self.delimiter != _TAB or what not in (UNCLOSED, AFTER_QUOTE):
+                return value, begin, end, after, what
+            begin -= _ONE
+        end = begin
+        while text[end] != self.delimiter and text[end] != _FEED:
+            end += _ONE
+        after = end
+        if text[end] == _FEED and end > begin and text[end - _ONE] == _RETURN:
+            end -= _ONE
+        if kind == FEATURE and is_infinite(text, inner, end):
+            out.cursor[SPOT] = begin
+            return 0.0, begin, end, after, TOO_LARGE
+        return 0.0, begin, end, after, MISSING if is_missing(text, inner, end) else PLAIN
+
+    def quoted(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
+        """Likewise, of the field whose opening quote is before `begin`."""
+        end, what = begin, PLAIN
+        while text[end] != _FEED:
+            if text[end] == _QUOTE:
+                if text[end + _ONE] != _QUOTE:
+                    break
+                end += _ONE
+                what = DOUBLED
+            end += _ONE
+        after = ending(text, end + _ONE, self.delimiter)
+        out.cursor[SPOT] = begin - _ONE
+        if text[end] == _FEED:
+            what = UNCLOSED
+        elif after == _ZERO:
+            what = AFTER_QUOTE
+        elif end == begin:
+            what = MISSING
+        return 0.0, begin, end, after, what
+
+    def category(self, column: Any, text: Any, begin: Any, end: Any, what: int) -> Any:
+        """The slot of a category."""
+        if what != DOUBLED:
+            return self.columns.category(column, text, begin, end)
+        at = column * _THREE
+        h, pending, length = self.columns.states[at], self.columns.states[at + _ONE], self.columns.states[at + _TWO]
+        while begin < end:
+            h, pending, length = hash_byte(h, pending, length, text[begin])
+            begin += _TWO if text[begin] == _QUOTE else _ONE
+        return hash_end(h, pending, length) & self.columns.mask()
+
+    def note_number(self, column: Any, out: Buffers) -> None:
+        """Note the name of a column with numbers, once a block if there are not very many."""
+        if column < out.scratch.size:
+            if 0 < out.scratch[column] <= out.cursor[ROW]:  # noted with a row that was kept
+                return
+            out.scratch[column] = out.cursor[ROW] + 1
+        begin, end = self.name(column)
+        record(out, self.columns.slots[column], begin, end, -1, -1)
+
+    def name(self, column: Any) -> tuple[int, int]:
+        """Where the name of a column is, as `record` wants it."""
+        return -1 - self.ends[column], -1 - self.ends[column + _ONE]
+
+    def label(self, text: Any, begin: Any, end: Any, what: int, value: float) -> float:
+        """The label of a row; `no_label` if the target should be a number and is none."""
+        if self.columns.has_classes() and (
+            is_same_doubled(self.columns.positive, text, begin, end)
+            if what == DOUBLED
+            else self.columns.is_positive(text, begin, end)
+        ):
+            return POSITIVE
+        if what == NUMBER:
+            return self.columns.label(value)
+        return math.nan if what == MISSING else self.columns.other_label(text, begin, end)
+
+    def crossed(self, out: Buffers) -> int:
+        """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
+        first, grouped = out.cursor[ENTRY], self.columns.crossing.keys.size > 0
+        last = first
+        for place in range(self.order.size + out.cursor[EXTRA]):
+            column, value = out.columns[_U(first + place)], out.values[_U(first + place)]
+            if grouped and value != 0.0:
+                own = place < self.order.size
+                begin_group(out, self.columns.keys[self.order[place]] if own else out.spare[_U(first + place)], last)
+            out.columns[_U(last)], out.values[_U(last)] = column, value
+            last += value != 0.0
+        return crossed(self.columns.crossing, out, last, self.columns.mask())
+
+
+_FAULTS: dict[int, str] = {
+    UNCLOSED: "expected a closing quote before the end of the line (a quoted text that goes on in the next line cannot "
+    "be read: write a blank for each line feed in it)",
+    AFTER_QUOTE: "expected the end of the field after its closing quote (a quote within quotes is written twice)",
+    TOO_LARGE: "expected a finite number, below 1.8e308 (if it is no number, name its column in --categorical)",
+    NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1, "
+    "or use a loss of many classes, such as --loss softmax)",
+    NO_WEIGHT: "expected a number, 0 or more, in the weight column",
+}

@@ -1,0 +1,381 @@
+"""The rows of JSON lines, in compiled code: what they are is said in `jsonl.py`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.stream.buffers import (
+    AT,
+    DONE,
+    ENTRY,
+    EXTRA,
+    FIRST_FAULT,
+    FULL,
+    HARD,
+    LINE,
+    ROW,
+    SPOT,
+    Buffers,
+    add,
+    close_row,
+    known_value,
+    record,
+)
+from lowregret.stream.columns import (
+    CATEGORICAL,
+    DROPPED,
+    FEATURE,
+    OTHER,
+    TARGET,
+    TEXT,
+    WEIGHT,
+    Columns,
+    hash_byte,
+    hash_end,
+    hash_more,
+    is_same,
+)
+from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
+from lowregret.stream.dates import add_date, faults_of_dates, moment
+from lowregret.stream.json_name import (
+    DEEPEST,
+    LONGEST,
+    NAME,
+    OBJECT,
+    append_number,
+    append_point,
+    append_text,
+    begin_level,
+    level,
+    plain_number,
+)
+from lowregret.stream.json_plain import text_at, texts_in
+from lowregret.stream.json_text import blank, character, is_number, is_positive, literal, text_end
+from lowregret.stream.met import POSITIVE
+from lowregret.stream.number import READ, number
+from lowregret.stream.text import TextFormat
+from lowregret.stream.tokens import add_words
+
+_LAST_NAME = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:[^":]*$')
+_U = np.uint64
+_ZERO, _ONE, _EIGHT = _U(0), _U(1), _U(8)
+_FEED, _QUOTE, _COLON, _COMMA, _MINUS = (np.uint8(ord(c)) for c in '\n":,-')
+_OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = (np.uint8(ord(c)) for c in "{}[]")
+_EQUALS = _U(ord("="))
+
+NUMBER, PLAIN, ESCAPED, MISSING = -1, -2, -3, -4  # what a value is: PLAIN text, or ESCAPED, with escapes
+SEVERAL = -5  # it became cursor[EXTRA] entries
+NO_OBJECT, NO_NAME, NO_COLON, NO_VALUE, NO_COMMA, NO_TEXT, MORE = range(FIRST_FAULT, FIRST_FAULT + 7)
+TOO_LARGE, TOO_DEEP, TOO_LONG, NO_LABEL, NO_WEIGHT = range(FIRST_FAULT + 7, FIRST_FAULT + 12)
+BAD_DATE = NO_WEIGHT + 1  # and a column's number
+
+
+class JsonRows(TextFormat):
+    """How to read rows: the columns that are more than features, the i-th named names[ends[i]:ends[i+1]]; behind their
+    names are those of parts of dates.
+    """
+
+    columns: Columns
+    names: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    weighted: bool  # rows must have a weight
+
+    @property
+    def header(self) -> bytes:
+        return self.names.tobytes()
+
+    @property
+    def faults(self) -> dict[int, str]:  # type: ignore[override]
+        return _FAULTS | faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
+
+    def entries(self, size: int) -> int:
+        """An element of an array takes two bytes, and so does a word."""
+        return self.most(size)
+
+    @property
+    def classed(self) -> bool:
+        return self.columns.classed
+
+    @property
+    def signed(self) -> bool:
+        return bool(self.columns.has_classes())
+
+    def fault(self, status: int, before: bytes) -> str:
+        name = _LAST_NAME.search(before) if status == TOO_LARGE else None
+        return (f"{name[1].decode(errors='replace')!r}: " if name else "") + self.faults[status]
+
+    def class_in(self, line: str) -> str:
+        """The text in the target column of a line."""
+        target = int(np.flatnonzero(self.columns.kinds == TARGET)[0])
+        name = self.names[self.ends[target] : self.ends[target + 1]].tobytes().decode(errors="surrogateescape")
+        return text_at(json.loads(line), name)
+
+    def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
+        ends = zip(self.columns.kinds, self.ends[:-1], self.ends[1:], strict=False)
+        known = {self.names[a:b].tobytes().decode(errors="replace") for kind, a, b in ends if kind != FEATURE}
+        return {name: texts for name, texts in texts_in(lines).items() if name not in known}
+
+    def parse(self, text: Any, end: Any, out: Buffers) -> int:
+        """Read lines from cursor[AT] to `end`; stops at the first fault."""
+        while out.cursor[AT] < end:
+            k = blank(text, _U(out.cursor[AT]))
+            if text[k] != _FEED:
+                if not has_room(self.columns.crossing, out, self.most(end - out.cursor[AT])):
+                    return FULL
+                status = self.row(text, k, out)
+                if status != DONE:
+                    return status
+                k = _U(out.cursor[SPOT])
+            out.cursor[AT] = k + _ONE
+            out.cursor[LINE] += 1
+        return DONE
+
+    def most(self, size: Any) -> int:
+        """`entries`, compiled."""
+        return (size // 2 + 1) * self.columns.ngrams
+
+    def row(self, text: Any, k: Any, out: Buffers) -> int:
+        """Read the object that begins at k, and close its row; cursor[SPOT] is the line feed, or the fault."""
+        out.cursor[SPOT] = k
+        if text[k] != _OPEN_OBJECT:
+            return NO_OBJECT
+        begin_row(out)
+        row = out.cursor[ROW]
+        out.labels[row], out.weights[row] = math.nan, -1.0 if self.weighted else 1.0
+        entry, status = self.members(text, k + _ONE, out)
+        if status != DONE:
+            return status
+        if out.weights[row] < 0.0:
+            out.cursor[SPOT] = out.cursor[AT]
+            return NO_WEIGHT
+        entry = crossed(self.columns.crossing, out, entry, self.columns.mask())
+        if entry == NO_ROOM:
+            return FULL
+        close_row(out, out.labels[row], out.weights[row], entry)
+        return DONE
+
+    def members(self, text: Any, k: Any, out: Buffers) -> tuple[Any, int]:
+        """Take in all values of the object opened before k, and the end of its line; returns the end of the row's
+        entries, and DONE or why not.
+        """
+        entry, depth, first = out.cursor[ENTRY], _ONE, True
+        begin_level(out, depth, _ZERO, OBJECT)
+        while depth > _ZERO:
+            k = blank(text, k)
+            if text[k] == (_CLOSE_OBJECT if level(out, depth)[1] == OBJECT else _CLOSE_ARRAY):
+                first, depth, k = False, depth - _ONE, k + _ONE
+                continue
+            out.cursor[SPOT] = k
+            if not first:
+                if text[k] != _COMMA:
+                    return entry, NO_COMMA
+                k = blank(text, k + _ONE)
+            k, size, name, name_end, status = self.name(text, k, depth, out)
+            if status != DONE:
+                return entry, status
+            first = text[k] == _OPEN_OBJECT or text[k] == _OPEN_ARRAY
+            if first:
+                if depth == DEEPEST:
+                    return entry, TOO_DEEP
+                depth += _ONE
+                begin_level(out, depth, append_point(out, size), OBJECT if text[k] == _OPEN_OBJECT else 0)
+                k += _ONE
+                continue
+            status = self.value(text, k, size, entry, out)
+            if status > DONE:
+                return entry, status
+            if status == SEVERAL:
+                entry += out.cursor[EXTRA]
+            elif status != DONE:
+                if name_end > _ZERO:
+                    note(out, entry, name, name_end, text, k, status)
+                entry += 1
+            k = _U(out.cursor[SPOT])
+        k = blank(text, k)
+        out.cursor[SPOT] = k
+        return entry, DONE if text[k] == _FEED else MORE
+
+    def name(self, text: Any, k: Any, depth: Any, out: Buffers) -> tuple[Any, Any, Any, Any, int]:
+        """Take in the name at k of a value, or count it if it is in an array: where the value is, the size of its whole
+        name, where the name begins and ends in the text if it is to be noted (else 0), and DONE or why not.
+        """
+        out.cursor[SPOT] = k
+        size, index = level(out, depth)
+        if size > LONGEST:
+            return k, size, _ZERO, _ZERO, TOO_LONG
+        if index != OBJECT:
+            begin_level(out, depth, size, index + 1)
+            size = append_number(out, size, _U(index))
+            return k, size, _ZERO, _ZERO, TOO_LONG if size > LONGEST else DONE
+        if text[k] != _QUOTE:
+            return k, size, _ZERO, _ZERO, NO_NAME
+        begin = k + _ONE
+        end, plain = text_end(text, begin)
+        if end == _ZERO:
+            return k, size, _ZERO, _ZERO, NO_TEXT
+        size = append_text(out, size, text, begin, end)
+        k = blank(text, end + _ONE)
+        out.cursor[SPOT] = k
+        if text[k] != _COLON:
+            return k, size, _ZERO, _ZERO, NO_COLON
+        k = blank(text, k + _ONE)
+        out.cursor[SPOT] = k
+        noted = plain and depth == _ONE and out.names.size > 0
+        return k, size, begin, end if noted else _ZERO, TOO_LONG if size > LONGEST else DONE
+
+    def value(self, text: Any, k: Any, size: Any, entry: Any, out: Buffers) -> int:
+        """Take in the value at k; cursor[SPOT] becomes its end. Returns why not, or as `taken`."""
+        value, begin, end, what = 0.0, k, k, MISSING
+        if text[k] == _QUOTE:
+            begin = k + _ONE
+            end, plain = text_end(text, begin)
+            if end == _ZERO:
+                return NO_TEXT
+            out.cursor[SPOT] = end + _ONE
+            if end > begin:
+                what = PLAIN if plain else ESCAPED
+        elif is_number(text, k):
+            value, end, status = number(text, k)
+            if status != READ:
+                value, found = known_value(out, k)
+                if not found:
+                    return HARD
+            what = NUMBER
+            out.cursor[SPOT] = end
+        else:
+            value, end = literal(text, k)
+            if end == k:
+                return NO_VALUE
+            if value == value:
+                what = NUMBER
+            out.cursor[SPOT] = end
+        if what == NUMBER and value - value != 0.0:
+            what = TOO_LARGE
+        return self.taken(text, begin, end, what, value, size, entry, out)
+
+    def taken(
+        self, text: Any, begin: Any, end: Any, what: int, value: float, size: Any, entry: Any, out: Buffers
+    ) -> int:
+        """Make of a value what its column is for.
+
+        Returns NUMBER or PLAIN for an entry, SEVERAL for any number, DONE for none, or why not.
+        """
+        column = self.find(out, size)
+        kind = FEATURE if column < 0 else self.columns.kinds[_U(column)]
+        if kind in (TARGET, WEIGHT):
+            status = self.role(kind, text, begin, end, what, value, out)
+        elif what == TOO_LARGE:
+            status = TOO_LARGE
+        elif kind == DROPPED or what == MISSING or (what == NUMBER and value == 0.0 and kind == FEATURE):
+            return DONE
+        else:
+            if self.columns.crossing.keys.size > 0:
+                begin_group(out, OTHER if column < 0 else self.columns.keys[column], entry)
+            if kind in (FEATURE, CATEGORICAL):
+                return self.feature(kind, text, begin, end, what, value, size, entry, out)
+            status = self.several(column, kind, text, begin, end, what == ESCAPED, entry, out)
+        if status > DONE:
+            out.cursor[SPOT] = begin
+        return status
+
+    def several(
+        self, column: Any, kind: Any, text: Any, begin: Any, end: Any, escaped: bool, entry: Any, out: Buffers
+    ) -> int:
+        """Add the features of a text or a date from this entry on; returns SEVERAL, or why not."""
+        last = entry
+        if kind == TEXT:
+            name, name_end = -1 - self.ends[column], -1 - self.ends[column + 1]
+            last = add_words(self.columns, column, text, begin, end, escaped, out, entry, name, name_end)
+        else:
+            parts = moment(text, begin, end)
+            if not parts[4]:
+                return BAD_DATE + column
+            last = add_date(self.columns, column, parts, out, entry, self.ends)
+        out.cursor[EXTRA] = last - entry
+        return SEVERAL
+
+    def role(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
+        """Take in a label or a weight; returns DONE or why not."""
+        row = out.cursor[ROW]
+        if kind == TARGET:
+            out.labels[row] = self.label(text, begin, end, what, value)
+            if out.labels[row] == math.inf:
+                return TOO_LARGE if what == TOO_LARGE else NO_LABEL
+        elif what != MISSING or self.columns.labelled:
+            out.weights[row] = value
+            if what != NUMBER or value < 0.0:
+                return TOO_LARGE if what == TOO_LARGE else NO_WEIGHT
+        return DONE
+
+    def feature(
+        self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, size: Any, entry: Any, out: Buffers
+    ) -> int:
+        """Add a feature as this entry; returns NUMBER or PLAIN."""
+        name = _U(NAME)
+        h, pending, length = hash_more(_ZERO, _ZERO, _ZERO, out.scratch, name, name + size)
+        if what == NUMBER and kind != CATEGORICAL:
+            add(out, entry, plain_number(out, size, hash_end(h, pending, length)) & self.columns.mask(), value)
+            return NUMBER
+        h, pending, length = hash_byte(h, pending, length, _EQUALS)
+        if what != ESCAPED:
+            h, pending, length = hash_more(h, pending, length, text, begin, end)
+        else:
+            k = begin
+            while k < end:
+                packed, count, k = character(text, k)
+                for _ in range(count):
+                    h, pending, length = hash_byte(h, pending, length, packed & _U(255))
+                    packed >>= _EIGHT
+        add(out, entry, hash_end(h, pending, length) & self.columns.mask(), 1.0)
+        return PLAIN
+
+    def find(self, out: Buffers, size: Any) -> int:
+        """The number of the column with the current name among those that are more than features, or −1."""
+        for column in range(self.columns.kinds.size):
+            begin, end = _U(self.ends[column]), _U(self.ends[column + 1])
+            if is_same(self.names, begin, end, out.scratch, _U(NAME), _U(NAME) + size):
+                return column
+        return -1
+
+    def label(self, text: Any, begin: Any, end: Any, what: int, value: float) -> float:
+        """The label of a row; `no_label` if the target should be a number and is none."""
+        if what == TOO_LARGE:
+            return self.columns.no_label()
+        if self.columns.has_classes() and is_positive(self.columns.positive, text, begin, end, what == ESCAPED):
+            return POSITIVE
+        if what == NUMBER:
+            return self.columns.label(value)
+        return math.nan if what == MISSING else self.columns.other_label(text, begin, end)
+
+
+def note(out: Buffers, entry: Any, name: Any, name_end: Any, text: Any, k: Any, what: int) -> None:
+    """Note the name of an entry, of the value from k to cursor[SPOT] in the column text[name:name_end]."""
+    if what == NUMBER:
+        record(out, out.columns[entry], name, name_end, -1, -1)
+    else:
+        quotes = _ONE if text[k] == _QUOTE else _ZERO
+        record(out, out.columns[entry], name, name_end, k + quotes, _U(out.cursor[SPOT]) - quotes)
+
+
+_FAULTS: dict[int, str] = {
+    NO_OBJECT: "expected a JSON object, {…}",
+    NO_NAME: "expected a name in double quotes",
+    NO_COLON: "expected a colon after the name",
+    NO_VALUE: "expected a value (a number, text in double quotes, true, false, null, {…} or […]) as JSON has it",
+    NO_COMMA: "expected a comma or the end of the object or array",
+    NO_TEXT: "expected text in double quotes, in UTF-8 and with control characters and backslashes escaped",
+    MORE: "expected the end of the line after the object",
+    TOO_LARGE: "expected a finite number, below 1.8e308",
+    TOO_DEEP: f"expected at most {DEEPEST} objects and arrays within each other",
+    TOO_LONG: f"expected a name of at most {LONGEST} bytes, those of the objects around it included",
+    NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1, "
+    "or use a loss of many classes, such as --loss softmax)",
+    NO_WEIGHT: "expected a number, 0 or more, in the weight column",
+}

@@ -1,0 +1,102 @@
+"""Columns of which little is learnt as they are read: free text, dates, ids, numbers that are not read as such.
+
+The first rows tell, so that it costs next to nothing: each of their texts is looked at once, in plain Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from lowregret.stream.columns import number_of
+
+LOOKED = 1000  # rows looked at
+FEW = 50  # rows that show nothing
+
+_MOST, _NEARLY = 0.9, 0.8  # shares of a column's texts
+_NUMBER = re.compile(r"[+-]?\d*([.,])\d+", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?", re.ASCII)
+_OTHER_DATE = re.compile(r"(\d{4}[./]\d\d?[./]\d\d?|\d\d?[./-]\d\d?[./-]\d{4})([T ,].*)?", re.ASCII)
+_MISSING = frozenset(["", "NA", "NaN", "null", "None"])
+
+DATE, OTHER_DATE, TEXT, NUMBER, ID = "date", "other date", "text", "number", "id"
+
+
+class Note(NamedTuple):
+    """What was found of a column, with one of its texts, and how many of the texts in so many rows differ."""
+
+    column: str
+    what: str
+    example: str
+    values: int
+    rows: int
+
+    def told(self, shell: bool = False) -> str:
+        """For people, who learn from files on the command line or else from a table in Python."""
+        column, begin = self.column, f"column {self.column}: "
+        if self.what in (DATE, OTHER_DATE):
+            how = f"--date {column}" if shell else f"date=[{column!r}]"
+            how += ", if they are written as 2024-03-31" * (self.what == OTHER_DATE)
+            return f"{begin}dates such as {self.example!r}, learnt as names; their parts are learnt with {how}"
+        if self.what == NUMBER:
+            how = f"--decimal {self.mark} reads them in csv, or " * shell + "make them numbers"
+            return f"{begin}numbers such as {self.example!r}, learnt as names; {how}"
+        many = f"{begin}nearly as many values as rows ({self.values:,} of the first {self.rows:,})"
+        out = f"leave it out with --drop {column}" if shell else "leave it out"
+        if self.what == ID:
+            return f"{many}; if it is an id, {out}"
+        how = f"--text {column}" if shell else f"text=[{column!r}]"
+        return f"{many}; words are learnt with {how}, or {out}"
+
+    @property
+    def mark(self) -> str:
+        """What stands before the fraction of a number."""
+        return "," if "," in self.example else "."
+
+
+class Notices:
+    """What the first rows of a stream show; whoever reads them calls `see`."""
+
+    def __init__(self) -> None:
+        self.notes: list[Note] = []
+        self.wanted = True  # nothing was seen yet
+
+    def see(self, columns: Mapping[str, Sequence[str]]) -> None:
+        """Judge columns by their texts in the first rows."""
+        self.wanted = False
+        self.notes = [note for name, texts in columns.items() if (note := judged(name, texts)) is not None]
+
+
+def judged(column: str, texts: Sequence[str]) -> Note | None:
+    """What is to be said of a column that has these texts, if anything."""
+    rows = len(texts)
+    if rows < FEW:
+        return None
+    values, first = len(set(texts)), texts[0]
+    for pattern, what in ((_DATE, DATE), (_OTHER_DATE, OTHER_DATE)):
+        if _share(pattern, texts) >= _MOST:
+            return Note(column, what, first, values, rows)
+    if _share(_NUMBER, texts) >= _MOST and ("," in first or values > FEW):
+        return Note(column, NUMBER, first, values, rows)
+    if sum(" " in text.strip() for text in texts) >= rows / 2:
+        return Note(column, TEXT, first, values, rows) if values >= _NEARLY * rows else None
+    return Note(column, ID, first, values, rows) if values == rows else None
+
+
+def _share(pattern: re.Pattern[str], texts: Sequence[str]) -> float:
+    """Which share of the texts look like this."""
+    return sum(pattern.fullmatch(text.strip()) is not None for text in texts) / len(texts)
+
+
+def categories(fields: Sequence[str], decimal: str) -> list[str]:
+    """The fields of a column of CSV that are read as categories; none if the first rows have none."""
+    shown = _named(fields[:FEW], decimal)
+    return shown + _named(fields[FEW:], decimal) if shown else []
+
+
+def _named(fields: Iterable[str], decimal: str) -> list[str]:
+    swap = str.maketrans({decimal: ".", ".": decimal})
+    return [
+        field for field in fields if field.strip() not in _MISSING and number_of(field.translate(swap)) == float("inf")
+    ]
