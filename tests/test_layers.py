@@ -45,7 +45,7 @@ LAYERS = [
     {"state"},
     {"part"},
     {"kernel"},
-    {"cache"},
+    {"cache", "context", "passes"},
     {"error", "stamp", "words"},
 ]
 
