@@ -84,7 +84,9 @@ class _CallConv(CPUCallConv):  # type: ignore[misc]
             return super().call_function(builder, callee, kind, kinds, args, attrs)
         result = cgutils.alloca_once(builder, self.get_return_type(kind).pointee)
         problem = self._get_excinfo_argument(builder.function)  # the caller's own: it passes through
-        code = builder.call(callee, [result, problem, *args])
+        expected = callee.function_type.args[2:]
+        given = [x if x.type == t else ir.Constant(t, None) for x, t in zip(args, expected, strict=True)]  # or a default
+        code = builder.call(callee, [result, problem, *given])
         if self.context.tries or isinstance(kind, types.Optional):
             status = self._get_return_status(builder, code, builder.load(problem))
         else:

@@ -120,19 +120,9 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         super().finalize()
 
     def _optimize_final_module(self) -> None:
-        v = os.environ.get("LV", "0")
-        if v == "0":
-            super()._optimize_final_module()
-        if v == "1":
-            pm, pb = self._codegen._module_pass_manager()
-            pm.run(self._final_module, pb)
-        if v == "2":
-            self._optimize_functions(self._final_module)
-            super()._optimize_final_module()
-        if v == "3":
-            self._optimize_functions(self._final_module)
-            pm, pb = self._codegen._module_pass_manager()
-            pm.run(self._final_module, pb)
+        """Once: Numba's first round is for reference counts, of which there are none."""
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
 
 def _callees_first(library: Any, order: dict[Any, None]) -> dict[Any, None]:

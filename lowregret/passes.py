@@ -43,7 +43,7 @@ _IDLE = (
 def passes(state: Any) -> PassManager:
     """The passes that the function of this state needs."""
     nested = any(isinstance(constant, CodeType) for constant in state.func_id.code.co_consts)
-    chosen = PassManager("kernel")
+    chosen = PassManager("nopython")
     for step, purpose in DefaultPassBuilder.define_nopython_pipeline(state).passes:
         if nested or step not in _IDLE:
             chosen.add_pass(step, purpose)
