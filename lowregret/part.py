@@ -172,7 +172,7 @@ def _fact(part_type: PartType, name: str) -> bool | None:
         answer = method(_Ghost(part_type)) if method else None
     except Exception:  # it asked for what only a part has
         return None
-    return answer if isinstance(answer, bool) else None
+    return answer if type(answer) is bool else None
 
 
 class _Ghost:
