@@ -15,10 +15,10 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core import cgutils, imputils
+from numba.core import cgutils
 from numba.core.callconv import RETCODE_OK, CPUCallConv, Status, errcode_t, excinfo_ptr_t
 from numba.core.cpu import CPUContext
-from numba.core.typing import Context, templates
+from numba.core.typing import Context
 
 _inlined: set[str] = set()  # names of functions that take whole structs
 _signatures: dict[types.Function, dict[tuple[Any, ...], Any]] = {}
@@ -38,7 +38,8 @@ class KernelTyping(Context):  # type: ignore[misc]
 
     def refresh(self) -> None:
         """Look for what was registered while compiling."""
-        self.install_registry(templates.builtin_registry)
+        for registry in list(self._registries):
+            self.install_registry(registry)
 
 
 class KernelContext(CPUContext):  # type: ignore[misc]
@@ -70,7 +71,8 @@ class KernelContext(CPUContext):  # type: ignore[misc]
 
     def refresh(self) -> None:
         """Look for what was registered while compiling."""
-        self.install_registry(imputils.builtin_registry)
+        for registry in list(self._registries):
+            self.install_registry(registry)
 
 
 class _CallConv(CPUCallConv):  # type: ignore[misc]
@@ -85,7 +87,9 @@ class _CallConv(CPUCallConv):  # type: ignore[misc]
         result = cgutils.alloca_once(builder, self.get_return_type(kind).pointee)
         problem = self._get_excinfo_argument(builder.function)  # the caller's own: it passes through
         expected = callee.function_type.args[2:]
-        given = [x if x.type == t else ir.Constant(t, None) for x, t in zip(args, expected, strict=True)]  # or a default
+        given = [
+            x if x.type == t else ir.Constant(t, None) for x, t in zip(args, expected, strict=True)
+        ]  # or a default
         code = builder.call(callee, [result, problem, *given])
         if self.context.tries or isinstance(kind, types.Optional):
             status = self._get_return_status(builder, code, builder.load(problem))

@@ -180,6 +180,8 @@ def _with_helpers(function: FunctionType, context: Any) -> FunctionType:
     """`function`, with the plain Python functions it mentions made callable from compiled code."""
 
     def helper(value: Any) -> Any:
+        if isinstance(value, _Kernel):
+            value = value.py_func
         plain = isinstance(value, FunctionType) and context._lookup_global(value) is None
         return _inlined(value, digest(value)) if plain else value
 

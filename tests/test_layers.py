@@ -56,7 +56,7 @@ HEAVY = {
     "safetensors": {"store"},
     "sklearn": {"sklearn"},
     "pandas": set[str](),
-    "pyarrow": {"stream.arrow", "stream.leaves", "stream.fields"},
+    "pyarrow": {"stream.arrow", "stream.leaves", "stream.fields", "cli.warm"},
     "isal": {"stream.inflate"},
     "zstandard": {"stream.inflate"},
     "polars": set[str](),

@@ -1,4 +1,4 @@
-"""The command line: `lowregret train | predict | experts | bandit | dimension | play | zoo`. --help imports little."""
+"""The command line: `lowregret train | predict | experts | bandit | dimension | play | zoo | warm`. --help imports little."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
-        return int(run(args))
+        from lowregret.cli.notice import Notice
+
+        with Notice(wanted=not getattr(args, "quiet", False)):
+            return int(run(args))
     except LowRegretError as error:
         print(f"lowregret: {error}", file=sys.stderr)
         return BAD

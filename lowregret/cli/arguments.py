@@ -60,6 +60,7 @@ AGGREGATORS = (
 )
 BANDITS = ("exp3", "exp3-ix", "tsallis-inf", "ucb1", "thompson")
 FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
+COMPILED = ("arrays", "experts", "bandit", "dimension")  # what else `warm` knows
 
 
 def parser() -> ArgumentParser:
@@ -82,6 +83,7 @@ def parser() -> ArgumentParser:
     zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")
+    _warm(_command(commands, "warm", "compile ahead of time, for images and continuous integration", _WARM))
     return whole
 
 
@@ -162,6 +164,11 @@ _PLAY = """examples:
   lowregret play replay ogd --data clicks.svm"""
 _ZOO = """example:
   lowregret zoo ogd-lazy"""
+
+_WARM = """examples:
+  lowregret warm                         auto, on all formats and on arrays in memory
+  lowregret warm ogd:logistic adagrad:softmax csv vw
+  lowregret warm --all --json"""
 
 
 def _train(command: ArgumentParser) -> None:
@@ -339,6 +346,16 @@ def _showing(command: ArgumentParser, scores: str, short: str | None = None) -> 
     group.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     group.add_argument("--quiet", action="store_true", help="no progress, no summary")
     return group
+
+
+def _warm(command: ArgumentParser) -> None:
+    command.add_argument(
+        "names", nargs="*", metavar="NAME",
+        help=f"an algorithm, with or without :LOSS, a format, or one of {', '.join(COMPILED)}",
+    )  # fmt: skip
+    command.add_argument("--all", action="store_true", help="every algorithm with its usual loss, and all else")
+    command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    command.add_argument("--quiet", action="store_true", help="say nothing")
 
 
 def positive(text: str) -> float:
