@@ -27,7 +27,6 @@ import numpy as np
 from numba import typeof, types
 from numba.core import cgutils
 from numba.core.datamodel import register_default
-from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
@@ -194,8 +193,8 @@ class _Ghost:
     def __eq__(self, other: object) -> bool:
         _refuse()
 
-    @property  # of `isinstance`
-    def __class__(self) -> Any:
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # of `isinstance`
         _refuse()
 
 

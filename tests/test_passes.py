@@ -1,4 +1,4 @@
-"""What is compiled: dead code is not, and what few functions have (closures, exceptions, results that may be None) is."""
+"""What is compiled: dead code is not; closures, exceptions and results that may be None, which few have, are."""
 
 from __future__ import annotations
 
