@@ -31,6 +31,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.structured
 	$(BIN)/python -m benchmarks.parameter_free ../shared/data
 	$(BIN)/python -m benchmarks.auto
+	$(BIN)/python -m benchmarks.kept
 
 fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000

@@ -84,7 +84,7 @@ def naive_csv(line: bytes) -> tuple[float, Entries] | None:
         quoted = field.startswith(b'"')
         text = field[1:-1].replace(b'""', b'"') if quoted else field
         value = number(text)
-        missing = not text if quoted else text.strip(b" \t") in (b"", b"NA", b"NaN", b"null", b"None")
+        missing = not text if quoted else text.strip(b" \t") in (b"", b"NA", b"NaN", b"nan", b"null", b"None")
         if name == b"y":
             label = math.nan if value is None else value
         elif name != b"c" and value is not None:

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from lowregret.auto.bank import WIDTH as BANK_WIDTH
-from lowregret.auto.classes import (
-    SHARES,
-    AutoMulticlass,
-    ClassDesk,
-    ClassMind,
-    learn_classes,
-    score_classes,
-)
-from lowregret.auto.view import COLUMNS
+from lowregret.auto.classes import SHARES, AutoMulticlass, ClassDesk, ClassMind, learn_classes
+from lowregret.auto.kept import Frozen
+from lowregret.auto.kept_classes import foretell_classes
 from lowregret.auto.weights import class_weights
 from lowregret.check import require_scores
 from lowregret.class_run import LANES, ClassRun
 from lowregret.classes import Classes
 from lowregret.domain import Domain
-from lowregret.growth import FIRST, doubled
+from lowregret.growth import FIRST, Shape, doubled
+from lowregret.kept import Foretold
 from lowregret.memory import aligned, zeros
 from lowregret.multiclass import Multiclass, Room
 from lowregret.rows import Features, Rows, highest, longest
 from lowregret.standing import Standing
-from lowregret.state import State, Vector
+from lowregret.state import Vector
 from lowregret.store import Arrays
 
 
@@ -46,7 +39,7 @@ def start_auto_classes(
     lanes, places = len(names) if names.fixed else LANES, FIRST if features is None else features
     state, mind = learner.start(places, lanes), ClassMind.fresh(places + 1, lanes)
     seen = 0 if features is None else None
-    return AutoClassRun(learner, state, mind, names, comparator, seen=seen, certify=certify, compiled=compiled)
+    return AutoClassRun(learner, state, names, comparator, mind=mind, seen=seen, certify=certify, compiled=compiled)
 
 
 class AutoClassRun(Standing, ClassRun):
@@ -58,41 +51,49 @@ class AutoClassRun(Standing, ClassRun):
     minds = ClassMind
     learner: AutoMulticlass  # type: ignore[assignment]
 
-    def __init__(
-        self,
-        learner: AutoMulticlass,
-        state: State,
-        mind: ClassMind,
-        classes: Classes,
-        comparator: Domain | None = None,
-        *,
-        contests: Vector | None = None,
-        eras: Vector | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(learner, state, classes, comparator, **options)  # type: ignore[arg-type]
-        self.mind = mind
-        self._contests = [] if contests is None else list(contests)
-        self._eras = [] if eras is None else list(eras)
-
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, w: Vector, room: Room, i: int, mark: int) -> int:
         desk = ClassDesk.of(longest(x), self.lanes)
         given = self.learner, self.state, self.mind, desk, x, self.codes, w, room, self.guesses
-        return self._in_eras(lambda row, end: int(self._call(learn_classes, *given, row, end)), i, mark)
+        return int(self._call(learn_classes, *given, i, mark))
 
     def decisions(self, features: Features) -> Vector:
-        """ln(chance) of each class, as if the label before the row were not known: O(nnz · classes)."""
+        """ln(chance) of each class by the model that is kept, which knows no label of these rows: O(nnz · classes)."""
         x = self._rows(features)
-        needed, mind = highest(x, x.shape[0]), self.mind
+        needed, model = highest(x, x.shape[0]), self._model
         if needed > self._places:
-            mind = spread(mind, (self._places, self.lanes), (doubled(FIRST, needed), self.lanes))
-        scores = np.empty((x.shape[0], self.lanes))
-        room, desk = Room.of(np.array([self._need_classes()]), self.lanes), ClassDesk.of(longest(x), self.lanes)
-        self._call(score_classes, self.learner, mind, desk, x, room, scores)
+            model = spread(model, (self._places, self.lanes), (doubled(FIRST, needed), self.lanes))
+        room = Room.of(np.array([self._need_classes()]), self.lanes, max(x.shape[0], 2))
+        self._foretell(model, x, room, np.arange(x.shape[0]), np.empty(0, np.int64), np.empty(0))
+        scores = room.scores[: x.shape[0], : len(self.classes)]
         require_scores(x, scores[:, 0])
-        return scores[:, : len(self.classes)]
+        return scores
+
+    def _foretell(
+        self, model: Frozen, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
+    ) -> tuple[Vector, Any]:
+        values, guesses = np.empty(picked.size), np.empty(picked.size, np.int64)
+        given = x, room, picked, codes, weights, values, guesses, self.votes, self.means, self.priors
+        self._call(foretell_classes, self.learner, model, ClassDesk.of(longest(x), self.lanes), *given)
+        return values, guesses
+
+    def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
+        codes, room = y[picked], Room.of(np.array([self._frozen_known]), self.lanes)
+        values, guesses = self._foretell(self.frozen, x, room, picked, codes, weights / self.trial.share)
+        return self._told(values, guesses, codes, picked)
+
+    def _freeze(self) -> None:
+        super()._freeze()
+        self._frozen_known = int(self._known[0])
+
+    @property
+    def _measures(self) -> Vector:
+        return self.mind.measures
+
+    @property
+    def _lots(self) -> int:
+        return self.lanes
 
     @property
     def weights(self) -> Vector:
@@ -108,8 +109,10 @@ class AutoClassRun(Standing, ClassRun):
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         given = super()._given(learner, description, arrays)
-        mind = given["mind"]
-        return given | {"mind": mind._replace(bank=aligned(mind.bank), measures=aligned(mind.measures))}
+        mind, model = given["mind"], given["frozen"]
+        if model is not None:
+            model = _shared(model.average, _aligned(model.mind))
+        return given | {"mind": _aligned(mind), "average": aligned(given["average"]), "frozen": model}
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
@@ -117,24 +120,42 @@ class AutoClassRun(Standing, ClassRun):
         before = self._places, self.lanes
         if not super()._grow(x, w, i):
             return False
-        self.mind = spread(self.mind, before, (self._places, self.lanes))
+        after = self._places, self.lanes
+        live = spread(Frozen(self.mind.measures, self.average, self.mind), before, after)
+        self.mind, self.average = live.mind, live.average
+        if self.frozen is not None:
+            self.frozen = spread(self.frozen, before, after)
         return True
 
+    def _regrow(self, before: Shape) -> None:
+        """The frozen model grows with the mind."""
 
-def spread(mind: ClassMind, old: tuple[int, int], new: tuple[int, int]) -> ClassMind:
+
+def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
     """The same with room for more features and classes; the bias stays last: O(d)."""
-    past = np.zeros(SHARES + 2 * new[1])
+    mind, past = model.mind, np.zeros(SHARES + 2 * new[1])
     past[:SHARES] = mind.past[:SHARES]
     shares = mind.past[SHARES:].reshape(2, old[1])
     past[SHARES:].reshape(2, new[1])[:, : old[1]] = shares
-    bank = _relaid(mind.bank, (old[0] + 1, old[1], BANK_WIDTH), (new[0] + 1, new[1], BANK_WIDTH))
-    measures = _relaid(mind.measures, (old[0] + 1, 1, COLUMNS), (new[0] + 1, 1, COLUMNS))
-    return mind._replace(measures=measures, bank=bank, past=past)
+    bank, average = _relaid(mind.bank, old, new), _relaid(model.average, old, new)
+    measures = _relaid(mind.measures, (old[0], 1), (new[0], 1))
+    return _shared(average, mind._replace(measures=measures, bank=bank, past=past))
 
 
-def _relaid(cells: Any, old: tuple[int, int, int], new: tuple[int, int, int]) -> Any:
-    before, cells = cells.reshape(old), zeros(math.prod(new), cells.dtype)
-    after = cells.reshape(new)
-    after[: old[0] - 1, : old[1]] = before[:-1]
+def _shared(average: Any, mind: ClassMind) -> Frozen:
+    """A model whose measures are those of its mind."""
+    return Frozen(mind.measures, average, mind)
+
+
+def _aligned(mind: ClassMind) -> ClassMind:
+    return mind._replace(bank=aligned(mind.bank), measures=aligned(mind.measures))
+
+
+def _relaid(cells: Any, old: Shape, new: Shape) -> Any:
+    width = cells.size // ((old[0] + 1) * old[1])
+    before = cells.reshape(old[0] + 1, old[1], width)
+    cells = zeros((new[0] + 1) * new[1] * width, cells.dtype)
+    after = cells.reshape(new[0] + 1, new[1], width)
+    after[: old[0], : old[1]] = before[:-1]
     after[-1, : old[1]] = before[-1]
     return cells

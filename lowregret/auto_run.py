@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
-from lowregret.auto.bank import WIDTH as BANK_WIDTH
-from lowregret.auto.learner import Auto, Desk, Mind, learn_rows, score_rows
+from lowregret.auto.kept import Frozen, foretell_rows
+from lowregret.auto.learner import Auto, Desk, Mind, learn_rows
+from lowregret.auto.view import COLUMNS
 from lowregret.auto.weights import linear_weights
 from lowregret.check import require_scores
 from lowregret.domain import Domain, L2Ball
 from lowregret.error import DataError
-from lowregret.growth import FIRST, grown, resized
+from lowregret.growth import FIRST, doubled, grown, resized
+from lowregret.kept import Foretold
 from lowregret.learner import Linear
 from lowregret.memory import aligned, zeros
 from lowregret.row_run import RowRun
@@ -36,7 +38,7 @@ def start_auto(
     """A run before its first row, for this many features; None: as many as there turn out to be."""
     state = learner.start(FIRST if features is None else features)
     seen, mind = 0 if features is None else None, Mind.fresh(state.dimension, learner.stacks())
-    return AutoRun(learner, state, mind, comparator, seen=seen, certify=certify, compiled=compiled)
+    return AutoRun(learner, state, comparator, mind=mind, seen=seen, certify=certify, compiled=compiled)
 
 
 def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
@@ -74,39 +76,38 @@ class AutoRun(Standing, RowRun):
     minds = Mind
     learner: Auto
 
-    def __init__(
-        self,
-        learner: Auto,
-        state: State,
-        mind: Mind,
-        comparator: Domain | None = None,
-        *,
-        contests: Vector | None = None,
-        eras: Vector | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, learner: Auto, state: State, comparator: Domain | None = None, **options: Any) -> None:
         super().__init__(learner, state, comparator or L2Ball(1.0), **options)
-        self.mind = mind
-        self._contests = [] if contests is None else list(contests)
-        self._eras = [] if eras is None else list(eras)
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
         given = self.learner, self.state, self.mind, Desk.of(longest(x)), x, y, w, self.scores
-        return self._in_eras(lambda row, end: int(self._call(learn_rows, *given, row, end)), i, mark)
+        return int(self._call(learn_rows, *given, i, mark))
 
     def predict(self, features: Features) -> Vector:
-        """The score that each row would get as the next one, if the label before it were not known."""
+        """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
         x = self._rows(features)
-        state, mind = self.state, self.mind
-        needed = highest(x, x.shape[0])
-        if needed > state.dimension - 1:
-            state, mind = wider(state, mind, needed)
-        scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner, state, mind, Desk.of(longest(x)), x, scores)
+        model, needed = self._model, highest(x, x.shape[0])
+        if needed > self.state.dimension - 1:
+            model = widened(model, doubled(FIRST, needed) + 1)
+        scores = self._foretell(model, x, np.arange(x.shape[0]), np.empty(0), np.empty(0))
         require_scores(x, scores)
         return scores
+
+    def _foretell(self, model: Frozen, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
+        scores = np.empty(picked.size)
+        given = x, picked, y, weights, scores, self.votes, self.means, self.priors
+        self._call(foretell_rows, self.learner, model, Desk.of(longest(x)), *given)
+        return scores
+
+    def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
+        scores = self._foretell(self.frozen, x, picked, y[picked], weights / self.trial.share)
+        return Foretold(*self._judged(y[picked], scores), *self._judged(y[picked], self.scores[picked]))
+
+    @property
+    def _measures(self) -> Vector:
+        return self.state.table
 
     @property
     def weights(self) -> Vector:
@@ -126,19 +127,38 @@ class AutoRun(Standing, RowRun):
         return given | {
             "state": state._replace(table=aligned(state.table)),
             "mind": mind._replace(bank=aligned(mind.bank)),
+            "average": aligned(given["average"]),
+            "frozen": _aligned(given["frozen"]),
         }
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _widen(self, features: int) -> None:
-        self.state, self.mind = wider(self.state, self.mind, features)
+        old, state = self.state.dimension, grown(self.state, features, True)
+        self.state = state._replace(table=aligned(state.table))
+        self.mind = self.mind._replace(bank=_wider(self.mind.bank, old, state.dimension))
+        self.average = _wider(self.average, old, state.dimension)
+        if self.frozen is not None:
+            self.frozen = widened(self.frozen, state.dimension)
 
 
-def wider(state: State, mind: Mind, features: int) -> tuple[State, Mind]:
-    """The same with room for at least this many features; the bias stays last: O(d), amortised O(1)."""
-    old = state.dimension
-    state = grown(state, features, True)
-    bank = zeros(state.dimension * BANK_WIDTH, np.float32)
-    kept = (old - 1) * BANK_WIDTH
-    bank[:kept], bank[-BANK_WIDTH:] = mind.bank[:kept], mind.bank[kept:]
-    return state._replace(table=aligned(state.table)), mind._replace(bank=bank)
+def widened(model: Frozen, places: int) -> Frozen:
+    """The same with room for so many features, the bias included, which stays last: O(d), amortised O(1)."""
+    old = model.measures.size // COLUMNS
+    mind = model.mind._replace(bank=_wider(model.mind.bank, old, places))
+    return Frozen(_wider(model.measures, old, places), _wider(model.average, old, places), mind)
+
+
+def _wider(cells: Any, old: int, new: int) -> Any:
+    """Cells of so many features with room for more, the last of them last."""
+    width = cells.size // old
+    wide, kept = zeros(new * width, cells.dtype), (old - 1) * width
+    wide[:kept], wide[wide.size - width :] = cells[:kept], cells[kept:]
+    return wide
+
+
+def _aligned(model: Frozen | None) -> Frozen | None:
+    if model is None:
+        return None
+    mind = model.mind._replace(bank=aligned(model.mind.bank))
+    return Frozen(aligned(model.measures), aligned(model.average), mind)

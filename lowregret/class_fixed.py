@@ -11,7 +11,7 @@ from lowregret.certificate.classes import Margins
 from lowregret.check import call
 from lowregret.loss import PerceptronLoss
 from lowregret.multiclass import NONE, Multiclass, Room, class_losses, longest, score_classes
-from lowregret.rows import Rows
+from lowregret.rows import EVERY, Rows
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, State, Vector
 
 
@@ -45,7 +45,7 @@ class LearntClasses:
     def margins(self, u: Vector) -> Margins:
         """What the Perceptron's bounds ask of u: O(nnz · classes)."""
         rows, scores = np.arange(self.codes.size), np.empty((self.codes.size, self.lanes))
-        call(score_classes, self.compiled, self.learner, u, self.x, scores)
+        call(score_classes, self.compiled, self.learner, u, self.x, EVERY, scores)
         own, known = scores[rows, self.codes], np.maximum(np.maximum.accumulate(self.codes) + 1, self.named)
         others = np.where(np.arange(self.lanes) < known[:, None], scores, -np.inf)
         others[rows, self.codes] = -np.inf

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -27,13 +28,14 @@ from lowregret.confusion import Confusion
 from lowregret.domain import Domain, Reals
 from lowregret.eight_classes import at_work
 from lowregret.error import DataError, DivergedError, PartError
-from lowregret.growth import FIRST, doubled, refitted, relaid, require_zeros
+from lowregret.growth import FIRST, Shape, doubled, refitted, relaid, require_zeros
+from lowregret.kept import Foretold
 from lowregret.learner import write_model, write_point
 from lowregret.ledger import Ledger
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
-from lowregret.multiclass import NONE, Multiclass, Room, learn_classes, score_classes
-from lowregret.rows import OUTSIDE, Features, Rows, Sparse, highest, last_column
+from lowregret.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
+from lowregret.rows import EVERY, OUTSIDE, Features, Rows, Sparse, highest, last_column
 from lowregret.rule import Eager, Forgotten, Lazy
 from lowregret.state import ENERGY, LARGEST, State, Vector
 from lowregret.step import Constant
@@ -90,6 +92,7 @@ class ClassRun(Ledger):
         *,
         lanes: int | None = None,
         known: int | None = None,
+        frozen_known: int = 0,
         confusion: Confusion | None = None,
         tally: ClassTally | None = None,
         **ledger: Any,
@@ -102,6 +105,7 @@ class ClassRun(Ledger):
         self.keep_scores = False  # whether `scores` are kept: a row for each row of the latest batch
         self.codes = self.guesses = np.empty(0, np.int64)  # of the latest batch, guessed before its rows were learnt
         self.done = 0  # rows of the latest batch that were learnt, all unless one was refused
+        self._frozen_known = frozen_known  # classes met when the model on trial was frozen
         self._known = np.array([(len(classes) if classes.fixed else 0) if known is None else known])
 
     @property
@@ -120,16 +124,18 @@ class ClassRun(Ledger):
         self.guesses = np.full(self.codes.size, NONE)
         self.uniform &= bool(np.all(w == 1))
         self.done, size = 0, self.codes.size
+        if self.tally.recognised(x, self.codes.astype(float)):
+            self.trial.end(self.rounds)
         x, room = self._fitted(x), self._room(size)
         try:
             while self.done < size:
-                mark, i = self._next_mark(), self.done
-                self.done = i = self._pass(x, w, room, i, mark)
-                if self.state.rounds == mark:
-                    self._at_mark()
-                elif i < size and self._grow(x, w, i):
+                self.done, paused = self._stretch(partial(self._pass, x, w, room), x, self.codes, w, self.done)
+                i = self.done
+                if paused or i == size:
+                    continue
+                if self._grow(x, w, i):
                     x, room = self._fitted(x), self._room(size, room)
-                elif i < size:
+                else:
                     self._refuse(x, named(labels[i], names), w, i, place(i))
         finally:
             self._count(x, w, room)
@@ -152,7 +158,7 @@ class ClassRun(Ledger):
         """Scores ⟨w_ℓ, x⟩ of rows, a column for each class: O(nnz · classes)."""
         x = self._rows(features)
         scores = np.empty((x.shape[0], self._need_classes()))
-        self._call(score_classes, self.learner, self.model(x.shape[1]).ravel(), x, scores)
+        self._call(score_classes, self.learner, self.model(x.shape[1]).ravel(), x, EVERY, scores)
         for i in np.flatnonzero(~np.isfinite(scores).all(axis=1)).tolist():
             require_finite(x, i, f"row {i}")
             raise DivergedError(f"row {i}: a score left the range of numbers although the row is finite")
@@ -214,9 +220,10 @@ class ClassRun(Ledger):
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
         classes = {"classes": self.classes.names, "fixed": self.classes.fixed}
-        room = {"lanes": self.lanes, "known": int(self._known[0])}
+        room = {"lanes": self.lanes, "known": int(self._known[0]), "frozen_known": self._frozen_known}
         state = plain(self._worker, self.state, self._stride, (self._places, self.lanes))
-        kept = state._asdict() | {"table": state.table.ravel(), "confusion": self.confusion.counts}
+        confusion = {"confusion": self.confusion.counts, "confusion.sums": self.confusion.sums}
+        kept = state._asdict() | {"table": state.table.ravel()} | confusion
         return description | classes | room, arrays | kept
 
     @classmethod
@@ -227,7 +234,8 @@ class ClassRun(Ledger):
             "classes": Classes(description["classes"], description["fixed"]),
             "lanes": description["lanes"],
             "known": description["known"],
-            "confusion": Confusion(arrays["confusion"]),
+            "frozen_known": description["frozen_known"],
+            "confusion": Confusion(arrays["confusion"], arrays.get("confusion.sums")),
             "tally": ClassTally(arrays),
         }
 
@@ -273,7 +281,7 @@ class ClassRun(Ledger):
             self.classes.forget_after(int(self._known[0]))
         self.scores = room.scores[:done, : len(self.classes)] if self.keep_scores else np.empty(0)
         codes, guesses = self.codes[:done], self.guesses[:done]
-        self.confusion.see(len(self.classes), codes, guesses, w[:done] != 0 if w.size else None)
+        self.confusion.see(len(self.classes), codes, guesses, w[:done])
         if done:
             self.tally.judge(x, self.codes.astype(float), w, self.guesses.astype(float), done, self.compiled)
         if self.seen is not None:
@@ -321,7 +329,29 @@ class ClassRun(Ledger):
         before = self._places, self._stride
         self.lanes = doubled(LANES, int(self.codes[i]) + 1) if new else self.lanes
         self.state = relaid(self.state, before, (places, self._stride), self.learner.bias > 0)
+        self._regrow(before)
         return True
+
+    def _regrow(self, before: Shape) -> None:
+        """Give the frozen model the room of the state, which had (features, lanes) before."""
+        if self.frozen is not None:
+            self.frozen = refitted(self.frozen, before, (self._places, self._stride), self.learner.bias > 0)
+
+    def _freeze(self) -> None:
+        self.frozen, self._frozen_known = np.empty(self.state.dimension), int(self._known[0])
+        self._call(write_model, self._worker, self.state, self.frozen)
+
+    def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
+        """Scores of the classes known when the model was frozen; the loss of the live model is not known any more."""
+        scores, slopes = np.empty((picked.size, self._stride)), np.empty(self._stride)
+        values, guesses, codes = np.empty(picked.size), np.empty(picked.size, np.int64), y[picked]
+        self._call(score_classes, self.learner, self.frozen, x, picked, scores)
+        judged = self.learner.loss, self._frozen_known, codes, scores, slopes, values, guesses
+        self._call(judge_classes, *judged)
+        return self._told(values, guesses, codes, picked)
+
+    def _told(self, values: Vector, guesses: Any, codes: Any, picked: Any) -> Foretold:
+        return Foretold(values, guesses != codes, np.full(codes.size, np.nan), self.guesses[picked] != codes)
 
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
         """Say why row i could not be learnt; nothing of it was."""

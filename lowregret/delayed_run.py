@@ -19,7 +19,7 @@ from lowregret.certificate import Certificate, certificates
 from lowregret.check import Place, numbers, refuse, require_bounded, require_finite, require_label
 from lowregret.domain import Domain
 from lowregret.error import DataError, DivergedError, PartError
-from lowregret.late import DRIFT, LEDGER, ask_and_learn, dual_exponent, late_certificates
+from lowregret.late import BOOK, DRIFT, LEDGER, WEIGHT, WRONG, ask_and_learn, dual_exponent, late_certificates
 from lowregret.learner import Linear
 from lowregret.pending import NEVER, Pending
 from lowregret.rows import Features, Rows, as_rows, highest
@@ -65,7 +65,7 @@ class DelayedRun(Run):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.asked = 0
-        self.ledger: Vector = np.zeros(LEDGER)
+        self.ledger: Vector = np.zeros(BOOK)
         self._pending = Pending()
         self._ledgers: list[Vector] = []  # at the rounds of the history
 
@@ -153,6 +153,18 @@ class DelayedRun(Run):
         return used.rounds[used.waiting]
 
     @property
+    def weight(self) -> float:
+        return float(self.ledger[WEIGHT])
+
+    @property
+    def wrong(self) -> float:
+        return float(self.ledger[WRONG])
+
+    @property
+    def alike(self) -> bool:
+        return self.uniform
+
+    @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this learner and of late answers, tightest first."""
         found = certificates(self.learner, self.state, self.comparator)
@@ -170,7 +182,7 @@ class DelayedRun(Run):
     def trace(self) -> Trace:
         """Loss, linearised regret and bound over the rounds answered."""
         found = super().trace
-        drift = np.array([*self._ledgers, self.ledger])[: found.rounds.size, DRIFT]
+        drift = np.array([*self._ledgers, self.ledger[:LEDGER]])[: found.rounds.size, DRIFT]
         late = "+DRIFT" if np.any(drift) else ""
         return replace(
             found,
@@ -194,6 +206,8 @@ class DelayedRun(Run):
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         run = super().of(path, description, arrays)
         run.asked, run.ledger = description["asked"], arrays["ledger"]
+        if run.ledger.size < BOOK:  # of a file from before weights were summed: rows stand for them
+            run.ledger = np.append(run.ledger, [run.rounds, run.mistakes or 0])
         run._ledgers, run._pending = list(arrays["ledgers"]), Pending.of(arrays)
         return run
 
@@ -272,7 +286,7 @@ class DelayedRun(Run):
 
     def _at_mark(self) -> None:
         super()._at_mark()
-        self._ledgers.append(self.ledger.copy())
+        self._ledgers.append(self.ledger[:LEDGER].copy())
 
     def _diverged(self, round_: int) -> DivergedError:
         return DivergedError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lowregret.learner import Learner
 from lowregret.state import MISTAKES, TOTAL, State
+from lowregret.tally import Tally
 
 
 class Figures:
@@ -11,6 +12,7 @@ class Figures:
 
     learner: Learner
     state: State
+    tally: Tally
     seen: int | None  # features that occurred so far, in a run that grows with them
 
     @property
@@ -39,5 +41,25 @@ class Figures:
 
     @property
     def error(self) -> float | None:
-        """Share of rows predicted wrongly before they were learnt; None for regression."""
-        return None if self.mistakes is None else self.mistakes / max(self.rounds, 1)
+        """Σ c·[wrong] / Σ c, c the importance of a row that was judged before it was learnt; None for regression."""
+        return self.wrong / (self.weight or 1.0) if self.learner.loss.classifies else None
+
+    @property
+    def mean_loss(self) -> float:
+        """Σ c·ℓ / Σ c, progressive: the loss per unit of importance weight, or per row if all weights are 1."""
+        return self.loss / (self.weight or 1.0)
+
+    @property
+    def weight(self) -> float:
+        """Σ c of the rows learnt: how many they are if all weights are 1."""
+        return self.tally.weight
+
+    @property
+    def wrong(self) -> float:
+        """Σ c of the rows predicted wrongly before they were learnt."""
+        return self.tally.wrong
+
+    @property
+    def alike(self) -> bool:
+        """Whether all importance weights were 1, or 0: rows that were not learnt."""
+        return self.tally.alike

@@ -26,7 +26,7 @@ from numba.core.registry import CPUDispatcher
 from lowregret.cache import KernelCache
 from lowregret.context import kernel_context, kernel_typing
 from lowregret.error import PartError
-from lowregret.passes import passes
+from lowregret.pipeline import pipeline
 from lowregret.stamp import digest, names
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -143,7 +143,7 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
         super().__init__(kernel_typing(typing), kernel_context(target), *args)
 
     def define_pipelines(self) -> Any:
-        return [passes(self.state)]
+        return [pipeline(self.state)]
 
     def compile_extra(self, function: FunctionType) -> Any:
         self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)

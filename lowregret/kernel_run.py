@@ -78,6 +78,11 @@ class KernelRun(Saved):
         return float(self.support.sums[TOTAL])
 
     @property
+    def mean_loss(self) -> float:
+        """The same per row."""
+        return self.loss / max(self.rounds, 1)
+
+    @property
     def error(self) -> float:
         """Share of rows predicted wrongly before they were learnt."""
         return self.mistakes / max(self.rounds, 1)

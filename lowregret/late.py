@@ -30,7 +30,10 @@ from lowregret.state import LAST_RATE, ROUNDS, State, Vector
 TRAVELLED = 0  # A = Σ η‖z‖_*, over the steps taken so far
 LAGGED = 1  # Σ ‖z_s‖_*·(A at arrival − A at decision)
 DRIFT = 2  # Σ ⟨w_s − v_s, z_s⟩
-LEDGER = 3
+LEDGER = 3  # what the history keeps
+WEIGHT = 3  # Σ of the importance weights of answers
+WRONG = 4  # the same over mistakes
+BOOK = 5
 
 
 # ---- compiled --------------------------------------------------------------------------------------------------------
@@ -60,6 +63,8 @@ def answer(learner: Linear, s: State, x: Rows, slots: Slots, i: int, ledger: Vec
         return False
     if not math.isfinite(learner.absorb(s, x, i, y, weight, score, raw, scale)):
         return False
+    ledger[WEIGHT] += weight
+    ledger[WRONG] += weight * learner.loss.wrong(score, y)
     slope = weight * learner.loss.at(score, y)[1] if weight != 0.0 else 0.0
     if slope != 0.0:
         size = abs(slope) * length(learner, x, i, p)

@@ -12,7 +12,7 @@ import numpy as np
 from lowregret.domain import Radial
 from lowregret.error import PartError
 from lowregret.kernel import kernel
-from lowregret.loss import Loss
+from lowregret.loss import Loss, Square
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.part import Part
@@ -36,7 +36,7 @@ from lowregret.state import (
 )
 from lowregret.step import Constant
 
-_ANY_RULE = Lazy(Euclidean(), Constant(1.0))
+_ANY_RULE, _ANY_LOSS = Lazy(Euclidean(), Constant(1.0)), Square()
 FAR = 1e4  # how far the scale of an iterate may fall below the average scale before sums of both lose digits
 
 
@@ -174,6 +174,11 @@ class Linear(Learner):
         return self.begun(features + (self.bias > 0))
 
     @cached_property
+    def scorer(self) -> Linear:
+        """The same, with a rule and a loss that are always the same: scoring is compiled once for all of them."""
+        return replace(self.judge, loss=_ANY_LOSS, output=Last())
+
+    @cached_property
     def judge(self) -> Linear:
         """The same, with a rule that is always the same: loops that do not learn are compiled once for all rules."""
         return replace(self, rule=_ANY_RULE, ridge=0.0)
@@ -277,10 +282,10 @@ def learn_rows(
 
 
 @kernel
-def score_rows(learner: Linear, w: Vector, x: Rows, scores: Vector) -> None:
-    """scores[i] = ⟨w, x_i⟩ for a fixed model w: O(nnz)."""
-    for i in range(scores.size):
-        scores[i] = learner.score(w, x, i)
+def score_rows(learner: Linear, w: Vector, x: Rows, picked: Any, scores: Vector) -> None:
+    """scores[n] = ⟨w, x_i⟩ for a fixed model w and i = picked[n], or all rows (`EVERY`): O(nnz)."""
+    for n in range(scores.size):
+        scores[n] = learner.score(w, x, picked[n] if picked.size > 0 else n)
 
 
 @kernel

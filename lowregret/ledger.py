@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -13,9 +14,10 @@ from lowregret.certificate import Certificate, certificates, evidence, natural_c
 from lowregret.check import Place, call, compilable, numbers, require_rows
 from lowregret.domain import Domain
 from lowregret.error import PartError, StoreError
+from lowregret.kept import Foretold, Kept, Trial, next_freeze
 from lowregret.learner import Learner
 from lowregret.risk import Foresight
-from lowregret.rows import Features, Rows, as_rows
+from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.spec import from_json, to_json
 from lowregret.state import State, Vector
 from lowregret.store import Arrays, Saved
@@ -126,8 +128,11 @@ class Proof(Saved):
 
     def _facts(self: Any) -> Iterator[str]:
         yield counted(self.rounds, "round")
-        yield f"{type(self.learner.loss).__name__} loss {self.loss / max(self.rounds, 1):.4g} a round"
+        yield f"{type(self.learner.loss).__name__} loss {self._mean_loss()}"
         yield from self._proved()
+
+    def _mean_loss(self: Any) -> str:
+        return f"{self.loss / max(self.rounds, 1):.4g} a round"
 
     def _proved(self) -> Iterator[str]:
         """The regret, where O(d) is enough."""
@@ -171,6 +176,8 @@ class Ledger(Proof, Foresight):
         seen: int | None = None,
         uniform: bool = True,
         tally: Tally | None = None,
+        trial: Trial | None = None,
+        frozen: Any = None,
         certify: bool = True,
         compiled: bool = True,
     ) -> None:
@@ -181,6 +188,7 @@ class Ledger(Proof, Foresight):
         self.certify = certify
         self.uniform = uniform  # all weights were 1
         self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
+        self.trial, self.frozen = trial or Trial(), frozen  # what `kept` asks: the judgement, and the model on trial
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
 
     # ---- learning ------------------------------------------------------------------------------------------------
@@ -211,18 +219,76 @@ class Ledger(Proof, Foresight):
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
+        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.features:
+            x = replace(features, columns=self.features)  # rows of a stream know their highest column, not how many
         require_rows(x, x.shape[1] if self.seen is not None else self.features)
         return x
+
+    # ---- the model that is kept ------------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> Kept | None:
+        """What the model loses once it is kept and learns no more, measured on rows that were new to it.
+
+        None where no row was judged: before 16 rounds, or with certify=False.
+        """
+        return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
+
+    @abstractmethod
+    def _freeze(self) -> None:
+        """Make `frozen` the model as `predict` would use it now."""
+
+    @abstractmethod
+    def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
+        """What the frozen model lost on the picked rows, which were learnt since, and what the live one did."""
+
+    def _stretch(self, learn: Callable[[int, int], int], x: Rows, y: Any, w: Vector, i: int) -> tuple[int, bool]:
+        """Learn rows from i on to the next mark or pause, by `learn(row, rounds)`, and judge the frozen model by them.
+
+        Returns the first row that was not learnt, and whether the mark or pause was reached.
+        """
+        mark, pause, rounds = self._next_mark(), self._next_pause(), self.rounds
+        end = learn(i, min(mark, pause))
+        picked, t = self.trial.picked(w, i, end, rounds)
+        if picked.size:
+            weights = w[picked] if w.size else np.ones(picked.size)
+            self.trial.see(t, weights, self._foretold(x, y, picked, weights))
+        if self.rounds == pause:
+            self._pause()
+        if self.rounds == mark:
+            self._at_mark()
+        return end, self.rounds in (mark, pause)
+
+    def _next_pause(self) -> int:
+        """The round after which something is done that is not done after every one."""
+        return next_freeze(self.rounds) if self.certify else NEVER
+
+    def _pause(self) -> None:
+        if self.rounds == next_freeze(self.rounds - 1) and self.trial.ended is None:
+            self.trial.freeze()
+            self._freeze()
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
-        return description | {name: getattr(self, name) for name in KEPT}, arrays | self.tally.arrays()
+        described = {name: getattr(self, name) for name in KEPT} | {"ended": self.trial.ended}
+        kept = self.tally.arrays() | {"trial": self.trial.records} | self._frozen_arrays()
+        return description | described, arrays | kept
+
+    def _frozen_arrays(self) -> Arrays:
+        return {} if self.frozen is None else {"frozen": self.frozen}
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        return super()._given(learner, description, arrays) | {name: description[name] for name in KEPT}
+        trial = Trial(arrays["trial"], description["ended"])
+        described = {name: description[name] for name in KEPT}
+        return (
+            super()._given(learner, description, arrays) | described | {"trial": trial, "frozen": arrays.get("frozen")}
+        )
+
+    def _mean_loss(self) -> str:
+        return f"{self.mean_loss:.4g} {'a round' if self.alike else 'per unit of weight'}"
 
     def __str__(self) -> str:
         from lowregret.summary import summary

@@ -1,6 +1,7 @@
-"""What people ask of predictions, in one pass over scores that were made before their rows were learnt.
+"""What people ask of predictions, in one pass over scores and labels.
 
-Every sum is taken row by row in compiled code, so the figures do not depend on how the rows came in batches.
+A row of importance weight c counts as c rows in every mean and share, Σ c·ℓ / Σ c; counts are of rows. Every sum is
+taken row by row in compiled code, so the figures do not depend on how the rows came in batches.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from lowregret.loss import Logistic, Loss
 from lowregret.state import Vector
 from lowregret.stream.word import bits
 
-ROWS, LOSS, ABSOLUTE, SQUARED = range(4)  # Σ1, Σℓ, Σ|p−y|, Σ(p−y)²
-POSITIVE_RIGHT, POSITIVE_WRONG, NEGATIVE_RIGHT, NEGATIVE_WRONG = range(4, 8)
-LABEL, LABEL_SPREAD = 8, 9  # mean of y, and Σ(y − mean)², brought up to date row by row
-SUMS = 10
+ROWS, LOSS, ABSOLUTE, SQUARED = range(4)  # Σ1, Σc·ℓ, Σc|p−y|, Σc(p−y)²
+POSITIVE_RIGHT, POSITIVE_WRONG, NEGATIVE_RIGHT, NEGATIVE_WRONG = range(4, 8)  # rows
+LABEL, LABEL_SPREAD = 8, 9  # mean of y, and Σc(y − mean)², brought up to date row by row
+WEIGHT, WRONG, POSITIVE = 10, 11, 12  # Σc of all rows, of those predicted wrongly, of those labelled +1
+SUMS = 13
 
 BINS = 1 << 17  # of scores: sign, exponent and eight bits of the fraction, so a bin is 0.4 % wide
 _ORIGIN = BINS // 2
@@ -33,27 +35,28 @@ def bin_of(p: float) -> int:
 
 
 @kernel
-def tally(loss: Loss, y: Vector, weights: Vector, scores: Vector, sums: Vector, bins: Any, counted: Any) -> None:
-    """Add rows to the sums; a row of weight 0 counts if `counted` (of held-out rows) says so, with weight 1."""
+def tally(loss: Loss, y: Vector, weights: Vector, scores: Vector, sums: Vector, bins: Vector) -> None:
+    """Add rows to the sums, but for those of weight 0."""
     for i in range(y.size):
         weight = weights[i] if weights.size > 0 else 1.0
-        if counted.size > 0:
-            weight = 1.0 if counted[i] else 0.0
         if weight == 0.0:
             continue
         p, label = scores[i], y[i]
         value, _ = loss.at(p, label)
         sums[ROWS] += 1.0
+        sums[WEIGHT] += weight
         sums[LOSS] += weight * value
-        sums[ABSOLUTE] += abs(p - label)
-        sums[SQUARED] += (p - label) * (p - label)
+        sums[ABSOLUTE] += weight * abs(p - label)
+        sums[SQUARED] += weight * ((p - label) * (p - label))
         off = label - sums[LABEL]
-        sums[LABEL] += off / sums[ROWS]
-        sums[LABEL_SPREAD] += off * (label - sums[LABEL])
+        sums[LABEL] += off * (weight / sums[WEIGHT])
+        sums[LABEL_SPREAD] += weight * off * (label - sums[LABEL])
         if bins.size > 0:
             positive, wrong = label > 0.0, loss.wrong(p, label)
             sums[(POSITIVE_RIGHT if positive else NEGATIVE_RIGHT) + (1 if wrong else 0)] += 1.0
-            bins[2 * bin_of(p) + (1 if positive else 0)] += 1
+            sums[WRONG] += weight if wrong else 0.0
+            sums[POSITIVE] += weight if positive else 0.0
+            bins[2 * bin_of(p) + (1 if positive else 0)] += weight
 
 
 class Metrics:
@@ -62,36 +65,69 @@ class Metrics:
     def __init__(self, loss: Loss, sums: Vector | None = None, bins: Any = None) -> None:
         self.loss = loss
         self.sums = np.zeros(SUMS) if sums is None else sums
+        if self.sums.size < SUMS:  # of a file from before weights were summed: rows stand for them
+            right, wrong, _, wrong_negative = self.sums[POSITIVE_RIGHT : NEGATIVE_WRONG + 1]
+            self.sums = np.append(self.sums, [self.sums[ROWS], wrong + wrong_negative, right + wrong])
         size = 2 * BINS if loss.classifies else 0
-        self.bins = np.zeros(size, np.int64)
+        self.bins = np.zeros(size)
         if bins is not None:
-            self.bins[bins[0]] = bins[1]
+            self.bins[bins[0].astype(np.int64)] = bins[1]
 
-    def see(self, labels: Vector, weights: Vector, scores: Vector, held: Any = None) -> None:
-        """Count rows that were learnt, or with `held` just those that it marks."""
-        counted = np.empty(0, np.bool_) if held is None else held
-        tally(self.loss, labels, weights, scores, self.sums, self.bins, counted)
+    def see(self, labels: Vector, weights: Vector, scores: Vector) -> None:
+        """Count rows by their importance; no weights: all 1."""
+        tally(self.loss, labels, weights, scores, self.sums, self.bins)
 
     @property
     def rows(self) -> int:
         return int(self.sums[ROWS])
 
     @property
+    def weight(self) -> float:
+        """Σ c: how many rows there are if all weights are 1."""
+        return float(self.sums[WEIGHT])
+
+    @property
+    def alike(self) -> bool:
+        """Whether rows count alike, as far as their weights' sum tells."""
+        return self.weight == self.rows
+
+    @property
+    def total(self) -> float:
+        """Σ c·ℓ."""
+        return float(self.sums[LOSS])
+
+    @property
+    def mean_loss(self) -> float | None:
+        """Σ c·ℓ / Σ c."""
+        return self._mean(LOSS) if self.rows else None
+
+    @property
     def error(self) -> float | None:
-        """Share of rows predicted wrongly."""
-        if not self.loss.classifies or not self.rows:
-            return None
-        return float(self.sums[POSITIVE_WRONG] + self.sums[NEGATIVE_WRONG]) / self.rows
+        """Σ c·[wrong] / Σ c, the share of rows predicted wrongly."""
+        return self._mean(WRONG) if self.loss.classifies and self.rows else None
+
+    @property
+    def positives(self) -> float:
+        """The share of rows labelled +1."""
+        return self._mean(POSITIVE)
 
     @property
     def spread(self) -> float:
         """Root mean square error of always guessing the mean label."""
-        return math.sqrt(self.sums[LABEL_SPREAD] / max(self.rows, 1))
+        return math.sqrt(self._mean(LABEL_SPREAD))
+
+    def _mean(self, of: int) -> float:
+        return float(self.sums[of]) / (self.weight or 1.0)
+
+    @property
+    def constant(self) -> float | None:
+        """The label, if all that were seen are the same."""
+        return float(self.sums[LABEL]) if self.rows and self.sums[LABEL_SPREAD] == 0 else None
 
     @property
     def auc(self) -> tuple[float, float] | None:
         """The chance that a positive row scores above a negative one, and how far it can be off for want of bins."""
-        negative, positive = (self.bins[k::2].astype(float) for k in (0, 1))
+        negative, positive = (self.bins[k::2] for k in (0, 1))
         pairs = negative.sum() * positive.sum()
         if not pairs:
             return None
@@ -101,17 +137,21 @@ class Metrics:
 
     def to_json(self) -> dict[str, Any]:
         """All that fits the loss."""
-        rows = max(self.rows, 1)
         if not self.loss.classifies:
-            return {"mae": self.sums[ABSOLUTE] / rows, "rmse": math.sqrt(self.sums[SQUARED] / rows)}
+            return {
+                "weight": self.weight,
+                "mae": self._mean(ABSOLUTE),
+                "rmse": math.sqrt(self._mean(SQUARED)),
+            }
         right, wrong, right_negative, wrong_negative = (int(n) for n in self.sums[POSITIVE_RIGHT : NEGATIVE_WRONG + 1])
         found: dict[str, Any] = {
-            "confusion": {"+1": {"+1": right, "-1": wrong}, "-1": {"+1": wrong_negative, "-1": right_negative}}
+            "weight": self.weight,
+            "confusion": {"+1": {"+1": right, "-1": wrong}, "-1": {"+1": wrong_negative, "-1": right_negative}},
         }
         if self.auc is not None:
             found["auc"], found["auc_resolution"] = self.auc
         if isinstance(self.loss, Logistic):
-            found["log_loss"] = self.sums[LOSS] / rows
+            found["log_loss"] = self._mean(LOSS)
         return found
 
     def arrays(self) -> dict[str, Any]:

@@ -241,10 +241,24 @@ def learn_classes(
 
 
 @kernel
-def score_classes(learner: Multiclass, w: Vector, x: Rows, scores: Any) -> None:
-    """scores[i, ℓ] = ⟨w_ℓ, x_i⟩ for a fixed model w: O(nnz · classes)."""
-    for i in range(scores.shape[0]):
-        learner.score(w, x, i, scores[i])
+def score_classes(learner: Multiclass, w: Vector, x: Rows, picked: Any, scores: Any) -> None:
+    """scores[n, ℓ] = ⟨w_ℓ, x_i⟩ for a fixed model w and i = picked[n], or all rows (`EVERY`): O(nnz · classes)."""
+    for n in range(scores.shape[0]):
+        learner.score(w, x, picked[n] if picked.size > 0 else n, scores[n])
+
+
+@kernel
+def judge_classes(
+    loss: MultiLoss, known: int, codes: Any, scores: Any, slopes: Cells, values: Vector, guesses: Any
+) -> None:
+    """The loss of each row of scores, and the class it speaks for; a class beyond those known has the score 0."""
+    for n in range(codes.size):
+        y, classes = codes[n], known
+        guesses[n] = np.argmax(scores[n, :known])
+        if y >= known:
+            y, classes = known, known + 1
+            scores[n, known] = 0.0
+        values[n] = loss.at(scores[n], classes, guesses[n], y, slopes)
 
 
 @kernel

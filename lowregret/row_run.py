@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from lowregret.check import Place, finite_numbers, numbers, refuse
 from lowregret.fixed import Learnt
 from lowregret.growth import resized
+from lowregret.kept import judge_scores
 from lowregret.learner import Linear
 from lowregret.ledger import Ledger
 from lowregret.rows import Features, Rows, Sparse, highest, last_column
@@ -47,17 +49,18 @@ class RowRun(Ledger):
 
     def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
         self.uniform &= bool(np.all(w == 1))
+        if self.tally.recognised(x, y):
+            self.trial.end(self.rounds)
         self.scores = np.empty(y.size)
         x, i = self._fitted(x), 0
         try:
             while i < y.size:
-                mark = self._next_mark()
-                i = self._pass(x, y, w, i, mark)
-                if self.state.rounds == mark:
-                    self._at_mark()
-                elif i < y.size and self._grow(x, i):
+                i, paused = self._stretch(partial(self._pass, x, y, w), x, y, w, i)
+                if paused or i == y.size:
+                    continue
+                if self._grow(x, i):
                     x = self._fitted(x)
-                elif i < y.size:
+                else:
                     self.scores[i:] = np.nan
                     refuse(self.learner.loss, x, y, w, i, place(i))
         finally:
@@ -65,6 +68,12 @@ class RowRun(Ledger):
                 self.tally.see(self.linear, x, y, w, self.scores, i, self.compiled)
         if self.seen is not None:
             self.seen = max(self.seen, highest(x, y.size))
+
+    def _judged(self, y: Vector, scores: Vector) -> tuple[Vector, Any]:
+        """The loss of each score, and whether it is wrong."""
+        values, wrong = np.empty(y.size), np.empty(y.size, bool)
+        self._call(judge_scores, self.learner.loss, y, scores, values, wrong)
+        return values, wrong
 
     # ---- results -------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from lowregret.part import Part
 from lowregret.state import Index
 
 Features: TypeAlias = Any  # array-like, or a SciPy sparse matrix or array
+EVERY = np.empty(0, np.int64)  # where rows can be picked: all of them
 
 
 class Rows(Part):

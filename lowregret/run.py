@@ -18,12 +18,13 @@ from lowregret.class_run import ClassRun, start_classes
 from lowregret.domain import Domain
 from lowregret.error import DataError, PartError
 from lowregret.growth import FIRST, grown, require_growth, resized
+from lowregret.kept import Foretold
 from lowregret.kernel_run import KernelRun
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.multiclass import Multiclass
 from lowregret.row_run import RowRun
-from lowregret.rows import Features, Rows, as_rows
+from lowregret.rows import EVERY, Features, Rows, as_rows
 from lowregret.rule import Eager, Forgotten
 from lowregret.state import Vector
 from lowregret.stream.ahead import Ahead
@@ -228,7 +229,7 @@ class Run(RowRun):
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
         x = self._rows(features)
         scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner.judge, self.model(x.shape[1]), x, scores)
+        self._call(score_rows, self.learner.scorer, self.model(x.shape[1]), x, EVERY, scores)
         require_scores(x, scores)
         return scores
 
@@ -268,4 +269,16 @@ class Run(RowRun):
         return x
 
     def _widen(self, features: int) -> None:
-        self.state = grown(self.state, features, self.learner.bias > 0)
+        bias = self.learner.bias > 0
+        self.state = grown(self.state, features, bias)
+        if self.frozen is not None:
+            self.frozen = resized(self.frozen, self.state.dimension - bias, bias)
+
+    def _freeze(self) -> None:
+        self.frozen = np.empty(self.state.dimension)
+        self._call(write_model, self.learner, self.state, self.frozen)
+
+    def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
+        scores = np.empty(picked.size)
+        self._call(score_rows, self.learner.scorer, self.frozen, x, picked, scores)
+        return Foretold(*self._judged(y[picked], scores), *self._judged(y[picked], self.scores[picked]))

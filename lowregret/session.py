@@ -5,9 +5,9 @@ A session is what the command line keeps in a model file: enough to go on, to pr
 
 from __future__ import annotations
 
+import copy
 import math
 import os
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowregret import store
+from lowregret import notes, store
 from lowregret.auto_class_run import AutoClassRun
 from lowregret.auto_run import AutoRun
 from lowregret.certificate import Certificate
@@ -25,10 +25,12 @@ from lowregret.confusion import Confusion
 from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.growth import resized
-from lowregret.loss import Affine, Loss, MultiLoss, OneAgainstAll, OnMistakes, PerceptronLoss
+from lowregret.judge import Judged, judge, no_rows
+from lowregret.loss.name import loss_name
 from lowregret.metrics import Metrics
 from lowregret.minimise import Solution
 from lowregret.part import Part
+from lowregret.passes import Pass, best_pass
 from lowregret.risk import risk_json
 from lowregret.rows import Rows
 from lowregret.rule import Proximal
@@ -39,10 +41,12 @@ from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
 from lowregret.step import Step
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.read import know_formats
+from lowregret.stream.met import Met
+from lowregret.stream.read import know_formats, positive_name
 
 if TYPE_CHECKING:
-    from lowregret.hindsight import Pass, Report
+    from lowregret.hindsight import Pass as Rereading
+    from lowregret.hindsight import Report
 
 
 @dataclass
@@ -53,53 +57,121 @@ class Session:
     form: Part  # how rows are read
     algorithm: str
     rows: int = 0  # read, with those held out or without a label
+    reread: int = 0  # in passes after the first
     nonzeros: int = 0
     unlabelled: int = 0
     skipped: int = 0  # lines that could not be read
     seconds: float = 0.0  # of learning, waiting for rows not counted
-    metrics: Metrics | Confusion = field(init=False)
-    held: Metrics | Confusion = field(init=False)  # of rows held out
+    again: Vector = field(default_factory=lambda: np.zeros(3))  # loss, weight, weight of mistakes after the first pass
+    metrics: Judged = field(init=False)  # of rows learnt, in their first pass
+    held: Judged = field(init=False)  # of rows held out, in the latest pass
+    held_last: bool = False  # whether these are the last rows
+    passes: list[Pass] = field(default_factory=list)  # made since the session was begun or loaded
     dictionary: Dictionary | None = None  # names of features, if they are kept
     best: Solution | None = None  # the best fixed choice in hindsight
     theirs: Vector | None = None  # its losses at the rounds of the run's trace
+    met: Met = field(default_factory=Met)  # names of labels and columns
+    origin: tuple[str, Met] | None = None  # the file that it was loaded from, and what was met by then
 
     def __post_init__(self) -> None:
-        if isinstance(self.run, ClassRun):
-            self.metrics, self.held = self.run.confusion, Confusion()
-        else:
-            self.metrics, self.held = (Metrics(self.run.learner.loss) for _ in range(2))
+        self.metrics, self.held = no_rows(self.run), no_rows(self.run)
+        self._begun = self.again  # sums when the present pass began
+        self._kept: Any = None  # a copy of the run after the best pass
+
+    # ---- learning ----------------------------------------------------------------------------------------------
 
     def learn(self, batch: Batch) -> None:
         """Learn a batch, and count. If a row cannot be learnt, those before it are, and count."""
-        begin = time.perf_counter()
-        before = self.run.rounds
+        begin, before = time.perf_counter(), self._sums()
+        rounds = self.run.rounds
+        self.met.join(batch.met)
         try:
             self.run.learn_batch(batch)
         finally:
             done = self._judge(batch)
+            self.nonzeros += int(batch.rows.indptr[done] - batch.rows.indptr[0]) if self.run.rounds > rounds else 0
+            self._count(batch, done)
+            if self.passes:
+                self.again += self._sums() - before
+            self.seconds += time.perf_counter() - begin
+
+    def judge(self, batch: Batch) -> Vector:
+        """Score and count the last rows, which are held out, with the model as it is."""
+        begin = time.perf_counter()
+        assert batch.held is not None
+        scores = judge(self.run, batch, batch.held, self.held)
+        self._count(batch, len(batch))
+        self.seconds += time.perf_counter() - begin
+        return scores
+
+    def _count(self, batch: Batch, done: int) -> None:
+        """What was read, each row once."""
+        if self.passes:
+            self.reread += done
+        else:
             self.rows += done
-            self.nonzeros += int(batch.rows.indptr[done] - batch.rows.indptr[0]) if self.run.rounds > before else 0
             self.unlabelled += batch.unlabelled
             self.skipped += len(batch.faults)
-            self.seconds += time.perf_counter() - begin
 
     def _judge(self, batch: Batch) -> int:
         """Count what was predicted in a batch; returns how many of its rows were learnt."""
-        run = self.run
-        if isinstance(run, ClassRun):  # it counts the rows that it learns itself
-            if batch.held is not None and isinstance(self.held, Confusion):
-                marks = batch.held[: run.done]
-                self.held.see(len(run.classes), run.codes[: run.done], run.guesses[: run.done], marks)
-            return run.done
-        assert isinstance(self.metrics, Metrics)
-        assert isinstance(self.held, Metrics)
-        scored = np.flatnonzero(np.isnan(run.scores))
-        done = int(scored[0]) if scored.size else len(batch)
-        y, w, p = batch.labels[:done], batch.weights[:done], run.scores[:done]
-        self.metrics.see(y, w, p)
+        run, counted = self.run, [] if self.passes else [(self.metrics, batch.weights)]
         if batch.held is not None:
-            self.held.see(y, w, p, batch.held[:done])
+            counted.append((self.held, batch.held))
+        done = run.done if isinstance(run, ClassRun) else _scored(run.scores)
+        for found, weights in counted:
+            if isinstance(run, ClassRun) and isinstance(found, Confusion):
+                found.see(len(run.classes), run.codes[:done], run.guesses[:done], weights[:done])
+            elif isinstance(found, Metrics):
+                found.see(batch.labels[:done], weights[:done], run.scores[:done])
         return done
+
+    # ---- passes ------------------------------------------------------------------------------------------------
+
+    def begin_pass(self, held_last: bool = False, several: bool = False) -> None:
+        """Before the rows are read, perhaps again.
+
+        `held_last`: the last ones are held out. What is held out is judged afresh in each of `several` passes.
+        """
+        if self.passes:
+            self.run.tally.repeat()
+            self.run.trial.end(self.run.rounds)
+        if several or held_last:
+            self.held = no_rows(self.run)
+        self.held_last, self._begun = held_last, self._sums() if self.passes else self.again.copy()
+
+    def end_pass(self, more: bool = False) -> bool:
+        """After all rows were read; returns whether another pass, if there are `more`, may bring something.
+
+        It may not once the rows held out are predicted worse than before. A copy of the run is kept of the best pass.
+        """
+        loss, weight, wrong = (self._sums() - self._begun).tolist()
+        error = wrong / (weight or 1.0) if self.run.learner.loss.classifies else None
+        held = self.held if self.held.rows else None
+        self.passes.append(Pass(len(self.passes) + 1, loss / (weight or 1.0), error, held))
+        best = best_pass(self.passes)
+        if held is not None and best is self.passes[-1]:
+            self._kept = copy.deepcopy((self.run.contents(), self.again, self.nonzeros)) if more else None
+        return more and (held is None or best.merit == self.passes[-1].merit)
+
+    def keep_best(self) -> None:
+        """Go back to the run as it was after the best pass, if others were begun after it."""
+        if self._kept is not None:
+            contents, self.again, self.nonzeros = self._kept
+            self.run = type(self.run).of("the best pass", *contents)
+            self.held = self.passes[self.best_pass - 1].held or self.held
+        self._kept = None
+
+    @property
+    def best_pass(self) -> int:
+        """The pass whose model is kept, from 1."""
+        return best_pass(self.passes).number if self.passes else 1
+
+    def _sums(self) -> Vector:
+        """Loss, weight, and weight of mistakes, in all rounds."""
+        return np.array([self.run.loss, self.run.weight, self.run.wrong])
+
+    # ---- in hindsight ------------------------------------------------------------------------------------------
 
     @property
     def single(self) -> Run | AutoRun:
@@ -114,15 +186,15 @@ class Session:
 
         require_answer(self.single.learner.loss, self.single.comparator)
 
-    def look_back(self, rows: Pass, passes: int = 1, report: Report | None = None) -> None:
-        """Find the best fixed choice on the rows that were learnt, all of them, in so many passes.
+    def look_back(self, rows: Rereading, report: Report | None = None) -> None:
+        """Find the best fixed choice on the rows that were learnt, all of them, in all passes.
 
         Where the step schedule weighs the rounds, each row counts as often as its rounds did.
         """
         from lowregret.hindsight import best_fixed, silent
 
         run = self.single
-        learner, u = run.linear, run.comparator
+        learner, u, passes = run.linear, run.comparator, self.best_pass
         step = learner.rule.schedule()
         counted = partial(weighed, rows, step, run.rounds, passes)
         kappa = learner.ridge * step.total_importance(run.rounds)
@@ -147,6 +219,45 @@ class Session:
 
     # ---- results -----------------------------------------------------------------------------------------------
 
+    @property
+    def loss(self) -> float:
+        """Σ c·ℓ over rows in their first pass, each judged before it was learnt."""
+        return float((self._sums() - self.again)[0])
+
+    @property
+    def mean_loss(self) -> float:
+        """The same per unit of weight."""
+        loss, weight, _ = self._sums() - self.again
+        return float(loss / (weight or 1.0))
+
+    @property
+    def error(self) -> float | None:
+        """Σ c·[wrong] / Σ c over rows in their first pass; None for regression."""
+        _, weight, wrong = self._sums() - self.again
+        return float(wrong / (weight or 1.0)) if self.run.learner.loss.classifies else None
+
+    @property
+    def signs(self) -> tuple[str, str] | None:
+        """The names of +1 and −1, if one of the labels was named as the positive one."""
+        positive = positive_name(self.form)
+        if positive is None:
+            return None
+        return positive, self.met.labels[0] if len(self.met.labels) == 1 else f"not {positive}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known of the labels and columns, for the figures do not show it."""
+        found = [*notes.idle(self.met.idle)]
+        if isinstance(self.run, ClassRun):
+            met = np.flatnonzero(self.run.confusion.counts.sum(axis=1)[:-1])
+            if met.size == 1 and self.run.rounds > 1:
+                found.append(notes.one_class(self.run.rounds, self.run.classes.names[int(met[0])]))
+        elif isinstance(self.metrics, Metrics) and (note := notes.one_label(self.metrics, self.signs or ("+1", "-1"))):
+            found.append(note)
+        if self.origin is not None:
+            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met)
+        return found
+
     def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:
         """The public form of what was learnt."""
         run = self.run
@@ -154,32 +265,36 @@ class Session:
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
         if isinstance(run.learner.rule, Proximal):
             metrics["nonzero_weights"] = int(np.count_nonzero(run.weights))
-        found = {
+        found: dict[str, Any] = {
             "algorithm": self.algorithm,
             "spec": to_json(run.learner),
             "rounds": run.rounds,
             "nonzeros": self.nonzeros,
             "dimension": run.dimension,
-            "loss": {
-                "name": loss_name(run.learner.loss),
-                "total": _plain(run.loss),
-                "mean": _plain(run.loss / max(run.rounds, 1)),
-            },
-            "error": run.error if run.rounds else None,
+            "loss": loss_json(run, self.loss, self.mean_loss),
+            "error": self.error if run.rounds else None,
+            "kept": None if run.kept is None else run.kept.to_json(),
             "metrics": metrics,
+            "passes": [done.to_json() for done in self.passes],
+            "best_pass": self.best_pass,
             "certificate": self.certificate.to_json() | risk_json(run.risks()),
             "seconds": {**seconds, "learn": self.seconds},
             "model": model,
+            "notes": self.notes,
         }
         if isinstance(run, Standing):
             found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
+            if found["kept"] is not None:
+                found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
         if self.dictionary is not None:
             metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
         if self.held.rows:
-            metrics["holdout"] = {"rows": self.held.rows, "error": self.held.error} | self.judged(self.held)
+            kind = "last" if self.held_last else "every"
+            told = {"kind": kind, "rows": self.held.rows, "loss": self.held.mean_loss, "error": self.held.error}
+            metrics["holdout"] = told | self.judged(self.held)
         return found
 
-    def judged(self, metrics: Metrics | Confusion) -> dict[str, Any]:
+    def judged(self, metrics: Judged) -> dict[str, Any]:
         """The public form of figures on predictions."""
         if isinstance(self.run, ClassRun) and isinstance(metrics, Confusion):
             metrics.make_room(len(self.run.classes))
@@ -205,10 +320,12 @@ class Session:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run with all that belongs to it; `lowregret.load` reads it as a run."""
         description, arrays = self.run.contents()
-        counts = {name: getattr(self, name) for name in _COUNTS}
-        description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts
-        for name, metrics in (("metrics", self.metrics), ("held", self.held)):
-            arrays |= {f"{name}.{key}": array for key, array in metrics.arrays().items()}
+        counts = {name: getattr(self, name) for name in _COUNTS} | {"again": self.again.tolist()}
+        met = {"labels": self.met.labels, "columns": list(self.met.columns)}
+        description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts | met
+        held = no_rows(self.run) if self.held_last else self.held  # a later model would judge the last rows otherwise
+        for name, found in (("metrics", self.metrics), ("held", held)):
+            arrays |= {f"{name}.{key}": array for key, array in found.arrays().items()}
         if self.dictionary is not None:
             arrays |= self.dictionary.save()
         store.write(path, self.run.kind, description, arrays)
@@ -228,20 +345,23 @@ class Session:
         told = description["session"]
         counts = {name: told[name] for name in _COUNTS}
         run = _RUNS[kind].of(path, description, arrays)
-        session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
-        if isinstance(run, ClassRun):
-            session.held = Confusion(arrays["held.confusion"])
-        else:
-            loss = run.learner.loss
-            session.metrics, session.held = (
-                Metrics(loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"]) for name in ("metrics", "held")
-            )
+        again = np.array(told.get("again", np.zeros(3)), float)
+        session = cls(run, from_json(told["form"]), told["algorithm"], **counts, again=again)
+        labels, columns = told.get("labels", []), told.get("columns", [])  # which early files do not tell
+        session.met = Met(list(labels), {str(path): tuple(columns)})
+        session.origin = str(path), Met(list(labels), {str(path): tuple(columns)})
+        for name in ("metrics", "held"):
+            if isinstance(run, ClassRun):
+                found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))
+            else:
+                found = Metrics(run.learner.loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"])
+            setattr(session, name, found)
         if "names" in arrays:
             session.dictionary = Dictionary.load(arrays)
         return session
 
 
-def weighed(rows: Pass, step: Step, rounds: int, passes: int) -> Iterator[tuple[Rows, Vector, Vector]]:
+def weighed(rows: Rereading, step: Step, rounds: int, passes: int) -> Iterator[tuple[Rows, Vector, Vector]]:
     """The rows of a pass, with weights that count for all passes: times Σ c_t over the rounds of a row."""
     t, each = 0, rounds // passes
     for x, y, given in rows():
@@ -260,15 +380,16 @@ _RUNS = {run.kind: run for run in _ALL}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
 
 
-def loss_name(loss: Loss | MultiLoss) -> str:
-    """`SquaredHinge` is squared-hinge, as on the command line."""
-    if isinstance(loss, OneAgainstAll):
-        return f"oaa:{loss_name(loss.loss)}"
-    if isinstance(loss, PerceptronLoss):
-        return "hinge"
-    while isinstance(loss, OnMistakes | Affine):
-        loss = loss.loss
-    return re.sub("(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()
+def _scored(scores: Vector) -> int:
+    """How many rows were scored before one was refused."""
+    missing = np.flatnonzero(np.isnan(scores))
+    return int(missing[0]) if missing.size else scores.size
+
+
+def loss_json(run: Run | AutoRun | ClassRun, total: float, mean: float | None) -> dict[str, Any]:
+    """The public form of a loss: in all, and per unit of weight."""
+    plain = None if mean is None else _plain(mean)
+    return {"name": loss_name(run.learner.loss), "total": _plain(total), "mean": plain}
 
 
 def _plain(value: float) -> float | None:

@@ -1,7 +1,8 @@
 """scikit-learn estimators that learn in one pass and prove how well they did.
 
     model = OnlineClassifier().fit(X, y)  # `auto`: nothing to tune; labels of any kind, two classes or many
-    model.progressive_error_              # share of rows predicted wrongly, each before it was learnt
+    model.progressive_error_              # share of rows predicted wrongly, each before it was learnt (live)
+    model.kept_error_                     # the same of the model that `predict` uses, which learns no more
     model.certificate_                    # regret ≤ linearised regret ≤ the theorem's bound
     model.run_                            # the run itself: everything else
 
@@ -76,8 +77,15 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     @property
     def progressive_loss_(self) -> float:
-        """The mean over rows of weight × loss, each row judged before it was learnt."""
-        return self.run_.loss / max(self.run_.rounds, 1)
+        """Σ weight × loss / Σ weight, each row judged before it was learnt."""
+        return self.run_.mean_loss
+
+    @property
+    def kept_loss_(self) -> float | None:
+        """The mean loss of the model as `predict` uses it, which learns no more: of models frozen on the way, on rows
+        that they never saw. None if there were too few rows to tell, or the run does not."""
+        kept = getattr(self.run_, "kept", None)
+        return None if kept is None else kept.loss
 
     @property
     def coef_(self) -> Vector:
@@ -217,8 +225,14 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
 
     @property
     def progressive_error_(self) -> float:
-        """The share of rows predicted wrongly, each before it was learnt; rows of weight 0 do not count."""
+        """The share of rows predicted wrongly, each before it was learnt and by its weight."""
         return self.run_.error
+
+    @property
+    def kept_error_(self) -> float | None:
+        """The share of rows that the model as `predict` uses it gets wrong, measured as `kept_loss_` is."""
+        kept = getattr(self.run_, "kept", None)
+        return None if kept is None else kept.error
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all rows once, in their order, from the beginning. `sample_weight`: how much each row counts."""

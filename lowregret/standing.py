@@ -4,17 +4,41 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lowregret.auto.kept import (
+    DONE,
+    KEPT_NAMES,
+    NOW,
+    OFTEN,
+    OWN,
+    VOTES,
+    Frozen,
+    blend,
+    closed,
+    copy_measures,
+    hedged,
+    kept_priors,
+    kept_stacks,
+    met,
+    trust_in,
+)
+from lowregret.auto.kept import GAP as KEPT_GAP
+from lowregret.auto.kept import MIXED as KEPT_MIXED
 from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, TRUST, WEIGHTS, expert_losses
+from lowregret.auto.stack import EVEN, fresh_stack
+from lowregret.auto.view import COLUMNS
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
+from lowregret.eight import LANES
 from lowregret.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.ledger import Ledger
+from lowregret.memory import zeros
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State, Vector
 from lowregret.store import Arrays
 from lowregret.trace import Trace, linearised
@@ -84,6 +108,52 @@ class Contest:
         }
 
 
+@dataclass(frozen=True)
+class Keeping:
+    """The experts of the kept model: what each lost while it was frozen, and how far it is trusted.
+
+    Where a sample of the rows was judged, losses are those of all rows, as the sample tells them.
+    """
+
+    votes: Vector
+
+    names = KEPT_NAMES
+
+    @property
+    def losses(self) -> Vector:
+        return self.votes[DONE:NOW] + self.votes[NOW:KEPT_GAP]
+
+    @property
+    def weights(self) -> Vector:
+        return hedged(self.votes)
+
+    @property
+    def best(self) -> int:
+        return int(self.losses.argmin())
+
+    @property
+    def certificate(self) -> Certificate:
+        """KEPT-ADAHEDGE: the kept mixture against the best of its experts, all of them frozen when they are judged."""
+        settled, least = closed(self.votes), float(self.losses[self.best])
+        regret, linear = float(self.votes[OWN]) - least, float(settled[KEPT_MIXED]) - least
+        bound = 2 * float(settled[KEPT_GAP]) + ROUNDING * abs(float(settled[KEPT_MIXED]))
+        comparator = {"set": "kept experts", "count": EXPERTS, "best": KEPT_NAMES[self.best]}
+        finite = Premise("all losses are finite", math.isfinite(linear + bound))
+        return Certificate(
+            "KEPT-ADAHEDGE", "2Δ, Δ = Σ(⟨v,losses⟩ − mix loss) over freezes", comparator, max(regret, linear), bound,
+            premises=(finite,), regret=regret,
+        )  # fmt: skip
+
+    def to_json(self) -> dict[str, object]:
+        """The public form."""
+        return {
+            "names": list(KEPT_NAMES),
+            "losses": self.losses.tolist(),
+            "weights": self.weights.tolist(),
+            "best": KEPT_NAMES[self.best],
+        }
+
+
 def against_fixed(state: State, comparator: Domain) -> Certificate:
     """LINEARISED: Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ ≥ regret, for losses are convex in the score, whoever made it: O(d).
 
@@ -99,10 +169,30 @@ class Standing(Ledger):
     """A run of `auto`: what its mixture's trust in the experts says, now and at the marks of its history."""
 
     minds: ClassVar[Any]  # what its mind is
-    mind: Any  # has `trust`
+    learner: Any
     linear: Any  # the learner of fixed linear predictors
-    _contests: list[Vector]
-    _eras: list[Vector]
+
+    def __init__(
+        self,
+        *ledger: Any,
+        mind: Any,
+        contests: Any = (),
+        eras: Any = (),
+        average: Any = None,
+        votes: Any = None,
+        means: Any = None,
+        folded: tuple[int, int] = (0, 0),
+        glance: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(*ledger, **options)
+        self.mind = mind  # has `trust`
+        self._contests, self._eras = list(contests), list(eras)
+        self.average = np.empty(0, np.float32) if average is None else average  # of the lanes' weights
+        self.votes = np.zeros(VOTES) if votes is None else votes  # on the kept experts
+        self.priors = kept_priors(self.learner.spread)
+        self.means = fresh_stack(EVEN, self.priors) if means is None else means  # the stack of the lanes' averages
+        self.folded, self.glance = folded, glance  # rounds and entries when lanes were averaged; when that may be next
 
     @property
     def contest(self) -> Contest:
@@ -147,20 +237,99 @@ class Standing(Ledger):
         """Rounds, and the linearised regret against fixed linear predictors after each of them."""
         return linearised(self.linear, np.array([*self._history, self._snapshot()]), self.comparator)
 
+    # ---- the model that is kept ------------------------------------------------------------------------------------
+
+    @property
+    def keeper(self) -> Keeping:
+        """The experts of the kept model: what each lost while frozen, and how far it is trusted."""
+        return Keeping(self.votes)
+
+    @property
+    @abstractmethod
+    def _measures(self) -> Vector:
+        """Of the features, see `auto/view.py`."""
+
+    @property
+    def _lots(self) -> int:
+        """Classes that there is room for."""
+        return 1
+
+    @property
+    def _model(self) -> Frozen:
+        """The model as it would be kept now."""
+        trust, stacks = trust_in(hedged(self.votes)), kept_stacks(self.mind.stacks, self.means)
+        return Frozen(self._measures, self.average, self.mind._replace(trust=trust, stacks=stacks))
+
+    def _next_pause(self) -> int:
+        return next_end(self.rounds)
+
+    def _pause(self) -> None:
+        """At the end of an era: keep its sums, take the lanes into their means, and freeze the model in time."""
+        if self.certify:
+            self._eras = [*thinned(self._eras, self.rounds), sums(self.rounds, self.loss, self.mind.trust)]
+        if self.rounds >= self.glance:
+            features, entries = met(self._measures)
+            lacking = OFTEN * features - (entries - self.folded[1])
+            if lacking <= 0:
+                self._fold()
+                self.folded = self.rounds, entries
+            self.glance = self.rounds + math.ceil(max(lacking, 0) * self.rounds / max(entries, 1))
+        super()._pause()
+
+    def _fold(self) -> None:
+        """Take the lanes' weights into their means, by the rounds since that was done: O(d)."""
+        if not self.average.size:
+            self.average = zeros(self._measures.size // COLUMNS * self._lots * LANES, np.float32)
+        share = (self.rounds - self.folded[0]) / self.rounds
+        self._call(blend, self._measures, self.mind.bank, self.average, self._lots, share)
+
+    def _freeze(self) -> None:
+        """Copy what `predict` uses, which then stays as it is: O(d)."""
+        self.votes = closed(self.votes)
+        now, lots = self._model, self._lots
+        if self.frozen is None:
+            self.frozen = Frozen.fresh(now.measures, now.mind, lots)
+        model = self.frozen
+        if now.average.size != model.average.size:
+            model = self.frozen = model._replace(average=zeros(now.average.size, np.float32))
+        self._call(copy_measures, now.measures, model.measures)
+        self._call(blend, now.measures, now.mind.bank, model.mind.bank, lots, 1.0)
+        if now.average.size:
+            self._call(blend, now.measures, now.average, model.average, lots, 1.0)
+        for name in ("pace", "stacks", "trust", "past"):
+            getattr(model.mind, name)[...] = getattr(now.mind, name)
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
-        mind = {f"mind.{name}": array for name, array in self.mind._asdict().items()}
+        described = {"folded": self.folded, "glance": self.glance}
         kept = {
             "contests": np.array(self._contests).reshape(-1, TRUST),
             "eras": np.array(self._eras).reshape(-1, WIDTH),
+            "average": self.average,
+            "votes": self.votes,
+            "means": self.means,
         }
-        return description, arrays | mind | kept
+        return description | described, arrays | _named("mind", self.mind) | kept
+
+    def _frozen_arrays(self) -> Arrays:
+        if self.frozen is None:
+            return {}
+        model = self.frozen
+        return {"frozen.measures": model.measures, "frozen.average": model.average} | _named("frozen.mind", model.mind)
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        mind = cls.minds(*(arrays[f"mind.{name}"] for name in cls.minds._fields))
-        kept = {"mind": mind, "contests": arrays["contests"], "eras": arrays.get("eras")}
-        return super()._given(learner, description, arrays) | kept
+        kept: dict[str, Any] = {name: arrays[name] for name in ("contests", "eras", "average", "votes", "means")}
+        kept |= {"folded": tuple(description["folded"]), "glance": description["glance"]}
+        frozen = None
+        if "frozen.measures" in arrays:
+            frozen = Frozen(
+                arrays["frozen.measures"], arrays["frozen.average"], _gathered(cls.minds, "frozen.mind", arrays)
+            )
+        mind = _gathered(cls.minds, "mind", arrays)
+        return super()._given(learner, description, arrays) | kept | {"mind": mind, "frozen": frozen}
 
     def eras(self, count: int | None = None) -> Eras:
         """The run in eras, all that are kept (up to 64) or so many: who was best in each, and what the mixture lost."""
@@ -175,16 +344,6 @@ class Standing(Ledger):
 
         return plot_auto(self, path, theirs)
 
-    def _in_eras(self, learn: Callable[[int, int], int], i: int, mark: int) -> int:
-        """Learn rows from i on until `mark` rounds are done, by `learn(row, rounds)`, and note the ends of eras."""
-        while True:
-            end = min(mark, next_end(self.rounds)) if self.certify else mark
-            i = learn(i, end)
-            if self.rounds == end == next_end(end - 1):
-                self._eras = [*thinned(self._eras, end), sums(end, self.loss, self.mind.trust)]
-            if self.rounds < end or end == mark:
-                return i
-
     def _of(self) -> str:
         return ""
 
@@ -194,3 +353,11 @@ class Standing(Ledger):
     def _at_mark(self) -> None:
         super()._at_mark()
         self._contests.append(self.mind.trust.copy())
+
+
+def _named(prefix: str, arrays: Any) -> Arrays:
+    return {f"{prefix}.{name}": array for name, array in arrays._asdict().items()}
+
+
+def _gathered(kind: Any, prefix: str, arrays: Arrays) -> Any:
+    return kind(*(arrays[f"{prefix}.{name}"] for name in kind._fields))

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 
 from lowregret.certificate.batch import DRAWN
 from lowregret.learner import Linear
+from lowregret.loss import Square
 from lowregret.multiclass import Multiclass
 from lowregret.output import Last
 from lowregret.words import counted
 
 if TYPE_CHECKING:
     from lowregret.certificate import Certificate, RiskCertificate
+    from lowregret.kept import Figures
     from lowregret.kernel_run import KernelRun
     from lowregret.ledger import Ledger
+
+
+_HORIZONS = {0.125: "an eighth as many", 1.0: "as many"}
+BEFORE, AGAIN = "live: each row judged before it was learnt", "rows that came again having been learnt before"
 
 
 def summary(run: Ledger) -> str:
@@ -22,11 +28,40 @@ def summary(run: Ledger) -> str:
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
         f"{counted(run.rounds, 'round')}, {counted(run.dimension, 'weight')}",
-        f"loss       {run.loss:.6g} in all, {run.loss / rounds:.4g} per round, each row judged before it was learnt",
+        f"loss       {run.loss:.6g} in all, {run.mean_loss:.4g} per {'round' if run.alike else 'unit of weight'}, "
+        f"{AGAIN if run.tally.repeated else BEFORE}",
     ]
     if run.error is not None:
-        lines.append(f"error      {run.error:.2%} of the rows predicted wrongly")
+        lines.append(f"error      {run.error:.2%} of the {'rows' if run.alike else 'weight'} predicted wrongly")
+    lines += describe_kept(run)
     return "\n".join([*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_risk(run)])
+
+
+def describe_kept(run: Ledger) -> list[str]:
+    """What the model loses once it is kept, and what labels that come at once are worth."""
+    kept = run.kept
+    if kept is None:
+        return []
+
+    def told(figures: Figures) -> str:
+        if figures.error is not None:
+            return f"{figures.error:.2%}"
+        return f"{math.sqrt(figures.loss):.4g}" if isinstance(run.learner.loss, Square) else f"{figures.loss:.4g}"
+
+    what = (
+        "wrong" if kept.error is not None else "root mean square" if isinstance(run.learner.loss, Square) else "a row"
+    )
+    near = [f"{told(figures)} on {_HORIZONS[share]}" for share, figures in kept.horizons if share in _HORIZONS]
+    lines = [
+        f"kept       {told(kept.figures)} {what} once the model learns no more, on the rows that follow, up to half",
+        f"           as many as it learnt ({', '.join(near)}; models kept after {kept.models} rows)",
+    ]
+    if kept.worth is not None:
+        share = (
+            f"{100 * kept.worth:.0f} points" if kept.error is not None else f"{kept.worth / kept.loss:.0%} of the loss"
+        )
+        lines.append(f"           labels that come at once are worth {share} here: the figures above need them")
+    return lines
 
 
 def kernel_summary(run: KernelRun) -> str:

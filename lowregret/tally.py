@@ -50,7 +50,9 @@ LONGEST_ROW = 7  # max ‖x_t‖², bias included
 LARGEST_LABEL = 8  # max |y_t|
 THRESHOLD = 9
 LABELS = 10  # Σ y_t over the first block of a regression
-SUMS = 11
+WEIGHT = 11  # Σ of importance weights
+WRONG = 12  # the same over mistakes
+SUMS = 13
 
 
 @kernel
@@ -59,14 +61,16 @@ def count_rows(learner: Linear, x: Rows, y: Vector, weights: Vector, scores: Vec
     sums, counts, levels, warm = tally
     i = 0
     while i < end:
-        stop = min(end, i + BLOCK - counts[ROUNDS] % BLOCK)
+        stop, weight, mistakes = min(end, i + BLOCK - counts[ROUNDS] % BLOCK), 1.0, counts[MISTAKES]
         if weights.size > 0:
-            stop = i + 1
-            if weights[i] == 0.0:
+            stop, weight = i + 1, weights[i]
+            if weight == 0.0:
                 i = stop
                 continue
-            counts[UNLIKE] = 1 if weights[i] != 1.0 else counts[UNLIKE]
+            counts[UNLIKE] = 1 if weight != 1.0 else counts[UNLIKE]
         count_labels(learner, y, scores, sums, counts, i, stop)
+        sums[WEIGHT] += weight * (stop - i)
+        sums[WRONG] += weight * (counts[MISTAKES] - mistakes)
         if counts[ROUNDS] < warm:
             for k in range(i, stop):
                 sums[LABELS] += y[k]
@@ -142,6 +146,8 @@ class Tally:
         self.levels = told.get("tally.levels", first_levels())
         if "tally.sums" not in told:
             self.sums[THRESHOLD] = 0.0 if classifies else math.inf
+        if self.sums.size < SUMS:  # of a file from before weights were summed: rows stand for them
+            self.sums = np.append(self.sums, [self.rounds, self.mistakes])
 
     @property
     def _warm(self) -> int:
@@ -152,8 +158,6 @@ class Tally:
         """Count the first `end` rows of a batch, which were learnt."""
         if self.counts[PRINTED] < SAMPLE:
             self._remember(x, y, end)
-        elif y.size >= SAMPLE and row_print(x, y, 0, 0) == self.counts[FIRST_PRINT]:
-            self._recognise(x, y)
         into = (self.sums, self.counts, self.levels, self._warm)
         call(count_rows, compiled, learner.judge, x, y, w, scores, into, end)
 
@@ -165,13 +169,16 @@ class Tally:
                 self.counts[FIRST_PRINT] = self.counts[PRINT]
             self.counts[PRINTED] += 1
 
-    def _recognise(self, x: Rows, y: Vector) -> None:
-        """Whether they begin again: then another pass goes over them."""
+    def recognised(self, x: Rows, y: Vector) -> bool:
+        """Whether the data begin again with these rows: then another pass goes over them, which is noted."""
+        if self.counts[PRINTED] < SAMPLE or y.size < SAMPLE or row_print(x, y, 0, 0) != self.counts[FIRST_PRINT]:
+            return False
         seen = 0
         for i in range(SAMPLE):
             seen = row_print(x, y, i, seen)
         if seen == self.counts[PRINT]:
             self.repeat()
+        return bool(seen == self.counts[PRINT])
 
     def repeat(self) -> None:
         """Say that rows are learnt more than once."""
@@ -190,6 +197,16 @@ class Tally:
     @property
     def mistakes(self) -> int:
         return int(self.counts[MISTAKES])
+
+    @property
+    def weight(self) -> float:
+        """Σ of importance weights: the number of rounds if all are 1."""
+        return float(self.sums[WEIGHT])
+
+    @property
+    def wrong(self) -> float:
+        """Σ of the importance weights of mistakes."""
+        return float(self.sums[WRONG])
 
     @property
     def alike(self) -> bool:

@@ -101,6 +101,7 @@ def test_without_delay_it_is_the_usual_run_bit_for_bit(name: str, sparse: bool) 
     assert [c.bound for c in run.certificates] == [c.bound for c in usual.certificates]
     assert np.array_equal(run.trace.bound, usual.trace.bound, equal_nan=True)
     assert (run.asked, run.pending, run.uniform) == (60, 0, False)
+    assert (run.weight, run.error, run.mean_loss) == (usual.weight, usual.error, usual.mean_loss)
 
 
 @pytest.mark.parametrize("tau", [0, 1, 5, 59, 60])

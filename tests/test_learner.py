@@ -20,6 +20,7 @@ from lowregret.learner import Linear, learn_rows, loss_of, score_rows, write_mod
 from lowregret.loss import Hinge, LogWealth, Poisson, Square
 from lowregret.mirror import Entropic, Entropy, Euclidean
 from lowregret.output import Average, Last, WeightedAverage
+from lowregret.rows import EVERY as ALL_ROWS
 from lowregret.rows import Dense, Sparse, as_rows
 from lowregret.rule import Eager, Lazy
 from lowregret.state import (
@@ -379,7 +380,7 @@ def test_fixed_models_are_scored_and_judged(composition: Composition) -> None:
     w = np.random.default_rng(0).normal(size=6 + (learner.bias > 0))
     X = with_bias(rows.X, learner.bias) if learner.bias else rows.X
     scores = np.empty(50)
-    score_rows(learner.judge, w, x, scores)
+    score_rows(learner.scorer, w, x, ALL_ROWS, scores)
     np.testing.assert_allclose(scores, X @ w, rtol=1e-12, atol=1e-12)
     losses = np.array([learner.loss.at(p, y)[0] for p, y in zip(X @ w, rows.y, strict=True)])
     assert loss_of(learner.judge, w, x, rows.y, rows.weights) == pytest.approx(rows.weights @ losses, rel=1e-12)

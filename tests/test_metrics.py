@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as peer
 
+from lowregret.confusion import Confusion
 from lowregret.loss import Hinge, Logistic, Square
-from lowregret.metrics import BINS, Metrics, bin_of
+from lowregret.metrics import BINS, LABEL_SPREAD, Metrics, bin_of
 from lowregret.state import Vector
 
 NONE = np.empty(0)
@@ -64,15 +65,53 @@ def test_batches_change_no_bit(cut: int) -> None:
     assert whole.bins.tobytes() == parts.bins.tobytes()
 
 
-def test_rows_without_weight_do_not_count_and_held_ones_do() -> None:
+def test_rows_without_weight_do_not_count() -> None:
     y, p = scored(50, 4)
     weights = np.where(np.arange(50) % 5 == 0, 0.0, 1.0)
-    learnt, held, expected = (Metrics(Hinge()) for _ in range(3))
-    learnt.see(y, weights, p)
-    held.see(y, weights, p, weights == 0)
-    expected.see(y[weights == 0], NONE, p[weights == 0])
-    assert learnt.rows == 40
-    assert held.sums.tobytes() == expected.sums.tobytes()
+    found, expected = Metrics(Hinge()), Metrics(Hinge())
+    found.see(y, weights, p)
+    expected.see(y[weights > 0], NONE, p[weights > 0])
+    assert found.rows == 40
+    assert found.sums.tobytes() == expected.sums.tobytes()
+
+
+@given(st.integers(0, 99))
+def test_a_whole_weight_is_as_many_rows(seed: int) -> None:
+    """In every mean and share; only counts are of rows."""
+    y, p = scored(40, seed)
+    c = np.random.default_rng(seed).integers(0, 4, 40)
+    for loss, labels in ((Logistic(), y), (Square(), 3 * y + p / 2)):
+        weighed, repeated = Metrics(loss), Metrics(loss)
+        weighed.see(labels, c.astype(float), p)
+        repeated.see(np.repeat(labels, c), NONE, np.repeat(p, c))
+        a, b = weighed.to_json(), repeated.to_json()
+        assert a.pop("confusion", None) is None or a.pop("auc") == pytest.approx(b.pop("auc"))
+        b.pop("confusion", None)
+        assert a == pytest.approx(b)
+        assert weighed.error == pytest.approx(repeated.error)
+        assert weighed.mean_loss == pytest.approx(repeated.mean_loss)
+        assert weighed.positives == pytest.approx(repeated.positives)
+        assert weighed.spread == pytest.approx(repeated.spread)
+        assert weighed.rows == np.count_nonzero(c)
+        assert weighed.alike == bool(np.all(c <= 1))
+    codes, guesses = np.random.default_rng(seed).integers(-1, 3, (2, 40))
+    many, those = Confusion(), Confusion()
+    many.see(3, codes, guesses, c.astype(float), np.exp(p))
+    those.see(3, np.repeat(codes, c), np.repeat(guesses, c), NONE, np.repeat(np.exp(p), c))
+    assert many.error == pytest.approx(those.error)
+    assert many.mean_loss == pytest.approx(those.mean_loss)
+    assert many.commonest == pytest.approx(those.commonest)
+
+
+def test_figures_of_older_files_count_rows() -> None:
+    y, p = scored(30, 6)
+    found = Metrics(Logistic())
+    found.see(y, NONE, p)
+    older = Metrics(Logistic(), found.sums[: LABEL_SPREAD + 1], found.arrays()["bins"])
+    assert older.sums.tobytes() == found.sums.tobytes()
+    many = Confusion()
+    many.see(3, np.arange(30) % 4 - 1, np.arange(30) % 3, NONE)
+    assert Confusion(many.counts).sums.tobytes() == many.sums.tobytes()
 
 
 def test_counting_goes_on_where_it_stopped() -> None:

@@ -14,13 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret import zoo
+from lowregret.class_run import ClassRun
 from lowregret.learner import Linear
 from lowregret.loss import Hinge, Square
 from lowregret.output import Average, Random, WeightedAverage
 from lowregret.rule import PerCoordinate
 from lowregret.run import Run, start, train
 from lowregret.state import LONGEST
-from lowregret.tally import BLOCK, LARGEST_LABEL, LONGEST_ROW, SPREAD, SQUARED_WEIGHTS, WEIGHTED, WEIGHTS, Tally
+from lowregret.tally import (
+    BLOCK,
+    LABELS,
+    LARGEST_LABEL,
+    LONGEST_ROW,
+    SPREAD,
+    SQUARED_WEIGHTS,
+    WEIGHTED,
+    WEIGHTS,
+    Tally,
+)
 from tests.compositions import COMPOSITIONS, Composition, rows_for
 from tests.running import iterates, labelled
 from tests.test_drift import measured
@@ -138,3 +149,31 @@ def test_no_iterate_is_longer_than_the_rule_says(composition: Composition) -> No
     if composition.name.startswith(("ogd", "eager", "ridge", "svm")):
         assert told == pytest.approx(longest)
     assert math.isfinite(told) or composition.name.startswith("lazy") or isinstance(learner.rule, PerCoordinate)
+
+
+@pytest.mark.parametrize("learner", [zoo.ogd(Hinge()), zoo.perceptron(), zoo.mc_perceptron()])
+def test_figures_are_per_unit_of_weight(learner: Any) -> None:
+    X, y = sample(150)
+    c = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], 150)
+    run = train(learner, X, y, c, compiled=False)
+    if isinstance(run, ClassRun):
+        wrong = run.guesses != run.codes
+    else:
+        wrong = np.array([learner.loss.wrong(p, label) for p, label in zip(run.scores, y, strict=True)])
+    assert run.weight == c.sum()
+    assert run.error == pytest.approx(c @ wrong / c.sum())
+    assert run.mean_loss == pytest.approx(run.loss / c.sum())
+    assert run.mistakes == np.count_nonzero(wrong[c > 0])
+    for words in (f"{run.mean_loss:.4g} per unit of weight", f"{run.error:.2%} of the weight predicted wrongly"):
+        assert words in str(run)
+    assert "per unit of weight" in repr(run)
+    plain = train(learner, X, y, (c > 0).astype(float), compiled=False)
+    assert (plain.weight, plain.error) == (plain.rounds, plain.mistakes / plain.rounds)
+    assert "of weight" not in str(plain)
+
+
+def test_older_files_count_rows() -> None:
+    run = train(zoo.ogd(Hinge()), *sample(90), compiled=False)
+    arrays = run.tally.arrays()
+    older = Tally(True, arrays | {"tally.sums": arrays["tally.sums"][: LABELS + 1]})
+    assert older.sums.tobytes() == run.tally.sums.tobytes()

@@ -45,9 +45,14 @@ _START = np.array([1e-30] * ADAGRAD + [1 / prior for prior in PRIORS], np.float3
 _SHAPED = np.array(SHAPED, np.float32)
 
 
+def rank(j: Index, lots: int, lot: int) -> Index:
+    """How many lanes' lines come before those of feature j, if there are so many lots (one a class)."""
+    return np.uint64(j) * np.uint64(lots) + np.uint64(lot)
+
+
 def place(j: Index, lots: int, lot: int) -> Index:
-    """Where the lanes of feature j begin, in a bank of so many lots (one a class)."""
-    return (np.uint64(j) * np.uint64(lots) + np.uint64(lot)) * np.uint64(WIDTH)
+    """Where the lanes of feature j begin in the bank."""
+    return rank(j, lots, lot) * np.uint64(WIDTH)
 
 
 def seen(sheet: Sheet, v: Index) -> Eight:
@@ -72,12 +77,12 @@ def lane_rates(pace: Cells, reach: float) -> Eight:
     return load(_RATES, _FIRST) * adagrad(each(np.float32(shaped), np.float32(plain)), spread(np.float32(1)))
 
 
-def lane_scores(bank: Cells, x: Rows, i: int, sheet: Sheet, at: tuple[int, int, Index]) -> Eight:
-    """⟨w, z⟩ of each lane: O(nnz)."""
+def lane_scores(bank: Cells, x: Rows, i: int, sheet: Sheet, at: tuple[int, int, Index], width: Index) -> Eight:
+    """⟨w, z⟩ of each lane, whose weights are the first of `width` cells: O(nnz)."""
     lots, lot, bias = at
-    p, first = load(bank, place(bias, lots, lot)), x.begin(i)
+    p, first = load(bank, rank(bias, lots, lot) * width), x.begin(i)
     for k in range(first, x.end(i)):
-        p = p + load(bank, place(x.column(i, k), lots, lot)) * seen(sheet, k - first)
+        p = p + load(bank, rank(x.column(i, k), lots, lot) * width) * seen(sheet, k - first)
     return p
 
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lowregret.auto.learner import LAST, RECENT, Auto, Desk, Mind
-from lowregret.auto.logit import CERTAIN, FLAT, bends, both_implicit, exponential, margins, share_trust, slopes
+from lowregret.auto.logit import (
+    CERTAIN,
+    FLAT,
+    bends,
+    both_implicit,
+    exponential,
+    implicit,
+    margins,
+    share_trust,
+    slopes,
+)
 from lowregret.auto.stack import (
     BOLD,
     FADE,
@@ -25,7 +35,7 @@ from lowregret.auto.stack import (
 from lowregret.eight import LANES, Eight, between, double, load, spread, store, total, where
 from lowregret.loss import Logistic
 from lowregret.part import Part
-from lowregret.state import Index, Vector
+from lowregret.state import Cells, Index, Vector
 
 LOUD = 10.0  # inputs of the stacks are kept within ±this
 _LOW, _HIGH = np.uint64(0), np.uint64(LANES)
@@ -46,6 +56,10 @@ class AutoClassifier(Auto):
     def stacks(self) -> Vector:
         return fresh_stacks(BOLD, OPEN)
 
+    @property
+    def spread(self) -> float:
+        return float(OPEN.max())
+
     def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
         p = double(load(desk.lanes, _LOW))
         store(desk.experts, _LOW, between(p, spread(CERTAIN)))
@@ -56,6 +70,9 @@ class AutoClassifier(Auto):
         for k in range(STACKS):
             guess = stack_guess(mind.stacks, k, desk.inputs)
             desk.experts[LANES + k] = min(max(guess, -CERTAIN), CERTAIN)
+
+    def lost(self, mind: Mind, desk: Desk, k: int, y: float) -> float:
+        return -math.log(desk.chances[k] if y > 0.0 else desk.doubts[k])
 
     def mix(self, mind: Mind, desk: Desk) -> float:
         up, down = self.chance(desk, _LOW)
@@ -87,11 +104,21 @@ class AutoClassifier(Auto):
         p, much = margins(load(desk.lanes, _LOW), y), np.float32(weight)
         s, steps = both_implicit(p, q * much, load(desk.margins, _LOW), load(desk.widths, _LOW))
         for k in range(STACKS):
-            a = np.float64(steps[k])
-            h = max(a * (1.0 - a), FLAT)
-            shrink = weight * h / (1.0 + h * np.float64(desk.widths[k]))
-            stack_learn(mind.stacks, k, desk.along, weight * y * a, shrink, OPEN)
+            self.move(mind.stacks, k, desk, np.float64(steps[k]), y, weight, OPEN)
         return s * np.float32(weight * y), bends(s, weight)
+
+    def move(self, stacks: Cells, k: int, desk: Desk, a: float, y: float, weight: float, priors: Any) -> None:
+        """A step of stack k along what it made of the inputs, to where the slope is −y·a."""
+        h = max(a * (1.0 - a), FLAT)
+        shrink = weight * h / (1.0 + h * np.float64(desk.widths[k]))
+        stack_learn(stacks, k, desk.along, weight * y * a, shrink, priors)
+
+    def teach(self, stacks: Cells, mind: Mind, desk: Desk, y: float, weight: float, priors: Any) -> None:
+        guess = min(max(stack_guess(stacks, 0, desk.inputs), -CERTAIN), CERTAIN)
+        width = stack_project(stacks, 0, desk.inputs, desk.along)
+        desk.margins[0], desk.widths[0] = np.float32(y * guess), np.float32(weight * width)
+        steps = implicit(load(desk.margins, _LOW), load(desk.widths, _LOW))
+        self.move(stacks, 0, desk, np.float64(steps[0]), y, weight, priors)
 
     def reach(self, mind: Mind) -> float:
         return 1.0

@@ -107,6 +107,11 @@ class AutoMulticlass(Learner):
     bias: ClassVar[float] = 1.0
 
     @property
+    def spread(self) -> float:
+        """The variance of a stack's weights before the first row."""
+        return float(OPEN.max())
+
+    @property
     def linear(self) -> Multiclass:
         """The learner of which fixed linear predictors are the comparators."""
         return Multiclass(self.loss, self.rule, bias=self.bias)
@@ -132,38 +137,58 @@ class AutoMulticlass(Learner):
             desk.inputs[LAST_LABEL * lots + c] = 1.0 if past[LAST_CLASS] == c else 0.0
             desk.inputs[RECENT_LABELS * lots + c] = past[SHARES + lots + c]
 
-    def judge_classes(self, mind: ClassMind, desk: ClassDesk, room: Room, aware: bool) -> None:
-        """Write the chances that lanes and stacks give; without `aware` the labels before do not count."""
+    def judge_classes(self, mind: ClassMind, desk: ClassDesk, room: Room, aware: bool, experts: int) -> None:
+        """Write the chances that the first experts give; without `aware` the labels before do not count."""
         lots, known = room.raw.size, room.known[0]
-        for k in range(EXPERTS):
-            top = -math.inf
+        for k in range(experts):
             for c in range(known):
-                p = 0.0
                 if k < LANES:
-                    p = desk.inputs[k * lots + c]
-                else:
-                    for i in range(INPUTS if aware else LAST_LABEL):
-                        p += mind.stacks[np.uint64((k - LANES) * SIZE + i)] * desk.inputs[i * lots + c]
-                desk.chances[k * lots + c] = p
-                top = max(top, p)
-            total = 0.0
-            for c in range(known):
-                e = math.exp(desk.chances[k * lots + c] - top)
-                desk.chances[k * lots + c] = e
-                total += e
-            for c in range(known):
-                desk.chances[k * lots + c] = (1.0 - DOUBT) * desk.chances[k * lots + c] / total + DOUBT / (known + 1)
+                    desk.chances[k * lots + c] = desk.inputs[k * lots + c]
+            if k >= LANES:
+                self.weigh(mind.stacks, k - LANES, desk, room, INPUTS if aware else LAST_LABEL, k)
+            self.normalise(desk, room, k)
+
+    def weigh(self, stacks: Cells, stack: int, desk: ClassDesk, room: Room, inputs: int, k: int) -> None:
+        """Write the scores of a stack, made of the first inputs, where expert k's chances will be."""
+        lots = room.raw.size
+        for c in range(room.known[0]):
+            p = 0.0
+            for i in range(inputs):
+                p += stacks[np.uint64(stack * SIZE + i)] * desk.inputs[i * lots + c]
+            desk.chances[k * lots + c] = p
+
+    def normalise(self, desk: ClassDesk, room: Room, k: int) -> None:
+        """Make chances of expert k's scores."""
+        first, known, top, total = k * room.raw.size, room.known[0], -math.inf, 0.0
+        for c in range(first, first + known):
+            top = max(top, desk.chances[c])
+        for c in range(first, first + known):
+            desk.chances[c] = math.exp(desk.chances[c] - top)
+            total += desk.chances[c]
+        for c in range(first, first + known):
+            desk.chances[c] = (1.0 - DOUBT) * desk.chances[c] / total + DOUBT / (known + 1)
 
     def score(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells, aware: bool) -> int:
         """Write ln(chance) of each class for row i, once looked at; returns the likeliest, or NONE."""
-        lots, known = room.raw.size, room.known[0]
-        for c in range(known):
-            p = lane_scores(mind.bank, x, i, desk.sheet, self.spot(mind, lots, c))
+        self.ask(mind, mind.bank, desk, x, i, room, aware, EXPERTS)
+        return self.mix(mind, desk, room, scores)
+
+    def ask(
+        self, mind: ClassMind, bank: Cells, desk: ClassDesk, x: Rows, i: int, room: Room, aware: bool, experts: int
+    ) -> None:
+        """Write the chances that the first experts give to the classes of row i, by the weights in a bank."""
+        lots = room.raw.size
+        width = np.uint64(bank.size * COLUMNS) // np.uint64(mind.measures.size * lots)
+        for c in range(room.known[0]):
+            p = lane_scores(bank, x, i, desk.sheet, self.spot(mind, lots, c), width)
             store(desk.lanes, np.uint64(c * LANES), p)
         self.listen(mind, desk, room)
-        self.judge_classes(mind, desk, room, aware)
-        best = NONE
-        for c in range(known):
+        self.judge_classes(mind, desk, room, aware, experts)
+
+    def mix(self, mind: ClassMind, desk: ClassDesk, room: Room, scores: Cells) -> int:
+        """Write ln(chance) of each class, all experts mixed; returns the likeliest, or NONE."""
+        lots, best = room.raw.size, NONE
+        for c in range(room.known[0]):
             p = 0.0
             for k in range(EXPERTS):
                 p += mind.trust[WEIGHTS + k] * desk.chances[k * lots + c]
@@ -219,15 +244,21 @@ class AutoMulticlass(Learner):
 
     def teach(self, mind: ClassMind, desk: ClassDesk, room: Room, y: int, weight: float) -> None:
         """A step of every stack, along the slope of its log loss."""
-        lots, known = room.raw.size, room.known[0]
         for k in range(STACKS):
-            for i in range(INPUTS):
-                g = -desk.inputs[i * lots + y]
-                for c in range(known):
-                    g += desk.chances[(LANES + k) * lots + c] * desk.inputs[i * lots + c]
-                desk.slopes[i] = g
-            q = weight * stack_project(mind.stacks, k, desk.slopes, desk.along)
-            stack_learn(mind.stacks, k, desk.along, -weight / (1.0 + q), weight / (1.0 + q), OPEN)
+            self.move(mind.stacks, k, desk, room, y, weight, OPEN, LANES + k)
+
+    def move(
+        self, stacks: Cells, k: int, desk: ClassDesk, room: Room, y: int, weight: float, priors: Any, expert: int
+    ) -> None:
+        """A step of stack k, which gives the chances of that expert."""
+        lots = room.raw.size
+        for i in range(INPUTS):
+            g = -desk.inputs[i * lots + y]
+            for c in range(room.known[0]):
+                g += desk.chances[expert * lots + c] * desk.inputs[i * lots + c]
+            desk.slopes[i] = g
+        q = weight * stack_project(stacks, k, desk.slopes, desk.along)
+        stack_learn(stacks, k, desk.along, -weight / (1.0 + q), weight / (1.0 + q), priors)
 
     def train_lanes(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, y: int, weight: float) -> None:
         """An implicit step of the lanes of every class, unless all of them knew."""
@@ -284,13 +315,3 @@ def learn_classes(
             guesses[i] = learner.learn(s, mind, desk, x, i, y[i], weight, room)
         i += 1
     return i
-
-
-@kernel
-def score_classes(learner: AutoMulticlass, mind: ClassMind, desk: ClassDesk, x: Rows, room: Room, scores: Any) -> None:
-    """ln(chance) of each class for each row, as the next one, if the label before it were not known."""
-    for i in range(scores.shape[0]):
-        if look(mind.measures, mind.pace, x, i, desk.sheet):
-            learner.score(mind, desk, x, i, room, scores[i], False)
-        else:
-            scores[i, 0] = math.nan

@@ -7,9 +7,8 @@ label comes, and all of them learn. O(nnz) a row, eight lanes in one vector inst
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -139,6 +138,19 @@ class Auto(Learner):
         """From the lanes' scores to those of all experts; `known`: whether the row follows the last one learnt."""
 
     @abstractmethod
+    def teach(self, stacks: Cells, mind: Mind, desk: Desk, y: float, weight: float, priors: Any) -> None:
+        """Let the first stack learn from the inputs of a row and its label, alone."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> float:
+        """The variance of a stack's weights before the first row."""
+
+    @abstractmethod
+    def lost(self, mind: Mind, desk: Desk, k: int, y: float) -> float:
+        """The loss of expert k, once mixed."""
+
+    @abstractmethod
     def mix(self, mind: Mind, desk: Desk) -> float:
         """The score for all."""
 
@@ -167,7 +179,7 @@ class Auto(Learner):
     def score(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, known: bool) -> float:
         """The score of row i, which was looked at; `known`: whether it follows the last one learnt."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
-        store(desk.lanes, np.uint64(0), lane_scores(mind.bank, x, i, desk.sheet, at))
+        store(desk.lanes, np.uint64(0), lane_scores(mind.bank, x, i, desk.sheet, at, np.uint64(WIDTH)))
         self.listen(mind, desk, known)
         return self.mix(mind, desk)
 
@@ -232,11 +244,3 @@ def learn_rows(
             scores[i] = learner.learn(s, mind, desk, x, i, min(i + 1, y.size - 1), y[i], weight)
         i += 1
     return i
-
-
-@kernel
-def score_rows(learner: Auto, s: State, mind: Mind, desk: Desk, x: Rows, scores: Vector) -> None:
-    """The score that each row would get as the next one, if the label before it were not known: O(nnz)."""
-    for i in range(scores.size):
-        fit = look(s.table, mind.pace, x, i, desk.sheet)
-        scores[i] = learner.score(s, mind, desk, x, i, False) if fit else math.nan

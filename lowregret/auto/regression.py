@@ -7,7 +7,7 @@ neither the origin nor the unit of the labels matters. Experts never leave the r
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,7 +47,7 @@ from lowregret.auto.view import ROWS
 from lowregret.eight import LANES, Eight, load, spread
 from lowregret.loss import Square
 from lowregret.part import Part
-from lowregret.state import Vector
+from lowregret.state import Cells, Vector
 
 LOG_EXPERTS = math.log(EXPERTS)
 
@@ -66,6 +66,10 @@ class AutoRegressor(Auto):
     def stacks(self) -> Vector:
         return fresh_stacks(EVEN, SURE)
 
+    @property
+    def spread(self) -> float:
+        return float(SURE.max())
+
     def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
         low, high, mean = mind.past[LOW], mind.past[HIGH], 0.0
         for k in range(LANES):
@@ -82,6 +86,10 @@ class AutoRegressor(Auto):
             p = stack_guess(mind.stacks, k, desk.inputs) / size if size > 0.0 else 0.0
             desk.experts[LANES + k] = min(max(mean + p, low), high)
 
+    def lost(self, mind: Mind, desk: Desk, k: int, y: float) -> float:
+        off = mind.past[ORIGIN] + mind.past[UNIT] * desk.experts[k] - y
+        return off * off
+
     def size(self, mind: Mind) -> float:
         """1/root mean square of what the mean of the lanes missed."""
         return 1.0 / math.sqrt(mind.past[MISSES]) if mind.past[MISSES] > 0.0 else 0.0
@@ -95,8 +103,7 @@ class AutoRegressor(Auto):
     def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
         mixed = 0.0
         for k in range(EXPERTS):
-            off = mind.past[ORIGIN] + mind.past[UNIT] * desk.experts[k] - y
-            loss = weight * off * off
+            loss = weight * self.lost(mind, desk, k, y)
             desk.chances[k] = loss
             mixed += mind.trust[WEIGHTS + k] * loss
             mind.trust[LOSSES + k] += loss
@@ -104,7 +111,7 @@ class AutoRegressor(Auto):
         mind.trust[GAP] += max(mixed - self.mix_loss(mind, desk), 0.0)
         self.trust(mind)
         self.settle(mind, y)
-        self.teach(mind, desk, (y - mind.past[ORIGIN]) / mind.past[UNIT], weight)
+        self.teach_all(mind, desk, (y - mind.past[ORIGIN]) / mind.past[UNIT], weight)
 
     def settle(self, mind: Mind, y: float) -> None:
         """The origin is the first label; the unit a power of two near the first difference from it."""
@@ -144,17 +151,31 @@ class AutoRegressor(Auto):
         for k in range(EXPERTS):
             mind.trust[WEIGHTS + k] /= total
 
-    def teach(self, mind: Mind, desk: Desk, y: float, weight: float) -> None:
+    def teach_all(self, mind: Mind, desk: Desk, y: float, weight: float) -> None:
         """A step of every stack: recursive least squares on what the mean of the lanes missed."""
-        mean, size = 0.0, self.size(mind)
-        for k in range(LANES):
-            mean += desk.experts[k] / LANES
+        mean, size = self.mean(desk), self.size(mind)
         if size > 0.0:
             for k in range(STACKS):
-                q = weight * stack_project(mind.stacks, k, desk.inputs, desk.along)
-                missed = (y - mean) * size - stack_guess(mind.stacks, k, desk.inputs)
-                stack_learn(mind.stacks, k, desk.along, weight * missed / (1.0 + q), weight / (1.0 + q), SURE)
+                self.move(mind.stacks, k, desk, (y - mean) * size, weight, SURE)
         mind.past[MISSES] += ((y - mean) * (y - mean) - mind.past[MISSES]) / mind.pace[ROWS]
+
+    def mean(self, desk: Desk) -> float:
+        """Of the lanes."""
+        mean = 0.0
+        for k in range(LANES):
+            mean += desk.experts[k] / LANES
+        return mean
+
+    def move(self, stacks: Cells, k: int, desk: Desk, target: float, weight: float, priors: Any) -> None:
+        """A step of stack k towards the target of its inputs."""
+        q = weight * stack_project(stacks, k, desk.inputs, desk.along)
+        missed = target - stack_guess(stacks, k, desk.inputs)
+        stack_learn(stacks, k, desk.along, weight * missed / (1.0 + q), weight / (1.0 + q), priors)
+
+    def teach(self, stacks: Cells, mind: Mind, desk: Desk, y: float, weight: float, priors: Any) -> None:
+        size, label = self.size(mind), (y - mind.past[ORIGIN]) / mind.past[UNIT]
+        if size > 0.0:
+            self.move(stacks, 0, desk, (label - self.mean(desk)) * size, weight, priors)
 
     def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
         """weight·(label − score) of each lane: the negated slope of half the square loss."""

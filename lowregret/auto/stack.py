@@ -42,6 +42,14 @@ EVEN = (1 / LANES,) * LANES
 _WALKS = np.array(WALKS)
 
 
+def fresh_stack(start: tuple[float, ...], priors: Any) -> Vector:
+    """One stack that stands still, and looks at the lanes and the constant."""
+    stack = zeros(SIZE, np.float64)
+    parts = stack.reshape(1 + INPUTS, PADDED)
+    parts[0, :LANES], parts[1:, :INPUTS] = start, np.diag(priors[0])
+    return stack
+
+
 def fresh_stacks(start: tuple[float, ...], priors: Any) -> Vector:
     """Stacks that begin with these weights of the lanes, and variances."""
     stacks = zeros(STACKS * SIZE, np.float64)

@@ -20,7 +20,7 @@ from lowregret.kernel import kernel
 from lowregret.learner import Linear, loss_of, score_rows
 from lowregret.loss import Affine, Hinge, Loss, OnMistakes
 from lowregret.mirror import Euclidean, UnnormalisedEntropy
-from lowregret.rows import Rows, Sparse
+from lowregret.rows import EVERY, Rows, Sparse
 from lowregret.rule import Lazy
 from lowregret.state import ENERGY, LARGEST, LOCAL, LOWEST, MISTAKES, TOTAL, State, Vector
 from lowregret.step import Constant
@@ -77,7 +77,7 @@ def _mark(loss: Loss, y: Vector, scores: Vector, marks: Vector) -> None:
 def _losses(learner: Linear, x: Rows, y: Vector, marks: Vector, u: Vector) -> tuple[float, float]:
     """F(u), and the smallest margin y⟨u,x⟩ over all rows."""
     fixed, of_u = np.ascontiguousarray(u, float), np.empty(y.size)
-    score_rows(learner.judge, fixed, x, of_u)
+    score_rows(learner.scorer, fixed, x, EVERY, of_u)
     return loss_of(learner.judge, fixed, x, y, marks), float(np.min(y * of_u, initial=math.inf))
 
 

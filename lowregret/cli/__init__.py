@@ -1,4 +1,7 @@
-"""The command line: `lowregret train | predict | experts | bandit | dimension | play | zoo | warm`. --help imports little."""
+"""The command line: `lowregret train | predict | experts | bandit | dimension | play | zoo | warm`.
+
+--help imports little.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
@@ -16,7 +20,8 @@ def command() -> NoReturn:
     """Run this process's command line, and leave without Python's ceremony, which takes as long as a small file."""
     gc.disable()  # importing makes much that stays, and no garbage
     code = main()
-    sys.stdout.flush()
+    with suppress(OSError):  # which `main` has told already
+        sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
@@ -26,9 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     from lowregret.cli.arguments import parser
 
     args = parser().parse_args(argv)
+    from lowregret.cli.apart import require_apart
     from lowregret.error import LowRegretError
 
     try:
+        require_apart(args)
         run = getattr(import_module(f"lowregret.cli.{args.command}"), args.command)
         if not gc.isenabled():
             gc.freeze()
@@ -36,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         from lowregret.cli.notice import Notice
 
         with Notice(wanted=not getattr(args, "quiet", False)):
-            return int(run(args))
+            code = int(run(args))
+        sys.stdout.flush()
+        return code
     except LowRegretError as error:
         print(f"lowregret: {error}", file=sys.stderr)
         return BAD
@@ -46,6 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except OSError as error:
+        print(f"lowregret: cannot write {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        return BAD
     except MemoryError:
         print(
             "lowregret: out of memory: hash the features into fewer weights, such as --bits 20",

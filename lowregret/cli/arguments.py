@@ -6,6 +6,10 @@ from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHe
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from lowregret.cli import examples
+
+from lowregret.cli.holdout import Holdout, holdout
+
 ALGORITHMS = (
     "auto",
     "ogd",
@@ -68,22 +72,32 @@ def parser() -> ArgumentParser:
     whole = _Parser("lowregret", description="Online learning with proof: every run carries a regret certificate.")
     whole.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
-    _train(_command(commands, "train", "learn from files or a stream, in one pass", _TRAIN))
-    _predict(_command(commands, "predict", "score rows with a model", _PREDICT))
-    _experts(_command(commands, "experts", "mix the forecasts of many, with proof", _EXPERTS))
-    _bandit(_command(commands, "bandit", "what other choices would have brought, from a log of choices", _BANDIT))
+    _train(_command(commands, "train", "learn from files or a stream, in one pass", examples.TRAIN))
+    _predict(_command(commands, "predict", "score rows with a model", examples.PREDICT))
+    _experts(_command(commands, "experts", "mix the forecasts of many, with proof", examples.EXPERTS))
+    _bandit(
+        _command(commands, "bandit", "what other choices would have brought, from a log of choices", examples.BANDIT)
+    )
     _dimension(
         _command(
-            commands, "dimension", "how many mistakes a finite class costs: Littlestone and VC dimension", _DIMENSION
+            commands,
+            "dimension",
+            "how many mistakes a finite class costs: Littlestone and VC dimension",
+            examples.DIMENSION,
         )
     )
     _play(
-        _command(commands, "play", "a game of the textbook: regret under its bound, or what must fail, failing", _PLAY)
+        _command(
+            commands,
+            "play",
+            "a game of the textbook: regret under its bound, or what must fail, failing",
+            examples.PLAY,
+        )
     )
-    zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
+    zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", examples.ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")
-    _warm(_command(commands, "warm", "compile ahead of time, for images and continuous integration", _WARM))
+    _warm(_command(commands, "warm", "compile ahead of time, for images and continuous integration", examples.WARM))
     return whole
 
 
@@ -125,56 +139,12 @@ def _command(commands: object, name: str, purpose: str, examples: str) -> Argume
     return command
 
 
-_TRAIN = """examples:
-  lowregret train clicks.svm.gz --loss logistic -o clicks.lr
-  lowregret train flights.csv --target delay --drop flight --loss huber:15
-  zcat big.vw.gz | lowregret train - --format vw --loss hinge --quiet --json
-  lowregret train news20.svm --loss softmax --algorithm adagrad -o news.lr
-  lowregret train more.svm --resume clicks.lr -o clicks.lr"""
-_PREDICT = """example:
-  lowregret predict clicks.lr new.svm -o scores.txt --link prob"""
-_EXPERTS = """examples:
-  lowregret experts load.csv.gz --target load --loss mape --plot weights.png
-  lowregret experts rain.csv --target rained --experts model,radar,frog --loss brier --report rain.html
-  lowregret experts football.csv --target result --classes H,D,A --odds --loss log --json
-  lowregret experts prices.csv --no-header --loss portfolio"""
-_BANDIT = """example:
-  lowregret bandit clicks.csv.gz --action banner --reward click --propensity p --report clicks.html"""
-_DIMENSION = """classes by name:
-  thresholds:N              1[x < a], N of them on N − 1 points
-  singletons:N              1[x = j] on N points
-  intervals:N               1[a ≤ x < b] on N points
-  cube:K                    all functions on K points
-  disjunctions:D[:k=K]      OR of at most K of D variables, on {0,1}^D
-  conjunctions:D[:k=K]      AND of at most K of D variables, on {0,1}^D
-  parities:D                sums modulo 2 of some of D variables, on {0,1}^D
-  halfspaces:N              half-planes on the N × N grid
-  lists:D[:k=K]             decision lists of at most K tests of one of D variables, on {0,1}^D
-  random:NxM[:seed=S][:density=P]   N hypotheses on M points, 1 with probability P (0.5)
-
-examples:
-  lowregret dimension class.csv --plot tree.png
-  lowregret dimension thresholds:4096
-  lowregret dimension random:500x100:seed=1 --time 10 --json"""
-_PLAY = """examples:
-  lowregret play                                  all games, and who can play them
-  lowregret play ftl-breaker ftl                  loses every round
-  lowregret play ftl-breaker ogd --plot ogd.png   stays under √T
-  lowregret play late:turn ogd-eager              answers come 10 rounds late
-  lowregret play replay ogd --data clicks.svm"""
-_ZOO = """example:
-  lowregret zoo ogd-lazy"""
-
-_WARM = """examples:
-  lowregret warm                         auto, on all formats and on arrays in memory
-  lowregret warm ogd:logistic adagrad:softmax csv vw
-  lowregret warm --all --json"""
-
-
 def _train(command: ArgumentParser) -> None:
     command.add_argument("data", nargs="+", metavar="DATA", help="files, patterns, or - for standard input")
     _reading(command.add_argument_group("reading"))
-    _learning(command.add_argument_group("learning"))
+    learning = command.add_argument_group("learning")
+    _learning(learning)
+    _going_over(learning)
     keeping = command.add_argument_group("keeping")
     keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
     keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
@@ -214,9 +184,6 @@ def _learning(learning: _ArgumentGroup) -> None:
     )
     learning.add_argument("--unit", action="store_true", help="scale every row to length 1 (losses of many classes)")
     learning.add_argument("--dimension", type=count, metavar="N", help="number of features, for eg, ueg and winnow")
-    learning.add_argument("--passes", type=count, default=1, metavar="N", help="go over the data N times")
-    learning.add_argument("--holdout", type=count, default=0, metavar="N", help="keep every N-th row for judging only")
-    learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
     learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random draws (0)")
     learning.add_argument(
         "--certify", choices=("stream", "exact", "off"), default="stream",
@@ -224,9 +191,22 @@ def _learning(learning: _ArgumentGroup) -> None:
     )  # fmt: skip
 
 
+def _going_over(learning: _ArgumentGroup) -> None:
+    learning.add_argument(
+        "--passes", type=count, default=1, metavar="N",
+        help="go over the data up to N times; with --holdout, until that goes worse, and the best pass is kept",
+    )  # fmt: skip
+    learning.add_argument(
+        "--holdout", type=holdout, default=Holdout(), metavar="N|last:N|last:P%",
+        help="rows for judging only: every N-th, the last N, or the last P%% (which counts the rows of files first)",
+    )  # fmt: skip
+    learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
+
+
 def _predict(command: ArgumentParser) -> None:
     command.add_argument("model", metavar="MODEL", help="written by `lowregret train -o`")
     command.add_argument("data", nargs="+", metavar="DATA", help="files, patterns, or - for standard input")
+    command.add_argument("--format", choices=FORMATS, help="found from the name or the content, or as in training")
     command.add_argument("--threads", type=count, default=0, metavar="N", help="threads that parse (one per core)")
     command.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
     _showing(command, "scores (standard output)", "-o")

@@ -9,22 +9,25 @@ from lowregret.error import PartError
 from lowregret.part import Part
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.read import detect, format_part, stream_of
+from lowregret.stream.read import SVM, detect, format_part, head_of, stream_of
+from lowregret.stream.source import expand
 
 SKIPPING = "--on-error skip"  # how to go on without lines that cannot be read
 
 
 def form_of(args: Namespace) -> Part:
-    """What the options say; a table's label must be named."""
+    """What the options say; a table's label must be named, and the first file must hold rows."""
+    head_of(expand(args.data)[0])
+    format = args.format or detect(args.data)
     form = format_part(
-        args.format or detect(args.data),
+        format,
         target=args.target,
         weight=args.weight,
         drop=args.drop,
         categorical=args.categorical,
         positive=args.positive,
         bits=args.bits,
-        one_based=args.dimension is not None and not args.zero_based,
+        one_based=format == SVM and args.dimension is not None and not args.zero_based,
         interactions=[words.split(":") for words in args.interactions],
         delimiter=args.delimiter,
         header=not args.no_header,

@@ -9,32 +9,36 @@ import numpy as np
 
 from lowregret.auto_run import are_bits, first_labels
 from lowregret.cli.form import form_of, opened
+from lowregret.cli.make import algorithm, wants_signs
 from lowregret.part import Part
 from lowregret.state import Vector
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.source import STDIN
+from lowregret.stream.met import number_name
+from lowregret.stream.source import expand, is_pipe
 
 FEW = 100  # whole numbers that may be names of classes
 
 
 def settled(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary | None) -> tuple[Part, Stream]:
-    """For `auto` without a loss: labels 0 and 1 are two classes, a target of texts is one of many.
+    """Labels 0 and 1 are two classes, for losses of ±1 and `auto`; without a loss, a target of texts is one of many.
 
-    What was found is written into `args`, as if it had been said. Standard input cannot be begun again, so there it
-    must be said.
+    What was found is written into `args`, as if it had been said. A pipe cannot be begun again, so there it must be
+    said.
     """
-    if STDIN in args.data or args.positive is not None or not isinstance(stream, Ahead):
+    free = args.loss is None and algorithm(args) == "auto"
+    if args.positive is not None or not isinstance(stream, Ahead) or not (free or wants_signs(args)):
         return form, stream
-    first = stream.first()
+    first = None if any(map(is_pipe, expand(args.data))) else stream.first()
     if first is None:
         return form, stream
     labels = first_labels(stream)
     if are_bits(labels):
-        args.positive, args.loss = "1", "logistic"
-        _say(args, "the labels are 0 and 1: two classes (--positive 1); if they are numbers, say --loss square")
-    elif len(first) == 0 and first.fault and args.target is not None:
+        args.positive, args.loss = "1", "logistic" if free else args.loss
+        numbers = "; if they are numbers, say --loss square" if free else ""
+        _say(args, f"the labels are 0 and 1: two classes (--positive 1){numbers}")
+    elif free and len(first) == 0 and first.fault and args.target is not None:
         args.loss = "softmax"
         again = opened(args, form_of(args), None).first()
         if again is None or len(again) == 0:  # another fault: the first one is told
@@ -42,17 +46,23 @@ def settled(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary 
             return form, stream
         _say(args, f"{args.target} holds texts: classes (--loss softmax)")
     else:
-        if _like_classes(labels):
-            _say(args, "the labels are a few whole numbers, learnt as numbers: for classes say --loss softmax")
+        if free:
+            _say_numbers(args, labels)
         return form, stream
     form = form_of(args)
     return form, opened(args, form, dictionary)
 
 
-def _like_classes(labels: Vector) -> bool:
-    """Whether numbers may be names: whole, at least three, each of them often."""
+def _say_numbers(args: Namespace, labels: Vector) -> None:
+    """Numbers may be names: whole ones other than ±1, a few of them, each often."""
     distinct = np.unique(labels)
-    return 3 <= distinct.size <= min(FEW, labels.size // 10) and bool(np.all(distinct == np.round(distinct)))
+    if not 2 <= distinct.size <= min(FEW, labels.size // 10) or np.any(distinct != np.round(distinct)):
+        return
+    if distinct.size > 2:
+        _say(args, "the labels are a few whole numbers, learnt as numbers: for classes say --loss softmax")
+    elif np.any(np.abs(distinct) != 1):
+        low, high = (number_name(float(label)) for label in distinct)
+        _say(args, f"the labels are {low} and {high}, learnt as numbers: for two classes say --positive {high}")
 
 
 def _say(args: Namespace, what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import tempfile
@@ -21,8 +22,10 @@ from lowregret.auto_class_run import start_auto_classes
 from lowregret.auto_run import auto_for, start_auto
 from lowregret.class_run import ClassRun, start_classes
 from lowregret.classes import class_name
+from lowregret.cli import BAD, DONE, INTERRUPTED
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, opened
+from lowregret.cli.holdout import Holdout
 from lowregret.cli.labels import settled
 from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
@@ -30,6 +33,7 @@ from lowregret.cli.report import require_folder, write_report
 from lowregret.cli.scores import ScoreFile, score_file
 from lowregret.cli.show import show
 from lowregret.error import DataError, LowRegretError, PartError, StoreError
+from lowregret.metrics import Metrics
 from lowregret.multiclass import Multiclass
 from lowregret.part import Part
 from lowregret.plot import require_picture
@@ -37,8 +41,12 @@ from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
 from lowregret.state import Vector
-from lowregret.stream.batch import Batch, Stream, chosen, sound
+from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.stream.choose import chosen
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.met import FEW
+from lowregret.stream.read import read_alike
+from lowregret.stream.source import STDIN
 from lowregret.words import counted
 
 SHOWN_FAULTS = 5
@@ -52,30 +60,30 @@ _FIXED = (
 
 def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Clock) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
-    _require_pictures(args)
+    _require_places(args)
     dictionary = Dictionary() if args.weights or args.report else None
     if form is None:
         session = _resumed(args)
     else:
         stream = stream or opened(args, form, dictionary)
-        if algorithm(args) == "auto" and args.loss is None:
-            form, stream = settled(args, form, stream, dictionary)
+        form, stream = settled(args, form, stream, dictionary)
         session = _started(args, form, stream)
     if args.certify == "exact":
         session.require_answer()
     session.dictionary = session.dictionary or dictionary
-    stream = stream or opened(args, session.form, session.dictionary)
+    stream = stream or opened(args, read_alike(session.form, args.data), session.dictionary)
+    args.holdout = _counted(args.holdout, stream, args)
     keeper = Keeper(session, args.model, args.checkpoint)
     problem: LowRegretError | None = None
     with Interruption() as interruption:
         try:
-            with score_file(args.predictions, args.link, session.run) as scores:
+            with score_file(args.predictions, args.link, session) as scores:
                 _learn(session, stream, args, scores, keeper, interruption)
         except LowRegretError as error:
             problem = error
+        if problem is None and not interruption.wanted:
+            _require_positive(session, args)
         model = keeper.finish()
-    if args.weights:
-        write_weights(session, args.weights)
     if session.run.rounds == 0 and problem is None and not interruption.wanted:
         raise DataError(_nothing(session, args))
     if args.certify == "exact" and problem is None and not interruption.wanted:
@@ -85,10 +93,17 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
     if problem is not None:
         raise problem
     if interruption.wanted:
-        again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
-        print(f"lowregret: interrupted after {counted(session.rows, 'row')}; go on with {again}", file=sys.stderr)
-        return 130
-    return 0
+        print(f"lowregret: interrupted after {_where(session, args, model)}", file=sys.stderr)
+        return INTERRUPTED
+    return BAD if keeper.failed else DONE
+
+
+def _where(session: Session, args: Namespace, model: str | None) -> str:
+    """How far it went, and how to go on from there."""
+    if args.passes > 1:
+        return f"{counted(session.run.rounds, 'round')}; passes cannot be gone on with, --resume begins a first one"
+    again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
+    return f"{counted(session.rows, 'row')}; go on with {again}"
 
 
 def _nothing(session: Session, args: Namespace) -> str:
@@ -98,24 +113,39 @@ def _nothing(session: Session, args: Namespace) -> str:
     return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
 
 
+def _require_positive(session: Session, args: Namespace) -> None:
+    """Refuse a positive label that no row has: there is nothing to keep."""
+    if session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1:
+        met = ", ".join(session.met.labels) + (", …" if len(session.met.labels) == FEW else "")
+        raise DataError(
+            f"no label in {' '.join(args.data)} is --positive {session.signs[0]}; there are {met}: name one of them"
+        )
+
+
 def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
+    for note in session.notes:
+        print(f"lowregret: {note}", file=sys.stderr)
     if args.json:
         print(json.dumps(session.to_json(seconds.to_json(), model), ensure_ascii=False))
     elif not args.quiet:
         print(show(session, seconds, model))
+    if args.weights:
+        write_weights(session, args.weights)
     if args.plot:
         session.run.plot(args.plot, session.theirs)
     if args.report:
         write_report(args.report, session, args.data, seconds, model)
 
 
-def _require_pictures(args: Namespace) -> None:
-    """Say before learning that a page or picture could not be written after it."""
-    wanted = [path for path in (args.report, args.plot) if path]
-    for path in wanted:
-        require_folder(path)
-    if wanted:
+def _require_places(args: Namespace) -> None:
+    """Say before learning that something could not be written after it."""
+    for path in (args.model, args.weights, args.predictions, args.report, args.plot):
+        if path and path != STDIN:
+            require_folder(path)
+    if args.model and not os.access(Path(args.model).resolve().parent, os.W_OK):
+        raise StoreError(f"cannot write {args.model}: the folder {Path(args.model).resolve().parent} is read-only")
+    if args.report or args.plot:
         require_picture(args.plot)
 
 
@@ -161,32 +191,63 @@ def _learn(
     keeper: Keeper,
     interruption: Interruption,
 ) -> None:
-    size, faults = stream.size * args.passes, 0
-    if args.passes > 1:
-        session.run.tally.repeat()
-    with Progress(session, size, not args.quiet) as progress:
-        for turn in range(args.passes):
-            batches = interruption.watch(chosen(stream.batches(), args.skip, args.holdout))
-            for batch in sound(batches, SKIPPING):
-                for fault in batch.faults[: max(0, SHOWN_FAULTS - faults)]:
-                    print(f"lowregret: skipped {fault}", file=sys.stderr)
-                faults += len(batch.faults)
-                _learn_batch(session, batch, scores)
-                progress.update(turn * stream.size + batch.position)
-                keeper.checkpoint()
-    if faults > SHOWN_FAULTS:
-        print(f"lowregret: skipped {counted(faults, 'line')} in all", file=sys.stderr)
+    """Go over the rows, as often as wanted or until the rows held out are predicted worse."""
+    skipped = session.skipped
+    with Progress(session, stream.size * args.passes, not args.quiet) as progress:
+        try:
+            for turn in range(args.passes):
+                session.begin_pass(held_last=args.holdout.last > 0, several=args.passes > 1)
+                for batch in sound(interruption.watch(_rows(stream, args)), SKIPPING):
+                    if turn == 0:
+                        _tell_faults(batch, session.skipped - skipped)
+                    _learn_batch(session, batch, scores)
+                    progress.update(turn * stream.size + batch.position)
+                    keeper.checkpoint()
+                if interruption.wanted or not session.end_pass(more=turn + 1 < args.passes):
+                    break
+        finally:
+            if not session.passes:
+                session.end_pass()
+            session.keep_best()
+    if session.skipped - skipped > SHOWN_FAULTS:
+        print(f"lowregret: skipped {counted(session.skipped - skipped, 'line')} in all", file=sys.stderr)
+
+
+def _rows(stream: Stream, args: Namespace) -> Iterator[Batch]:
+    """The rows of one pass."""
+    return chosen(stream.batches(), args.skip, args.holdout.every, args.holdout.last)
+
+
+def _tell_faults(batch: Batch, shown: int) -> None:
+    """Show lines that could not be read, unless enough were shown."""
+    for fault in batch.faults[: max(0, SHOWN_FAULTS - shown)]:
+        print(f"lowregret: skipped {fault}", file=sys.stderr)
+
+
+def _counted(holdout: Holdout, stream: Stream, args: Namespace) -> Holdout:
+    """A share of the rows as a number of them, which takes a pass over the files."""
+    if not holdout.percent:
+        return holdout
+    if STDIN in args.data:
+        raise PartError("--holdout last:P% needs the number of rows, which - does not tell: use --holdout last:N")
+    return holdout.of(sum(len(batch) for batch in stream.batches()))
 
 
 def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
-    run = session.run
+    """Learn, or judge if the rows are the last ones held out; predictions are those of the first pass."""
+    run, first = session.run, not session.passes
+    made: Any
+    if batch.last:
+        made = session.judge(batch) if run.rounds else np.empty(0)
+        scores.write(made if first else made[:0])
+        return
     try:
         session.learn(batch)
     finally:
-        if isinstance(run, ClassRun):
-            made: Any = run.scores if run.keep_scores else run.guesses[: run.done]
+        if first and isinstance(run, ClassRun):
+            made = run.scores if run.keep_scores else run.guesses[: run.done]
             scores.write(made)
-        else:
+        elif first:
             scores.write(run.scores[np.isfinite(run.scores)])
 
 
@@ -195,11 +256,12 @@ def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
     room = session.run.state.dimension - (session.run.learner.bias > 0)
 
     def rows() -> Iterator[tuple[Rows, Vector, Vector]]:
-        for batch in chosen(stream.batches(), args.skip, args.holdout):
-            yield replace(batch.rows, columns=room), batch.labels, batch.weights
+        for batch in _rows(stream, args):
+            if not batch.last:  # whose features the run need not know
+                yield replace(batch.rows, columns=room), batch.labels, batch.weights
 
     with Search(not args.quiet) as search:
-        session.look_back(rows, args.passes, search.update)
+        session.look_back(rows, search.update)
 
 
 def write_weights(session: Session, path: str) -> None:
@@ -216,9 +278,8 @@ class Keeper:
 
     def __init__(self, session: Session, path: str | None, every: float) -> None:
         self.session, self.path, self.every = session, path, every
+        self.failed = False  # to write the model where it was wanted
         self.kept = time.perf_counter()
-        if path is not None and not Path(path).resolve().parent.is_dir():
-            raise StoreError(f"cannot write {path}: there is no folder {Path(path).parent}")
 
     def checkpoint(self) -> None:
         """Write the model if that was long ago. A failure can wait for the end."""
@@ -231,17 +292,27 @@ class Keeper:
         self.kept = time.perf_counter()
 
     def finish(self) -> str | None:
-        """Write the model; returns where it is."""
+        """Write the model; returns where it is, if it is anywhere."""
         if self.path is None or not self.session.run.rounds:
             return None
         try:
             self.session.save(self.path)
         except StoreError as error:
-            elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(self.path).name
-            self.session.save(elsewhere)
-            print(f"lowregret: {error}; the model is kept in {elsewhere}", file=sys.stderr)
-            return str(elsewhere)
+            self.failed = True
+            elsewhere = self._rescued()
+            told = f"the model is kept in {elsewhere}" if elsewhere else "the model is lost, for nowhere else is room"
+            print(f"lowregret: {error}; {told}", file=sys.stderr)
+            return elsewhere
         return self.path
+
+    def _rescued(self) -> str | None:
+        """Where the model is written instead, if that can be."""
+        try:
+            elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(str(self.path)).name
+            self.session.save(elsewhere)
+        except OSError:
+            return None
+        return str(elsewhere)
 
 
 class Interruption:

@@ -128,6 +128,13 @@ def algorithm(args: Namespace) -> str:
     return "ogd" if make_class_loss(args.loss or "") is None else "adagrad"
 
 
+def wants_signs(args: Namespace) -> bool:
+    """Whether the loss is one of the margin, whose labels are ±1."""
+    if args.loss is None:
+        return algorithm(args) not in ("auto", "mc-perceptron")
+    return make_class_loss(args.loss) is None and isinstance(make_loss(args.loss), Margin)
+
+
 def unlike_auto(args: Namespace) -> str | None:
     """The first option that `auto` does not take."""
     for name in ("eta", "p", "lam", "output"):

@@ -13,7 +13,6 @@ from typing import TextIO
 from numba.core.compiler_lock import global_compiler_lock
 
 from lowregret.session import Session
-from lowregret.state import MISTAKES, TOTAL
 from lowregret.words import counted
 
 OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
@@ -29,7 +28,7 @@ class Progress:
         self.session, self.size, self.wanted = session, size, wanted
         self.live = wanted and self.stream.isatty()
         self.start = self.shown = time.perf_counter()
-        self.start_rows = session.rows
+        self.start_rows = self._rows()
         self.before = self._ledger()
         self.regret, self.regret_next = "", 0.0
         self.waiting = Timer(PATIENCE, self._wait)
@@ -47,26 +46,30 @@ class Progress:
         """All figures in one line."""
         run, elapsed = self.session.run, max(now - self.start, 1e-9)
         ledger = self._ledger()
-        rounds, loss, mistakes = (a - b for a, b in zip(ledger, self.before, strict=True))
+        weight, loss, wrong = (a - b for a, b in zip(ledger, self.before, strict=True))
         parts = [
-            counted(self.session.rows, "row"),
-            f"{(self.session.rows - self.start_rows) / elapsed:,.0f} rows/s",
+            counted(self._rows(), "row"),
+            f"{(self._rows() - self.start_rows) / elapsed:,.0f} rows/s",
             f"{position / elapsed / 1e6:.1f} MB/s",
         ]
         if position and position < self.size:
             left = timedelta(seconds=round(elapsed * (self.size - position) / position))
             parts.append(f"{position / self.size:.0%}, {left} left")
         if ledger[0]:
-            parts.append(f"loss {ledger[1] / ledger[0]:.4g}" + (f" (lately {loss / rounds:.4g})" if rounds else ""))
+            parts.append(f"loss {ledger[1] / ledger[0]:.4g}" + (f" (lately {loss / weight:.4g})" if weight else ""))
             if run.error is not None:
-                parts.append(f"error {run.error:.2%}" + (f" (lately {mistakes / rounds:.2%})" if rounds else ""))
+                parts.append(f"error {run.error:.2%}" + (f" (lately {wrong / weight:.2%})" if weight else ""))
             parts.append(self._regret(now))
         self.before = ledger
         return "  ".join(part for part in parts if part)
 
-    def _ledger(self) -> tuple[int, float, int]:
-        state = self.session.run.state
-        return state.rounds, float(state.sums[TOTAL]), int(state.counts[MISTAKES])
+    def _rows(self) -> int:
+        """Read so far, in all passes."""
+        return self.session.rows + self.session.reread
+
+    def _ledger(self) -> tuple[float, float, float]:
+        run = self.session.run
+        return run.weight, run.loss, run.wrong
 
     def _regret(self, now: float) -> str:
         run = self.session.run

@@ -24,9 +24,11 @@ HEAVIEST = 20  # weights shown
 
 
 def require_folder(path: str) -> None:
-    """Say before learning that a page could not be written after it."""
+    """Say before learning that a file could not be written after it."""
     if not Path(path).resolve().parent.is_dir():
         raise StoreError(f"cannot write {path}: there is no folder {Path(path).parent}")
+    if Path(path).is_dir():
+        raise StoreError(f"cannot write {path}: it is a folder; name a file in it")
 
 
 def write_report(path: str, session: Session, data: Iterable[str], seconds: Seconds, model: str | None) -> None:

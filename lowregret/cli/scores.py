@@ -13,15 +13,15 @@ import numpy as np
 from lowregret.class_run import ClassRun
 from lowregret.error import PartError, StoreError
 from lowregret.loss import Loss, Margin, MultiLoss
-from lowregret.row_run import RowRun
+from lowregret.session import Session
 from lowregret.state import Vector
 
 
 class ScoreFile:
     """Writes scores as they are (`raw`), as the chance of +1 (`prob`) or as the predicted class (`label`)."""
 
-    def __init__(self, path: str | None, link: str, loss: Loss | MultiLoss) -> None:
-        self.path, self.link, self.loss = path, link, loss
+    def __init__(self, path: str | None, link: str, session: Session) -> None:
+        self.path, self.link, self.session = path, link, session
         try:
             self.file = None if path is None else sys.stdout if path == "-" else open(path, "w")  # noqa: SIM115
         except OSError as error:
@@ -31,7 +31,13 @@ class ScoreFile:
         """One line for each."""
         if self.file is not None and scores.size:
             with self._problems():
-                self.file.write("\n".join(map(repr, linked(scores, self.link, self.loss).tolist())) + "\n")
+                self.file.write("\n".join(self._lines(scores)) + "\n")
+
+    def _lines(self, scores: Vector) -> Iterator[str]:
+        found, signs = linked(scores, self.link, self.session.run.learner.loss), self.session.signs
+        if self.link == "label" and signs is not None:
+            return (signs[label < 0] for label in found.tolist())
+        return map(repr, found.tolist())
 
     def __enter__(self) -> ScoreFile:
         return self
@@ -59,8 +65,8 @@ class ScoreFile:
 class ClassFile(ScoreFile):
     """Writes classes by name, or, with a first line of their names, a column of scores or chances for each."""
 
-    def __init__(self, path: str | None, link: str, run: ClassRun) -> None:
-        super().__init__(path, link, run.learner.loss)
+    def __init__(self, path: str | None, link: str, session: Session, run: ClassRun) -> None:
+        super().__init__(path, link, session)
         self.run, self.begun = run, False
         if link != "label" and path is not None and not (run.classes.fixed or run.rounds):
             raise PartError(f"--link {link} writes a column for each class: name them with --classes A,B,…")
@@ -82,14 +88,15 @@ class ClassFile(ScoreFile):
             self.file.write("\n".join(lines) + "\n")
 
 
-def score_file(path: str | None, link: str | None, run: RowRun | ClassRun) -> ScoreFile:
+def score_file(path: str | None, link: str | None, session: Session) -> ScoreFile:
     """Where predictions go: scores unless said otherwise, of many classes their names."""
+    run = session.run
     if not isinstance(run, ClassRun):
-        return ScoreFile(path, link or "raw", run.learner.loss)
+        return ScoreFile(path, link or "raw", session)
     run.keep_scores = path is not None and link in ("raw", "prob")
     if link == "prob":
         run.learner.loss.probabilities(np.zeros((1, 1)))  # which says so if there are none
-    return ClassFile(path, link or "label", run)
+    return ClassFile(path, link or "label", session, run)
 
 
 def linked(scores: Vector, link: str, loss: Loss | MultiLoss) -> Vector:

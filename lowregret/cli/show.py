@@ -10,10 +10,12 @@ from lowregret.class_run import ClassRun
 from lowregret.classes import Name
 from lowregret.cli.clock import Seconds
 from lowregret.confusion import Confusion
-from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, Metrics
+from lowregret.judge import Judged
+from lowregret.loss.name import loss_name
+from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG
 from lowregret.rule import Proximal
-from lowregret.session import Session, loss_name
-from lowregret.summary import describe, describe_risk
+from lowregret.session import Session
+from lowregret.summary import AGAIN, BEFORE, describe, describe_kept, describe_risk
 from lowregret.words import counted
 
 FEW = 8  # classes whose confusions are shown in full
@@ -21,18 +23,19 @@ FEW = 8  # classes whose confusions are shown in full
 
 def show(session: Session, seconds: Seconds, model: str | None) -> str:
     """Rows and speed, loss, error against the simplest guess, the proof, and where the model is."""
-    run, rounds = session.run, max(session.run.rounds, 1)
-    loss = loss_name(run.learner.loss)
+    run, several = session.run, f"{session.best_pass} passes over " if session.best_pass > 1 else ""
     lines = [
-        f"learnt     {counted(run.rounds, 'row')} with {session.algorithm}, {counted(session.nonzeros, 'non-zero')}, "
-        f"{counted(run.dimension, 'weight')}, in {seconds.work:.2f} s ({run.rounds / seconds.work:,.0f} rows/s)",
+        f"learnt     {several}{counted(session.metrics.rows, 'row')} with {session.algorithm}, "
+        f"{counted(session.nonzeros, 'non-zero')}, {counted(run.dimension, 'weight')}, "
+        f"in {seconds.work:.2f} s ({run.rounds / seconds.work:,.0f} rows/s)",
         *_compiled(seconds),
-        f"loss       {run.loss / rounds:.4g} a row ({loss}), each row judged before it was learnt",
-        *_judged(session, session.metrics),
+        f"loss       {lost(session, session.metrics, session.mean_loss)}, {_when(session)}",
+        *judged(session, session.metrics),
+        *describe_kept(run),
+        *_passes(session),
+        *_held(session),
+        *_proved(session),
     ]
-    if session.held.rows:
-        lines += [f"held out   {counted(session.held.rows, 'row')}", *_judged(session, session.held)]
-    lines += _proved(session, rounds)
     lines += describe_risk(run, shell=True)
     if session.dictionary is not None and len(session.dictionary):
         shared = session.dictionary.collisions
@@ -43,6 +46,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         lines.append(f"skipped    {counted(session.skipped, 'line')} that could not be read")
     if isinstance(run.learner.rule, Proximal):
         lines.append(f"sparse     {np.count_nonzero(run.weights):,} of {run.dimension:,} weights are not 0")
+    lines += [f"note       {note}" for note in session.notes]
     if model:
         lines.append(f"model      {model}")
     return "\n".join(lines)
@@ -53,26 +57,81 @@ def _compiled(seconds: Seconds) -> list[str]:
     return [f"           and {seconds.compile:.2f} s of compiling, once on this machine"] if seconds.compile else []
 
 
-def _proved(session: Session, rounds: int) -> list[str]:
-    """The certificates, and what they say of fixed choices."""
-    run, certificate = session.run, session.certificate
+def _when(session: Session) -> str:
+    """When rows were judged: those that came again without being asked for cannot be told apart."""
+    if session.run.tally.repeated and not session.again.any():
+        return AGAIN
+    return BEFORE + (", in the first pass" if len(session.passes) > 1 else "")
+
+
+def _passes(session: Session) -> list[str]:
+    """A line for each pass, if there are several, and whose model is kept."""
+    if len(session.passes) < 2:
+        return []
+    lines = []
+    for done in session.passes:
+        said = f"{'passes' if done.number == 1 else '':<10} {done.number}: {_told(done.loss, done.error)}"
+        said += " before learning" if done.number == 1 else " in training"
+        lines.append(said if done.held is None else f"{said}; held out {_told(done.held.mean_loss, done.held.error)}")
+    if session.passes[-1].held is not None:
+        best = f"pass {session.best_pass} of {len(session.passes)}"
+        lines.append(f"           {best} was best on the rows held out: its model is kept")
+    return lines
+
+
+def _told(loss: float | None, error: float | None) -> str:
+    """Loss and error, as far as they are known."""
+    return ", ".join([f"loss {loss:.4g}"] * (loss is not None) + [f"error {error:.2%}"] * (error is not None))
+
+
+def _held(session: Session) -> list[str]:
+    """The rows held out, and how they were predicted."""
+    held = session.held
+    if not held.rows:
+        return []
+    rows, many = counted(held.rows, "row"), held.rows > 1
+    who = (
+        f"the last {rows if many else 'row'}, scored by the model as predict would"
+        if session.held_last
+        else f"{rows}, {'each ' if many else ''}scored when it came, and not learnt"
+    )
+    loss = [f"loss       {lost(session, held, held.mean_loss)}"] if held.mean_loss is not None else []
+    return [f"held out   {who}", *loss, *judged(session, held)]
+
+
+def lost(session: Session, metrics: Judged, mean: float | None) -> str:
+    """A mean loss by name."""
+    return f"{mean:.4g} {_each(metrics)} ({loss_name(session.run.learner.loss)})"
+
+
+def _each(metrics: Judged) -> str:
+    return "a row" if metrics.alike else "per unit of weight"
+
+
+def _proved(session: Session) -> list[str]:
+    """The certificates, and what they say of fixed choices, over all rounds of all passes."""
+    run, certificate, each = session.run, session.certificate, _each(session.metrics)
+    rounds, weight = max(run.rounds, 1), run.weight or 1.0
     lines = describe(run.certificate, rounds) if certificate.id != run.certificate.id else []
     lines += describe(certificate, rounds)
     if certificate.hindsight is not None:
-        each = rounds if certificate.measure == "regret" else 1  # a weighted regret is a mean already
-        best, gap = certificate.hindsight["loss"] / each, certificate.hindsight["gap"] / each
-        told = ", weighted" * (each == 1) + ", regulariser included" * (run.learner.ridge > 0)
-        lines.append(f"           the best fixed choice lost {best:.4g} a row{told}, or at most {gap:.2g} less,")
+        mean = certificate.measure != "regret"  # a weighted regret
+        best, gap = (certificate.hindsight[name] / (1.0 if mean else weight) for name in ("loss", "gap"))
+        told = ", weighted" * mean + ", regulariser included" * (run.learner.ridge > 0)
+        lines.append(f"           the best fixed choice lost {best:.4g} {each}{told}, or at most {gap:.2g} less,")
         if certificate.regret_interval is not None:
             low, high = certificate.regret_interval
             lines.append(f"           so the exact regret lies between {low:.8g} and {high:.8g}")
     elif certificate.linear_regret is not None and certificate.measure == "regret":
-        least = max((run.loss - certificate.linear_regret) / rounds, 0.0)
-        lines.append(f"           so no fixed choice there had a loss below {least:.4g} a row on these rows")
+        least = max((run.loss - certificate.linear_regret) / weight, 0.0)
+        lines.append(f"           so no fixed choice there had a loss below {least:.4g} {each} on these rows")
+    if session.best_pass > 1:
+        lines.append(f"           over all {run.rounds:,} rounds of {session.best_pass} passes against one choice")
     return lines
 
 
-def _judged(session: Session, metrics: Metrics | Confusion) -> list[str]:
+def judged(session: Session, metrics: Judged) -> list[str]:
+    """Error against the simplest guess, and what was taken for what."""
     if not metrics.rows:
         return []
     if isinstance(metrics, Confusion):
@@ -85,19 +144,22 @@ def _judged(session: Session, metrics: Metrics | Confusion) -> list[str]:
             f"error      {told['mae']:.4g} on average (mean absolute), {told['rmse']:.4g} root mean square; "
             f"always guessing the mean: {guess:.4g} root mean square"
         ]
-    s = metrics.sums
+    s, share, (up, down) = metrics.sums, metrics.positives, session.signs or ("+1", "-1")
     positives, negatives = s[POSITIVE_RIGHT] + s[POSITIVE_WRONG], s[NEGATIVE_RIGHT] + s[NEGATIVE_WRONG]
-    common = min(positives, negatives) / metrics.rows
     lines = [
-        f"error      {metrics.error:.2%} of the rows predicted wrongly; "
-        f"always guessing {'+1' if positives > negatives else '-1'}: {common:.2%}",
-        f"           of {positives:,.0f} labelled +1, {s[POSITIVE_RIGHT]:,.0f} were found; "
-        f"of {negatives:,.0f} labelled -1, {s[NEGATIVE_RIGHT]:,.0f}",
+        f"error      {metrics.error:.2%} of the {_what(metrics)} predicted wrongly; "
+        f"always guessing {up if share > 0.5 else down}: {min(share, 1 - share):.2%}",
+        f"           of {positives:,.0f} labelled {up}, {s[POSITIVE_RIGHT]:,.0f} were found; "
+        f"of {negatives:,.0f} labelled {down}, {s[NEGATIVE_RIGHT]:,.0f}",
     ]
     if metrics.auc is not None:
         area, off = metrics.auc
-        lines.append(f"ranking    {area:.4f} (AUC, ± {off:.1g}): chance that a +1 scores above a -1")
+        lines.append(f"ranking    {area:.4f} (AUC, ± {off:.1g}): chance that a {up} scores above a {down}")
     return lines
+
+
+def _what(metrics: Judged) -> str:
+    return "rows" if metrics.alike else "weight"
 
 
 def _confused(metrics: Confusion, names: Sequence[Name]) -> list[str]:
@@ -105,8 +167,8 @@ def _confused(metrics: Confusion, names: Sequence[Name]) -> list[str]:
     metrics.make_room(len(names))
     common, guessing = metrics.commonest
     lines = [
-        f"error      {metrics.error:.2%} of the rows predicted wrongly, of {counted(len(names), 'class', 'classes')}; "
-        f"always guessing {names[common]}: {guessing:.2%}"
+        f"error      {metrics.error:.2%} of the {_what(metrics)} predicted wrongly, "
+        f"of {counted(len(names), 'class', 'classes')}; always guessing {names[common]}: {guessing:.2%}"
     ]
     recall, of_class = metrics.recall, metrics.counts[:-1].sum(axis=1)
     found = [f"{names[k]} {recall[k]:.0%} of {of_class[k]:,}" for k in np.argsort(recall, kind="stable") if of_class[k]]

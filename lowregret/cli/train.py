@@ -7,13 +7,16 @@ from argparse import Namespace
 from lowregret.cli.clock import Clock
 from lowregret.cli.form import form_of, opened
 from lowregret.error import PartError
-from lowregret.stream.source import STDIN
+from lowregret.stream.source import expand, is_pipe
 
 
 def train(args: Namespace) -> int:
     """Begin to read, and learn; what learning needs is imported while the first rows are being read."""
-    if args.certify == "exact" and (args.resume or STDIN in args.data):
+    once = any(is_pipe(path) for path in expand(args.data))
+    if args.certify == "exact" and (args.resume or once):
         raise PartError("--certify exact reads all rows again: it takes files from the beginning, no --resume and no -")
+    if args.passes > 1 and once:
+        raise PartError("--passes reads the rows again, which a pipe gives only once: put them into a file")
     with Clock() as clock:
         form = None if args.resume else form_of(args)
         stream = None

@@ -1,7 +1,7 @@
 """`lowregret warm`: compile ahead of time, for images and continuous integration.
 
-Everything is compiled by using it: commands learn, predict and read a few made-up rows, so that what later commands look
-for in the cache is what was put there.
+Everything is compiled by using it: commands learn, predict and read a few made-up rows, so that what was put into the
+cache is what later commands look for.
 """
 
 from __future__ import annotations

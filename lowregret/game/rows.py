@@ -17,6 +17,7 @@ from lowregret.loss import Hinge, Loss
 from lowregret.rows import Sparse
 from lowregret.state import Vector
 from lowregret.stream.batch import sound
+from lowregret.stream.met import Met
 from lowregret.stream.read import detect, read
 
 
@@ -176,10 +177,11 @@ def _gathered(data: str, target: str, positive: str) -> tuple[Any, Vector]:
     """All rows of a file in memory, labels ±1."""
     form = detect(data)
     options: dict[str, Any] = {name: value for name, value in (("target", target), ("positive", positive)) if value}
-    parts, labels = [], []
+    parts, labels, met = [], [], Met()
     for batch in sound(read(data, format=form, **options).batches(), ""):
         parts.append(_matrix(batch.rows))
         labels.append(np.array(batch.labels))
+        met = batch.met
     if not parts or not sum(part.shape[0] for part in parts):
         raise DataError(f"there are no rows in {data}")
     y = np.concatenate(labels)
@@ -188,6 +190,10 @@ def _gathered(data: str, target: str, positive: str) -> tuple[Any, Vector]:
         raise DataError(
             f"{data}: row {int(wrong[0]) + 1} has the label {y[wrong[0]]:g}: games of rows need labels −1 and +1; "
             "say which class is +1 with --positive"
+        )
+    if positive and not np.any(y == 1):
+        raise DataError(
+            f"{data}: no label is --positive {positive}; there are {', '.join(met.labels)}: name one of them"
         )
     width = max(part.shape[1] for part in parts)
     for part in parts:

@@ -24,7 +24,7 @@ from lowregret.loss import OnMistakes
 from lowregret.minimise import Solution
 from lowregret.play import Game
 from lowregret.regret.descent import Descent, descent_of
-from lowregret.rows import Features, Rows, as_rows
+from lowregret.rows import EVERY, Features, Rows, as_rows
 from lowregret.run import Run
 from lowregret.seat import RuleSeat
 from lowregret.state import LONGEST, Vector
@@ -240,8 +240,11 @@ class RowRecord(Record):
     def along(self, points: Any) -> Vector:
         scores = np.empty(self.y.size)
         points = np.ascontiguousarray(points)
-        loop = score_rows if points.ndim == 1 else score_along
-        call(loop, self.run.compiled, self.run.learner.judge, points, self.x, scores)
+        learner = self.run.learner
+        if points.ndim == 1:
+            call(score_rows, self.run.compiled, learner.scorer, points, self.x, EVERY, scores)
+        else:
+            call(score_along, self.run.compiled, learner.judge, points, self.x, scores)
         return self._judged(scores)[0]
 
     def best(self, domain: Domain, weights: Vector) -> Solution:

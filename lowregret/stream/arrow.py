@@ -37,6 +37,7 @@ from lowregret.stream.buffers import (
 from lowregret.stream.columns import CATEGORICAL, TARGET, WEIGHT, Columns, Tabular
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.leaves import Leaf, leaves
+from lowregret.stream.met import POSITIVE, Met
 from lowregret.stream.source import STDIN
 
 FIELDS = 1 << 19  # at a time, so that they stay near the processor
@@ -74,10 +75,10 @@ class TableStream:
         return sum(os.path.getsize(table) for table in self.tables if _is_file(table))
 
     def batches(self) -> Iterator[Batch]:
-        before = 0
+        before, met = 0, Met()
         for table in self.tables:
             name = _name(table)
-            converter = _Converter(self.form, name, self.skip)
+            converter = _Converter(self.form, name, self.skip, met)
             size = os.path.getsize(table) if _is_file(table) else 0
             for rows, done in record_batches(table, name, self.threads != 1):
                 for batch in converter.batches(rows):
@@ -161,8 +162,8 @@ def _from_parquet(path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
 class _Converter:
     """Makes batches of the record batches of one table; memory is used again for the next."""
 
-    def __init__(self, form: TableFormat, name: str, skip: bool) -> None:
-        self.form, self.name, self.skip = form, name, skip
+    def __init__(self, form: TableFormat, name: str, skip: bool, met: Met) -> None:
+        self.form, self.name, self.skip, self.met = form, name, skip, met
         self.row = 1  # the number of the next
         self._known: dict[tuple[str, ...], Columns] = {}
         self._out = Buffers.sized(0, 0)
@@ -180,6 +181,7 @@ class _Converter:
         names = tuple(leaf.name for leaf in found)
         if names not in self._known:
             self._known = {names: replace(self.form, drop=()).columns(names, self.name)}
+            self._note_columns(names)
         chosen = self._known[names]
         faults = _Faults(table.num_rows)
         labels, weights = np.full(table.num_rows, math.nan), np.ones(table.num_rows)
@@ -190,10 +192,12 @@ class _Converter:
         values = np.empty((features.size, table.num_rows))
         texts: dict[float, str] = {}
         for kind, leaf in zip(chosen.kinds, found, strict=True):
-            if kind == TARGET and chosen.classed and not leaf.is_number:
+            if kind == TARGET and (chosen.classed or chosen.has_classes()) and not leaf.is_number:
                 texts = _set_classes(chosen, leaf, labels)
             elif kind == TARGET:
-                _set_labels(chosen, leaf, labels, faults)
+                _set_labels(leaf, labels, faults)
+            if kind == TARGET and chosen.has_classes():
+                _sign_labels(chosen, leaf, labels, self.met)
             elif kind == WEIGHT:
                 _set_weights(leaf, weights, faults)
         for at, column in enumerate(features.tolist()):
@@ -202,7 +206,12 @@ class _Converter:
         out = self._assembled(chosen, features, end, slots, values, labels, weights, faults.bad)
         told = [f"{self.name}:{self.row + row}: {what}" for row, what in faults.told()]
         fault = told[0] if told and not self.skip else None
-        return replace(_made(out, self.name, self.row, told if self.skip else [], fault), names=texts)
+        return replace(_made(out, self.name, self.row, told if self.skip else [], fault), names=texts, met=self.met)
+
+    def _note_columns(self, names: tuple[str, ...]) -> None:
+        """Take up the names of features; elements that lists have further down come in later."""
+        features = (n for n, kind in zip(names, self._known[names].kinds, strict=True) if kind <= CATEGORICAL)
+        self.met.tables[self.name] = tuple(dict.fromkeys([*self.met.tables.get(self.name, ()), *features]))
 
     def _assembled(
         self,
@@ -245,15 +254,19 @@ class _Faults:
         return sorted(self._what.items())
 
 
-def _set_labels(chosen: Columns, leaf: Leaf, labels: NDArray[np.float64], faults: _Faults) -> None:
-    """A target is a number, or a class: the positive one, or another."""
+def _sign_labels(chosen: Columns, leaf: Leaf, labels: NDArray[np.float64], met: Met) -> None:
+    """Of classes, the positive one becomes +1, all others −1."""
+    positive = leaf.equals(chosen.positive.tobytes())
+    if leaf.is_number:
+        positive = positive | (leaf.numbers() == chosen.positive_number)
+    labels[leaf.rows_where(positive & leaf.present())] = POSITIVE
+    met.sign(labels, POSITIVE, leaf.text)
+
+
+def _set_labels(leaf: Leaf, labels: NDArray[np.float64], faults: _Faults) -> None:
+    """A target is a number, or a class that is one."""
     present = leaf.present()
-    if chosen.has_classes():
-        positive = leaf.equals(chosen.positive.tobytes())
-        if leaf.is_number:
-            positive = positive | (leaf.numbers() == chosen.positive_number)
-        labels[leaf.rows] = np.where(present, np.where(positive, 1.0, -1.0), math.nan)
-    elif leaf.is_number:
+    if leaf.is_number:
         labels[leaf.rows] = np.where(present, leaf.numbers(), math.nan)
         faults.note(np.flatnonzero(np.isinf(labels)), "expected a finite number", leaf)
     else:

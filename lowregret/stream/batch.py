@@ -11,6 +11,7 @@ import numpy as np
 from lowregret.error import DataError
 from lowregret.rows import Sparse
 from lowregret.state import Vector
+from lowregret.stream.met import Met
 
 SKIPPING = 'read(…, on_error="skip")'  # how to go on without lines that cannot be read
 
@@ -28,25 +29,43 @@ class Batch:
     position: int = 0  # bytes of the files read so far, as they are on disk
     faults: list[str] = field(default_factory=list)  # what was skipped
     fault: str | None = None  # what follows the rows and cannot be read
-    held: Any = None  # marks rows held out: labelled, but of weight 0
+    held: Vector | None = None  # the importance of rows held out, whose weight is 0; 0 for others
+    last: bool = False  # whether all rows are held out until the others have been learnt
     names: Mapping[float, str] | None = None  # what labels stand for, where they are texts
+    met: Met = field(default_factory=Met)  # what the stream has shown so far, this batch included
 
     def __len__(self) -> int:
         return self.labels.size
 
-    def leave_out(self, count: int) -> None:
-        """Forget the first rows."""
-        rows = self.rows
-        begin = int(rows.indptr[count])
-        self.rows = replace(
-            rows, indptr=rows.indptr[count:] - begin, indices=rows.indices[begin:], data=rows.data[begin:]
+    def part(self, begin: int, end: int) -> Batch:
+        """Rows begin … end − 1, in the same memory."""
+        rows, low, high = self.rows, int(self.rows.indptr[begin]), int(self.rows.indptr[end])
+        labels = self.labels[begin:end]
+        return replace(
+            self,
+            rows=replace(
+                rows,
+                indptr=rows.indptr[begin : end + 1] - low,
+                indices=rows.indices[low:high],
+                data=rows.data[low:high],
+            ),
+            labels=labels,
+            weights=self.weights[begin:end],
+            lines=self.lines[begin:end],
+            unlabelled=int(np.count_nonzero(np.isnan(labels))) if self.unlabelled else 0,
         )
-        self.labels, self.lines, self.weights = self.labels[count:], self.lines[count:], self.weights[count:]
+
+    def copy(self) -> Batch:
+        """The same rows in memory of their own, valid for ever; nothing that could not be read."""
+        rows = self.rows
+        own = replace(rows, indptr=rows.indptr.copy(), indices=rows.indices.copy(), data=rows.data.copy())
+        labels, weights, lines = (array.copy() for array in (self.labels, self.weights, self.lines))
+        return replace(self, rows=own, labels=labels, weights=weights, lines=lines, faults=[], fault=None)
 
     def hold_out(self, marks: Any) -> None:
-        """Give the marked rows the weight 0, and remember which of them have a label."""
+        """Give the marked rows the weight 0, and remember what it was."""
         weights = self.weights if self.weights.size else np.ones(len(self))
-        self.held = marks & (weights != 0)
+        self.held = np.where(marks, weights, 0.0)
         self.weights = np.where(marks, 0.0, weights)
 
     def place(self, i: int) -> str:
@@ -77,19 +96,6 @@ def sound(batches: Iterable[Batch], skipping: str = SKIPPING) -> Iterator[Batch]
         yield batch
         if batch.fault:
             raise DataError(batch.fault + (f"; {skipping} leaves such lines out" if skipping and rows else ""))
-
-
-def chosen(batches: Iterator[Batch], skip: int, holdout: int) -> Iterator[Batch]:
-    """Batches without the first `skip` rows, and with every `holdout`-th row of the data held out."""
-    seen = 0
-    for batch in batches:
-        first, out = seen, min(max(skip - seen, 0), len(batch))
-        seen += len(batch)
-        if out:
-            batch.leave_out(out)
-        if holdout:
-            batch.hold_out((first + out + np.arange(len(batch))) % holdout == holdout - 1)
-        yield batch
 
 
 def has_arrow_stream(data: Any) -> bool:

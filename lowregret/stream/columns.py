@@ -22,6 +22,7 @@ from lowregret.kernel import kernel
 from lowregret.part import Part
 from lowregret.stream.cross import Crossing
 from lowregret.stream.hashing import finished, mixed, name_hash
+from lowregret.stream.met import POSITIVE
 
 _U = np.uint64
 _ZERO, _ONE, _THREE, _FOUR = _U(0), _U(1), _U(3), _U(4)
@@ -74,9 +75,7 @@ class Columns(Part):
 
     def label(self, value: float) -> float:
         """The label that a number in the target column stands for (unless `is_positive` holds for its text)."""
-        if not self.has_classes():
-            return value
-        return 1.0 if value == self.positive_number else -1.0
+        return POSITIVE if self.has_classes() and value == self.positive_number else value
 
     def text_label(self, text: Any, begin: Any, end: Any) -> float:
         """The number that stands for a class named text[begin:end]: 52 bits of hashes, between −2^53 and −2^52."""
@@ -85,6 +84,10 @@ class Columns(Part):
         h, pending, length = hash_more(_OTHER_SEED, _ZERO, _ZERO, text, _U(begin), _U(end))
         high = hash_end(h, pending, length) & _TWENTY_BITS
         return -_TEXTS - (np.float64(high) * _BEYOND + np.float64(low))
+
+    def other_label(self, text: Any, begin: Any, end: Any) -> float:
+        """What a text in the target column stands for that is not the positive class: a class, or no label."""
+        return self.text_label(text, begin, end) if self.classed or self.has_classes() else self.no_label()
 
     def no_label(self) -> float:
         """What stands for a label that cannot be read: infinite for a fault, NaN if that is none."""

@@ -1,7 +1,7 @@
 """Tables in text: CSV (commas, RFC 4180 quotes) and TSV, one row a line, their columns named by a header.
 
-What fields mean is said in `columns.py`. Fields that are empty, or NA, NaN, null or None without quotes, are absent.
-Numbers may have blanks around them and quotes; the text of a category is taken as it stands.
+What fields mean is said in `columns.py`. Fields that are empty, or NA, NaN, nan, null or None without quotes, are
+absent. Numbers may have blanks around them and quotes; the text of a category is taken as it stands.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from lowregret.stream.columns import (
     joined,
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
-from lowregret.stream.delimited_text import blank, ending, is_missing, is_same_doubled
+from lowregret.stream.delimited_text import blank, ending, fields_of, is_infinite, is_missing, is_same_doubled
+from lowregret.stream.met import POSITIVE
 from lowregret.stream.number import ABSENT, READ, number
 from lowregret.stream.text import TextFormat
 from lowregret.stream.word import word
@@ -131,6 +132,13 @@ class DelimitedRows(TextFormat):
         many = f"expected {self.columns.kinds.size} fields, one for each column"
         return _FAULTS | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
 
+    def fault(self, status: int, before: bytes) -> str:
+        if status != TOO_LARGE:
+            return self.faults[status]
+        column = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
+        name = self.header[self.ends[column] : self.ends[column + 1]].decode(errors="replace")
+        return f"column {name!r}: {self.faults[status]}"
+
     def entries(self, size: int) -> int:
         """Every field takes at least a byte; a row that ends too soon may have left room for all columns."""
         return size + self.order.size + 1
@@ -139,10 +147,20 @@ class DelimitedRows(TextFormat):
     def classed(self) -> bool:
         return self.columns.classed
 
+    @property
+    def signed(self) -> bool:
+        return bool(self.columns.has_classes())
+
+    @property
+    def feature_columns(self) -> tuple[str, ...]:
+        return tuple(
+            self.header[self.ends[column] : self.ends[column + 1]].decode(errors="replace")
+            for column in np.flatnonzero(self.columns.kinds <= CATEGORICAL)
+        )
+
     def class_in(self, line: str) -> str:
         """The text in the target column of a line."""
-        fields = next(csv.reader([line], delimiter=chr(self.delimiter)))
-        return fields[int(np.flatnonzero(self.columns.kinds == TARGET)[0])]
+        return fields_of(line, chr(self.delimiter))[int(np.flatnonzero(self.columns.kinds == TARGET)[0])]
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         """Read lines from cursor[AT] to `end`; stops at the first fault."""
@@ -278,6 +296,9 @@ class DelimitedRows(TextFormat):
         after = end
         if text[end] == _FEED and end > begin and text[end - _ONE] == _RETURN:
             end -= _ONE
+        if kind == FEATURE and is_infinite(text, inner, end):
+            out.cursor[SPOT] = begin
+            return 0.0, begin, end, after, TOO_LARGE
         return 0.0, begin, end, after, MISSING if is_missing(text, inner, end) else TEXT
 
     def quoted(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
@@ -331,14 +352,10 @@ class DelimitedRows(TextFormat):
             if what == DOUBLED
             else self.columns.is_positive(text, begin, end)
         ):
-            return 1.0
+            return POSITIVE
         if what == NUMBER:
             return self.columns.label(value)
-        if what == MISSING:
-            return math.nan
-        if self.columns.classed:
-            return self.columns.text_label(text, begin, end)
-        return -1.0 if self.columns.has_classes() else self.columns.no_label()
+        return math.nan if what == MISSING else self.columns.other_label(text, begin, end)
 
     def crossed(self, out: Buffers) -> int:
         """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
@@ -357,7 +374,7 @@ _FAULTS: dict[int, str] = {
     UNCLOSED: "expected a closing quote before the end of the line (a quoted text that goes on in the next line cannot "
     "be read: write a blank for each line feed in it)",
     AFTER_QUOTE: "expected the end of the field after its closing quote (a quote within quotes is written twice)",
-    TOO_LARGE: "expected a number below 1.8e308 (if it is no number, name its column in --categorical)",
+    TOO_LARGE: "expected a finite number, below 1.8e308 (if it is no number, name its column in --categorical)",
     NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1, "
     "or use a loss of many classes, such as --loss softmax)",
     NO_WEIGHT: "expected a number, 0 or more, in the weight column",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,6 +61,7 @@ from lowregret.stream.json_name import (
     plain_number,
 )
 from lowregret.stream.json_text import blank, character, is_number, is_positive, literal, text_end
+from lowregret.stream.met import POSITIVE
 from lowregret.stream.number import READ, number
 from lowregret.stream.text import TextFormat
 
@@ -69,6 +71,8 @@ _FEED, _QUOTE, _COLON, _COMMA, _MINUS = (np.uint8(ord(c)) for c in '\n":,-')
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = (np.uint8(ord(c)) for c in "{}[]")
 _EQUALS = _U(ord("="))
 _BOM = b"\xef\xbb\xbf"
+_PLAIN = re.compile(r"[\w -]+", re.ASCII)  # a name that is written in one way only
+_LAST_NAME = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:[^":]*$')
 
 NUMBER, TEXT, ESCAPED, MISSING = -1, -2, -3, -4  # what a value is; ESCAPED: a text with escapes
 NO_OBJECT, NO_NAME, NO_COLON, NO_VALUE, NO_COMMA, NO_TEXT, MORE = range(FIRST_FAULT, FIRST_FAULT + 7)
@@ -84,6 +88,13 @@ class JsonLines(Tabular, TextFormat):
         chosen = self.columns(known, name)
         weighted = self.labelled and bool(self.weight)
         return JsonRows(chosen, *joined(known), weighted), len(_BOM) if head.startswith(_BOM) else 0
+
+    def lookouts(self) -> dict[str, re.Pattern[bytes]]:
+        """Objects need not have all columns, but some object should have each that is named; places in arrays aside."""
+        named = [*self.drop, *self.categorical, *(column for group in self.interactions for column in group)]
+        words = {name: next((word for word in name.split(".")[::-1] if not word.isdigit()), name) for name in named}
+        plain = {name: word for name, word in words.items() if _PLAIN.fullmatch(word)}
+        return {f"column {name}": re.compile(b'"%b"' % word.encode()) for name, word in plain.items()}
 
     def entries(self, size: int) -> int:
         return size // 2 + 1
@@ -103,7 +114,7 @@ class JsonRows(TextFormat):
         NO_COMMA: "expected a comma or the end of the object or array",
         NO_TEXT: "expected text in double quotes, in UTF-8 and with control characters and backslashes escaped",
         MORE: "expected the end of the line after the object",
-        TOO_LARGE: "expected a number below 1.8e308",
+        TOO_LARGE: "expected a finite number, below 1.8e308",
         TOO_DEEP: f"expected at most {DEEPEST} objects and arrays within each other",
         TOO_LONG: f"expected a name of at most {LONGEST} bytes, those of the objects around it included",
         NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1, "
@@ -115,6 +126,10 @@ class JsonRows(TextFormat):
     ends: NDArray[np.int64]
     weighted: bool  # rows must have a weight
 
+    def fault(self, status: int, before: bytes) -> str:
+        name = _LAST_NAME.search(before) if status == TOO_LARGE else None
+        return (f"{name[1].decode(errors='replace')!r}: " if name else "") + self.faults[status]
+
     def entries(self, size: int) -> int:
         """An element of an array takes two bytes."""
         return size // 2 + 1
@@ -122,6 +137,10 @@ class JsonRows(TextFormat):
     @property
     def classed(self) -> bool:
         return self.columns.classed
+
+    @property
+    def signed(self) -> bool:
+        return bool(self.columns.has_classes())
 
     def class_in(self, line: str) -> str:
         """The text in the target column of a line."""
@@ -332,14 +351,10 @@ class JsonRows(TextFormat):
         if what == TOO_LARGE:
             return self.columns.no_label()
         if self.columns.has_classes() and is_positive(self.columns.positive, text, begin, end, what == ESCAPED):
-            return 1.0
+            return POSITIVE
         if what == NUMBER:
             return self.columns.label(value)
-        if what == MISSING:
-            return math.nan
-        if self.columns.classed:
-            return self.columns.text_label(text, begin, end)
-        return -1.0 if self.columns.has_classes() else self.columns.no_label()
+        return math.nan if what == MISSING else self.columns.other_label(text, begin, end)
 
 
 def note(out: Buffers, entry: Any, name: Any, name_end: Any, text: Any, k: Any, what: int) -> None:

@@ -79,6 +79,11 @@ class Leaf:
         """The rows of the elements for which this holds."""
         return np.flatnonzero(holds) if self.rows is ALL else self.rows[holds]
 
+    def text(self, row: int) -> str:
+        """What is in this row, which has something, as text."""
+        at = row if self.rows is ALL else int(np.searchsorted(self.rows, row))
+        return str(_as_text(self.array.slice(at, 1))[0].as_py())
+
     def shown(self, row: int) -> str:
         """What is in this row, cut to a line."""
         at = row if self.rows is ALL else int(np.searchsorted(self.rows, row))

@@ -19,13 +19,16 @@ from lowregret.error import DataError
 from lowregret.part import Part
 from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.source import STDIN, Source, expand
+from lowregret.stream.met import number_name
+from lowregret.stream.source import STDIN, Source, expand, is_pipe
 from lowregret.stream.text import TextFormat, TextStream
 
 SVM, VW, CSV, TSV, JSONL, PARQUET, ARROW = FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 OnError = Literal["stop", "skip"]
 
 _HEAD = 1 << 16  # bytes to tell a format by
+_FEW = 1 << 10  # bytes to tell by whether it is text
+_PARQUET, *_ARROWS = _BINARY = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 _ENDINGS = {
     SVM: ("svm", "libsvm", "svmlight"),
     VW: ("vw",),
@@ -115,6 +118,47 @@ def format_part(format: str, **options: Unpack[Options]) -> Part:
     return _part(format)(**given)
 
 
+def positive_name(part: Part) -> str | None:
+    """The label that becomes +1, as people write it; None where labels are taken as they are."""
+    return number_name(part.positive) if isinstance(part, OneLabel) else part.parameters.get("positive") or None
+
+
+def read_alike(part: Part, data: Any, format: str | None = None) -> Part:
+    """How to read data of perhaps another format so that rows mean the same: tables have the same columns in all.
+
+    Without a format, it is the one that names or beginnings of files tell beyond doubt, if they do.
+    """
+    own, other = format_of(part), format or _told_format(data)
+    if other is None or other == own or {own, other} <= {PARQUET, ARROW}:
+        return part
+    if own in (SVM, VW) or other in (SVM, VW):
+        raise DataError(
+            f"{expand(data)[0]} is {other}, but the model was trained on {own}, where features have other names: "
+            f"give it {own}, or say --format {own} if it is that after all"
+        )
+    kept = {name: part.parameters[name] for name in (*_COLUMNS, "labelled")}
+    kept |= {"header": part.parameters["header"]} if {own, other} == {CSV, TSV} else {}
+    return cast(Part, _part(other)(**kept, **({"delimiter": "\t"} if other == TSV else {})))
+
+
+def format_of(part: Part) -> str:
+    """The format that a part reads."""
+    if isinstance(part, OneLabel):
+        part = part.form
+    if part.parameters.get("delimiter") == "\t":
+        return TSV
+    return next(format for format, (_, name) in _PARTS.items() if name == type(part).__name__)
+
+
+def _told_format(data: Any) -> str | None:
+    """The format that names or beginnings of files tell beyond doubt."""
+    paths = expand(data)
+    if any(_by_name(path) for path in paths):
+        return detect(paths)
+    found = by_content(head_of(paths[0]) or b"")
+    return found if found in (JSONL, PARQUET, ARROW) else None
+
+
 def stream_of(
     data: Any,
     part: Part,
@@ -172,6 +216,11 @@ def _numbered(format: str, given: dict[str, Any]) -> TextFormat:
 
 def _first_byte(namespace: str) -> int:
     """Namespaces are known by their first byte, the default one by a blank."""
+    if len(namespace) > 1:
+        raise DataError(
+            f"vw data know a namespace by its first letter, so that all that begin alike are one: for interactions "
+            f"say {namespace[0]}, not {namespace}"
+        )
     return (namespace or " ").encode()[0]
 
 
@@ -226,9 +275,11 @@ def detect(data: Any) -> str:
         raise DataError(f"{one} and {other} seem to be of different formats: read them separately, or say which it is")
     if named:
         return next(iter(named))
-    if paths[0] == STDIN:
-        raise DataError(f"say which format standard input has: {', '.join(FORMATS)}")
-    return by_content(_head(paths[0]))
+    head = head_of(paths[0])
+    if head is None:
+        name = "standard input" if paths[0] == STDIN else paths[0]
+        raise DataError(f"say which format {name} has: {', '.join(FORMATS)}")
+    return by_content(head)
 
 
 def _by_name(path: str) -> str | None:
@@ -238,20 +289,26 @@ def _by_name(path: str) -> str | None:
     return _BY_ENDING.get(parts[-1]) if parts else None
 
 
-def _head(path: str) -> bytes:
+def head_of(path: str) -> bytes | None:
+    """How a file begins, decompressed; None for a pipe, whose bytes come only once. Refuses what holds no rows."""
+    if is_pipe(path):
+        return None
     source = Source(path)
     head = bytearray(_HEAD)
     with memoryview(head) as view:
         end = source.readinto(view)
     source.close()
-    return bytes(head[:end])
+    text = bytes(head[:end])
+    if b"\0" in text[:_FEW] and not text.startswith(_BINARY):
+        raise DataError(f"{path} holds no rows: it is no text, for it has zero bytes (formats: {', '.join(FORMATS)})")
+    return text
 
 
 def by_content(head: bytes) -> str:
     """The format of data that begin like this."""
-    if head.startswith(b"PAR1"):
+    if head.startswith(_PARQUET):
         return PARQUET
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+    if head.startswith(tuple(_ARROWS)):
         return ARROW
     if len(head) >= _HEAD:  # perhaps cut within a word
         head = head.rsplit(maxsplit=1)[0]

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, cast
 
 from lowregret.error import DataError
 from lowregret.stream.inflate import Inflated, is_open, kind_of
+from lowregret.stream.signature import LENGTH, no_rows
 
 SLACK = 64  # bytes after the text that parsers may look at
 LONGEST = 1 << 30  # of a line
@@ -39,6 +40,11 @@ def expand(paths: Any) -> list[str]:
     return found
 
 
+def is_pipe(path: str) -> bool:
+    """Whether bytes come only once: standard input, or what is neither a file nor a folder."""
+    return path == STDIN or (os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)))
+
+
 class Source:
     """One file, opened: its bytes decompressed, and how far its own bytes have been read.
 
@@ -48,8 +54,11 @@ class Source:
     def __init__(self, name: str, stop: threading.Event | None = None) -> None:
         self.name = "standard input" if name == STDIN else name
         self.failure: DataError | None = None
+        self._begun = False
         try:
             raw: BinaryIO = os.fdopen(os.dup(sys.stdin.fileno()), "rb", 0) if name == STDIN else open(name, "rb", 0)  # noqa: SIM115
+        except IsADirectoryError:
+            raise DataError(f"{name} is a folder: name the files in it, such as '{Path(name, '*')}'") from None
         except OSError as error:
             raise DataError(f"cannot read {self.name}: {error.strerror or error}") from None
         self._raw = raw
@@ -70,7 +79,7 @@ class Source:
 
     def readinto(self, view: memoryview) -> int:
         """Fill `view` with decompressed bytes as far as they are at hand; 0 at the end, or at a failure."""
-        filled = 0
+        filled, begins = 0, not self._begun
         try:
             while filled < len(view) and self.failure is None:
                 count = self._read(view[filled:])
@@ -83,7 +92,16 @@ class Source:
             raise
         except Exception as error:  # each decompressor has its own
             self.failure = DataError(f"{self.name} is damaged or cut short: {error or type(error).__name__}")
+        if begins and filled:
+            self._begun = True
+            self._require_rows(bytes(view[:filled][:LENGTH]))
         return filled
+
+    def _require_rows(self, head: bytes) -> None:
+        """Refuse what is no text, compressed or not."""
+        what = no_rows(head)
+        if what is not None:
+            raise DataError(f"{self.name} holds no rows: it is {what}")
 
     def close(self) -> None:
         self._raw.close()

@@ -11,7 +11,8 @@ import threading
 from abc import abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from queue import Queue
 from typing import Any, ClassVar
 
@@ -37,6 +38,7 @@ from lowregret.stream.buffers import (
 )
 from lowregret.stream.columns import stands_for_text
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.met import POSITIVE, Met, number_name
 from lowregret.stream.source import Block, Source, blocks, expand
 
 BLOCK = 8 << 20  # bytes
@@ -55,6 +57,16 @@ class TextFormat(Part):
         return False
 
     @property
+    def signed(self) -> bool:
+        """Whether one label, read as `POSITIVE`, is to be +1, and all others −1."""
+        return False
+
+    @property
+    def feature_columns(self) -> tuple[str, ...]:
+        """The columns of a table that are features, where the file names them."""
+        return ()
+
+    @property
     def header(self) -> bytes:
         """Text that recorded names may refer to, besides the block: the columns of a table."""
         return b""
@@ -63,9 +75,17 @@ class TextFormat(Part):
         """The format of one file, given the text it begins with, and how many bytes of it are no rows (a header)."""
         return self, 0
 
+    def fault(self, status: int, before: bytes) -> str:
+        """What was expected; `before` is the text of the line up to the fault."""
+        return self.faults[status]
+
     def class_in(self, line: str) -> str:
         """The text that is the label of a line, where labels are texts."""
         raise NotImplementedError
+
+    def lookouts(self) -> dict[str, re.Pattern[bytes]]:
+        """What the options name that may never occur, in words, and the text by which it is known to."""
+        return {}
 
     @abstractmethod
     def entries(self, size: int) -> int:
@@ -102,8 +122,9 @@ class TextStream:
 
     def batches(self) -> Iterator[Batch]:
         threads = self.threads or os.cpu_count() or 1
-        before, line, names = 0, 1, dict[float, str]()
+        before, line, names, met = 0, 1, dict[float, str](), Met()
         source: Source | None = None
+        awaited = self.form.lookouts()
         for parsed in _in_order(self.paths, self.form, threads, self.skip, self.dictionary is not None):
             block = parsed.block
             if self.dictionary is not None:
@@ -111,9 +132,13 @@ class TextStream:
             if block.first:
                 before += source.size if source else 0
                 line, source = 1, block.source
-            batch = _batch(parsed, line, before)
-            if self.positive is not None:
-                _relabel(batch.labels, self.positive)
+                met.tables |= {source.name: parsed.form.feature_columns} if parsed.form.feature_columns else {}
+            batch = replace(_batch(parsed, line, before), met=met)
+            awaited = {name: mark for name, mark in awaited.items() if not mark.search(block.text, 0, block.end)}
+            met.idle = tuple(awaited)
+            positive = POSITIVE if parsed.form.signed else self.positive
+            if positive is not None:
+                met.sign(batch.labels, positive, partial(_label, parsed, batch.labels))
             if parsed.form.classed:
                 _name_classes(parsed, batch, names)
             yield batch
@@ -170,7 +195,8 @@ def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) 
         if status == HARD:
             out = out._replace(known=_with_hard_numbers(out.known, block.text, at, spot))
             continue
-        faults.append((int(out.cursor[LINE]), f"{form.faults[status]}, but found {_shown(block.text, spot)}"))
+        told = form.fault(status, bytes(block.text[at:spot]))
+        faults.append((int(out.cursor[LINE]), f"{told}, but found {_shown(block.text, spot)}"))
         if not skip:
             return _Parsed(block, form, out, int(out.cursor[LINE]), faults, True)
         out.cursor[AT] = block.text.index(b"\n", max(at, spot)) + 1
@@ -209,14 +235,20 @@ def _name_classes(parsed: _Parsed, batch: Batch, names: dict[float, str]) -> Non
     if new:
         lines = bytes(memoryview(parsed.block.text)[: parsed.block.end]).split(b"\n")
         for k in new:
-            line = lines[int(parsed.out.lines[texts[first[k]]])].decode(errors="replace").rstrip("\r")
-            names[float(values[k])] = parsed.form.class_in(line)
+            names[float(values[k])] = _class_of(parsed, lines, texts[first[k]])
     batch.names = names
 
 
-def _relabel(labels: Any, positive: float) -> None:
-    """+1 for the positive label, −1 for others; what has no label keeps none."""
-    labels[:] = np.where(np.isnan(labels), labels, np.where(labels == positive, 1.0, -1.0))
+def _label(parsed: _Parsed, labels: Any, row: int) -> str:
+    """The label of a row, as people write it."""
+    if not stands_for_text(labels[row]):
+        return number_name(float(labels[row]))
+    return _class_of(parsed, bytes(memoryview(parsed.block.text)[: parsed.block.end]).split(b"\n"), row)
+
+
+def _class_of(parsed: _Parsed, lines: list[bytes], row: int) -> str:
+    """The text that is the label of a row, whose line is among those of its block."""
+    return parsed.form.class_in(lines[int(parsed.out.lines[row])].decode(errors="replace").rstrip("\r"))
 
 
 def _batch(parsed: _Parsed, line: int, before: int) -> Batch:

@@ -9,6 +9,7 @@ A row without a label is scored and not learnt. Blank lines are no rows.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,6 +71,12 @@ class VwText(TextFormat):
 
     def check(self) -> None:
         self.require(1 <= self.bits <= 31, f"bits must be from 1 to 31, got {self.bits}")
+
+    def lookouts(self) -> dict[str, re.Pattern[bytes]]:
+        """A namespace is known by its first letter, the default one by a blank."""
+        keys = [int(key) for key in np.unique(self.crossing.keys[self.crossing.keys >= 0])]
+        marks = {key: rb"\s" if key == _SPACE else re.escape(bytes([key])) for key in keys}
+        return {f"namespace {chr(key)}": re.compile(rb"\|%b" % mark) for key, mark in marks.items()}
 
     def entries(self, size: int) -> int:
         """The most entries that a text of this many bytes can hold, without products: `a ` takes two."""

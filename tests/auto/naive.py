@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,8 +124,25 @@ def stacks(start: Vector, priors: tuple[float, ...]) -> list[Stack]:
     return [Stack(walk, prior, k == 0, start) for k, (walk, prior) in enumerate(zip(WALKS, priors, strict=True))]
 
 
+@dataclass
+class Moment:
+    """What there is after a round, to be copied by whoever wants to keep it."""
+
+    views: Views
+    bank: list[Lane]
+    pile: list[Stack]
+    scores: Vector
+    losses: Vector
+
+
 def classify(X: Vector, y: Vector, weights: Vector | None = None) -> tuple[Vector, Vector]:
     """Scores of the mixture, and what each expert lost."""
+    *_, end = classified(X, y, weights)
+    return end.scores, end.losses
+
+
+def classified(X: Vector, y: Vector, weights: Vector | None = None) -> Iterator[Moment]:
+    """Round by round."""
     views, bank, pile = Views(X.shape[1]), lanes(X.shape[1]), stacks(BOLD, OPEN)
     trust, losses, scores = np.full(11, 1 / 11), np.zeros(11), np.zeros(y.size)
     last = recent = 0.0
@@ -146,7 +165,7 @@ def classify(X: Vector, y: Vector, weights: Vector | None = None) -> tuple[Vecto
             for lane in bank:
                 lane.learn_sign(seen, label, weight, math.sqrt(1 / np.mean(views.squares[lane.view])))
         last, recent = label, 0.9 * recent + 0.1 * label
-    return scores, losses
+        yield Moment(views, bank, pile, scores, losses)
 
 
 def regress(X: Vector, y: Vector) -> tuple[Vector, Vector]:

@@ -43,9 +43,9 @@ def begun(loss: Any, features: int | None) -> AutoRun | AutoClassRun:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two runs agree to the last bit."""
-    minds = all(np.array_equal(a, b) for a, b in zip(one.mind, other.mind, strict=True))
-    return minds and all(np.array_equal(a, b) for a, b in zip(one.state, other.state, strict=True))
+    """Whether two runs agree to the last bit, in all that their files hold but the rows' own prints."""
+    mine, theirs = ({k: v for k, v in run.contents()[1].items() if k != "tally.counts"} for run in (one, other))
+    return mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k], equal_nan=True) for k in mine)
 
 
 @every_loss
@@ -142,15 +142,12 @@ def test_rows_that_are_no_numbers_are_refused_and_leave_no_trace(loss: Any, valu
 
 
 @every_loss
-def test_predictions_are_those_of_the_next_row_without_the_label_before(loss: Any) -> None:
+def test_predicting_changes_nothing(loss: Any) -> None:
     X, y = rows_for(loss)
     run = train(zoo.auto(loss), X[:100], y[:100])
-    before = [array.copy() for array in run.mind]
-    scores = run.predict(X[100:])
-    assert all(np.array_equal(a, b) for a, b in zip(before, run.mind, strict=True))
-    run.mind.past[:2] = 0.0 if not isinstance(loss, Softmax) else -1.0
-    if isinstance(loss, Logistic):
-        assert run.learn(X[100:101], y[100:101]).scores[0] == scores[0]
+    before = deepcopy(run)
+    run.predict(X[100:])
+    assert same(run, before)
 
 
 # ---- certificates ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
@@ -38,11 +38,12 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> Told:
     return Told(code, captured.out, captured.err)
 
 
-def process(*words: object, stdin: bytes = b"") -> Told:
-    """A command in a process of its own."""
+def process(*words: object, stdin: bytes | BinaryIO = b"", stdout: int | BinaryIO = subprocess.PIPE) -> Told:
+    """A command in a process of its own, given some bytes or a file, its output read or sent elsewhere."""
     command = [sys.executable, "-m", "lowregret", *map(str, words)]
-    done = subprocess.run(command, input=stdin, capture_output=True, check=False)
-    return Told(done.returncode, done.stdout.decode(), done.stderr.decode())
+    given: dict[str, Any] = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
+    done = subprocess.run(command, **given, stdout=stdout, stderr=subprocess.PIPE, check=False)
+    return Told(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
 
 
 def svm_lines(rows: int, seed: int = 0, features: int = 30) -> list[str]:

@@ -320,7 +320,8 @@ def test_passes(capsys: Capsys, tmp_path: Path) -> None:
     a = run(capsys, "train", one, "--passes", 3, "--json", "--quiet").json
     b = run(capsys, "train", three, "--json", "--quiet").json
     assert a["rounds"] == 150
-    assert a["loss"] == b["loss"]
+    assert sum(done["loss"] for done in a["passes"]) / 3 == pytest.approx(b["loss"]["mean"])
+    assert a["certificate"]["linear_regret"] == b["certificate"]["linear_regret"]  # which speaks of all rounds
 
 
 # ---- bad rows -------------------------------------------------------------------------------------------------------
@@ -386,6 +387,58 @@ def test_nothing_to_learn_from(capsys: Capsys, tmp_path: Path) -> None:
         assert cause in told.err
 
 
+@pytest.mark.parametrize("words", [(), ("--target", "y")])
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (None, "cannot read {path}: No such file or directory"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "{path} holds no rows: it is a picture (PNG)"),
+        (gzip.compress(b"%PDF-1.7 ..."), "{path} holds no rows: it is a PDF document"),
+        (b"PK\x03\x04....", "{path} holds no rows: it is a zip archive or an office document: unpack it, or save"),
+        ("y,a\n1,2\n".encode("utf-16"), "{path} holds no rows: it is UTF-16 text: save it as UTF-8"),
+        (b"\x7fELF\2\1\1\0\0\0", "{path} holds no rows: it is no text, for it has zero bytes"),
+    ],
+    ids=["missing", "png", "pdf", "zip", "utf-16", "binary"],
+)
+def test_what_holds_no_rows(
+    capsys: Capsys, tmp_path: Path, head: bytes | None, said: str, words: tuple[str, ...]
+) -> None:
+    """Whatever its name promises."""
+    path = tmp_path / "a.csv"
+    if head is not None:
+        path.write_bytes(head)
+    told = run(capsys, "train", path, *words)
+    assert told.code == 2
+    assert told.err.startswith("lowregret: " + said.format(path=path))
+
+
+def test_a_folder_is_no_table(capsys: Capsys, tmp_path: Path) -> None:
+    for words in (("train", tmp_path), ("dimension", tmp_path), ("experts", tmp_path, "--target", "y")):
+        told = run(capsys, *words)
+        assert told.code == 2
+        assert told.err == f"lowregret: {tmp_path} is a folder: name the files in it, such as '{tmp_path}/*'\n"
+
+
+def test_a_pipe_gives_its_rows_once(tmp_path: Path) -> None:
+    rows = "\n".join(svm_lines(50)).encode()
+    told = process("train", "-", "--format", "svm", "--passes", 2, stdin=rows)
+    assert told.code == 2
+    assert "a pipe gives only once" in told.err
+    told = process("train", "/dev/stdin", stdin=rows)
+    assert told.code == 2
+    assert "say which format /dev/stdin has" in told.err
+
+
+def test_what_is_named_and_never_occurs_is_told(capsys: Capsys, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.vw", ["1 |user a |item b", "-1 |user b |item a"] * 5)
+    told = run(capsys, "train", path, "--algorithm", "ogd", "--interactions", "u:z", "--json", "--quiet")
+    said = "namespace z, named in the options, never occurs in the rows: check how it is spelt"
+    assert (told.code, told.err, told.json["notes"]) == (0, f"lowregret: {said}\n", [said])
+    refused = run(capsys, "train", path, "--interactions", "user:item")
+    assert refused.code == 2
+    assert "say u, not user" in refused.err
+
+
 def test_a_truncated_file_keeps_its_whole_rows(capsys: Capsys, tmp_path: Path) -> None:
     packed = gzip.compress("\n".join(svm_lines(3000)).encode())
     path = tmp_path / "cut.svm.gz"
@@ -401,6 +454,32 @@ def test_a_full_disk(file: Path) -> None:
     told = process("train", file, "--quiet", "--predictions", "/dev/full")
     assert told.code == 2
     assert "cannot write /dev/full" in told.err
+    with open("/dev/full", "wb") as full:
+        told = process("train", file, "--loss", "hinge", "-o", file.with_name("m.lr"), stdout=full)
+    assert told.code == 2
+    assert told.err.endswith("lowregret: cannot write standard output: No space left on device\n")
+    assert Session.load(file.with_name("m.lr")).run.rounds == 300
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("option", ["--weights", "--report"])
+def test_what_cannot_be_written_is_an_error(capsys: Capsys, file: Path, tmp_path: Path, option: str) -> None:
+    """The model, and the summary, are there all the same."""
+    told = run(capsys, "train", file, "--algorithm", "ogd", "-o", tmp_path / "m.lr", option, "/dev/full")
+    assert told.code == 2
+    assert told.err.endswith("lowregret: cannot write /dev/full: No space left on device\n")
+    assert "learnt     300 rows" in told.out
+    assert Session.load(tmp_path / "m.lr").run.rounds == 300
+
+
+@pytest.mark.parametrize("option", ["-o", "--predictions", "--weights", "--report", "--plot"])
+def test_places_that_are_none_are_found_before_learning(
+    capsys: Capsys, file: Path, tmp_path: Path, option: str
+) -> None:
+    for path, said in ((tmp_path / "no" / "out", "there is no folder"), (tmp_path, "it is a folder; name a file")):
+        told = run(capsys, "train", file, "--algorithm", "ogd", option, path)
+        assert (told.code, told.out) == (2, "")
+        assert f"cannot write {path}: {said}" in told.err
 
 
 def test_a_model_that_cannot_be_written_is_kept_elsewhere(
@@ -416,10 +495,34 @@ def test_a_model_that_cannot_be_written_is_kept_elsewhere(
 
     monkeypatch.setattr(os, "replace", refuse)
     told = run(capsys, "train", file, "--quiet", "-o", tmp_path / "m.lr", "--json")
-    assert told.code == 0
+    assert told.code == 2
     assert "No space left" in told.err
     assert (tmp_path / "m.lr").stat().st_size == old
     assert Session.load(told.json["model"]).run.rounds == 300
+
+
+def test_a_model_that_can_be_kept_nowhere(
+    capsys: Capsys, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: str, target: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    told = run(capsys, "train", file, "--algorithm", "ogd", "-o", tmp_path / "m.lr", "--json", "--quiet")
+    assert told.code == 2
+    assert "the model is lost" in told.err
+    assert told.json["rounds"] == 300
+    assert told.json["model"] is None
+
+
+def test_a_folder_that_is_read_only_is_found_before_learning(
+    capsys: Capsys, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # whoever runs the tests may write everywhere
+    told = run(capsys, "train", file, "--algorithm", "ogd", "-o", tmp_path / "m.lr")
+    assert told.code == 2
+    assert told.out == ""
+    assert f"the folder {tmp_path} is read-only" in told.err
 
 
 # ---- interruptions --------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.text import TextFormat, text_stream
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-MISSING = ("", "NA", "NaN", "null", "None")
+MISSING = ("", "NA", "NaN", "nan", "null", "None")
 
 
 class Row(NamedTuple):

@@ -24,6 +24,7 @@ from lowregret.stream.columns import (
     is_same,
     number_of,
 )
+from lowregret.stream.met import POSITIVE
 from tests.stream.naive_columns import murmur, number, slot
 
 U = np.uint64
@@ -113,11 +114,11 @@ def test_what_looks_like_a_number(text: str) -> None:
 @pytest.mark.parametrize(
     ("positive", "text", "same", "value", "label"),
     [
-        ("UP", b"UP", True, 3.0, -1.0),
-        ("UP", b"UPS", False, 3.0, -1.0),
-        ("UP", b"U", False, 3.0, -1.0),
-        ("2", b"2", True, 2.0, 1.0),
-        ("2.0", b"2", False, 2.0, 1.0),
+        ("UP", b"UP", True, 3.0, 3.0),
+        ("UP", b"UPS", False, 3.0, 3.0),
+        ("UP", b"U", False, 3.0, 3.0),
+        ("2", b"2", True, 2.0, POSITIVE),
+        ("2.0", b"2", False, 2.0, POSITIVE),
         ("", b"2", False, 2.0, 2.0),
     ],
 )

@@ -50,7 +50,25 @@ texts = st.one_of(
     st.text(st.characters(exclude_characters="\r\n\t", exclude_categories=["Cs"]), max_size=10),
     st.text('ab",= ', max_size=6),
     st.sampled_from(
-        ["NA", "NaN", "null", "None", " NA ", "na", "NAN", "  ", "1e", "1-2", "5.5.5", "-", ".", "inf", "1 2"]
+        [
+            "NA",
+            "NaN",
+            "null",
+            "None",
+            " NA ",
+            "na",
+            "NAN",
+            "  ",
+            "1e",
+            "1-2",
+            "nan",
+            "-inf",
+            "5.5.5",
+            "-",
+            ".",
+            "inf",
+            "1 2",
+        ]
     ),
 )
 cells = st.tuples(st.one_of(numbers, texts), st.booleans())
@@ -62,7 +80,9 @@ def written(text: str, quoted: bool, delimiter: str) -> str:
 
 
 def needs_quotes(text: str, delimiter: str) -> bool:
-    return delimiter in text or text.startswith('"')
+    """What would be another field, or is refused without."""
+    infinite = text.strip(" \t").lower().lstrip("+-") in ("inf", "infinity")
+    return delimiter in text or text.startswith('"') or infinite
 
 
 @st.composite
@@ -289,7 +309,9 @@ def test_names_are_noted() -> None:
         ('1,"2,3', "expected a closing quote before the end of the line"),
         ('1,"2"3,4', "expected the end of the field after its closing quote"),
         ('1,"a"b,4', "expected the end of the field after its closing quote"),
-        ("1,2e999,4", "expected a number below 1.8e308"),
+        ("1,2e999,4", "column 'a': expected a finite number, below 1.8e308"),
+        ("1,inf,4", "column 'a': expected a finite number, below 1.8e308 (if it is no number, name its column"),
+        ("1, -Infinity ,4", "column 'a': expected a finite number"),
         ("UP,2,4", "expected a number in the target column (if it has classes, say with --positive which"),
         ("1,2,", "expected a number, 0 or more, in the weight column, but found the end of the line"),
         ("1,2,-1", "expected a number, 0 or more, in the weight column, but found '-1'"),

@@ -185,7 +185,7 @@ def test_no_file(tmp_path: Path) -> None:
         expand([])
     with pytest.raises(DataError, match=r"cannot read .*missing\.svm: No such file"):
         collect(text_stream(tmp_path / "missing.svm", SvmText(), 1))
-    with pytest.raises(DataError, match=r"cannot read .*: Is a directory"):
+    with pytest.raises(DataError, match="is a folder: name the files in it, such as "):
         collect(text_stream(tmp_path, SvmText(), 1))
 
 

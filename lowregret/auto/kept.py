@@ -1,0 +1,186 @@
+"""The model that `auto` keeps: the means of its lanes over the run and its three stacks, mixed by how they did frozen.
+
+Live, a lane that follows every turn is best; kept, it is a lane of the last turn only. So what is kept are eleven other
+experts: the mean of each lane's weights over the run (Polyak & Juditsky, 1992), taken at the ends of eras; the two
+steadier stacks, which look at the lanes as they are but not at labels before the row, which `predict` does not have;
+and a stack of the means, which learns from the rows that a frozen model is judged by. Until features were seen often
+enough for means to cost little, the lanes as they are stand in for them.
+
+They are weighed by AdaHedge over what each lost *while frozen* (see `lowregret/kept.py`): a round of it is all that is
+judged between two freezes, and the weights of a frozen model stay what they were when it was frozen. So
+
+    Σ⟨v, ℓ⟩ ≤ min_k L_k + 2Δ        (MIX-ADAHEDGE, de Rooij, van Erven, Grünwald & Koolen, JMLR 2014)
+
+and the loss of the mixture, convex in its experts, is at most Σ⟨v, ℓ⟩.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowregret.auto.bank import LANE_NAMES, lane_scores
+from lowregret.auto.learner import EXPERTS, TRUST, WEIGHTS, Auto, Desk
+from lowregret.auto.stack import INPUTS, SIZE, STACK_NAMES
+from lowregret.auto.view import COLUMNS, COUNT, look
+from lowregret.eight import LANES, load, store
+from lowregret.kernel import kernel
+from lowregret.memory import zeros
+from lowregret.rows import Rows
+from lowregret.state import Cells, Vector
+
+KEPT_NAMES = (*(f"mean-of-{name}" for name in LANE_NAMES), *STACK_NAMES[:-1], "stack-of-means")
+OFTEN = 32  # entries a feature that means are taken after, so that they cost a few per cent
+
+# ---- votes[…]: of the kept experts -----------------------------------------------------------------------------------
+DONE, NOW = 0, EXPERTS  # losses up to the last freeze, and since
+GAP, MIXED, OWN = (
+    2 * EXPERTS,
+    2 * EXPERTS + 1,
+    2 * EXPERTS + 2,
+)  # Δ and Σ⟨v, ℓ⟩ up to the last freeze; the mixture's loss
+VOTES = OWN + 1
+
+
+class Frozen(NamedTuple):
+    """A model as `predict` uses it. The mind's bank may hold weights alone, eight a place; its trust is in the kept."""
+
+    measures: Cells  # of features, see `view.py`
+    average: Cells  # of the lanes' weights, eight a place; empty before the first mean is taken
+    mind: Any
+
+    @classmethod
+    def fresh(cls, measures: Any, mind: Any, lots: int = 1) -> Frozen:
+        """With the room of a live model; zeros take no memory before they are written to."""
+        places, known = measures.size // COLUMNS, zeros(measures.size, np.float64)
+        copies = {name: np.zeros_like(array) for name, array in mind._asdict().items() if array is not measures}
+        copies["bank"] = zeros(places * lots * LANES, np.float32)
+        if "measures" not in copies and "measures" in mind._fields:
+            copies["measures"] = known
+        return cls(known, np.empty(0, np.float32), mind._replace(**copies))
+
+
+@kernel
+def blend(measures: Cells, source: Cells, into: Cells, lots: int, share: float) -> None:
+    """into += share·(weights − into) for the lanes of every feature that occurred, and the bias: O(d)."""
+    places = np.uint64(measures.size) // np.uint64(COLUMNS)
+    cells = places * np.uint64(lots)
+    width, narrow = np.uint64(source.size) // cells, np.uint64(into.size) // cells
+    for j in range(places):
+        if measures[j * np.uint64(COLUMNS) + COUNT] > 0.0 or j + np.uint64(1) == places:
+            for lot in range(np.uint64(lots)):
+                at = j * np.uint64(lots) + lot
+                w = load(source, at * width)
+                if share < 1.0:
+                    before = load(into, at * narrow)
+                    w = before + (w - before) * np.float32(share)
+                store(into, at * narrow, w)
+
+
+@kernel
+def copy_measures(measures: Cells, into: Cells) -> None:
+    """Copy what is known of every feature that occurred: O(d)."""
+    for first in range(np.uint64(0), np.uint64(measures.size), np.uint64(COLUMNS)):
+        if measures[first + COUNT] > 0.0:
+            for k in range(first, first + np.uint64(COLUMNS)):
+                into[k] = measures[k]
+
+
+def foretell(learner: Auto, model: Frozen, desk: Desk, x: Rows, i: int) -> float:
+    """The score of row i, which was looked at: O(nnz)."""
+    places = np.uint64(model.measures.size) // np.uint64(COLUMNS)
+    at = (1, 0, places - np.uint64(1))
+    weights = lane_scores(model.mind.bank, x, i, desk.sheet, at, np.uint64(model.mind.bank.size) // places)
+    store(desk.lanes, np.uint64(0), weights)
+    learner.listen(model.mind, desk, False)
+    if model.average.size > 0:
+        still, slow = desk.experts[LANES], desk.experts[LANES + 1]
+        store(desk.lanes, np.uint64(0), lane_scores(model.average, x, i, desk.sheet, at, np.uint64(LANES)))
+        learner.listen(model.mind, desk, False)
+        desk.experts[LANES], desk.experts[LANES + 1] = still, slow
+    return learner.mix(model.mind, desk)
+
+
+@kernel
+def foretell_rows(
+    learner: Auto,
+    model: Frozen,
+    desk: Desk,
+    x: Rows,
+    picked: Any,
+    y: Vector,
+    weights: Vector,
+    scores: Vector,
+    votes: Vector,
+    stack: Cells,
+    priors: Any,
+) -> None:
+    """Score the picked rows by a model that learns nothing; if they have labels, count what its experts lost.
+
+    The stack that learns is not the frozen model's: it will be the next one's.
+    """
+    for n in range(picked.size):
+        i = picked[n]
+        scores[n] = math.nan
+        if look(model.measures, model.mind.pace, x, i, desk.sheet):
+            scores[n] = foretell(learner, model, desk, x, i)
+            if y.size > 0:
+                value, _ = learner.loss.at(scores[n], y[n])
+                votes[OWN] += weights[n] * value
+                for k in range(EXPERTS):
+                    votes[NOW + k] += weights[n] * learner.lost(model.mind, desk, k, y[n])
+                learner.teach(stack, model.mind, desk, y[n], min(weights[n], 1.0), priors)
+
+
+def kept_priors(variance: float) -> Any:
+    """Of the stack of means, which knows no label before the row."""
+    return np.array([[variance] * (LANES + 1) + [0.0] * (INPUTS - LANES - 1)])
+
+
+def kept_stacks(stacks: Vector, means: Vector) -> Vector:
+    """The stacks of a kept model: the two steadier ones of the live model, and that of the means."""
+    return np.concatenate([stacks[: 2 * SIZE], means])
+
+
+def trust_in(weights: Vector) -> Vector:
+    """Trust in these experts, with nothing else in it."""
+    trust = np.zeros(TRUST)
+    trust[WEIGHTS : WEIGHTS + EXPERTS] = weights
+    return trust
+
+
+def met(measures: Vector) -> tuple[int, int]:
+    """How many features occurred, and how often all of them together: O(d)."""
+    counts = measures[int(COUNT) :: COLUMNS]
+    return int(np.count_nonzero(counts)), int(counts.sum())
+
+
+def hedged(votes: Vector) -> Vector:
+    """The weights by all losses so far, e^{−ηL} with η = ln N/Δ; with η = ∞, the best share all."""
+    losses, gap = votes[DONE:NOW] + votes[NOW:GAP], closed(votes)[GAP]
+    return _weights(losses, gap)
+
+
+def _weights(losses: Vector, gap: float) -> Vector:
+    behind = losses - losses.min()
+    w = np.where(behind == 0, 1.0, 0.0) if gap <= 0 else np.exp(-math.log(EXPERTS) / gap * behind)
+    return w / w.sum()
+
+
+def closed(votes: Vector) -> Vector:
+    """The votes after a round of AdaHedge, on what was lost since the last freeze."""
+    votes = votes.copy()
+    done, now, gap = votes[DONE:NOW].copy(), votes[NOW:GAP], float(votes[GAP])
+    w = _weights(done, gap)
+    mixed, least = float(w @ now), float((done + now).min() - done.min())
+    mix = least
+    if gap > 0:
+        eta = math.log(EXPERTS) / gap
+        mix = float(now.min() - math.log(float(w @ np.exp(-eta * (now - now.min())))) / eta)
+    votes[GAP] += max(mixed - mix, 0.0)
+    votes[MIXED] += mixed
+    votes[DONE:NOW] += now
+    votes[NOW:GAP] = 0.0
+    return votes

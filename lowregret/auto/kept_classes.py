@@ -1,0 +1,69 @@
+"""The model that `auto` keeps of many classes: see `kept.py`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lowregret.auto.classes import DOUBT, AutoMulticlass, ClassDesk
+from lowregret.auto.kept import NOW, OWN, Frozen
+from lowregret.auto.learner import EXPERTS
+from lowregret.auto.stack import LAST_LABEL, STACKS
+from lowregret.auto.view import look
+from lowregret.eight import LANES
+from lowregret.kernel import kernel
+from lowregret.multiclass import NONE, Room
+from lowregret.rows import Rows
+from lowregret.state import Cells, Vector
+
+
+def foretell(
+    learner: AutoMulticlass, model: Frozen, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells
+) -> int:
+    """Write ln(chance) of each class for row i, once looked at; returns the likeliest, or NONE: O(nnz · classes)."""
+    learner.ask(model.mind, model.mind.bank, desk, x, i, room, False, EXPERTS)
+    if model.average.size > 0:
+        learner.ask(model.mind, model.average, desk, x, i, room, False, LANES)
+        learner.weigh(model.mind.stacks, STACKS - 1, desk, room, LAST_LABEL, EXPERTS - 1)
+        learner.normalise(desk, room, EXPERTS - 1)
+    return learner.mix(model.mind, desk, room, scores)
+
+
+@kernel
+def foretell_classes(
+    learner: AutoMulticlass,
+    model: Frozen,
+    desk: ClassDesk,
+    x: Rows,
+    room: Room,
+    picked: Any,
+    codes: Any,
+    weights: Vector,
+    values: Vector,
+    guesses: Any,
+    votes: Vector,
+    stack: Cells,
+    priors: Any,
+) -> None:
+    """Score the picked rows by a model that learns nothing; if they have labels, count what its experts lost.
+
+    Scores go into `room`, a row for each if they are wanted; a row that cannot be scored gets NaN and no class.
+    """
+    lots, known = room.raw.size, room.known[0]
+    for n in range(picked.size):
+        i, scores = picked[n], room.scores[n if room.scores.shape[0] > 1 else 0]
+        guesses[n] = NONE
+        if not look(model.measures, model.mind.pace, x, i, desk.sheet):
+            scores[0] = math.nan
+            continue
+        guesses[n] = foretell(learner, model, desk, x, i, room, scores)
+        if codes.size > 0:
+            y, unmet = codes[n], -math.log(DOUBT / (known + 1))
+            values[n] = -scores[y] if y < known else unmet
+            votes[OWN] += weights[n] * values[n]
+            for k in range(EXPERTS):
+                votes[NOW + k] += weights[n] * (-math.log(desk.chances[k * lots + y]) if y < known else unmet)
+            if y < known:
+                learner.weigh(stack, 0, desk, room, LAST_LABEL, EXPERTS - 1)
+                learner.normalise(desk, room, EXPERTS - 1)
+                learner.move(stack, 0, desk, room, y, min(weights[n], 1.0), priors, EXPERTS - 1)

@@ -1,0 +1,61 @@
+"""What the rows of a stream have shown so far besides features: names of labels, columns, and what never occurred."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lowregret.state import Vector
+
+FEW = 5  # names of labels that are kept
+POSITIVE = -math.inf  # what formats with named labels read the positive one as, which no number in a file is
+
+
+@dataclass
+class Met:
+    """Grows as the stream goes by."""
+
+    labels: list[str] = field(default_factory=list)  # other than the positive one, in their order, at most FEW
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of each file with columns, those of features
+    idle: tuple[str, ...] = ()  # columns or namespaces that were asked for and have not occurred
+    _values: list[float] = field(default_factory=list)  # of `labels`
+
+    @property
+    def columns(self) -> dict[str, None]:
+        """All columns of features, in their order."""
+        return dict.fromkeys(name for names in self.tables.values() for name in names)
+
+    def sign(self, labels: Vector, positive: float, name: Callable[[int], str]) -> None:
+        """Make +1 of the positive label and −1 of all others; `name` tells that of row i. Rows without one keep none.
+
+        O(rows), and a look at each of the first FEW labels.
+        """
+        new = ~np.isnan(labels) & (labels != positive)
+        for value in self._values:
+            new &= labels != value
+        while len(self._values) < FEW and new.any():
+            row = int(np.argmax(new))
+            self._values.append(float(labels[row]))
+            self.take(name(row))
+            new &= labels != labels[row]
+        labels[:] = np.where(np.isnan(labels), labels, np.where(labels == positive, 1.0, -1.0))
+
+    def take(self, label: str) -> None:
+        """Keep the name of a label, if it is new and there is room."""
+        if label not in self.labels and len(self.labels) < FEW:
+            self.labels.append(label)
+
+    def join(self, other: Met) -> None:
+        """Take over what another stream has met; what is idle there is idle here."""
+        for label in other.labels:
+            self.take(label)
+        self.tables |= other.tables
+        self.idle = other.idle
+
+
+def number_name(value: float) -> str:
+    """A label that is a number, as people write it."""
+    return str(int(value)) if value.is_integer() else repr(value)

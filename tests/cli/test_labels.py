@@ -1,0 +1,180 @@
+"""What labels are taken for, what they are called, and what is said of those from which little can be learnt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lowregret.session import Session
+from tests.cli.running import Told, process, run, svm_lines, written
+
+Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
+OGD = ("--algorithm", "ogd")
+
+
+def svm(path: Path, *labels: object) -> Path:
+    """Rows whose feature tells the label, forty of each in turn."""
+    lines = [f"{label} {k + 1}:1 9:{turn % 3}" for turn in range(40) for k, label in enumerate(labels)]
+    return written(path, lines)
+
+
+def csv(path: Path, *labels: object) -> Path:
+    lines = [f"{label},{k},{turn % 3}" for turn in range(40) for k, label in enumerate(labels)]
+    return written(path, ["y,a,b", *lines])
+
+
+def jsonl(path: Path, *labels: object) -> Path:
+    lines = [json.dumps({"y": label, "a": k, "b": turn % 3}) for turn in range(40) for k, label in enumerate(labels)]
+    return written(path, lines)
+
+
+# ---- labels that do not occur ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "positive"),
+    [
+        (("a.csv", csv, ("UP", "DOWN")), ("--target", "y"), "up"),
+        (("a.jsonl", jsonl, ("UP", "DOWN")), ("--target", "y"), "up"),
+        (("a.svm", svm, ("UP", "DOWN")), (), "3"),
+    ],
+    ids=["csv", "jsonl", "svm"],
+)
+def test_a_positive_label_that_never_occurs(
+    capsys: Capsys, tmp_path: Path, file: tuple[str, object, tuple[str, ...]], words: tuple[str, ...], positive: str
+) -> None:
+    name, make, labels = file
+    labels = labels if words else ("1", "2")
+    path = make(tmp_path / name, *labels)  # type: ignore[operator]
+    model = tmp_path / "m.lr"
+    told = run(capsys, "train", path, *words, *OGD, "--positive", positive, "-o", model, "--quiet")
+    assert told.code == 2
+    assert told.err == (
+        f"lowregret: no label in {path} is --positive {positive}; there are {', '.join(labels)}: name one of them\n"
+    )
+    assert told.out == ""
+    assert not model.exists()
+
+
+def test_some_of_many_labels_are_told(capsys: Capsys, tmp_path: Path) -> None:
+    path = csv(tmp_path / "a.csv", *"ABCDEFGH")
+    told = run(capsys, "train", path, "--target", "y", *OGD, "--positive", "Z", "--quiet")
+    assert "there are A, B, C, D, E, …: name one of them" in told.err
+
+
+def test_a_game_needs_both_labels(capsys: Capsys, tmp_path: Path) -> None:
+    path = csv(tmp_path / "a.csv", "UP", "DOWN")
+    told = run(capsys, "play", "replay", "ogd", "--data", path, "--target", "y", "--positive", "up")
+    assert told.code == 2
+    assert "no label is --positive up; there are UP, DOWN: name one of them" in told.err
+
+
+def test_rows_may_come_later(capsys: Capsys, tmp_path: Path) -> None:
+    """A resumed run has met the positive label before."""
+    model = tmp_path / "m.lr"
+    both, one = csv(tmp_path / "a.csv", "UP", "DOWN"), csv(tmp_path / "b.csv", "DOWN")
+    assert run(capsys, "train", both, "--target", "y", "--positive", "UP", *OGD, "-o", model, "--quiet").code == 0
+    told = run(capsys, "train", one, "--resume", model, "--quiet")
+    assert (told.code, told.err) == (0, "")
+
+
+# ---- one label only -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "words", "said"),
+    [
+        ("+1", ("--loss", "hinge"), "all 40 labels were +1: nothing could be learnt about -1"),
+        ("-1", ("--loss", "hinge"), "all 40 labels were -1: nothing could be learnt about +1"),
+        ("3", ("--positive", "3"), "all 40 labels were 3: nothing could be learnt about not 3"),
+        ("2.5", ("--loss", "square", *OGD), "all 40 labels were 2.5: nothing but this number could be learnt"),
+        ("7", ("--loss", "softmax", "--algorithm", "adagrad"), "all 40 labels were 7: nothing could be learnt about"),
+    ],
+)
+def test_one_label_only_is_said_loudly(
+    capsys: Capsys, tmp_path: Path, label: str, words: tuple[str, ...], said: str
+) -> None:
+    path = svm(tmp_path / "a.svm", label)
+    told = run(capsys, "train", path, *words)
+    assert told.code == 0, told.err
+    assert f"lowregret: {said}" in told.err
+    assert f"note       {said}" in told.out
+    silent = run(capsys, "train", path, *words, "--json", "--quiet")
+    assert f"lowregret: {said}" in silent.err
+    assert silent.json["notes"][0].startswith(said)
+
+
+def test_two_labels_are_nothing_to_speak_of(capsys: Capsys, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.svm", svm_lines(50))
+    told = run(capsys, "train", path, "--loss", "hinge", "--json", "--quiet")
+    assert (told.err, told.json["notes"]) == ("", [])
+
+
+# ---- 0 and 1, 1 and 2 -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words", [("--loss", "logistic", *OGD), ("--loss", "hinge"), ("--loss", "squared-hinge"), OGD, ("--output", "last")]
+)
+def test_margins_take_0_and_1(capsys: Capsys, tmp_path: Path, words: tuple[str, ...]) -> None:
+    bits, signs = svm(tmp_path / "bits.svm", 0, 1), svm(tmp_path / "signs.svm", -1, 1)
+    told = run(capsys, "train", bits, *words)
+    assert told.code == 0, told.err
+    assert "lowregret: the labels are 0 and 1: two classes (--positive 1)\n" in told.err
+    assert "labelled 1, " in told.out
+    found, wanted = (run(capsys, "train", path, *words, "--json", "--quiet").json for path in (bits, signs))
+    assert found["loss"] == wanted["loss"]
+    refused = process("train", "-", "--format", "svm", *words, "--quiet", stdin=b"1 1:1\n0 2:1\n")
+    assert refused.code == 2
+    assert "--positive" in refused.err
+
+
+def test_two_whole_numbers_are_perhaps_classes(capsys: Capsys, tmp_path: Path) -> None:
+    said = "the labels are 1 and 2, learnt as numbers: for two classes say --positive 2"
+    assert said in run(capsys, "train", svm(tmp_path / "a.svm", 1, 2)).err
+    assert "learnt as numbers" not in run(capsys, "train", svm(tmp_path / "b.svm", -1, 1)).err
+    assert "learnt as numbers" not in run(capsys, "train", svm(tmp_path / "c.svm", 1.5, 2)).err
+    assert "few whole numbers" in run(capsys, "train", svm(tmp_path / "d.svm", 1, 2, 3)).err
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def labelled(capsys: Capsys, data: Path, *words: object) -> tuple[Told, set[str], set[str]]:
+    """A training with labels as predictions, what they are there, and in `predict`."""
+    model, scores = data.with_name("m.lr"), data.with_name("p.txt")
+    said = ("--predictions", scores, "--link", "label", "-o", model, "--quiet")
+    told = run(capsys, "train", data, *OGD, *words, *said)
+    assert told.code == 0, told.err
+    again = run(capsys, "predict", model, data, "--link", "label", "--quiet")
+    assert again.err == ""
+    return told, set(scores.read_text().split("\n")[:-1]), set(again.out.split("\n")[:-1])
+
+
+@pytest.mark.parametrize(("make", "ending"), [(csv, "csv"), (jsonl, "jsonl")])
+def test_labels_keep_their_names(capsys: Capsys, tmp_path: Path, make: object, ending: str) -> None:
+    two = make(tmp_path / f"two.{ending}", "UP", "DOWN")  # type: ignore[operator]
+    assert labelled(capsys, two, "--target", "y", "--positive", "UP")[1:] == ({"UP", "DOWN"}, {"UP", "DOWN"})
+    three = make(tmp_path / f"three.{ending}", "UP", "DOWN", "SAME")  # type: ignore[operator]
+    assert labelled(capsys, three, "--target", "y", "--positive", "UP")[1:] == ({"UP", "not UP"}, {"UP", "not UP"})
+    assert Session.load(tmp_path / "m.lr").met.labels == ["DOWN", "SAME"]
+
+
+def test_labels_of_arrow_tables_keep_their_names(capsys: Capsys, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    for labels, positive in ((["UP", "DOWN"], "UP"), ([True, False], "true"), ([5, 4], "5")):
+        path = tmp_path / "a.parquet"
+        parquet.write_table(pa.table({"y": labels * 20, "a": [1.0, -1.0] * 20}), path)
+        names = {"UP", "DOWN"} if positive == "UP" else {str(label).lower() for label in labels}
+        assert labelled(capsys, path, "--target", "y", "--positive", positive)[1:] == (names, names)
+
+
+def test_numbers_are_names_too(capsys: Capsys, tmp_path: Path) -> None:
+    assert labelled(capsys, svm(tmp_path / "bits.svm", 0, 1))[1:] == ({"1", "0"}, {"1", "0"})
+    assert labelled(capsys, svm(tmp_path / "some.svm", 7, 2.5), "--positive", 7)[2] == {"7", "2.5"}
+    assert labelled(capsys, svm(tmp_path / "signs.svm", -1, 1))[1:] == ({"1.0", "-1.0"}, {"1.0", "-1.0"})

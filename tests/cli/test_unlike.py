@@ -1,0 +1,170 @@
+"""`lowregret predict` on data that are unlike those of the training: fewer features, other columns, formats, labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lowregret import load, read
+from lowregret.error import DataError
+from lowregret.run import Run
+from tests.cli.running import process, run, svm_lines, written
+
+Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
+ROWS = [("UP", 1, "x", 0.5), ("DOWN", -1, "y", 2), ("UP", 2, "x", 1), ("DOWN", -2, "y", 0.25)] * 5
+
+
+def table(path: Path, columns: str = "y,a,b,c", rows: Sequence[tuple[object, ...]] = ROWS, mark: str = ",") -> Path:
+    wanted = ["yabc".index(name.lower()) for name in columns.split(",")]
+    lines = [mark.join(str(row[k]) for k in wanted) for row in rows]
+    return written(path, [columns.replace(",", mark), *lines])
+
+
+def trained(capsys: Capsys, data: Path, *words: object) -> Path:
+    model = data.parent / "m.lr"
+    told = run(capsys, "train", data, "--algorithm", "ogd", *words, "-o", model, "--quiet")
+    assert told.code == 0, told.err
+    return model
+
+
+# ---- features -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [("winnow",), ("eg", "--eta", 0.1), ("ogd",), ("auto",)])
+def test_fewer_features_than_the_dimension(capsys: Capsys, tmp_path: Path, words: tuple[object, ...]) -> None:
+    model = tmp_path / "m.lr"
+    file = written(tmp_path / "a.svm", svm_lines(60))
+    said = ("--dimension", 40, "--algorithm", *words, "-o", model, "--quiet")
+    assert run(capsys, "train", file, *said).code == 0
+    short = written(tmp_path / "b.svm", ["+1 1:1 3:0.5", "-1 2:1"])
+    told = run(capsys, "predict", model, short)
+    assert told.code == 0, told.err
+    assert len(told.out.split()) == 2
+    wide = written(tmp_path / "c.svm", ["+1 41:1"])
+    assert run(capsys, "predict", model, wide).code == 2
+
+
+def test_rows_of_files_are_as_wide_as_the_learner_in_python(capsys: Capsys, tmp_path: Path) -> None:
+    file = written(tmp_path / "a.svm", svm_lines(60))
+    model = load(trained(capsys, file, "--dimension", 40))
+    assert isinstance(model, Run)
+    written(tmp_path / "b.svm", ["+1 1:1 3:0.5"])
+    (batch,) = read(tmp_path / "b.svm", one_based=True).batches()
+    assert model.predict(batch.rows) == pytest.approx([model.weights[0] + 0.5 * model.weights[2]])
+    with pytest.raises(DataError, match="the rows have 3 features, the learner 40"):
+        model.predict(np.ones((1, 3)))
+
+
+def test_census(capsys: Capsys, data_file: Callable[[str], Path], tmp_path: Path) -> None:
+    """The test part of a9a lacks the last of its features."""
+    model, lines = tmp_path / "m.lr", tmp_path / "p.txt"
+    said = ("--dimension", 123, "--algorithm", "winnow", "-o", model, "--quiet")
+    assert process("train", data_file("a9a.svm.gz"), *said).code == 0
+    told = process("predict", model, data_file("a9a.t.svm.gz"), "-o", lines)
+    assert told.code == 0, told.err
+    assert "16,281 rows scored" in told.err
+
+
+# ---- columns --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("y,a,b,c", ""),
+        ("c,b,a", ""),
+        ("y,a,c", "column b, which {model} knows, is not in {file}: its rows are scored without"),
+        ("c", "columns a, b, which {model} knows, are not in {file}: its rows are scored without"),
+        ("y,a,B,c", "column b, which {model} knows, is not in {file}; it has column B, which {model} does not know"),
+        ("y,a,b,c,C", "{file} has column C, which {model} does not know: no weight was learnt for it"),
+    ],
+)
+def test_columns_that_are_not_the_same_are_told(capsys: Capsys, tmp_path: Path, columns: str, said: str) -> None:
+    model = trained(capsys, table(tmp_path / "a.csv"), "--target", "y", "--positive", "UP")
+    new = table(tmp_path / "b.csv", columns)
+    said = said.format(model=model, file=new)
+    told = run(capsys, "predict", model, new, "--json", "--quiet")
+    assert told.code == 0
+    assert told.err == (f"lowregret: {said}\n" if said else "")
+    assert told.json["notes"] == ([said] if said else [])
+    if "y" in columns:
+        again = run(capsys, "train", new, "--resume", model, "--json", "--quiet")
+        assert again.json["notes"] == ([said] if said else [])
+
+
+def test_columns_of_arrow_tables_are_known_too(capsys: Capsys, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    whole = pa.table({"y": [1.0, -1.0] * 5, "a": [1.0, 2.0] * 5, "s": [{"t": [1.0]}, {"t": [1.0, 2.0]}] * 5})
+    parquet.write_table(whole, tmp_path / "a.parquet")
+    model = trained(capsys, tmp_path / "a.parquet", "--target", "y")
+    for gone, lacking in (("a", "column a"), ("s", "columns s.t.0, s.t.1")):
+        parquet.write_table(whole.drop_columns([gone]), tmp_path / "b.parquet")
+        assert f"{lacking}, which" in run(capsys, "predict", model, tmp_path / "b.parquet").err
+
+
+# ---- formats --------------------------------------------------------------------------------------------------------
+
+
+def test_tables_are_alike_in_every_format(capsys: Capsys, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import csv, feather, parquet
+
+    path = table(tmp_path / "a.csv")
+    rows = csv.read_csv(path)
+    table(tmp_path / "a.tsv", mark="\t")
+    written(tmp_path / "a.jsonl", [json.dumps(row) for row in rows.to_pylist()])
+    written(tmp_path / "plain", [json.dumps(row) for row in rows.to_pylist()])
+    parquet.write_table(rows, tmp_path / "a.parquet")
+    feather.write_feather(rows, tmp_path / "a.arrow", compression="uncompressed")
+    assert isinstance(rows, pa.Table)
+    endings = ("a.csv", "a.tsv", "a.jsonl", "a.parquet", "a.arrow", "plain")
+    for ending in endings[:-1]:
+        model = trained(capsys, tmp_path / ending, "--target", "y", "--positive", "UP")
+        told = [run(capsys, "predict", model, tmp_path / other, "--quiet") for other in endings]
+        assert {found.code for found in told} == {0}
+        assert len({found.out for found in told}) == 1
+        typed = [other for other in endings if (other[-2:] == "sv") != (ending[-2:] == "sv")]
+        assert [other for other, found in zip(endings, told, strict=True) if found.err] == typed
+        assert all("true and false are numbers in one" in found.err for found in told if found.err)
+
+
+def test_other_formats_are_refused_with_a_remedy(capsys: Capsys, tmp_path: Path) -> None:
+    model = trained(capsys, written(tmp_path / "a.svm", svm_lines(20)))
+    told = run(capsys, "predict", model, table(tmp_path / "b.csv"), "-o", tmp_path / "p.txt")
+    assert told.code == 2
+    assert "b.csv is csv, but the model was trained on svm" in told.err
+    assert "say --format svm if it is that after all" in told.err
+    assert not (tmp_path / "p.txt").exists()
+    misnamed = written(tmp_path / "c.csv", svm_lines(20))
+    assert run(capsys, "predict", model, misnamed).code == 2
+    assert run(capsys, "predict", model, misnamed, "--format", "svm").code == 0
+    assert "trained on svm" in run(capsys, "train", misnamed, "--resume", model).err
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+
+
+def test_labels_coded_otherwise_are_told(capsys: Capsys, tmp_path: Path) -> None:
+    signs = trained(capsys, written(tmp_path / "a.svm", svm_lines(20)))
+    bits = written(tmp_path / "b.svm", ["0 1:1", "1 1:1", "0 2:1"])
+    told = run(capsys, "predict", signs, bits, "--json", "--quiet")
+    said = "2 rows with labels such as 0 cannot be judged: the model was trained on -1 or +1"
+    assert (told.err, told.json["notes"]) == (f"lowregret: {said}\n", [said])
+
+    named = trained(capsys, table(tmp_path / "a.csv"), "--target", "y", "--positive", "UP")
+    other = table(tmp_path / "b.csv", rows=[("up", 1, "x", 1), ("down", 1, "y", 1), ("DOWN", 1, "y", 1)])
+    told = run(capsys, "predict", named, other, "-o", tmp_path / "p.txt", "--quiet")
+    assert told.err == f"lowregret: {named} knows the labels UP and DOWN; up, down are taken for not UP\n"
+
+    classes = tmp_path / "c.lr"
+    words = ("--target", "y", "--loss", "softmax", "--algorithm", "adagrad", "-o", classes, "--quiet")
+    assert run(capsys, "train", table(tmp_path / "c.csv"), *words).code == 0
+    told = run(capsys, "predict", classes, other, "-o", tmp_path / "p.txt", "--quiet")
+    assert told.err == "lowregret: 2 rows of classes that the model does not know, such as up, counted as wrong\n"
