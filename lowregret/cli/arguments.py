@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from lowregret.cli import examples
-
 from lowregret.cli.holdout import Holdout, holdout
 
 ALGORITHMS = (
