@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
 from pathlib import Path
 
@@ -84,7 +85,12 @@ def test_every_command_that_compiles_says_so(
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "t.csv", ["y,a,b", *["1,0.5,2", "0,1,0.25"] * 5])
     written(tmp_path / "log.csv", ["arm,y", *["a,1", "b,0"] * 5])
-    entered: list[bool] = []
-    monkeypatch.setattr(Notice, "__exit__", lambda self, *problem: entered.append(self.wanted))
+    asked: list[bool] = []
+
+    def told(wanted: bool) -> AbstractContextManager[None]:
+        asked.append(wanted)
+        return nullcontext()
+
+    monkeypatch.setattr(notice, "Notice", told)
     assert run(capsys, *words).code == 0
-    assert entered == [True]
+    assert asked == [True]
