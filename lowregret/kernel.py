@@ -24,7 +24,9 @@ from numba.core.errors import NumbaError, TypingError, UnsupportedBytecodeError
 from numba.core.registry import CPUDispatcher
 
 from lowregret.cache import KernelCache
+from lowregret.context import kernel_context, kernel_typing
 from lowregret.error import PartError
+from lowregret.pipeline import pipeline
 from lowregret.stamp import digest, names
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -117,6 +119,11 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._linking_libraries = list(_callees_first(self, {}))[::-1]  # the linker drops what nobody calls yet
         super().finalize()
 
+    def _optimize_final_module(self) -> None:
+        """Once: Numba's first round is for reference counts, of which there are none."""
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
 
 def _callees_first(library: Any, order: dict[Any, None]) -> dict[Any, None]:
     for callee in library._linking_libraries:
@@ -130,9 +137,18 @@ def _callees_first(library: Any, order: dict[Any, None]) -> dict[Any, None]:
 class _KernelCompiler(Compiler):  # type: ignore[misc]
     library: type[JITCodeLibrary] = _KernelLibrary
 
+    def __init__(self, typing: Any, target: Any, *args: Any) -> None:
+        if self.library is _KernelLibrary:
+            target.refresh()
+        super().__init__(kernel_typing(typing), kernel_context(target), *args)
+
+    def define_pipelines(self) -> Any:
+        return [pipeline(self.state)]
+
     def compile_extra(self, function: FunctionType) -> Any:
         self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
         self.state.library.enable_object_caching()
+        self.state.targetctx.about(function.__code__, self.library is _InlineLibrary)
         result = super().compile_extra(_with_helpers(function, self.state.typingctx))
         return self.finished(result)
 
@@ -164,6 +180,8 @@ def _with_helpers(function: FunctionType, context: Any) -> FunctionType:
     """`function`, with the plain Python functions it mentions made callable from compiled code."""
 
     def helper(value: Any) -> Any:
+        if isinstance(value, _Kernel):
+            value = value.py_func
         plain = isinstance(value, FunctionType) and context._lookup_global(value) is None
         return _inlined(value, digest(value)) if plain else value
 

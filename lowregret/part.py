@@ -20,14 +20,13 @@ import inspect
 from abc import ABCMeta
 from functools import cache, cached_property
 from numbers import Real
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, cast, dataclass_transform
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast, dataclass_transform
 
 import numpy as np
 from numba import typeof, types
 from numba.core import cgutils
 from numba.core.datamodel import register_default
-from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
@@ -160,6 +159,48 @@ class PartType(types.Type):  # type: ignore[misc]
         method = inspect.getattr_static(_classes[self.reference], name, None)
         return method if isinstance(method, FunctionType) and not name.startswith("__") else None
 
+    def fact(self, name: str) -> bool | None:
+        """What a method without arguments returns for every part of this type, if that is True or False, else None."""
+        return _fact(self, name)
+
+
+@cache
+def _fact(part_type: PartType, name: str) -> bool | None:
+    method = part_type.method(name)
+    try:
+        answer = method(_Ghost(part_type)) if method else None
+    except Exception:  # it asked for what only a part has
+        return None
+    return answer if type(answer) is bool else None
+
+
+class _Ghost:
+    """A part of which only the type is known: its methods run as long as they ask for nothing but methods and parts."""
+
+    def __init__(self, part_type: PartType) -> None:
+        self._type = part_type
+
+    def __getattr__(self, name: str) -> Any:
+        method = self._type.method(name)
+        if method:
+            return MethodType(method, self)
+        field = self._type.fields[name]
+        return _Ghost(field) if isinstance(field, PartType) else _refuse()
+
+    def __bool__(self) -> bool:
+        _refuse()
+
+    def __eq__(self, other: object) -> bool:
+        _refuse()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # of `isinstance`
+        _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise TypeError("only the type of this part is known")
+
 
 def _kind(value: Any) -> Any:
     """The type of a field in compiled code, or None if it has no place there (what is counted would never be freed)."""
@@ -217,8 +258,7 @@ class _PartAttributes(AttributeTemplate):  # type: ignore[misc]
 
 @lower_getattr_generic(PartType)
 def _lower_field(context: Any, builder: Any, part_type: PartType, value: Any, name: str) -> Any:
-    struct = cgutils.create_struct_proxy(part_type)(context, builder, value=value)
-    return impl_ret_borrowed(context, builder, part_type.fields[name], getattr(struct, name))
+    return context.data_model_manager[part_type].get(builder, value, name)
 
 
 class BoundMethod(types.BoundFunction):  # type: ignore[misc]

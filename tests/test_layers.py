@@ -47,7 +47,7 @@ LAYERS = [
     {"state"},
     {"part"},
     {"kernel"},
-    {"cache"},
+    {"cache", "context", "pipeline"},
     {"error", "stamp", "words"},
 ]
 
@@ -57,7 +57,7 @@ HEAVY = {
     "cvxpy": {"domain.compound"},
     "sklearn": {"sklearn"},
     "pandas": set[str](),
-    "pyarrow": {"stream.arrow", "stream.leaves", "stream.fields"},
+    "pyarrow": {"stream.arrow", "stream.leaves", "stream.fields", "cli.warm"},
     "isal": {"stream.inflate"},
     "zstandard": {"store", "stream.inflate"},
     "polars": set[str](),

@@ -1,4 +1,7 @@
-"""The command line: `lowregret train | predict | experts | bandit | dimension | play | zoo`. --help imports little."""
+"""The command line: `lowregret train | predict | experts | bandit | dimension | play | zoo | warm`.
+
+--help imports little.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
-        code = int(run(args))
+        from lowregret.cli.notice import Notice
+
+        with Notice(wanted=not getattr(args, "quiet", False)):
+            code = int(run(args))
         sys.stdout.flush()
         return code
     except LowRegretError as error:

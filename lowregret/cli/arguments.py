@@ -6,6 +6,7 @@ from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHe
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from lowregret.cli import examples
 from lowregret.cli.holdout import Holdout, holdout
 
 ALGORITHMS = (
@@ -62,6 +63,7 @@ AGGREGATORS = (
 )
 BANDITS = ("exp3", "exp3-ix", "tsallis-inf", "ucb1", "thompson")
 FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
+COMPILED = ("arrays", "experts", "bandit", "dimension")  # what else `warm` knows
 
 
 def parser() -> ArgumentParser:
@@ -69,21 +71,32 @@ def parser() -> ArgumentParser:
     whole = _Parser("lowregret", description="Online learning with proof: every run carries a regret certificate.")
     whole.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
-    _train(_command(commands, "train", "learn from files or a stream, in one pass", _TRAIN))
-    _predict(_command(commands, "predict", "score rows with a model", _PREDICT))
-    _experts(_command(commands, "experts", "mix the forecasts of many, with proof", _EXPERTS))
-    _bandit(_command(commands, "bandit", "what other choices would have brought, from a log of choices", _BANDIT))
+    _train(_command(commands, "train", "learn from files or a stream, in one pass", examples.TRAIN))
+    _predict(_command(commands, "predict", "score rows with a model", examples.PREDICT))
+    _experts(_command(commands, "experts", "mix the forecasts of many, with proof", examples.EXPERTS))
+    _bandit(
+        _command(commands, "bandit", "what other choices would have brought, from a log of choices", examples.BANDIT)
+    )
     _dimension(
         _command(
-            commands, "dimension", "how many mistakes a finite class costs: Littlestone and VC dimension", _DIMENSION
+            commands,
+            "dimension",
+            "how many mistakes a finite class costs: Littlestone and VC dimension",
+            examples.DIMENSION,
         )
     )
     _play(
-        _command(commands, "play", "a game of the textbook: regret under its bound, or what must fail, failing", _PLAY)
+        _command(
+            commands,
+            "play",
+            "a game of the textbook: regret under its bound, or what must fail, failing",
+            examples.PLAY,
+        )
     )
-    zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", _ZOO)
+    zoo = _command(commands, "zoo", "the algorithms, what each is for, and its certificate", examples.ZOO)
     zoo.add_argument("name", nargs="?", choices=ALGORITHMS, metavar="ALGORITHM", help="tell all about one")
     zoo.add_argument("--json", action="store_true", help="print one JSON object")
+    _warm(_command(commands, "warm", "compile ahead of time, for images and continuous integration", examples.WARM))
     return whole
 
 
@@ -123,48 +136,6 @@ def _command(commands: object, name: str, purpose: str, examples: str) -> Argume
     )  # fmt: skip
     command.set_defaults(command=name)
     return command
-
-
-_TRAIN = """examples:
-  lowregret train clicks.svm.gz --loss logistic -o clicks.lr
-  lowregret train flights.csv --target delay --drop flight --date scheduled --loss huber:15
-  lowregret train mail.tsv --target folder --positive spam --text subject,body
-  zcat big.vw.gz | lowregret train - --format vw --loss hinge --quiet --json
-  lowregret train news20.svm --loss softmax --algorithm adagrad -o news.lr
-  lowregret train more.svm --resume clicks.lr -o clicks.lr"""
-_PREDICT = """example:
-  lowregret predict clicks.lr new.svm -o scores.txt --link prob"""
-_EXPERTS = """examples:
-  lowregret experts load.csv.gz --target load --loss mape --plot weights.png
-  lowregret experts rain.csv --target rained --experts model,radar,frog --loss brier --report rain.html
-  lowregret experts football.csv --target result --classes H,D,A --odds --loss log --json
-  lowregret experts prices.csv --no-header --loss portfolio"""
-_BANDIT = """example:
-  lowregret bandit clicks.csv.gz --action banner --reward click --propensity p --report clicks.html"""
-_DIMENSION = """classes by name:
-  thresholds:N              1[x < a], N of them on N − 1 points
-  singletons:N              1[x = j] on N points
-  intervals:N               1[a ≤ x < b] on N points
-  cube:K                    all functions on K points
-  disjunctions:D[:k=K]      OR of at most K of D variables, on {0,1}^D
-  conjunctions:D[:k=K]      AND of at most K of D variables, on {0,1}^D
-  parities:D                sums modulo 2 of some of D variables, on {0,1}^D
-  halfspaces:N              half-planes on the N × N grid
-  lists:D[:k=K]             decision lists of at most K tests of one of D variables, on {0,1}^D
-  random:NxM[:seed=S][:density=P]   N hypotheses on M points, 1 with probability P (0.5)
-
-examples:
-  lowregret dimension class.csv --plot tree.png
-  lowregret dimension thresholds:4096
-  lowregret dimension random:500x100:seed=1 --time 10 --json"""
-_PLAY = """examples:
-  lowregret play                                  all games, and who can play them
-  lowregret play ftl-breaker ftl                  loses every round
-  lowregret play ftl-breaker ogd --plot ogd.png   stays under √T
-  lowregret play late:turn ogd-eager              answers come 10 rounds late
-  lowregret play replay ogd --data clicks.svm"""
-_ZOO = """example:
-  lowregret zoo ogd-lazy"""
 
 
 def _train(command: ArgumentParser) -> None:
@@ -360,6 +331,16 @@ def _showing(command: ArgumentParser, scores: str, short: str | None = None) -> 
     group.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     group.add_argument("--quiet", action="store_true", help="no progress, no summary")
     return group
+
+
+def _warm(command: ArgumentParser) -> None:
+    command.add_argument(
+        "names", nargs="*", metavar="NAME",
+        help=f"an algorithm, with or without :LOSS, a format, or one of {', '.join(COMPILED)}",
+    )  # fmt: skip
+    command.add_argument("--all", action="store_true", help="every algorithm with its usual loss, and all else")
+    command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    command.add_argument("--quiet", action="store_true", help="say nothing")
 
 
 def positive(text: str) -> float:

@@ -32,7 +32,6 @@ def dimension(args: Namespace) -> int:
         require_folder(args.plot)
     with Watch(wanted=not args.quiet) as watch:
         hypotheses = _class_of(args.source)
-        watch.say("compiling, which happens once")
         begin += get_ready()
         left = args.time and begin + (1 - RESERVE) * args.time - time.monotonic()
         found = dimensions(hypotheses, left, watch.update)

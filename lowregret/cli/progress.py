@@ -10,6 +10,8 @@ from threading import Timer
 from types import TracebackType
 from typing import TextIO
 
+from numba.core.compiler_lock import global_compiler_lock
+
 from lowregret.session import Session
 from lowregret.words import counted
 
@@ -29,7 +31,7 @@ class Progress:
         self.start_rows = self._rows()
         self.before = self._ledger()
         self.regret, self.regret_next = "", 0.0
-        self.waiting = Timer(PATIENCE, self._write, ("waiting for rows, or compiling, which happens once",))
+        self.waiting = Timer(PATIENCE, self._wait)
         self.waiting.daemon = True
 
     def update(self, position: int) -> None:
@@ -77,6 +79,10 @@ class Progress:
             done = time.perf_counter()
             self.regret_next = done + (done - now) / SHARE
         return self.regret
+
+    def _wait(self) -> None:
+        if not global_compiler_lock.is_locked():  # else `Notice` says what it waits for
+            self._write("waiting for rows")
 
     def _write(self, line: str) -> None:
         self.stream.write(f"\r\x1b[2K{line}" if self.live else f"{line}\n")

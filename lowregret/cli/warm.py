@@ -1,0 +1,180 @@
+"""`lowregret warm`: compile ahead of time, for images and continuous integration.
+
+Everything is compiled by using it: commands learn, predict and read a few made-up rows, so that what was put into the
+cache is what later commands look for.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from lowregret.cli.arguments import ALGORITHMS, CLASS_LOSSES, COMPILED, FORMATS, parser
+from lowregret.cli.clock import Clock
+from lowregret.cli.make import MAKERS
+from lowregret.error import PartError
+from lowregret.loss import Logistic, Softmax, Square
+from lowregret.run import train
+from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.read import format_part, stream_of
+from lowregret.words import counted
+from lowregret.zoo import auto
+
+ROWS, FEATURES = 300, 6
+_AUTO = ("auto:logistic", "auto:square", "auto:softmax")
+_COMMON = (*_AUTO, "svm", "vw", "csv", "jsonl", "parquet", "arrays")
+_MARGIN = ("hinge", "squared-hinge", "logistic")
+_OPTIONS = {"eta": "0.1", "lam": "0.1", "p": "4", "dimension": str(FEATURES)}  # their values do not matter
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """How long one name took to compile: 0 if all of it was in the cache."""
+
+    name: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: " + (f"compiled in {self.seconds:.1f} s" if self.seconds else "in the cache already")
+
+
+def warm(args: Namespace) -> int:
+    """Compile what was named, or what is common."""
+    names = list(dict.fromkeys(_plain(args)))
+    done: list[Warmed] = []
+    with Clock() as clock, TemporaryDirectory(prefix="lowregret-") as folder:
+        for name, use in [(name, _use(name)) for name in names]:
+            before = clock.read().compile
+            with redirect_stdout(StringIO()):
+                use(Path(folder))
+            done.append(Warmed(name, clock.read().compile - before))
+            if not args.quiet:
+                print(done[-1], file=sys.stderr)
+        seconds = clock.read()
+    if args.json:
+        told = [{"name": one.name, "compile": one.seconds} for one in done]
+        print(json.dumps({"warm": told, "seconds": seconds.to_json()}))
+    elif not args.quiet:
+        print(f"{counted(len(done), 'name')} ready, with {seconds.compile:.1f} s of compiling")
+    return 0
+
+
+def _plain(args: Namespace) -> Iterator[str]:
+    """What was asked for, name by name; without names what is common and installed."""
+    names = args.names or _COMMON
+    if args.all:
+        names = (*_AUTO, *ALGORITHMS[1:], *FORMATS, *COMPILED)
+    for name in names:
+        if name == "auto":
+            yield from _AUTO
+        elif args.names or name not in ("parquet", "arrow") or find_spec("pyarrow"):
+            yield name
+
+
+def _use(name: str) -> Callable[[Path], None]:
+    """What has to be done so that a name is compiled."""
+    algorithm, _, loss = name.partition(":")
+    if algorithm in ALGORITHMS:
+        return lambda folder: _learn(folder, algorithm, loss)
+    if name in FORMATS:
+        return lambda folder: _read(folder, name)
+    if name in COMPILED:
+        return _USES[name]
+    known = (*ALGORITHMS, *FORMATS, *COMPILED)
+    near = get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    raise PartError(f"there is nothing to compile by the name of {name!r}: {hint}")
+
+
+def _command(*words: object) -> None:
+    args = parser().parse_args([str(word) for word in words])
+    if getattr(import_module(f"lowregret.cli.{args.command}"), args.command)(args):
+        raise KeyboardInterrupt
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def _learn(folder: Path, algorithm: str, loss: str) -> None:
+    """Train and predict, as `lowregret train --algorithm … --loss …` would."""
+    many = algorithm == "mc-perceptron" or loss.partition(":")[0] in CLASS_LOSSES
+    labels = ("-1", "+1") if not many and (not loss or loss.partition(":")[0] in _MARGIN) else ("1", "2", "3")
+    data, model = folder / "rows.svm", folder / "model.lr"
+    data.write_text("".join(f"{labels[i % len(labels)]} {_entries(i)}\n" for i in range(ROWS)))
+    options = [f"--{option}={_OPTIONS[option]}" for option in MAKERS[algorithm][1].split()]
+    options += [f"--loss={loss}"] if loss else []
+    _command("train", data, "--algorithm", algorithm, *options, "-o", model, "--quiet")
+    _command("predict", model, data, "-o", folder / "scores.txt", "--quiet")
+
+
+def _entries(i: int) -> str:
+    """Sparse features of row i: ones, which every algorithm takes."""
+    return " ".join(f"{j}:1" for j in range(1, FEATURES + 1) if (i >> j) % 2 == 0)
+
+
+def _read(folder: Path, form: str) -> None:
+    """Read rows of this format, with their names and without."""
+    data = folder / f"rows.{form}"
+    target = None if form in ("svm", "vw") else "y"
+    if form in ("parquet", "arrow"):
+        _write_table(data, form)
+    else:
+        data.write_text(_TEXTS[form])
+    for dictionary in (None, Dictionary()):
+        for _ in stream_of([str(data)], format_part(form, target=target), dictionary=dictionary).batches():
+            pass
+
+
+_TEXTS = {
+    "svm": "+1 1:0.5 2:1\n-1 2:1\n",
+    "vw": "+1 |a b:0.5 c\n-1 |a c\n",
+    "csv": "y,a,b\n1,0.5,x\n-1,1,z\n",
+    "tsv": "y\ta\tb\n1\t0.5\tx\n-1\t1\tz\n",
+    "jsonl": '{"y": 1, "a": 0.5, "b": "x"}\n{"y": -1, "a": 1, "b": "z"}\n',
+}
+
+
+def _write_table(data: Path, form: str) -> None:
+    from pyarrow import feather, parquet, table
+
+    columns = table({"y": [1.0, -1.0], "a": [0.5, 1.0], "n": [1, 2], "b": ["x", "z"]})
+    parquet.write_table(columns, data) if form == "parquet" else feather.write_feather(columns, data)
+
+
+def _arrays(_folder: Path) -> None:
+    """Learn and predict rows in memory, as the estimators do, in both precisions."""
+    turns, rows = np.arange(ROWS), np.arange(ROWS * FEATURES).reshape(ROWS, FEATURES) % 7 / 7
+    for kind in (np.float64, np.float32):
+        for loss, labels in ((Logistic(), turns % 2 * 2.0 - 1), (Square(), turns / ROWS), (Softmax(), turns % 3)):
+            train(auto(loss), rows.astype(kind), labels).predict(rows.astype(kind))
+
+
+def _experts(folder: Path) -> None:
+    table = folder / "forecasts.csv"
+    table.write_text("y,a,b\n" + "1,0.5,2\n0,1,0.25\n" * 20)
+    _command("experts", table, "--target", "y", "--quiet")
+
+
+def _bandit(folder: Path) -> None:
+    log = folder / "log.csv"
+    log.write_text("arm,reward\n" + "a,1\nb,0\n" * 20)
+    _command("bandit", log, "--action", "arm", "--reward", "reward")
+
+
+def _dimension(_folder: Path) -> None:
+    _command("dimension", "thresholds:4", "--quiet")
+
+
+_USES = {"arrays": _arrays, "experts": _experts, "bandit": _bandit, "dimension": _dimension}

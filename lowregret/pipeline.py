@@ -1,0 +1,151 @@
+"""What a function goes through on its way to machine code: Numba's passes, as far as they have anything to do here.
+
+Compiling takes the longer the more code there is, to read, to type and to optimise. So what is never run is not read,
+and as nothing is counted, no code is written that would only release what is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+from numba.core import ir
+from numba.core.analysis import must_use_alloca
+from numba.core.compiler import DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.ir_utils import get_definition, guard
+from numba.core.lowering import Lower
+from numba.core.typed_passes import (
+    DumpParforDiagnostics,
+    NativeLowering,
+    NopythonRewrites,
+    NoPythonSupportedFeatureValidation,
+)
+from numba.core.untyped_passes import (
+    FindLiterallyCalls,
+    InlineClosureLikes,
+    InlineInlinables,
+    LiteralPropagationSubPipelinePass,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    RewriteSemanticConstants,
+    WithLifting,
+)
+
+# They look for `with`, functions within functions, `literally`, expressions on whole arrays and parallel loops.
+_IDLE = (
+    WithLifting,
+    InlineClosureLikes,
+    MakeFunctionToJitFunction,
+    InlineInlinables,
+    FindLiterallyCalls,
+    LiteralUnroll,
+    LiteralPropagationSubPipelinePass,
+    NopythonRewrites,
+    NoPythonSupportedFeatureValidation,
+    DumpParforDiagnostics,
+)
+
+
+def pipeline(state: Any) -> PassManager:
+    """The passes that the function of this state needs."""
+    nested = any(isinstance(constant, CodeType) for constant in state.func_id.code.co_consts)
+    chosen = PassManager("nopython")
+    for step, purpose in DefaultPassBuilder.define_nopython_pipeline(state).passes:
+        if nested or step not in _IDLE:
+            chosen.add_pass(KernelLowering if step is NativeLowering else step, purpose)
+        if step is RewriteSemanticConstants:
+            chosen.add_pass(StateFacts, "state facts")
+    chosen.finalize()
+    return chosen
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class StateFacts(FunctionPass):  # type: ignore[misc]
+    """Put True and False in place of questions to parts that their types answer, such as `self.output.averages()`.
+
+    The pruning of dead branches that follows then drops what the answer excludes.
+    """
+
+    _name = "state_facts"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        code, found = state.func_ir, False
+        for assignment in list(_questions(code)):
+            answer = _answer(assignment.value, code, state.args)
+            if answer is not None:
+                constant = ir.Const(answer, assignment.loc)
+                code._definitions[assignment.target.name] = [
+                    constant if known is assignment.value else known
+                    for known in code._definitions[assignment.target.name]
+                ]
+                assignment.value = constant
+                found = True
+        return found
+
+
+def _questions(code: Any) -> Iterator[Any]:
+    """Assignments of what a call without arguments returns."""
+    for block in code.blocks.values():
+        for assignment in block.find_insts(ir.Assign):
+            value = assignment.value
+            if isinstance(value, ir.Expr) and value.op == "call" and not (value.args or value.kws or value.vararg):
+                yield assignment
+
+
+def _answer(call: Any, code: Any, arguments: Any) -> bool | None:
+    method = guard(get_definition, code, call.func)
+    if not (isinstance(method, ir.Expr) and method.op == "getattr"):
+        return None
+    fact = getattr(_kind(method.value, code, arguments), "fact", None)
+    return fact(method.attr) if fact else None
+
+
+def _kind(variable: Any, code: Any, arguments: Any) -> Any:
+    """The type of an argument, or of a field of a part that is one; None if it is anything else."""
+    origin = guard(get_definition, code, variable)
+    if isinstance(origin, ir.Arg):
+        return arguments[origin.index]
+    if isinstance(origin, ir.Expr) and origin.op == "getattr":
+        return getattr(_kind(origin.value, code, arguments), "fields", {}).get(origin.attr)
+    return None
+
+
+# ---- writing LLVM code ----------------------------------------------------------------------------------------------
+
+
+class _Lower(Lower):  # type: ignore[misc]
+    def _find_singly_assigned_variable(self) -> None:
+        """Variables that need no place in memory: with Numba's, those set once and in the first block, as arguments."""
+        super()._find_singly_assigned_variable()
+        first, *others = (self.blocks[label] for label in sorted(self.blocks))
+        here = Counter(inst.target.name for inst in first.find_insts(ir.Assign))
+        elsewhere = {inst.target.name for block in others for inst in block.find_insts(ir.Assign)}
+        needed = elsewhere | must_use_alloca(self.blocks)
+        self._singly_assigned_vars |= {name for name, times in here.items() if times == 1 and name not in needed}
+
+    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
+        """Set a variable, without a look at the value that it had."""
+        if argidx is None and name not in self._singly_assigned_vars:
+            self.builder.store(value, self.getvar(name))
+        else:
+            super().storevar(value, name, argidx)
+
+    def delvar(self, name: str) -> None:
+        """Nothing: there is nothing to release."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelLowering(NativeLowering):  # type: ignore[misc]
+    """Native lowering of code that counts no references."""
+
+    _name = "kernel_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        return _Lower
