@@ -119,8 +119,8 @@ def _deployments(session: Session) -> str:
     ]
     head = ("on the rows that follow", "rows judged", "kept: loss", "error", "live: loss", "error")
     note = (
-        f"Models kept after {kept.models} rows, which learn no more, beside the learner that goes on learning: the first "
-        "is what predict does with the model, the second what it does if labels come between predictions."
+        f"Models kept after {kept.models} rows, which learn no more, beside the learner that goes on learning. The "
+        "first is what predict does with the model, the second what it does if labels come between predictions."
     )
     return f"<p>{escape(note)}</p>{table(head, rows)}"
 
