@@ -342,14 +342,16 @@ class Session:
         if "session" not in description:
             raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
         know_formats()
-        told = description["session"]
-        counts = {name: told[name] for name in _COUNTS}
-        run = _RUNS[kind].of(path, description, arrays)
-        again = np.array(told.get("again", np.zeros(3)), float)
-        session = cls(run, from_json(told["form"]), told["algorithm"], **counts, again=again)
-        labels, columns = told.get("labels", []), told.get("columns", [])  # which early files do not tell
-        session.met = Met(list(labels), {str(path): tuple(columns)})
-        session.origin = str(path), Met(list(labels), {str(path): tuple(columns)})
+        with store.complete(path):
+            return cls._of(path, _RUNS[kind].of(path, description, arrays), description["session"], arrays)
+
+    @classmethod
+    def _of(cls, path: str | os.PathLike[str], run: Any, told: dict[str, Any], arrays: store.Arrays) -> Session:
+        """The session of a run, with all that was saved beside it."""
+        counts = {name: told[name] for name in _COUNTS} | {"again": np.array(told["again"], float)}
+        session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
+        session.met = Met(list(told["labels"]), {str(path): tuple(told["columns"])})
+        session.origin = str(path), copy.deepcopy(session.met)
         for name in ("metrics", "held"):
             if isinstance(run, ClassRun):
                 found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))
