@@ -36,6 +36,7 @@ from lowregret.metrics import Metrics
 from lowregret.multiclass import Multiclass
 from lowregret.part import Part
 from lowregret.plot import require_picture
+from lowregret.replacing import real_file
 from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
@@ -115,11 +116,17 @@ def _nothing(session: Session, args: Namespace) -> str:
 
 def _require_positive(session: Session, args: Namespace) -> None:
     """Refuse a positive label that no row has: there is nothing to keep."""
-    if session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1:
+    if _lacks_positive(session):
+        assert session.signs is not None
         met = ", ".join(session.met.labels) + (", …" if len(session.met.labels) == FEW else "")
         raise DataError(
             f"no label in {' '.join(args.data)} is --positive {session.signs[0]}; there are {met}: name one of them"
         )
+
+
+def _lacks_positive(session: Session) -> bool:
+    """Whether a positive label was named that no row had so far."""
+    return session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1
 
 
 def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
@@ -143,8 +150,10 @@ def _require_places(args: Namespace) -> None:
     for path in (args.model, args.weights, args.predictions, args.report, args.plot):
         if path and path != STDIN:
             require_folder(path)
-    if args.model and not os.access(Path(args.model).resolve().parent, os.W_OK):
-        raise StoreError(f"cannot write {args.model}: the folder {Path(args.model).resolve().parent} is read-only")
+    if args.model == STDIN:
+        raise StoreError("a model cannot be written to standard output: name a file after -o")
+    if args.model and not os.access(folder := real_file(args.model).parent, os.W_OK):
+        raise StoreError(f"cannot write {args.model}: the folder {folder} is read-only")
     if args.report or args.plot:
         require_picture(args.plot)
 
@@ -295,6 +304,8 @@ class Keeper:
     def checkpoint(self) -> None:
         """Write the model if that was long ago. A failure can wait for the end."""
         if self.path is None or time.perf_counter() - self.kept < self.every:
+            return
+        if not self.session.run.rounds or _lacks_positive(self.session):  # all may yet be refused
             return
         try:
             self.session.save(self.path)
