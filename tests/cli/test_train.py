@@ -476,7 +476,7 @@ def test_what_cannot_be_written_is_an_error(capsys: Capsys, file: Path, tmp_path
 def test_places_that_are_none_are_found_before_learning(
     capsys: Capsys, file: Path, tmp_path: Path, option: str
 ) -> None:
-    for path, said in ((tmp_path / "no" / "out", "there is no folder"), (tmp_path, "it is a folder; name a file")):
+    for path, said in ((tmp_path / "no" / "out.png", "there is no folder"), (tmp_path, "it is a folder; name a file")):
         told = run(capsys, "train", file, "--algorithm", "ogd", option, path)
         assert (told.code, told.out) == (2, "")
         assert f"cannot write {path}: {said}" in told.err
