@@ -28,6 +28,7 @@ FIELDS = 6
 ALL, RAREST = 13, 3  # powers of two: rounds frozen after which all rows are judged; at least every 2^RAREST-th is
 HORIZONS = (1, 4, 8)  # parts within which figures are given: an eighth, half, or as many rows as were learnt
 HEADLINE = 4  # the one among them that stands for all
+LEAST = 32  # rows judged within it, before which nothing is said
 
 _KEY = key_of(7)
 
@@ -71,6 +72,7 @@ class Kept:
     figures: Figures  # up to half as many rows as a model had learnt
     frozen: tuple[int, ...]  # the rounds after which these models were frozen
     horizons: tuple[tuple[float, Figures], ...]  # likewise up to other shares
+    repeated: bool = False  # whether rows were learnt again since, of which these figures know nothing
 
     @property
     def loss(self) -> float:
@@ -109,7 +111,7 @@ class Kept:
         near = [{"rows": share, "loss": g.loss, "error": g.error, "judged": g.rows} for share, g in self.horizons]
         live = {"loss": None if math.isnan(f.live_loss) else f.live_loss, "error": f.live_error}
         told = {"error": f.error, "loss": f.loss, "horizon": self.horizon, "judged": f.rows}
-        return told | {"frozen": list(self.frozen), "live": live, "horizons": near}
+        return told | {"frozen": list(self.frozen), "live": live, "horizons": near, "first_pass_only": self.repeated}
 
 
 class Trial:
@@ -166,7 +168,8 @@ class Trial:
             np.add.at(self.records[-1, :, field], parts, values)  # one after the other, however rows come in batches
 
     def kept(self, rounds: int, classifies: bool) -> Kept | None:
-        """The figures over the latter half of so many rounds; None before any row was judged."""
+        """The figures over the latter half of so many rounds; None before enough rows were judged."""
+        repeated = self.ended is not None and self.ended < rounds
         rounds = rounds if self.ended is None else self.ended
         starts = [FIRST << k for k in range(len(self.records))]
         used = [
@@ -175,16 +178,16 @@ class Trial:
             for part in range(PARTS)
             if 2 * (start + start * (part + 1) / PARTS) > rounds and self.records[k, part, ROWS]
         ]
-        if not used:
-            return None
         figures = {}
         for parts in HORIZONS:
             near = [sums for _, part, sums in used if part < parts]
             if near:
                 figures[parts] = Figures.of(np.sum(near, axis=0), classifies)
-        headline = figures.get(HEADLINE, figures[PARTS])
-        frozen = tuple(sorted({start for start, part, _ in used if part < HEADLINE or HEADLINE not in figures}))
-        return Kept(headline, frozen, tuple((parts / PARTS, figures[parts]) for parts in figures))
+        if HEADLINE not in figures or figures[HEADLINE].rows < LEAST:
+            return None
+        frozen = tuple(sorted({start for start, part, _ in used if part < HEADLINE}))
+        horizons = tuple((parts / PARTS, figures[parts]) for parts in figures)
+        return Kept(figures[HEADLINE], frozen, horizons, repeated)
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,8 @@ def test_rows_that_come_again_end_the_trial() -> None:
     before = run.kept
     run.learn(X, y)
     assert run.trial.ended == 100
-    assert run.kept == before
+    assert before is not None
+    assert run.kept == replace(before, repeated=True)
 
 
 @pytest.mark.parametrize("name", ["ogd", "classes"])
@@ -173,6 +175,21 @@ def test_a_resumed_run_has_the_same_figures(name: str, tmp_path: Path) -> None:
     assert np.array_equal(whole.trial.records, resumed.trial.records, equal_nan=True)
     assert whole.kept is not None
     assert whole.kept.to_json() == resumed.kept.to_json()
+
+
+def test_few_rows_say_nothing_and_more_are_told_with_their_number() -> None:
+    X, y = rows(200)
+    assert all(train(LEARNERS["ogd"], X[:n], y[:n], compiled=False).kept is None for n in (1, 17, 40, 90))
+    run = train(LEARNERS["ogd"], X, y, compiled=False)
+    kept = run.kept
+    assert kept is not None
+    assert kept.figures.rows >= 32
+    assert f"kept       {kept.error:.2%} wrong once the model learns no more" in str(run)
+    assert f"{kept.figures.rows} rows judged, by models kept after {kept.models})" in str(run)
+    run.learn(X, y)
+    assert f"kept       {kept.error:.2%} wrong once the first pass is done and the model learns no more" in str(run)
+    assert run.kept is not None
+    assert run.kept.to_json()["first_pass_only"] is True
 
 
 def test_without_certificates_plain_learners_keep_no_figures() -> None:
