@@ -34,9 +34,16 @@ def idle(names: Sequence[str]) -> Iterator[str]:
         yield f"{name}, named in the options, never occurs in the rows: check how it is spelt"
 
 
-def unlike(model: str, positive: str | None, known: Met, new: Met) -> Iterator[str]:
-    """How the columns and labels of tables differ from those that a model knows."""
-    columns = known.columns
+def unweighted(weight: str, new: Met) -> Iterator[str]:
+    """Tables without the column that the model's rows were weighed by."""
+    for file in new.tables:
+        if weight and file not in new.weighted:
+            yield f"column {weight}, which the model takes weights from, is not in {file}: its figures are not weighted"
+
+
+def unlike(model: str, positive: str | None, known: Met, new: Met, learnt: bool = False) -> Iterator[str]:
+    """How the columns and labels of tables differ from those that a model knows; `learnt`: it learns their rows."""
+    columns, how = known.columns, "learnt" if learnt else "scored"
     for file, found in new.tables.items():
         there, trained = set(found), set(columns)
         lacking = [name for name in columns if not _among(name, there)]
@@ -44,7 +51,7 @@ def unlike(model: str, positive: str | None, known: Met, new: Met) -> Iterator[s
         has = f"{_columns(strange)}, which {model} does not know" if strange else ""
         if columns and lacking:
             told = f"{_columns(lacking)}, which {model} knows, {_are(lacking)} not in {file}"
-            yield told + (f"; it has {has}" if has else ": its rows are scored without")
+            yield told + (f"; it has {has}" if has else f": its rows are {how} without")
         elif columns and strange:
             yield f"{file} has {has}: no weight was learnt for {'it' if len(strange) == 1 else 'them'}"
     others = [label for label in new.labels if label not in known.labels]

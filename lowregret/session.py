@@ -254,7 +254,7 @@ class Session:
         elif isinstance(self.metrics, Metrics) and (note := notes.one_label(self.metrics, self.signs or ("+1", "-1"))):
             found.append(note)
         if self.origin is not None:
-            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met)
+            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
         return found
 
     def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:

@@ -31,7 +31,8 @@ def predict(args: Namespace) -> int:
     session = Session.load(args.model)
     scorer = Scorer(session, no_rows(session.run))
     form = read_alike(session.form, args.data, args.format)
-    stream = stream_of(args.data, form, threads=args.threads, on_error=args.on_error, labelled=False)
+    how = args.threads, args.on_error
+    stream = stream_of(args.data, form, *how, labelled=False, whole=False)
     with score_file(args.predictions or ("-" if not args.json else None), args.link, session) as scores:
         for batch in sound(stream.batches(), SKIPPING):
             if len(batch):
@@ -94,4 +95,5 @@ class Scorer:
             yield notes.unjudged(self.strange, self.example, self.found.loss.labels)
         elif self.strange:
             yield notes.unknown_classes(self.strange, self.example)
+        yield from notes.unweighted(self.session.form.parameters.get("weight", ""), self.met)
         yield from notes.unlike(model, positive_name(self.session.form), self.session.met, self.met)

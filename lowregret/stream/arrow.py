@@ -187,7 +187,7 @@ class _Converter:
             self.row += part.num_rows
 
     def _batch(self, table: Any) -> Batch:
-        found = leaves(table, self.form.drop, self.form.named, self.name)
+        found = leaves(table, self.form.drop, self.form.named, self.name, self.form.whole)
         known = tuple((leaf.name, leaf.is_date) for leaf in found)
         if known not in self._known:
             self._known = {known: self.form.of_types(known).columns([name for name, _ in known], self.name)}
@@ -217,6 +217,7 @@ class _Converter:
     def _note_columns(self, names: Sequence[str], chosen: Columns) -> None:
         """Take up the names of features; elements that lists have further down come in later."""
         features = (name for name, kind in zip(names, chosen.kinds, strict=True) if kind <= DATE)
+        self.met.weighted |= {self.name} if np.any(chosen.kinds == WEIGHT) else set()
         self.met.tables[self.name] = tuple(dict.fromkeys([*self.met.tables.get(self.name, ()), *features]))
 
     def _assembled(

@@ -20,6 +20,7 @@ class Met:
 
     labels: list[str] = field(default_factory=list)  # other than the positive one, in their order, at most FEW
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of each file with columns, those of features
+    weighted: set[str] = field(default_factory=set)  # files that have the weight's column
     idle: tuple[str, ...] = ()  # columns or namespaces that were asked for and have not occurred
     _values: list[float] = field(default_factory=list)  # of `labels`
 
@@ -53,6 +54,7 @@ class Met:
         for label in other.labels:
             self.take(label)
         self.tables |= other.tables
+        self.weighted |= other.weighted
         self.idle = other.idle
 
 

@@ -74,6 +74,11 @@ class TextFormat(Part):
         return ()
 
     @property
+    def has_weights(self) -> bool:
+        """Whether the file has the column with the rows' weights."""
+        return False
+
+    @property
     def header(self) -> bytes:
         """Text that recorded names may refer to, besides the block: the columns of a table."""
         return b""
@@ -147,6 +152,7 @@ class TextStream:
                 before += source.size if source else 0
                 line, source = 1, block.source
                 met.tables |= {source.name: parsed.form.feature_columns} if parsed.form.feature_columns else {}
+                met.weighted |= {source.name} if parsed.form.has_weights else set()
             batch = replace(_batch(parsed, line, before), met=met)
             awaited = {name: mark for name, mark in awaited.items() if not mark.search(block.text, 0, block.end)}
             met.idle = tuple(awaited)

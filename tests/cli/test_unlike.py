@@ -94,7 +94,55 @@ def test_columns_that_are_not_the_same_are_told(capsys: Capsys, tmp_path: Path, 
     assert told.json["notes"] == ([said] if said else [])
     if "y" in columns:
         again = run(capsys, "train", new, "--resume", model, "--json", "--quiet")
+        said = said.replace("scored without", "learnt without")
         assert again.json["notes"] == ([said] if said else [])
+
+
+def rewritten(path: Path, source: Path) -> Path:
+    """The same table in the format that the name tells."""
+    from pyarrow import csv, parquet
+
+    rows = csv.read_csv(source)
+    if path.suffix == ".csv":
+        csv.write_csv(rows, path)
+    elif path.suffix == ".jsonl":
+        written(path, [json.dumps(row, default=str) for row in rows.to_pylist()])
+    else:
+        parquet.write_table(rows, path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_columns_that_options_named_may_be_lacking_later(capsys: Capsys, tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("pyarrow")
+    lines = [f"{sign},{k},{k % 3},a b,2024-03-{10 + k},{k % 2},{1 + k}" for k in range(9) for sign in ("UP", "DOWN")]
+    full = written(tmp_path / "full.csv", ["y,gone,kind,words,day,a,w", *lines])
+    few = written(tmp_path / "few.csv", ["y,a,w", *(line.split(",")[0] + ",1,2" for line in lines)])
+    bare = written(tmp_path / "bare.csv", ["y,a", "UP,1", "DOWN,0"])
+    named = ("--drop", "gone", "--categorical", "kind", "--text", "words", "--date", "day", "--interactions", "kind:a")
+    data = rewritten(tmp_path / f"a.{ending}", full)
+    model = trained(capsys, data, "--target", "y", "--positive", "UP", "--weight", "w", *named)
+    lacking = "" if ending == "jsonl" else "columns kind, words, day, which"
+    new = rewritten(tmp_path / f"b.{ending}", few)
+    told = run(capsys, "predict", model, new, "-o", tmp_path / "p.txt")
+    assert told.code == 0, told.err
+    assert lacking in told.err
+    assert "gone" not in told.err
+    again = run(capsys, "train", new, "--resume", model, "--quiet")
+    assert again.code == 0, again.err
+    assert lacking in again.err
+    assert "gone" not in again.err
+    told = run(capsys, "predict", model, rewritten(tmp_path / f"c.{ending}", bare), "-o", tmp_path / "p.txt")
+    assert told.code == 0, told.err
+    assert ("c.parquet: its figures are not weighted" in told.err) == (ending == "parquet")
+    assert ("c.csv: its figures are not weighted" in told.err) == (ending == "csv")
+
+
+def test_a_column_to_drop_must_be_there_at_first(capsys: Capsys, tmp_path: Path) -> None:
+    words = ("--target", "y", "--positive", "UP", "--algorithm", "ogd", "--drop", "z")
+    told = run(capsys, "train", table(tmp_path / "a.csv"), *words)
+    assert told.code == 2
+    assert "has no column 'z'" in told.err
 
 
 def test_columns_of_arrow_tables_are_known_too(capsys: Capsys, tmp_path: Path) -> None:
