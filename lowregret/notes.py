@@ -54,10 +54,20 @@ def unlike(model: str, positive: str | None, known: Met, new: Met, learnt: bool 
             yield told + (f"; it has {has}" if has else f": its rows are {how} without")
         elif columns and strange:
             yield f"{file} has {has}: no weight was learnt for {'it' if len(strange) == 1 else 'them'}"
-    others = [label for label in new.labels if label not in known.labels]
-    if positive and others and 0 < len(known.labels) < FEW:
-        names = " and ".join([positive, *known.labels])
-        yield f"{model} knows the labels {names}; {', '.join(others)} {_are(others)} taken for not {positive}"
+    if positive and (others := other_labels(known, new)):
+        told, names = knows(model, positive, known), ", ".join(others)
+        taken = f"; {names} {_are(others)} taken for not {positive}"
+        yield told + (taken if learnt else f", not {names}: predictions are not judged")
+
+
+def other_labels(known: Met, new: Met) -> list[str]:
+    """Labels, besides the positive one, that a model does not know although it keeps all that it met."""
+    return [label for label in new.labels if label not in known.labels] if 0 < len(known.labels) < FEW else []
+
+
+def knows(model: str, positive: str, known: Met) -> str:
+    """What labels a model was trained on."""
+    return f"{model} knows the labels {' and '.join([positive, *known.labels])}"
 
 
 def other_types(file: str, format: str, model: str, own: str) -> Iterator[str]:
@@ -67,9 +77,19 @@ def other_types(file: str, format: str, model: str, own: str) -> Iterator[str]:
 
 
 def unjudged(rows: int, label: float, takes: str) -> str:
-    """Labels that a loss does not take, so that predictions cannot be judged by them."""
-    told = f"{counted(rows, 'row')} with labels such as {number_name(label)} cannot be judged"
-    return f"{told}: the model was trained on {takes}"
+    """Labels that a loss does not take, so that predictions are not judged by any label of these data."""
+    told = f"{counted(rows, 'row')} have labels such as {number_name(label)}, but the model was trained on {takes}"
+    return f"{told}: predictions are not judged"
+
+
+def taken_for_negative(rows: int) -> str:
+    """Labels 0 and 1 where a model knows −1 and +1."""
+    return f"the labels are 0 and 1, the model was trained on -1 and +1: 0, in {counted(rows, 'row')}, is taken for -1"
+
+
+def no_known_class(name: object) -> str:
+    """Classes of which a model has met none."""
+    return f"no label is of a class that the model knows (there is {name}): predictions are not judged"
 
 
 def unknown_classes(rows: int, name: object) -> str:

@@ -201,18 +201,50 @@ def test_other_formats_are_refused_with_a_remedy(capsys: Capsys, tmp_path: Path)
 
 def test_labels_coded_otherwise_are_told(capsys: Capsys, tmp_path: Path) -> None:
     signs = trained(capsys, written(tmp_path / "a.svm", svm_lines(20)))
-    bits = written(tmp_path / "b.svm", ["0 1:1", "1 1:1", "0 2:1"])
-    told = run(capsys, "predict", signs, bits, "--json", "--quiet")
-    said = "2 rows with labels such as 0 cannot be judged: the model was trained on -1 or +1"
-    assert (told.err, told.json["notes"]) == (f"lowregret: {said}\n", [said])
+    for label in (0, 2):
+        file = written(tmp_path / "b.svm", [f"{label} 1:1", "1 1:1", f"{label} 2:1", "-1 2:1"])
+        told = run(capsys, "predict", signs, file, "--json", "--quiet")
+        said = f"2 rows have labels such as {label}, but the model was trained on -1 or +1: predictions are not judged"
+        assert (told.err, told.json["notes"]) == (f"lowregret: {said}\n", [said])
+        assert told.json["error"] is told.json["loss"]["mean"] is None
+        assert told.json["metrics"]["weight"] == 0
 
     named = trained(capsys, table(tmp_path / "a.csv"), "--target", "y", "--positive", "UP")
     other = table(tmp_path / "b.csv", rows=[("up", 1, "x", 1), ("down", 1, "y", 1), ("DOWN", 1, "y", 1)])
     told = run(capsys, "predict", named, other, "-o", tmp_path / "p.txt", "--quiet")
-    assert told.err == f"lowregret: {named} knows the labels UP and DOWN; up, down are taken for not UP\n"
+    assert told.err == f"lowregret: {named} knows the labels UP and DOWN, not up, down: predictions are not judged\n"
+    told = run(capsys, "predict", named, other, "-o", tmp_path / "p.txt")
+    assert told.err.endswith("3 rows scored\n")
 
     classes = tmp_path / "c.lr"
     words = ("--target", "y", "--loss", "softmax", "--algorithm", "adagrad", "-o", classes, "--quiet")
     assert run(capsys, "train", table(tmp_path / "c.csv"), *words).code == 0
     told = run(capsys, "predict", classes, other, "-o", tmp_path / "p.txt", "--quiet")
     assert told.err == "lowregret: 2 rows of classes that the model does not know, such as up, counted as wrong\n"
+    new = table(tmp_path / "d.csv", rows=[("1", 1, "x", 1), ("0", 1, "y", 1)])
+    told = run(capsys, "predict", classes, new, "-o", tmp_path / "p.txt")
+    said = "lowregret: no label is of a class that the model knows (there is 1): predictions are not judged\n"
+    assert told.err == said + "2 rows scored\n"
+
+
+def test_bits_are_signs_for_a_model_of_signs(capsys: Capsys, tmp_path: Path) -> None:
+    lines = svm_lines(20)
+    model = trained(capsys, written(tmp_path / "a.svm", lines))
+    bits = written(tmp_path / "b.svm", [line.replace("-1 ", "0 ", 1) if line[0] == "-" else line for line in lines])
+    zeros = written(tmp_path / "c.svm", ["0" + line[2:] for line in lines])
+    told, known, unsure = (run(capsys, "predict", model, file, "--json") for file in (bits, tmp_path / "a.svm", zeros))
+    (said,) = told.json["notes"]
+    assert said.startswith("the labels are 0 and 1, the model was trained on -1 and +1: 0, in ")
+    assert told.json | {"notes": []} == known.json
+    assert unsure.json["error"] is None
+
+
+def test_labels_coded_otherwise_are_not_learnt(capsys: Capsys, tmp_path: Path) -> None:
+    model = trained(capsys, table(tmp_path / "a.csv"), "--target", "y", "--positive", "UP")
+    before = model.read_bytes()
+    new = table(tmp_path / "b.csv", rows=[("1", 1, "x", 1), ("0", 1, "y", 1)])
+    told = run(capsys, "train", new, "--resume", model, "-o", tmp_path / "n.lr", "--quiet")
+    assert told.code == 2
+    assert f"{new} has the labels 1, 0, but {model} knows the labels UP and DOWN: write them as" in told.err
+    assert model.read_bytes() == before
+    assert load(tmp_path / "n.lr").rounds == len(ROWS)
