@@ -9,7 +9,6 @@ from lowregret.stream.met import FEW, Met, number_name
 from lowregret.words import counted
 
 _SHOWN = 5  # names of columns
-_UNTYPED = ("csv", "tsv")
 
 
 def one_label(metrics: Metrics, signs: tuple[str, str]) -> str | None:
@@ -54,6 +53,7 @@ def unlike(model: str, positive: str | None, known: Met, new: Met, learnt: bool 
             yield told + (f"; it has {has}" if has else f": its rows are {how} without")
         elif columns and strange:
             yield f"{file} has {has}: no weight was learnt for {'it' if len(strange) == 1 else 'them'}"
+    yield from _written_otherwise(known, new)
     if positive and (others := other_labels(known, new)):
         told, names = knows(model, positive, known), ", ".join(others)
         taken = f"; {names} {_are(others)} taken for not {positive}"
@@ -70,10 +70,18 @@ def knows(model: str, positive: str, known: Met) -> str:
     return f"{model} knows the labels {' and '.join([positive, *known.labels])}"
 
 
-def other_types(file: str, format: str, model: str, own: str) -> Iterator[str]:
-    """Formats whose columns have types know truth values, which are texts in those that have none."""
-    if (format in _UNTYPED) != (own in _UNTYPED):
-        yield f"{file} is {format}, {model} was trained on {own}: in csv true, false and dates are texts"
+def _written_otherwise(known: Met, new: Met) -> Iterator[str]:
+    """Columns that hold something else than in training: other features, for which no weight was learnt."""
+    trained = known.spelling
+    for file, spelt in new.spelt.items():
+        unlike: dict[tuple[str, str], list[str]] = {}
+        for name, what in spelt.items():
+            if trained.get(name, what) != what:
+                unlike.setdefault((trained[name], what), []).append(name)
+        for (before, what), names in unlike.items():
+            were = "was" if len(names) == 1 else "were"
+            told = f"{_columns(names)} {were} {before} in training and {_are(names)} {what} in {file}"
+            yield f"{told}: write {'it' if len(names) == 1 else 'them'} as there"
 
 
 def unjudged(rows: int, label: float, takes: str) -> str:

@@ -321,7 +321,7 @@ class Session:
         """Write the run with all that belongs to it; `lowregret.load` reads it as a run."""
         description, arrays = self.run.contents()
         counts = {name: getattr(self, name) for name in _COUNTS} | {"again": self.again.tolist()}
-        met = {"labels": self.met.labels, "columns": list(self.met.columns)}
+        met = {"labels": self.met.labels, "columns": list(self.met.columns), "spelt": self.met.spelling}
         description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts | met
         held = no_rows(self.run) if self.held_last else self.held  # a later model would judge the last rows otherwise
         for name, found in (("metrics", self.metrics), ("held", held)):
@@ -348,8 +348,8 @@ class Session:
         again = np.array(told.get("again", np.zeros(3)), float)
         session = cls(run, from_json(told["form"]), told["algorithm"], **counts, again=again)
         labels, columns = told.get("labels", []), told.get("columns", [])  # which early files do not tell
-        session.met = Met(list(labels), {str(path): tuple(columns)})
-        session.origin = str(path), Met(list(labels), {str(path): tuple(columns)})
+        known = Met(list(labels), {str(path): tuple(columns)}, spelt={str(path): told.get("spelt", {})})
+        session.met, session.origin = copy.deepcopy(known), (str(path), known)
         for name in ("metrics", "held"):
             if isinstance(run, ClassRun):
                 found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))

@@ -119,8 +119,8 @@ def _require_positive(session: Session, args: Namespace) -> None:
     if session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1:
         if isinstance(session.held, Metrics) and session.held.rows and session.held.positives > 0:
             raise DataError(
-                f"all rows labelled --positive {session.signs[0]} are among those held out, so that nothing is learnt of "
-                "them: hold out others, or fewer"
+                f"all rows labelled --positive {session.signs[0]} are among those held out, so that nothing is learnt "
+                "of them: hold out others, or fewer"
             )
         met = ", ".join(session.met.labels) + (", …" if len(session.met.labels) == FEW else "")
         raise DataError(

@@ -22,7 +22,7 @@ from lowregret.session import Session, loss_json
 from lowregret.state import Vector
 from lowregret.stream.batch import Batch, sound
 from lowregret.stream.met import Met
-from lowregret.stream.read import format_of, positive_name, read_alike, stream_of
+from lowregret.stream.read import positive_name, read_alike, stream_of
 from lowregret.words import counted
 
 
@@ -39,8 +39,7 @@ def predict(args: Namespace) -> int:
                 scores.write(scorer.scores(batch))
             for fault in batch.faults:
                 print(f"lowregret: skipped {fault}", file=sys.stderr)
-    told = [*notes.other_types(args.data[0], format_of(form), args.model, format_of(session.form))]
-    told += scorer.notes(args.model)
+    told = [*scorer.notes(args.model)]
     for note in told:
         print(f"lowregret: {note}", file=sys.stderr)
     found = scorer.judged
