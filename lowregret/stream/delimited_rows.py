@@ -129,10 +129,6 @@ class DelimitedRows(TextFormat):
     def feature_columns(self) -> tuple[str, ...]:
         return tuple(self.called(column) for column in np.flatnonzero(self.columns.kinds <= DATE).tolist())
 
-    @property
-    def has_weights(self) -> bool:
-        return bool(np.any(self.columns.kinds == WEIGHT))
-
     def called(self, column: int) -> str:
         """The name of a column."""
         return self.names[self.ends[column] : self.ends[column + 1]].tobytes().decode(errors="replace")

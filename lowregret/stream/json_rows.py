@@ -122,10 +122,8 @@ class JsonRows(TextFormat):
         return {name: texts for name, texts in texts_in(lines).items() if self.kind(name) == FEATURE}
 
     def spelt(self, lines: Sequence[str]) -> dict[str, str]:
-        found = {name: (self.kind(name), what) for name, what in spelt_in(lines).items()}
-        return {
-            name: DATES if kind == DATE else what for name, (kind, what) in found.items() if kind in (FEATURE, DATE)
-        }
+        found = ((name, what, self.kind(name)) for name, what in spelt_in(lines).items())
+        return {name: DATES if kind == DATE else what for name, what, kind in found if kind in (FEATURE, DATE)}
 
     def kind(self, name: str) -> int:
         """What a column is for."""
