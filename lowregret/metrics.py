@@ -140,8 +140,8 @@ class Metrics:
         if not self.loss.classifies:
             return {
                 "weight": self.weight,
-                "mae": self._mean(ABSOLUTE),
-                "rmse": math.sqrt(self._mean(SQUARED)),
+                "mae": self._mean(ABSOLUTE) if self.rows else None,
+                "rmse": math.sqrt(self._mean(SQUARED)) if self.rows else None,
             }
         right, wrong, right_negative, wrong_negative = (int(n) for n in self.sums[POSITIVE_RIGHT : NEGATIVE_WRONG + 1])
         found: dict[str, Any] = {
@@ -151,7 +151,7 @@ class Metrics:
         if self.auc is not None:
             found["auc"], found["auc_resolution"] = self.auc
         if isinstance(self.loss, Logistic):
-            found["log_loss"] = self._mean(LOSS)
+            found["log_loss"] = self.mean_loss
         return found
 
     def arrays(self) -> dict[str, Any]:

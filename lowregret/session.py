@@ -254,7 +254,7 @@ class Session:
         elif isinstance(self.metrics, Metrics) and (note := notes.one_label(self.metrics, self.signs or ("+1", "-1"))):
             found.append(note)
         if self.origin is not None:
-            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met)
+            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
         return found
 
     def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:
@@ -321,7 +321,7 @@ class Session:
         """Write the run with all that belongs to it; `lowregret.load` reads it as a run."""
         description, arrays = self.run.contents()
         counts = {name: getattr(self, name) for name in _COUNTS} | {"again": self.again.tolist()}
-        met = {"labels": self.met.labels, "columns": list(self.met.columns)}
+        met = {"labels": self.met.labels, "columns": list(self.met.columns), "spelt": self.met.spelling}
         description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts | met
         held = no_rows(self.run) if self.held_last else self.held  # a later model would judge the last rows otherwise
         for name, found in (("metrics", self.metrics), ("held", held)):
@@ -350,8 +350,8 @@ class Session:
         """The session of a run, with all that was saved beside it."""
         counts = {name: told[name] for name in _COUNTS} | {"again": np.array(told["again"], float)}
         session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
-        session.met = Met(list(told["labels"]), {str(path): tuple(told["columns"])})
-        session.origin = str(path), copy.deepcopy(session.met)
+        known = Met(list(told["labels"]), {str(path): tuple(told["columns"])}, spelt={str(path): told["spelt"]})
+        session.met, session.origin = copy.deepcopy(known), (str(path), known)
         for name in ("metrics", "held"):
             if isinstance(run, ClassRun):
                 found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))

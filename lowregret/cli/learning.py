@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret import notes
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.auto_class_run import start_auto_classes
 from lowregret.auto_run import auto_for, start_auto
@@ -46,7 +47,7 @@ from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.stream.choose import chosen
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import FEW
-from lowregret.stream.read import read_alike
+from lowregret.stream.read import positive_name, read_alike
 from lowregret.stream.source import STDIN
 from lowregret.words import counted
 
@@ -118,6 +119,11 @@ def _require_positive(session: Session, args: Namespace) -> None:
     """Refuse a positive label that no row has: there is nothing to keep."""
     if _lacks_positive(session):
         assert session.signs is not None
+        if isinstance(session.held, Metrics) and session.held.rows and session.held.positives > 0:
+            raise DataError(
+                f"all rows labelled --positive {session.signs[0]} are among those held out, so that nothing is learnt "
+                "of them: hold out others, or fewer"
+            )
         met = ", ".join(session.met.labels) + (", …" if len(session.met.labels) == FEW else "")
         raise DataError(
             f"no label in {' '.join(args.data)} is --positive {session.signs[0]}; there are {met}: name one of them"
@@ -211,6 +217,7 @@ def _learn(
                     if turn == 0:
                         _notice(session, stream, args.quiet)
                         _tell_faults(batch, session.skipped - skipped)
+                    _require_known(session, batch)
                     _learn_batch(session, batch, scores)
                     progress.update(turn * stream.size + batch.position)
                     keeper.checkpoint()
@@ -222,6 +229,19 @@ def _learn(
             session.keep_best()
     if session.skipped - skipped > SHOWN_FAULTS:
         print(f"lowregret: skipped {counted(session.skipped - skipped, 'line')} in all", file=sys.stderr)
+
+
+def _require_known(session: Session, batch: Batch) -> None:
+    """Refuse labels that a resumed model of two does not know: they would be learnt as the negative one."""
+    positive = positive_name(session.form)
+    if session.origin is None or positive is None or len(session.origin[1].labels) != 1:
+        return
+    model, known = session.origin
+    if others := notes.other_labels(known, batch.met):
+        raise DataError(
+            f"{batch.name} has the labels {', '.join(others)}, but {notes.knows(model, positive, known)}: "
+            "write them as the model knows them, or train a new model on all rows"
+        )
 
 
 def _rows(stream: Stream, args: Namespace) -> Iterator[Batch]:

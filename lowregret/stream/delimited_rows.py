@@ -7,10 +7,8 @@ quotes are not the rule, a quote that is not closed at the end of its field is t
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,8 +46,8 @@ from lowregret.stream.columns import (
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.dates import add_date, faults_of_dates, moment
 from lowregret.stream.delimited_text import blank, ending, fields_of, is_infinite, is_missing, is_same_doubled
-from lowregret.stream.met import POSITIVE
-from lowregret.stream.notice import categories
+from lowregret.stream.met import DATES, POSITIVE
+from lowregret.stream.notice import categories, rows_of, spelt
 from lowregret.stream.number import ABSENT, READ, number
 from lowregret.stream.text import TextFormat
 from lowregret.stream.tokens import add_words
@@ -105,7 +103,7 @@ class DelimitedRows(TextFormat):
 
     @property
     def faults(self) -> dict[int, str]:  # type: ignore[override]
-        many = f"expected {self.columns.kinds.size} fields, one for each column"
+        many = f"expected {self.places.size} fields, one for each column"
         dates = faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
         return _FAULTS | dates | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
 
@@ -133,7 +131,7 @@ class DelimitedRows(TextFormat):
 
     def called(self, column: int) -> str:
         """The name of a column."""
-        return self.header[self.ends[column] : self.ends[column + 1]].decode(errors="replace")
+        return self.names[self.ends[column] : self.ends[column + 1]].tobytes().decode(errors="replace")
 
     def fault(self, status: int, before: bytes) -> str:
         if status != TOO_LARGE:
@@ -146,11 +144,17 @@ class DelimitedRows(TextFormat):
         return fields_of(line, chr(self.delimiter))[int(np.flatnonzero(self.columns.kinds == TARGET)[0])]
 
     def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
-        found = (next(csv.reader([line], delimiter=chr(self.delimiter)), []) for line in lines)
-        rows = [fields for fields in found if len(fields) == self.columns.kinds.size]
-        names = (self.names[a:b].tobytes().decode(errors="replace") for a, b in pairwise(self.ends.tolist()))
-        judged = zip(names, self.columns.kinds, zip(*rows, strict=True), strict=False)
-        return {name: categories(fields, chr(self.point)) for name, kind, fields in judged if kind == FEATURE}
+        return {name: categories(fields, chr(self.point)) for name, fields in self.plain(lines).items()}
+
+    def spelt(self, lines: Sequence[str]) -> dict[str, str]:
+        dates = (self.called(column) for column in np.flatnonzero(self.columns.kinds == DATE).tolist())
+        return spelt(self.plain(lines), chr(self.point)) | dict.fromkeys(dates, DATES)
+
+    def plain(self, lines: Sequence[str]) -> dict[str, list[str]]:
+        """The fields of columns of which nothing was said."""
+        rows = rows_of(lines, chr(self.delimiter), self.places.size)
+        columns = np.flatnonzero(self.columns.kinds == FEATURE).tolist()
+        return {self.called(column): [fields[column] for fields in rows] for column in columns}
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         """Read lines from cursor[AT] to `end`; stops at the first fault."""

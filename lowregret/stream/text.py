@@ -36,10 +36,10 @@ from lowregret.stream.buffers import (
     WEIGHTED,
     Buffers,
 )
-from lowregret.stream.columns import stands_for_text
+from lowregret.stream.columns import WEIGHT, Columns, stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import POSITIVE, Met, number_name
-from lowregret.stream.notice import LOOKED, Notices
+from lowregret.stream.notice import FEW, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand
 
 BLOCK = 2 << 20  # bytes
@@ -74,6 +74,12 @@ class TextFormat(Part):
         return ()
 
     @property
+    def has_weights(self) -> bool:
+        """Whether the file has the column with the rows' weights."""
+        columns = self.parameters.get("columns")
+        return isinstance(columns, Columns) and bool(np.any(columns.kinds == WEIGHT))
+
+    @property
     def header(self) -> bytes:
         """Text that recorded names may refer to, besides the block: the columns of a table."""
         return b""
@@ -96,6 +102,10 @@ class TextFormat(Part):
 
     def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
         """What these lines have as categories in columns of which nothing was said, by their names."""
+        return {}
+
+    def spelt(self, lines: Sequence[str]) -> dict[str, str]:
+        """What columns of which nothing was said hold in these lines, and columns of dates, by their names."""
         return {}
 
     @abstractmethod
@@ -142,11 +152,13 @@ class TextStream:
             if self.dictionary is not None:
                 self.dictionary.see(block.text, parsed.out, parsed.form.header, parsed.form.joint)
             if self.notices is not None and self.notices.wanted:
-                self.notices.see(parsed.form.texts(_first_lines(parsed)))
+                self.notices.see(parsed.form.texts(_first_lines(parsed, LOOKED)))
             if block.first:
                 before += source.size if source else 0
                 line, source = 1, block.source
                 met.tables |= {source.name: parsed.form.feature_columns} if parsed.form.feature_columns else {}
+                met.spelt[source.name] = parsed.form.spelt(_first_lines(parsed, FEW))
+                met.weighted |= {source.name} if parsed.form.has_weights else set()
             batch = replace(_batch(parsed, line, before), met=met)
             awaited = {name: mark for name, mark in awaited.items() if not mark.search(block.text, 0, block.end)}
             met.idle = tuple(awaited)
@@ -243,10 +255,11 @@ def _shown(text: bytearray, begin: int) -> str:
     return repr(shown[:SHOWN] + ("…" if len(shown) > SHOWN else "")) if shown else "the end of the line"
 
 
-def _first_lines(parsed: _Parsed) -> list[str]:
+def _first_lines(parsed: _Parsed, most: int) -> list[str]:
     """The first lines of a block, whole ones, without the header."""
     text = bytes(memoryview(parsed.block.text)[parsed.begin : min(parsed.block.end, parsed.begin + LOOKED_AT)])
-    return text[: text.rfind(b"\n") + 1].decode(errors="replace").split("\n")[:LOOKED]
+    lines = text[: text.rfind(b"\n") + 1].split(b"\n", most)[:most]
+    return [line.decode(errors="replace") for line in lines]
 
 
 def _name_classes(parsed: _Parsed, batch: Batch, names: dict[float, str]) -> None:

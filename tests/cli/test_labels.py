@@ -65,6 +65,16 @@ def test_some_of_many_labels_are_told(capsys: Capsys, tmp_path: Path) -> None:
     assert "there are A, B, C, D, E, …: name one of them" in told.err
 
 
+@pytest.mark.parametrize("holdout", ["last:40", "2"])
+def test_a_positive_label_that_is_held_out(capsys: Capsys, tmp_path: Path, holdout: str) -> None:
+    labels = ["a"] * 80 + ["b"] * 40 if holdout != "2" else ["a", "b"] * 40
+    path = written(tmp_path / "a.csv", ["y,x", *(f"{label},1" for label in labels)])
+    words = ("--target", "y", *OGD, "--positive", "b", "--holdout", holdout, "--quiet")
+    told = run(capsys, "train", path, *words)
+    assert told.code == 2
+    assert "all rows labelled --positive b are among those held out" in told.err
+
+
 def test_a_game_needs_both_labels(capsys: Capsys, tmp_path: Path) -> None:
     path = csv(tmp_path / "a.csv", "UP", "DOWN")
     told = run(capsys, "play", "replay", "ogd", "--data", path, "--target", "y", "--positive", "up")
