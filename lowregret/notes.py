@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lowregret.metrics import Metrics
+from lowregret.metrics import SIGNS, Metrics
 from lowregret.stream.met import FEW, Met, number_name
 from lowregret.words import counted
 
@@ -12,20 +12,24 @@ _SHOWN = 5  # names of columns
 _UNTYPED = ("csv", "tsv")
 
 
-def one_label(metrics: Metrics, signs: tuple[str, str]) -> str | None:
-    """All labels were the same; `signs` are the names of +1 and −1."""
+def one_label(metrics: Metrics, signs: tuple[str, str] | None) -> str | None:
+    """All labels were the same; `signs` are the names of +1 and −1, if they have any."""
     label = metrics.constant
-    if label is None or metrics.rows < 2:
+    if label is None:
         return None
     if not metrics.loss.classifies:
-        return f"all {metrics.rows:,} labels were {number_name(label)}: nothing but this number could be learnt"
-    met, other = signs if label > 0 else signs[::-1]
-    return f"all {metrics.rows:,} labels were {met}: nothing could be learnt about {other}"
+        return f"{_all(metrics.rows, number_name(label))}: nothing but this number could be learnt"
+    met, other = (signs or SIGNS)[:: 1 if label > 0 else -1]
+    return f"{_all(metrics.rows, met)}: nothing could be learnt about {other}"
 
 
 def one_class(rows: int, name: object) -> str:
     """All rows were of one class."""
-    return f"all {rows:,} labels were {name}: nothing could be learnt about other classes"
+    return f"{_all(rows, name)}: nothing could be learnt about other classes"
+
+
+def _all(rows: int, label: object) -> str:
+    return f"all {rows:,} labels were {label}" if rows > 1 else f"the only label was {label}"
 
 
 def idle(names: Sequence[str]) -> Iterator[str]:

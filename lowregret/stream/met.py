@@ -58,4 +58,4 @@ class Met:
 
 def number_name(value: float) -> str:
     """A label that is a number, as people write it."""
-    return str(int(value)) if value.is_integer() else repr(value)
+    return str(int(value)) if value.is_integer() else repr(float(value))
