@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,7 @@ from lowregret.stream.columns import (
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.dates import add_date, faults_of_dates, moment
-from lowregret.stream.delimited_text import blank, ending, fields_of, is_infinite, is_missing, is_same_doubled
+from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
 from lowregret.stream.met import POSITIVE
 from lowregret.stream.notice import categories
 from lowregret.stream.number import ABSENT, READ, number
@@ -141,6 +140,10 @@ class DelimitedRows(TextFormat):
         column = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
         return f"column {self.called(column)!r}: {self.faults[status]}"
 
+    def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
+        whole = status in (UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY)
+        return rest if whole else cell_of(before, rest, chr(self.delimiter))
+
     def class_in(self, line: str) -> str:
         """The text in the target column of a line."""
         return fields_of(line, chr(self.delimiter))[int(np.flatnonzero(self.columns.kinds == TARGET)[0])]
@@ -148,7 +151,7 @@ class DelimitedRows(TextFormat):
     def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
         found = (next(csv.reader([line], delimiter=chr(self.delimiter)), []) for line in lines)
         rows = [fields for fields in found if len(fields) == self.columns.kinds.size]
-        names = (self.names[a:b].tobytes().decode(errors="replace") for a, b in pairwise(self.ends.tolist()))
+        names = map(self.called, range(self.columns.kinds.size))
         judged = zip(names, self.columns.kinds, zip(*rows, strict=True), strict=False)
         return {name: categories(fields, chr(self.point)) for name, kind, fields in judged if kind == FEATURE}
 
@@ -300,6 +303,8 @@ class DelimitedRows(TextFormat):
                 return 0.0, begin, end, after, TOO_LARGE if found else HARD
         if quoted:
             value, begin, end, after, what = self.quoted(text, begin, out)
+            if what == PLAIN and kind == FEATURE and is_infinite(text, inner, end):
+                what = TOO_LARGE
             if self.delimiter != _TAB or what not in (UNCLOSED, AFTER_QUOTE):
                 return value, begin, end, after, what
             begin -= _ONE
