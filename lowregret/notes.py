@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from lowregret.metrics import SIGNS, Metrics
 from lowregret.stream.met import FEW, Met, number_name
+from lowregret.stream.notice import FEW as FEW_ROWS
+from lowregret.stream.notice import NEARLY
 from lowregret.words import counted
 
 _SHOWN = 5  # names of columns
@@ -26,6 +28,15 @@ def one_label(metrics: Metrics, signs: tuple[str, str] | None) -> str | None:
 def one_class(rows: int, name: object) -> str:
     """All rows were of one class."""
     return f"{_all(rows, name)}: nothing could be learnt about other classes"
+
+
+def many_classes(rows: int, classes: int) -> Iterator[str]:
+    """Nearly every row was of a class of its own."""
+    if rows >= FEW_ROWS and classes >= NEARLY * rows:
+        yield (
+            f"the target has {classes:,} classes in {rows:,} rows: it is probably a number (say --loss square) or an "
+            "id, of which nothing can be learnt"
+        )
 
 
 def _all(rows: int, label: object) -> str:

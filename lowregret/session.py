@@ -254,6 +254,8 @@ class Session:
         """What should be known of the labels and columns, for the figures do not show it."""
         found = [*self.remarks, *notes.idle(self.met.idle)]
         found += [self.one_label] if self.one_label is not None else []
+        if isinstance(self.run, ClassRun):
+            found += notes.many_classes(self.run.rounds, len(self.run.classes))
         if self.origin is not None:
             found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met)
         return found

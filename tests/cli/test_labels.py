@@ -123,6 +123,16 @@ def test_the_only_label_is_one_label_too(
     assert "risk       nothing can be said" in told.out
 
 
+def test_as_many_classes_as_rows_are_no_classes(capsys: Capsys, tmp_path: Path) -> None:
+    said = ("--loss", "softmax", "--algorithm", "adagrad", "--json", "--quiet")
+    ids, some = (written(tmp_path / f"{n}.svm", [f"{k % n} {k % 9}:1" for k in range(60)]) for n in (54, 53))
+    told = run(capsys, "train", ids, *said)
+    note = "the target has 54 classes in 60 rows: it is probably a number (say --loss square) or an id"
+    assert note in told.err
+    assert told.json["notes"][0].startswith(note)
+    assert run(capsys, "train", some, *said).json["notes"] == []
+
+
 def test_two_labels_are_nothing_to_speak_of(capsys: Capsys, tmp_path: Path) -> None:
     path = written(tmp_path / "a.svm", svm_lines(50))
     told = run(capsys, "train", path, "--loss", "hinge", "--json", "--quiet")
