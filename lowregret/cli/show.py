@@ -97,7 +97,7 @@ def _held(session: Session) -> list[str]:
         else f"{rows}, {'each ' if many else ''}scored when it came, and not learnt"
     )
     loss = [f"loss       {lost(session, held, held.mean_loss)}"] if held.mean_loss is not None else []
-    return [f"held out   {who}", *loss, *judged(session, held)]
+    return [f"held out   {who}", *(f"  {line}" for line in [*loss, *judged(session, held)])]
 
 
 def lost(session: Session, metrics: Judged, mean: float | None) -> str:
