@@ -111,7 +111,8 @@ def _where(session: Session, args: Namespace, model: str | None) -> str:
 def _nothing(session: Session, args: Namespace) -> str:
     """Why there was nothing to learn."""
     why = f": rows without a label: {session.unlabelled:,}" if session.unlabelled else ""
-    left = " that --skip and --holdout leave over" if args.skip or args.holdout else ""
+    given = [f"--{option}" for option in ("skip", "holdout") if getattr(args, option)]
+    left = f" that {' and '.join(given)} {'leaves' if len(given) == 1 else 'leave'} over" if given else ""
     return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
 
 

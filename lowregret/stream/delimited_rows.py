@@ -45,7 +45,7 @@ from lowregret.stream.columns import (
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.dates import add_date, faults_of_dates, moment
-from lowregret.stream.delimited_text import blank, ending, fields_of, is_infinite, is_missing, is_same_doubled
+from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
 from lowregret.stream.met import DATES, POSITIVE
 from lowregret.stream.notice import categories, rows_of, spelt
 from lowregret.stream.number import ABSENT, READ, number
@@ -138,6 +138,10 @@ class DelimitedRows(TextFormat):
             return self.faults[status]
         column = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
         return f"column {self.called(column)!r}: {self.faults[status]}"
+
+    def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
+        whole = status in (UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY)
+        return rest if whole else cell_of(before, rest, chr(self.delimiter))
 
     def class_in(self, line: str) -> str:
         """The text in the target column of a line."""
@@ -304,6 +308,8 @@ class DelimitedRows(TextFormat):
                 return 0.0, begin, end, after, TOO_LARGE if found else HARD
         if quoted:
             value, begin, end, after, what = self.quoted(text, begin, out)
+            if what == PLAIN and kind == FEATURE and is_infinite(text, inner, end):
+                what = TOO_LARGE
             if self.delimiter != _TAB or what not in (UNCLOSED, AFTER_QUOTE):
                 return value, begin, end, after, what
             begin -= _ONE
