@@ -56,8 +56,7 @@ from lowregret.stream.word import word
 _U = np.uint64
 _ZERO, _ONE, _TWO, _THREE, _FOUR, _EIGHT, _TEN = (_U(k) for k in (0, 1, 2, 3, 4, 8, 10))
 _RETURN, _FEED, _QUOTE, _NINE, _TAB = (np.uint8(ord(c)) for c in '\r\n"9\t')
-_NOUGHT = _U(ord("0"))
-_FOUR_NOUGHTS, _BETWEEN = _U(0x0030003000300030), _U(0x0100010001000100)  # eight bytes: a nought, a delimiter …
+_NOUGHT, _FOUR_NOUGHTS, _BETWEEN = _U(ord("0")), _U(0x0030003000300030), _U(0x0100010001000100)  # 0, then 0,0,0,0,
 
 NUMBER, PLAIN, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is: PLAIN text, or DOUBLED, with doubled quotes
 UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
@@ -66,9 +65,7 @@ BAD_DATE = TOO_MANY + 1  # and a column's number
 
 class DelimitedRows(TextFormat):
     """How to read the rows of one file. Features are put where sorting will find them in order, or side by side by
-    column if they are to be multiplied: feature p of a row belongs to column order[p], places[order[p]] = p. Behind
-    them are those of text and dates, as they come.
-    """
+    column if they are to be multiplied: feature p belongs to column order[p]; those of text and dates are behind them."""
 
     columns: Columns
     delimiter: int
@@ -108,9 +105,7 @@ class DelimitedRows(TextFormat):
         return _FAULTS | dates | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
 
     def entries(self, size: int) -> int:
-        """Every field takes at least a byte, and a word with the next blank two; a row that ends too soon may have left
-        room for all columns.
-        """
+        """A field takes a byte or more, a word with its blank two; a row cut short may have left room for all columns."""
         return self.most(size)
 
     def most(self, size: Any) -> int:
