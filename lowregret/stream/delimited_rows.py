@@ -65,7 +65,7 @@ BAD_DATE = TOO_MANY + 1  # and a column's number
 
 class DelimitedRows(TextFormat):
     """How to read the rows of one file. Features are put where sorting will find them in order, or side by side by
-    column if they are to be multiplied: feature p belongs to column order[p]; those of text and dates are behind them."""
+    column if they are to be multiplied: feature p belongs to column order[p]; those of text and dates come last."""
 
     columns: Columns
     delimiter: int
@@ -105,7 +105,7 @@ class DelimitedRows(TextFormat):
         return _FAULTS | dates | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
 
     def entries(self, size: int) -> int:
-        """A field takes a byte or more, a word with its blank two; a row cut short may have left room for all columns."""
+        """A field takes a byte, a word with its blank two; a row cut short may have left room for all columns."""
         return self.most(size)
 
     def most(self, size: Any) -> int:
