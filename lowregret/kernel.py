@@ -115,6 +115,9 @@ class _InlineLibrary(JITCodeLibrary):  # type: ignore[misc]
 class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """LLVM code linked with all it calls, directly or not, then optimised and made machine code."""
 
+    def _optimize_functions(self, module: Any) -> None:
+        """Not before all is linked."""
+
     def finalize(self) -> None:
         self._linking_libraries = list(_callees_first(self, {}))[::-1]  # the linker drops what nobody calls yet
         super().finalize()

@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from numba.core import ir
+from numba.core import cgutils, ir
 from numba.core.analysis import must_use_alloca
 from numba.core.compiler import DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.ir_utils import get_definition, guard
 from numba.core.lowering import Lower
 from numba.core.typed_passes import (
+    AnnotateTypes,
     DumpParforDiagnostics,
+    IRLegalization,
     NativeLowering,
     NopythonRewrites,
     NoPythonSupportedFeatureValidation,
@@ -27,6 +29,7 @@ from numba.core.untyped_passes import (
     FindLiterallyCalls,
     InlineClosureLikes,
     InlineInlinables,
+    IRProcessing,
     LiteralPropagationSubPipelinePass,
     LiteralUnroll,
     MakeFunctionToJitFunction,
@@ -34,8 +37,12 @@ from numba.core.untyped_passes import (
     WithLifting,
 )
 
-# They look for `with`, functions within functions, `literally`, expressions on whole arrays and parallel loops.
+# They look for `with`, functions within functions, `literally`, expressions on whole arrays and parallel loops, find
+# out how long variables live, and write types for people.
 _IDLE = (
+    IRProcessing,
+    IRLegalization,
+    AnnotateTypes,
     WithLifting,
     InlineClosureLikes,
     MakeFunctionToJitFunction,
@@ -52,7 +59,7 @@ _IDLE = (
 def pipeline(state: Any) -> PassManager:
     """The passes that the function of this state needs."""
     nested = any(isinstance(constant, CodeType) for constant in state.func_id.code.co_consts)
-    chosen = PassManager("nopython")
+    chosen = PassManager("nopython") if nested else _Passes("nopython")
     for step, purpose in DefaultPassBuilder.define_nopython_pipeline(state).passes:
         if nested or step not in _IDLE:
             chosen.add_pass(KernelLowering if step is NativeLowering else step, purpose)
@@ -60,6 +67,15 @@ def pipeline(state: Any) -> PassManager:
             chosen.add_pass(StateFacts, "state facts")
     chosen.finalize()
     return chosen
+
+
+class _Passes(PassManager):  # type: ignore[misc]
+    def _runPass(self, index: int, step: Any, state: Any) -> None:
+        """One pass, without finding out again after it how long variables live: nobody asks."""
+        step.analysis = self._analysis
+        step.run_initialization(state)
+        step.run_pass(state)
+        step.run_finalizer(state)
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -128,6 +144,10 @@ class _Lower(Lower):  # type: ignore[misc]
         elsewhere = {inst.target.name for block in others for inst in block.find_insts(ir.Assign)}
         needed = elsewhere | must_use_alloca(self.blocks)
         self._singly_assigned_vars |= {name for name, times in here.items() if times == 1 and name not in needed}
+
+    def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
+        """Memory for a variable, which no debugger is told of."""
+        return cgutils.alloca_once(self.builder, lltype, name=name)
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         """Set a variable, without a look at the value that it had."""
