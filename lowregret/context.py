@@ -89,7 +89,10 @@ class KernelContext(CPUContext):  # type: ignore[misc]
         if self.inlined and description.inline and description is self.fndesc:
             _inlined.add(name)
         if name not in _inlined:
-            return super().declare_function(module, description)
+            function = super().declare_function(module, description)
+            if description is self.fndesc:
+                function.attributes.add("noinline")
+            return function
         result = self.call_conv.get_return_type(description.restype)
         arguments = map(self.get_value_type, description.argtypes)
         kind = ir.FunctionType(errcode_t, [result, excinfo_ptr_t.as_pointer(), *arguments])
@@ -97,10 +100,27 @@ class KernelContext(CPUContext):  # type: ignore[misc]
         function.attributes.add("alwaysinline")
         return function
 
+    def get_getattr(self, kind: Any, name: str) -> Any:
+        if isinstance(kind, types.Array) and name == "size":
+            return _size
+        return super().get_getattr(kind, name)
+
     def refresh(self) -> None:
         """Look for what was registered while compiling."""
         for registry in list(self._registries):
             self.install_registry(registry)
+
+
+def _size(context: Any, builder: Any, kind: types.Array, array: Any, _name: str) -> Any:
+    return context.data_model_manager[kind].get(builder, array, "nitems")
+
+
+def address(context: Any, builder: Any, kind: types.Array, array: Any, index: Any) -> Any:
+    """Where array[index] lies, for an array of one dimension and an index that is not below 0."""
+    if kind.layout == "C":
+        return builder.gep(context.data_model_manager[kind].get(builder, array, "data"), [index])
+    view = context.make_array(kind)(context, builder, array)
+    return cgutils.get_item_pointer(context, builder, kind, view, [index], wraparound=False)
 
 
 class _CallConv(CPUCallConv):  # type: ignore[misc]

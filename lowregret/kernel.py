@@ -51,6 +51,12 @@ def kernel(function: Function) -> Function:
     return cast(Function, _Kernel(cast(FunctionType, function)))
 
 
+def apart(function: Function) -> Function:
+    """Mark a function for what is seldom: compiled, its code is there once in a loop, not wherever it is called."""
+    function.apart = True  # type: ignore[attr-defined]
+    return function
+
+
 class _Kernel(CPUDispatcher):  # type: ignore[misc]
     def __init__(self, function: FunctionType) -> None:
         super().__init__(function, targetoptions=dict(_FLAGS), pipeline_class=_KernelCompiler)
@@ -80,7 +86,7 @@ class Inlined(CPUDispatcher):  # type: ignore[misc]
     """A function that compiled code can call, but that is not made machine code of its own."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        flags = _FLAGS | {"forceinline": True, "no_cpython_wrapper": True}
+        flags = _FLAGS | {"forceinline": not hasattr(function, "apart"), "no_cpython_wrapper": True}
         super().__init__(function, targetoptions=flags, pipeline_class=_InlineCompiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -124,7 +130,10 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def _optimize_final_module(self) -> None:
         """Once: Numba's first round is for reference counts, of which there are none."""
-        passes, builder = self._codegen._module_pass_manager(**eval(os.environ.get("OPTS", "{}")))
+        for function in self._final_module.functions:
+            if function.linkage == llvm.Linkage.linkonce_odr:
+                function.linkage = "internal"  # nobody else calls it: arguments that it does not need are dropped
+        passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
 

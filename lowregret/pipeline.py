@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from numba.core import cgutils, ir
+from numba.core import cgutils, ir, types
 from numba.core.analysis import must_use_alloca
 from numba.core.compiler import DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
@@ -41,6 +41,8 @@ from numba.core.untyped_passes import (
     RewriteSemanticConstants,
     WithLifting,
 )
+
+from lowregret.context import address
 
 # They look for `with`, functions within functions, `literally`, expressions on whole arrays and parallel loops, find
 # out how long variables live, and write types for people.
@@ -163,8 +165,43 @@ class _Lower(Lower):  # type: ignore[misc]
         else:
             super().storevar(value, name, argidx)
 
+    def lower_getitem(self, kind: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+        place = self._place(value, index, signature)
+        if place is None:
+            return super().lower_getitem(kind, expr, value, index, signature)
+        return self.context.cast(self.builder, self.builder.load(place), signature.return_type, kind)
+
+    def lower_setitem(self, target: Any, index: Any, value: Any, signature: Any) -> Any:
+        place = self._place(target, index, signature)
+        if place is None:
+            return super().lower_setitem(target, index, value, signature)
+        number = self.context.cast(
+            self.builder, self.loadvar(value.name), self.typeof(value.name), signature.args[0].dtype
+        )
+        return self.builder.store(number, place)
+
+    def _place(self, array: Any, index: Any, signature: Any) -> Any:
+        """Where a number lies in an array of one dimension without gaps; None of anything else."""
+        kind, by, given = *signature.args[:2], self.typeof(index.name)
+        if self.context.enable_boundscheck or not (_is_plain(kind) and isinstance(by, types.Integer)):
+            return None
+        cells, at = self.loadvar(array.name), self.context.cast(self.builder, self.loadvar(index.name), given, by)
+        if by.signed and getattr(given, "literal_value", -1) < 0:  # counted from the end
+            size = self.context.data_model_manager[kind].get(self.builder, cells, "nitems")
+            below = self.builder.icmp_signed("<", at, at.type(0))
+            at = self.builder.select(below, self.builder.add(at, size), at)
+        return address(self.context, self.builder, kind, cells, at)
+
     def delvar(self, name: str) -> None:
         """Nothing: there is nothing to release."""
+
+
+def _is_plain(kind: Any) -> bool:
+    return (
+        isinstance(kind, types.Array)
+        and (kind.ndim, kind.layout, kind.aligned) == (1, "C", True)
+        and isinstance(kind.dtype, (types.Integer, types.Float))
+    )
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowregret.kernel import apart
 from lowregret.stream.buffers import (
     AT,
     DONE,
@@ -125,6 +126,7 @@ class SvmText(TextFormat):
             index -= _ONE
         return index & ((_ONE << _U(self.bits)) - _ONE) if self.bits > 0 else index
 
+    @apart
     def index(self, text: Any, k: Any) -> tuple[Any, Any, int]:
         """The index at k, where its colon is (k itself if this is a qid), and DONE or the fault."""
         if text[k] == _Q and text[k + _ONE] == _I and text[k + _U(2)] == _D and text[k + _U(3)] == _COLON:
