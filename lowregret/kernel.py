@@ -26,6 +26,7 @@ from numba.core.registry import CPUDispatcher
 from lowregret.cache import KernelCache
 from lowregret.context import kernel_context, kernel_typing
 from lowregret.error import PartError
+from lowregret.extremes import EXTREMES
 from lowregret.pipeline import pipeline
 from lowregret.stamp import digest, names
 
@@ -197,7 +198,7 @@ def _with_helpers(function: FunctionType, context: Any) -> FunctionType:
         plain = isinstance(value, FunctionType) and context._lookup_global(value) is None
         return _inlined(value, digest(value)) if plain else value
 
-    known = function.__globals__
+    known = EXTREMES | function.__globals__
     mentioned = {name: helper(known[name]) for name in names(function.__code__) if name in known}
     cells = [helper(cell.cell_contents) for cell in function.__closure__ or ()]
     copy = FunctionType(

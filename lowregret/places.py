@@ -127,7 +127,7 @@ def place_rows(
     """Write the places of rows i, i+1, …; returns the first row for which there may be no room, or all: O(nnz)."""
     while i < needs.size and x.inside(i):
         learnt = weights.size == 0 or weights[i] != 0.0
-        if count[0] + int(x.end(i) - x.begin(i)) > columns.size:
+        if count[0] + np.int64(x.end(i) - x.begin(i)) > columns.size:
             break
         for k in range(x.begin(i), x.end(i)):
             column = np.uint64(x.column(i, k))
