@@ -78,7 +78,8 @@ def rivals(kind: str) -> dict[str, Any]:
         )
     }
     if kind == CLASSES:
-        return {name: Multiclass.like(one, Softmax()) for name, one in found.items() if name.endswith("hinge")}
+        many = {name.removesuffix(" hinge"): one for name, one in found.items() if name.endswith(" hinge")}
+        return {f"{name} softmax": Multiclass.like(one, Softmax()) for name, one in many.items()}
     return found
 
 

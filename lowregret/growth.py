@@ -13,6 +13,7 @@ import numpy as np
 from lowregret.error import PartError
 from lowregret.learner import Linear
 from lowregret.memory import extended, roomy
+from lowregret.multiclass import Multiclass
 from lowregret.rule import Rule
 from lowregret.state import DIMENSION, MASS, Cells, State, Vector
 
@@ -24,9 +25,19 @@ def require_growth(learner: Linear) -> None:
     require_zeros(learner.start(1), learner.rule, "features", "give it as dimension (--dimension N)")
 
 
+def grows(learner: Linear | Multiclass) -> bool:
+    """Whether a learner begins with zeros, whatever the number of features."""
+    start = learner.start(1, 1) if isinstance(learner, Multiclass) else learner.start(1)
+    return not _begun(start)
+
+
+def _begun(s: State) -> bool:
+    return bool(np.any(s.table) or s.sums[MASS] != 0)
+
+
 def require_zeros(s: State, rule: Rule, of: str, remedy: str) -> None:
     """Refuse to let a learner grow that does not start from zeros."""
-    if np.any(s.table) or s.sums[MASS] != 0:
+    if _begun(s):
         raise PartError(
             f"the first iterate of {rule} depends on the number of {of}, which a stream does not tell: {remedy}"
         )

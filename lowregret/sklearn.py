@@ -27,6 +27,7 @@ from lowregret.certificate import Certificate
 from lowregret.check import numbers
 from lowregret.domain import Domain
 from lowregret.error import AbsentError, DataError, PartError
+from lowregret.growth import grows
 from lowregret.kernelised import KernelPerceptron
 from lowregret.learner import Linear
 from lowregret.ledger import packed, unpacked
@@ -170,7 +171,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
         if learner is None:
             self.run_.learn(*given)
             return
-        options = {"dimension": SLOTS if self._hashed else None, "classes": classes, "comparator": self.comparator}
+        fixed = self._hashed and isinstance(learner, Linear | Multiclass) and not grows(learner)
+        options = {"dimension": SLOTS if fixed else None, "classes": classes, "comparator": self.comparator}
         self.run_ = train(learner, *given, **options)
         for note in given[0].notices.notes if self._hashed else ():
             warnings.warn(note.told(), stacklevel=5)

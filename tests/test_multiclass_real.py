@@ -27,11 +27,19 @@ ROWS = 3000
 
 def first_rows(path: Path, **options: Any) -> tuple[Sparse, Any]:
     """The beginning of a file: features, and labels by number."""
-    batch = next(iter(read(str(path), **options).batches()))
-    entries, rows = int(batch.rows.indptr[ROWS]), batch.rows
-    x = Sparse(rows.indptr[: ROWS + 1].copy(), rows.indices[:entries].copy(), rows.data[:entries].copy(), rows.columns)
-    names = batch.names or {}
-    return x, np.array([str(names.get(y, y)) for y in batch.labels[:ROWS].tolist()])
+    lengths, indices, data, labels, columns = [], [], [], [], 0
+    for batch in read(str(path), **options).batches():
+        rows, names = batch.rows, batch.names or {}
+        lengths.append(np.diff(rows.indptr))
+        indices.append(rows.indices[: rows.indptr[-1]].copy())
+        data.append(rows.data[: rows.indptr[-1]].copy())
+        labels += [str(names.get(y, y)) for y in batch.labels.tolist()]
+        columns = max(columns, rows.columns)
+        if len(labels) >= ROWS:
+            break
+    indptr = np.append(0, np.cumsum(np.concatenate(lengths)[:ROWS]))
+    x = Sparse(indptr, np.concatenate(indices)[: indptr[-1]], np.concatenate(data)[: indptr[-1]], columns)
+    return x, np.array(labels[:ROWS])
 
 
 def pixels(path: Path) -> tuple[Sparse, Any]:

@@ -51,3 +51,5 @@ class Notice(Listener):  # type: ignore[misc]
     def __exit__(self, *problem: object) -> None:
         unregister(COMPILE, self)
         self.wanted = False
+        if self._timer is not None:
+            self._timer.cancel()

@@ -50,6 +50,7 @@ def report(session: Session, data: Iterable[str], seconds: Seconds, model: str |
     title = f"{session.algorithm} on {', '.join(data)}"
     sections = [
         ("What was learnt", f"<pre>{escape(show(session, seconds, model))}</pre>"),
+        ("Live and kept", _deployments(session)),
         ("Loss and regret over the rows", picture(session.run.plot(theirs=session.theirs))),
         ("The proof", proof(session.certificate)),
         ("Other theorems that speak of this learner", _others(session)),
@@ -100,6 +101,28 @@ def proof(certificate: Certificate) -> str:
         for p in certificate.premises
     ]
     return table((), rows)
+
+
+def _deployments(session: Session) -> str:
+    """What the model loses while it learns, and once it is kept, on the same rows."""
+    kept = session.run.kept
+    if kept is None:
+        return ""
+
+    def told(loss: float, error: float | None) -> tuple[str, str]:
+        return "–" if loss != loss else f"{loss:.6g}", "–" if error is None else f"{error:.2%}"
+
+    share = {1 / 8: "up to an eighth as many rows as it had learnt", 1 / 2: "up to half as many", 1.0: "up to as many"}
+    rows = [
+        (share[part], f"{f.rows:,}", *told(f.loss, f.error), *told(f.live_loss, f.live_error))
+        for part, f in kept.horizons
+    ]
+    head = ("on the rows that follow", "rows judged", "kept: loss", "error", "live: loss", "error")
+    note = (
+        f"Models kept after {kept.models} rows, which learn no more, beside the learner that goes on learning. The "
+        "first is what predict does with the model, the second what it does if labels come between predictions."
+    )
+    return f"<p>{escape(note)}</p>{table(head, rows)}"
 
 
 def _others(session: Session) -> str:

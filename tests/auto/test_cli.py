@@ -47,6 +47,12 @@ def test_it_is_the_default_and_tells_all(capsys: Capsys, tmp_path: Path) -> None
     again = load(tmp_path / "m.lr")
     assert isinstance(again, AutoRun)
     assert again.loss == found["loss"]["total"]
+    kept = found["kept"]
+    assert again.kept is not None
+    assert (kept["error"], kept["loss"], kept["horizon"]) == (again.kept.error, again.kept.loss, again.kept.horizon)
+    assert kept["certificate"]["id"] == "KEPT-ADAHEDGE"
+    assert kept["certificate"]["holds"] is True
+    assert kept["experts"]["names"][int(np.argmin(kept["experts"]["losses"]))] == kept["experts"]["best"]
     assert np.loadtxt(tmp_path / "p.txt").shape == (300,)
     shown = run(capsys, "train", file).out
     assert f"the best of its 11 experts, {found['best']['name']}" in shown
@@ -64,6 +70,8 @@ def test_files_and_resuming_change_no_bit(capsys: Capsys, tmp_path: Path) -> Non
     one, other = (Session.load(tmp_path / f"{name}.lr").run for name in ("whole", "half"))
     assert all(np.array_equal(a, b) for a, b in zip(one.mind, other.mind, strict=True))  # type: ignore[union-attr]
     assert one.loss == other.loss
+    mine, theirs = one.contents()[1], other.contents()[1]
+    assert all(np.array_equal(mine[name], theirs[name], equal_nan=True) for name in mine)
 
 
 def test_numbers_are_learnt_with_the_square_loss(capsys: Capsys, tmp_path: Path) -> None:

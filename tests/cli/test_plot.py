@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +60,6 @@ def _trained(capsys: Capsys, file: Path, folder: Path) -> Path:
 
 
 def _rows(file: Path, session: Session) -> tuple[Any, Any, Any]:
-    """All rows of a small file, as wide as the run."""
+    """All rows of a small file, as the run counts features."""
     (batch,) = read(str(file)).batches()
-    return replace(batch.rows, columns=session.run.state.dimension - 1), batch.labels, batch.weights
+    return session.run.located(batch.rows), batch.labels, batch.weights

@@ -54,6 +54,9 @@ def test_the_page_says_what_the_run_says(capsys: Capsys, tmp_path: Path) -> None
         assert f"{number:.6g}" in text
     counts = told.json["metrics"]["confusion"]
     assert all(f"{count:,}" in text for row in counts.values() for count in row.values())
+    kept = told.json["kept"]
+    assert f"{kept['error']:.2%} wrong once the model learns no more" in text
+    assert all(f"{horizon['loss']:.6g}" in text for horizon in kept["horizons"])
     assert "<svg" in page.read_text()
 
 

@@ -68,6 +68,7 @@ def test_texts_are_hashed_as_from_a_file(package: str, tmp_path: Path) -> None:
     assert model.progressive_error_ < 0.2
     assert np.array_equal(model.run_.weights[: run.features], run.weights)
     assert model.score(table, LABELS) > 0.8
+    assert len(pickle.dumps(model)) < 1_000_000  # by the features that occurred, not by all slots
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.decision_function(table), model.decision_function(table))
 
