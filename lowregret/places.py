@@ -18,6 +18,7 @@ from lowregret.rows import Rows, as_sparse
 from lowregret.state import Cells, Vector
 
 ROOM = 1024  # features that there is room for in the beginning
+FEW = 1 << 12  # features that are entered sooner than code to do it is compiled
 NEAR = 1 << 23  # columns that are looked up without hashing; memory that is never written to is never taken
 NOTHING = np.empty(0)  # weights of rows that all count
 
@@ -114,7 +115,7 @@ class Places:
         columns[: len(self)] = self.columns
         self._columns = columns
         self._index = self._index._replace(far=np.zeros(4 << (room - 1).bit_length(), np.uint64))
-        fill(self._index, self.columns)
+        call(fill, len(self) > FEW, self._index, self.columns)
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------
