@@ -119,6 +119,9 @@ class _InlineLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
 
+_WRAPPER = "_ZN7cpython"  # so begin the names of functions that turn Python's arguments into numbers
+
+
 class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """LLVM code linked with all it calls, directly or not, then optimised and made machine code."""
 
@@ -134,6 +137,9 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         for function in self._final_module.functions:
             if function.linkage == llvm.Linkage.linkonce_odr:
                 function.linkage = "internal"  # nobody else calls it: arguments that it does not need are dropped
+            elif function.name.startswith(_WRAPPER) and not function.is_declaration:
+                for attribute in ("noinline", "optnone"):
+                    function.add_function_attribute(attribute)
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from numba.core import cgutils, ir, types
+from numba.core import ir, types
 from numba.core.analysis import must_use_alloca
 from numba.core.compiler import DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
@@ -156,7 +156,8 @@ class _Lower(Lower):  # type: ignore[misc]
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
         """Memory for a variable, which no debugger is told of."""
-        return cgutils.alloca_once(self.builder, lltype, name=name)
+        with self.builder.goto_entry_block():
+            return self.builder.alloca(lltype, name=name)
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         """Set a variable, without a look at the value that it had."""
