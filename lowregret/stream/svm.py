@@ -167,4 +167,4 @@ def _blank(text: Any, k: Any) -> Any:
 
 def _ends(byte: Any) -> bool:
     """Whether a token ends here."""
-    return bool(byte == _SPACE or byte == _FEED or byte == _TAB or byte == _RETURN or byte == _HASH)
+    return byte in (_SPACE, _FEED, _TAB, _RETURN, _HASH)
