@@ -115,14 +115,6 @@ def _size(context: Any, builder: Any, kind: types.Array, array: Any, _name: str)
     return context.data_model_manager[kind].get(builder, array, "nitems")
 
 
-def address(context: Any, builder: Any, kind: types.Array, array: Any, index: Any) -> Any:
-    """Where array[index] lies, for an array of one dimension and an index that is not below 0."""
-    if kind.layout == "C":
-        return builder.gep(context.data_model_manager[kind].get(builder, array, "data"), [index])
-    view = context.make_array(kind)(context, builder, array)
-    return cgutils.get_item_pointer(context, builder, kind, view, [index], wraparound=False)
-
-
 class _CallConv(CPUCallConv):  # type: ignore[misc]
     def decode_arguments(self, builder: Any, kinds: Any, function: Any) -> Any:
         if function.name in _inlined:

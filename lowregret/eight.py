@@ -18,7 +18,7 @@ from numba.core.datamodel import models
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, register_model
 
-from lowregret.context import address
+from lowregret.address import address
 from lowregret.state import Cells, Index
 
 LANES = 8

@@ -24,10 +24,9 @@ from numba.core.errors import NumbaError, TypingError, UnsupportedBytecodeError
 from numba.core.registry import CPUDispatcher
 
 from lowregret.cache import KernelCache
-from lowregret.context import kernel_context, kernel_typing
 from lowregret.error import PartError
 from lowregret.extremes import EXTREMES
-from lowregret.pipeline import pipeline
+from lowregret.pipeline import QUICK, contexts, pipeline
 from lowregret.stamp import digest, names
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -159,7 +158,7 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
     def __init__(self, typing: Any, target: Any, *args: Any) -> None:
         if self.library is _KernelLibrary:
             target.refresh()
-        super().__init__(kernel_typing(typing), kernel_context(target), *args)
+        super().__init__(*contexts(typing, target), *args)
 
     def define_pipelines(self) -> Any:
         return [pipeline(self.state)]
@@ -167,7 +166,8 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
     def compile_extra(self, function: FunctionType) -> Any:
         self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
         self.state.library.enable_object_caching()
-        self.state.targetctx.about(function.__code__, self.library is _InlineLibrary)
+        if QUICK:
+            self.state.targetctx.about(function.__code__, self.library is _InlineLibrary)
         result = super().compile_extra(_with_helpers(function, self.state.typingctx))
         return self.finished(result)
 

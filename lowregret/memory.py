@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
-from lowregret.context import address
+from lowregret.address import address
 from lowregret.state import Cells, Index
 
 LINE = 64  # bytes

@@ -31,6 +31,7 @@ from lowregret.stream.word import TENS, blank_within, digits
 _U = np.uint64
 _ONE = _U(1)
 _SPACE, _TAB, _RETURN, _FEED, _HASH, _COLON, _Q, _I, _D = (np.uint8(ord(c)) for c in " \t\r\n#:qid")
+_ENDS = _U(sum(1 << ord(c) for c in " \n\t\r#"))  # a bit for each byte that ends a token
 _WIDEST = _U(2**31)
 
 NO_LABEL, NO_INDEX, NO_COLON, NO_VALUE, TOO_WIDE, ZERO = range(FIRST_FAULT, FIRST_FAULT + 6)
@@ -167,4 +168,4 @@ def _blank(text: Any, k: Any) -> Any:
 
 def _ends(byte: Any) -> bool:
     """Whether a token ends here."""
-    return byte in (_SPACE, _FEED, _TAB, _RETURN, _HASH)
+    return bool(byte <= _HASH and _ENDS >> _U(byte) & _ONE)
