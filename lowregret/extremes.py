@@ -31,7 +31,7 @@ def _compiled(extreme: Callable[..., Any], builtin: Callable[..., Any], symbol: 
             kind = self.context.unify_types(*map(types.unliteral, given))
             return signature(kind, *(kind for _ in given)) if isinstance(kind, types.Number) else None
 
-    @lower_builtin(extreme, types.VarArg(types.Any))
+    @lower_builtin(extreme, types.VarArg(types.Any))  # type: ignore[untyped-decorator]
     def lowering(context: Any, builder: Any, typed: Any, args: Any) -> Any:
         kind = typed.return_type
         if any(given != kind for given in typed.args) or not isinstance(kind, (types.Integer, types.Float)):

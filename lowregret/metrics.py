@@ -30,7 +30,7 @@ _LOWEST = (1023 - 126) * 256 - 1
 
 def bin_of(p: float) -> int:
     """A bin that never falls when p rises: sign, octave from 2^−126 to 2^128, and 256 steps within."""
-    step = min(max(np.int64(bits(abs(p)) >> _FRACTION) - _LOWEST, 0), _ORIGIN - 1)
+    step = min(max(int(bits(abs(p)) >> _FRACTION) - _LOWEST, 0), _ORIGIN - 1)
     return _ORIGIN + step if p > 0.0 else _ORIGIN - step
 
 

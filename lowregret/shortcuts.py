@@ -119,11 +119,13 @@ class _Lower(Lower):  # type: ignore[misc]
 
     def _place(self, array: Any, index: Any, signature: Any) -> Any:
         """Where a number lies in an array of one dimension without gaps; None of anything else."""
-        kind, by, given = *signature.args[:2], self.typeof(index.name)
+        kind: Any = signature.args[0]
+        by: Any = signature.args[1]
+        given = self.typeof(index.name)
         if self.context.enable_boundscheck or not (_is_plain(kind) and isinstance(by, types.Integer)):
             return None
         cells, at = self.loadvar(array.name), self.context.cast(self.builder, self.loadvar(index.name), given, by)
-        if by.signed and getattr(given, "literal_value", -1) < 0:  # counted from the end
+        if getattr(by, "signed", False) and getattr(given, "literal_value", -1) < 0:  # counted from the end
             size = self.context.data_model_manager[kind].get(self.builder, cells, "nitems")
             below = self.builder.icmp_signed("<", at, at.type(0))
             at = self.builder.select(below, self.builder.add(at, size), at)

@@ -146,7 +146,7 @@ def _power(text: Any, k: Any) -> tuple[Any, int]:
         return k, 0
     power = 0
     while digit < _TEN:
-        power = min(power * 10 + np.int64(digit), _FAR)
+        power = min(power * 10 + int(digit), _FAR)
         at += _ONE
         digit = _U(text[at]) - _NOUGHT
     return at, -power if negative else power
@@ -173,7 +173,7 @@ def _rounded(mantissa: Any, exponent: int) -> float:
             return math.nan
     top = high >> _U(63)
     bits = high >> (top + _U(9))
-    power = ((217706 * exponent) >> 16) + 1086 + np.int64(top) - np.int64(zeros)
+    power = ((217706 * exponent) >> 16) + 1086 + int(top) - int(zeros)
     if power <= 0:  # subnormal, or 0: no such number is exactly half way
         if power <= -63:
             return 0.0
