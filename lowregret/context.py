@@ -18,23 +18,51 @@ from numba import types
 from numba.core import cgutils
 from numba.core.callconv import RETCODE_OK, CPUCallConv, Status, errcode_t, excinfo_ptr_t
 from numba.core.cpu import CPUContext
+from numba.core.datamodel import models, register_default
+from numba.core.errors import TypingError
 from numba.core.typing import Context
 
 _inlined: set[str] = set()  # names of functions that take whole structs
-_signatures: dict[types.Function, dict[tuple[Any, ...], Any]] = {}
+
+
+class _Remembering(types.Function):  # type: ignore[misc]
+    """A function of Numba's, such as `operator.add`, that remembers what it returns for which types."""
+
+    def __init__(self, function: types.Function) -> None:
+        super().__init__(function.templates)
+        self._known: dict[tuple[Any, ...], Any] = {}
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        if kws:
+            return super().get_call_type(context, args, kws)
+        key = tuple(args)
+        if key not in self._known:
+            try:
+                self._known[key] = super().get_call_type(context, args, kws)
+            except TypingError as error:
+                self._known[key] = error
+        if isinstance(self._known[key], TypingError):
+            raise self._known[key]
+        return self._known[key]
+
+
+register_default(_Remembering)(models.OpaqueModel)
 
 
 class KernelTyping(Context):  # type: ignore[misc]
     """Finds the types of expressions."""
 
     def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
-        kind = function if isinstance(function, types.Type) else self._lookup_global(function)
-        if kws or not isinstance(kind, types.Function):
-            return super().resolve_function_type(function, args, kws)
-        known, key = _signatures.setdefault(kind, {}), tuple(args)
-        if key not in known:
-            known[key] = super().resolve_function_type(function, args, kws)
-        return known[key]
+        kind = function if isinstance(function, types.Function) else self._remembered(function)
+        return kind.get_call_type(self, args, kws) if kind else super().resolve_function_type(function, args, kws)
+
+    def resolve_value_type(self, value: Any) -> Any:
+        return self._remembered(value) or super().resolve_value_type(value)
+
+    def _remembered(self, value: Any) -> _Remembering | None:
+        """The type of a function of Numba's, which callers are given one and the same of; None of anything else."""
+        kind = self._lookup_global(value)
+        return _remembering(kind) if isinstance(kind, types.Function) else None
 
     def refresh(self) -> None:
         """Look for what was registered while compiling."""
@@ -61,7 +89,10 @@ class KernelContext(CPUContext):  # type: ignore[misc]
         if self.inlined and description.inline and description is self.fndesc:
             _inlined.add(name)
         if name not in _inlined:
-            return super().declare_function(module, description)
+            function = super().declare_function(module, description)
+            if description is self.fndesc:
+                function.attributes.add("noinline")
+            return function
         result = self.call_conv.get_return_type(description.restype)
         arguments = map(self.get_value_type, description.argtypes)
         kind = ir.FunctionType(errcode_t, [result, excinfo_ptr_t.as_pointer(), *arguments])
@@ -69,10 +100,19 @@ class KernelContext(CPUContext):  # type: ignore[misc]
         function.attributes.add("alwaysinline")
         return function
 
+    def get_getattr(self, kind: Any, name: str) -> Any:
+        if isinstance(kind, types.Array) and name == "size":
+            return _size
+        return super().get_getattr(kind, name)
+
     def refresh(self) -> None:
         """Look for what was registered while compiling."""
         for registry in list(self._registries):
             self.install_registry(registry)
+
+
+def _size(context: Any, builder: Any, kind: types.Array, array: Any, _name: str) -> Any:
+    return context.data_model_manager[kind].get(builder, array, "nitems")
 
 
 class _CallConv(CPUCallConv):  # type: ignore[misc]
@@ -105,6 +145,11 @@ class _CallConv(CPUCallConv):  # type: ignore[misc]
 
 
 @cache
+def _remembering(function: types.Function) -> _Remembering:
+    return _Remembering(function)
+
+
+@cache
 def kernel_typing(context: Context) -> KernelTyping:
     """The same context, as one of ours: what either learns, both know."""
     ours = copy(context)
@@ -117,4 +162,5 @@ def kernel_context(context: CPUContext) -> KernelContext:
     """The same context, as one of ours."""
     ours = copy(context)
     ours.__class__ = KernelContext
+    ours.typing_context = kernel_typing(context.typing_context)
     return ours

@@ -18,6 +18,7 @@ from numba.core.datamodel import models
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, register_model
 
+from lowregret.address import address
 from lowregret.state import Cells, Index
 
 LANES = 8
@@ -200,21 +201,20 @@ def _lane(context: Any, builder: Any, typed: Any, args: Any) -> Any:
 
 @_compiled(load, lambda a, at: EightType(a.dtype), (types.Array, types.Integer))
 def _load(context: Any, builder: Any, typed: Any, args: Any) -> Any:
-    pointer, align = _place(context, builder, typed.args[0], args, LANES)
+    pointer, align = _place(context, builder, typed.args[0], args[:2], LANES)
     return builder.load(pointer, align=align)
 
 
 @_compiled(store, lambda a, at, v: types.void, (types.Array, types.Integer, EightType))
 def _store(context: Any, builder: Any, typed: Any, args: Any) -> Any:
-    pointer, align = _place(context, builder, typed.args[0], args, LANES)
+    pointer, align = _place(context, builder, typed.args[0], args[:2], LANES)
     builder.store(args[2], pointer, align=align)
     return context.get_dummy_value()
 
 
 def _place(context: Any, builder: Any, array: Any, args: Any, count: int) -> Any:
     """Where so many numbers of an array begin, and how memory there is aligned."""
-    view = context.make_array(array)(context, builder, args[0])
-    pointer = cgutils.get_item_pointer(context, builder, array, view, [args[1]], wraparound=False)
+    pointer = address(context, builder, array, *args)
     vector = ir.VectorType(context.get_value_type(array.dtype), count)
     return builder.bitcast(pointer, vector.as_pointer()), array.dtype.bitwidth // 8
 
@@ -224,12 +224,10 @@ def _place(context: Any, builder: Any, array: Any, args: Any, count: int) -> Any
 )
 def _load_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     array, places = typed.args[0], typed.args[1]
-    view = context.make_array(places)(context, builder, args[1])
     cells = []
     for lane in range(LANES):
         spot = builder.add(args[2], context.get_constant(typed.args[2], lane))
-        pointer = cgutils.get_item_pointer(context, builder, places, view, [spot], wraparound=False)
-        given = (args[0], builder.load(pointer))
+        given = (args[0], builder.load(address(context, builder, places, args[1], spot)))
         place, align = _place(context, builder, array, given, CELL)
         cells.append(builder.load(place, align=align))
     for count in (2, 4, 8):  # cells that are joined: all their first numbers, then all their second ones, …
@@ -247,7 +245,7 @@ def _store_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     first, second, third, fourth = cgutils.unpack_tuple(builder, args[2], CELL)
     low, high = (_pick(builder, u, v, range(2 * LANES)) for u, v in ((first, second), (third, fourth)))
     order = [c * LANES + lane for lane in range(LANES) for c in range(CELL)]
-    pointer, align = _place(context, builder, typed.args[0], args, LANES * CELL)
+    pointer, align = _place(context, builder, typed.args[0], args[:2], LANES * CELL)
     builder.store(_pick(builder, low, high, order), pointer, align=align)
     return context.get_dummy_value()
 

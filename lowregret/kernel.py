@@ -24,9 +24,9 @@ from numba.core.errors import NumbaError, TypingError, UnsupportedBytecodeError
 from numba.core.registry import CPUDispatcher
 
 from lowregret.cache import KernelCache
-from lowregret.context import kernel_context, kernel_typing
 from lowregret.error import PartError
-from lowregret.pipeline import pipeline
+from lowregret.extremes import EXTREMES
+from lowregret.pipeline import QUICK, contexts, pipeline
 from lowregret.stamp import digest, names
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -49,6 +49,12 @@ def kernel(function: Function) -> Function:
         function.py_func = function  # type: ignore[attr-defined]
         return function
     return cast(Function, _Kernel(cast(FunctionType, function)))
+
+
+def apart(function: Function) -> Function:
+    """Mark a function for what is seldom: compiled, its code is there once in a loop, not wherever it is called."""
+    function.apart = True  # type: ignore[attr-defined]
+    return function
 
 
 class _Kernel(CPUDispatcher):  # type: ignore[misc]
@@ -80,7 +86,7 @@ class Inlined(CPUDispatcher):  # type: ignore[misc]
     """A function that compiled code can call, but that is not made machine code of its own."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        flags = _FLAGS | {"forceinline": True, "no_cpython_wrapper": True}
+        flags = _FLAGS | {"forceinline": not hasattr(function, "apart"), "no_cpython_wrapper": True}
         super().__init__(function, targetoptions=flags, pipeline_class=_InlineCompiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -112,8 +118,14 @@ class _InlineLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
 
+_WRAPPER = "_ZN7cpython"  # so begin the names of functions that turn Python's arguments into numbers
+
+
 class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """LLVM code linked with all it calls, directly or not, then optimised and made machine code."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Not before all is linked."""
 
     def finalize(self) -> None:
         self._linking_libraries = list(_callees_first(self, {}))[::-1]  # the linker drops what nobody calls yet
@@ -121,6 +133,12 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def _optimize_final_module(self) -> None:
         """Once: Numba's first round is for reference counts, of which there are none."""
+        for function in self._final_module.functions:
+            if function.linkage == llvm.Linkage.linkonce_odr:
+                function.linkage = "internal"  # nobody else calls it: arguments that it does not need are dropped
+            elif function.name.startswith(_WRAPPER) and not function.is_declaration:
+                for attribute in ("noinline", "optnone"):
+                    function.add_function_attribute(attribute)
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
@@ -140,7 +158,7 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
     def __init__(self, typing: Any, target: Any, *args: Any) -> None:
         if self.library is _KernelLibrary:
             target.refresh()
-        super().__init__(kernel_typing(typing), kernel_context(target), *args)
+        super().__init__(*contexts(typing, target), *args)
 
     def define_pipelines(self) -> Any:
         return [pipeline(self.state)]
@@ -148,7 +166,8 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
     def compile_extra(self, function: FunctionType) -> Any:
         self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
         self.state.library.enable_object_caching()
-        self.state.targetctx.about(function.__code__, self.library is _InlineLibrary)
+        if QUICK:
+            self.state.targetctx.about(function.__code__, self.library is _InlineLibrary)
         result = super().compile_extra(_with_helpers(function, self.state.typingctx))
         return self.finished(result)
 
@@ -185,7 +204,7 @@ def _with_helpers(function: FunctionType, context: Any) -> FunctionType:
         plain = isinstance(value, FunctionType) and context._lookup_global(value) is None
         return _inlined(value, digest(value)) if plain else value
 
-    known = function.__globals__
+    known = EXTREMES | function.__globals__
     mentioned = {name: helper(known[name]) for name in names(function.__code__) if name in known}
     cells = [helper(cell.cell_contents) for cell in function.__closure__ or ()]
     copy = FunctionType(

@@ -1,63 +1,45 @@
-"""What a function goes through on its way to machine code: Numba's passes, as far as they have anything to do here.
+"""What a function goes through on its way to machine code: Numba's passes, and what the types of parts answer.
 
-Compiling takes the longer the more code there is, to read, to type and to optimise. So what is never run is not read,
-and as nothing is counted, no code is written that would only release what is counted.
+Where this Numba has the parts that `context.py` and `shortcuts.py` make quicker, they are used; without, all compiles
+as Numba compiles anything: to the same results, in twice the time.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
 from numba.core import ir
-from numba.core.analysis import must_use_alloca
 from numba.core.compiler import DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.ir_utils import get_definition, guard
-from numba.core.lowering import Lower
-from numba.core.typed_passes import (
-    DumpParforDiagnostics,
-    NativeLowering,
-    NopythonRewrites,
-    NoPythonSupportedFeatureValidation,
-)
-from numba.core.untyped_passes import (
-    FindLiterallyCalls,
-    InlineClosureLikes,
-    InlineInlinables,
-    LiteralPropagationSubPipelinePass,
-    LiteralUnroll,
-    MakeFunctionToJitFunction,
-    RewriteSemanticConstants,
-    WithLifting,
-)
+from numba.core.untyped_passes import RewriteSemanticConstants
 
-# They look for `with`, functions within functions, `literally`, expressions on whole arrays and parallel loops.
-_IDLE = (
-    WithLifting,
-    InlineClosureLikes,
-    MakeFunctionToJitFunction,
-    InlineInlinables,
-    FindLiterallyCalls,
-    LiteralUnroll,
-    LiteralPropagationSubPipelinePass,
-    NopythonRewrites,
-    NoPythonSupportedFeatureValidation,
-    DumpParforDiagnostics,
-)
+try:
+    from lowregret.context import kernel_context, kernel_typing
+    from lowregret.shortcuts import shortened
+
+    QUICK = True
+except (ImportError, AttributeError):  # another Numba
+    QUICK = False
+
+
+def contexts(typing: Any, target: Any) -> tuple[Any, Any]:
+    """What finds the types of expressions, and what turns them into LLVM code."""
+    return (kernel_typing(typing), kernel_context(target)) if QUICK else (typing, target)
 
 
 def pipeline(state: Any) -> PassManager:
     """The passes that the function of this state needs."""
-    nested = any(isinstance(constant, CodeType) for constant in state.func_id.code.co_consts)
-    chosen = PassManager("nopython")
+    passes: list[tuple[Any, str]] = []
     for step, purpose in DefaultPassBuilder.define_nopython_pipeline(state).passes:
-        if nested or step not in _IDLE:
-            chosen.add_pass(KernelLowering if step is NativeLowering else step, purpose)
+        passes.append((step, purpose))
         if step is RewriteSemanticConstants:
-            chosen.add_pass(StateFacts, "state facts")
+            passes.append((StateFacts, "state facts"))
+    nested = any(isinstance(constant, CodeType) for constant in state.func_id.code.co_consts)
+    chosen = shortened(passes) if QUICK and not nested else PassManager("nopython")
+    chosen.passes = chosen.passes or passes
     chosen.finalize()
     return chosen
 
@@ -114,38 +96,3 @@ def _kind(variable: Any, code: Any, arguments: Any) -> Any:
     if isinstance(origin, ir.Expr) and origin.op == "getattr":
         return getattr(_kind(origin.value, code, arguments), "fields", {}).get(origin.attr)
     return None
-
-
-# ---- writing LLVM code ----------------------------------------------------------------------------------------------
-
-
-class _Lower(Lower):  # type: ignore[misc]
-    def _find_singly_assigned_variable(self) -> None:
-        """Variables that need no place in memory: with Numba's, those set once and in the first block, as arguments."""
-        super()._find_singly_assigned_variable()
-        first, *others = (self.blocks[label] for label in sorted(self.blocks))
-        here = Counter(inst.target.name for inst in first.find_insts(ir.Assign))
-        elsewhere = {inst.target.name for block in others for inst in block.find_insts(ir.Assign)}
-        needed = elsewhere | must_use_alloca(self.blocks)
-        self._singly_assigned_vars |= {name for name, times in here.items() if times == 1 and name not in needed}
-
-    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
-        """Set a variable, without a look at the value that it had."""
-        if argidx is None and name not in self._singly_assigned_vars:
-            self.builder.store(value, self.getvar(name))
-        else:
-            super().storevar(value, name, argidx)
-
-    def delvar(self, name: str) -> None:
-        """Nothing: there is nothing to release."""
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class KernelLowering(NativeLowering):  # type: ignore[misc]
-    """Native lowering of code that counts no references."""
-
-    _name = "kernel_lowering"
-
-    @property
-    def lowering_class(self) -> type[Lower]:
-        return _Lower

@@ -18,6 +18,7 @@ from lowregret.rows import Rows, as_sparse
 from lowregret.state import Cells, Vector
 
 ROOM = 1024  # features that there is room for in the beginning
+FEW = 1 << 12  # features that are entered sooner than code to do it is compiled
 NEAR = 1 << 23  # columns that are looked up without hashing; memory that is never written to is never taken
 NOTHING = np.empty(0)  # weights of rows that all count
 
@@ -114,7 +115,7 @@ class Places:
         columns[: len(self)] = self.columns
         self._columns = columns
         self._index = self._index._replace(far=np.zeros(4 << (room - 1).bit_length(), np.uint64))
-        fill(self._index, self.columns)
+        call(fill, len(self) > FEW, self._index, self.columns)
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ def place_rows(
     """Write the places of rows i, i+1, …; returns the first row for which there may be no room, or all: O(nnz)."""
     while i < needs.size and x.inside(i):
         learnt = weights.size == 0 or weights[i] != 0.0
-        if count[0] + int(x.end(i) - x.begin(i)) > columns.size:
+        if count[0] + np.int64(x.end(i) - x.begin(i)) > columns.size:
             break
         for k in range(x.begin(i), x.end(i)):
             column = np.uint64(x.column(i, k))

@@ -30,7 +30,6 @@ def power(x: float, exponent: float) -> float:
     return math.inf
 
 
-@kernel
 def log_factorial(y: float) -> float:
     """ln y! = ln Γ(y + 1), y ≥ 0: Stirling's series at x ≥ 12, where it is exact to rounding.
 

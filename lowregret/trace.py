@@ -43,21 +43,23 @@ def snapshot(state: State, rule: Rule) -> Vector:
 @kernel
 def measure(table: Vector, width: int, norms: Vector) -> None:
     """‖θ‖₂, ‖θ‖₁, ‖θ‖_∞ and max θ. Three sums of each kind, because one waits for its own last addition."""
-    s0 = s1 = s2 = a0 = a1 = a2 = 0.0
-    l0 = l1 = l2 = h0 = h1 = h2 = table[0]
+    first = second = third = 0.0, 0.0, table[0], table[0]
     count = table.size // width
     for k in range(count // 3):
-        x, y, z = table[3 * k * width], table[(3 * k + 1) * width], table[(3 * k + 2) * width]
-        s0, s1, s2 = s0 + x * x, s1 + y * y, s2 + z * z
-        a0, a1, a2 = a0 + abs(x), a1 + abs(y), a2 + abs(z)
-        l0, l1, l2 = x if x < l0 else l0, y if y < l1 else l1, z if z < l2 else l2
-        h0, h1, h2 = x if x > h0 else h0, y if y > h1 else h1, z if z > h2 else h2
+        first = sized(first, table[3 * k * width])
+        second = sized(second, table[(3 * k + 1) * width])
+        third = sized(third, table[(3 * k + 2) * width])
     for k in range(count - count % 3, count):
-        x = table[k * width]
-        s0, a0, l0, h0 = s0 + x * x, a0 + abs(x), min(l0, x), max(h0, x)
-    norms[L2], norms[L1] = math.sqrt(s0 + s1 + s2), a0 + a1 + a2
-    norms[TOP] = max(h0, h1, h2)
-    norms[LINF] = max(norms[TOP], -min(l0, l1, l2))
+        first = sized(first, table[k * width])
+    norms[L2], norms[L1] = math.sqrt(first[0] + second[0] + third[0]), first[1] + second[1] + third[1]
+    norms[TOP] = max(first[3], second[3], third[3])
+    norms[LINF] = max(norms[TOP], -min(first[2], second[2], third[2]))
+
+
+def sized(known: tuple[float, float, float, float], x: float) -> tuple[float, float, float, float]:
+    """Σx², Σ|x|, the lowest and the highest number, with another."""
+    squares, sizes, low, high = known
+    return squares + x * x, sizes + abs(x), min(low, x), max(high, x)
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,9 @@ LAYERS = [
     {"state"},
     {"part"},
     {"kernel"},
-    {"cache", "context", "pipeline", "replacing"},
-    {"error", "stamp", "words"},
+    {"cache", "extremes", "pipeline", "replacing"},
+    {"context", "shortcuts"},
+    {"error", "stamp", "words", "address"},
 ]
 
 # Packages that cost much to import or need not be there: which module may import them, inside a function.

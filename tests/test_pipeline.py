@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -124,3 +126,28 @@ def test_exceptions_come_through_all_that_is_inlined() -> None:
     assert refused(Rare(), 0.5) == 0.5
     with pytest.raises(ValueError, match="too large"):
         refused(Rare(), 2.0)
+
+
+def test_another_numba_compiles_without_shortcuts() -> None:
+    """An internal of Numba's that is missing costs time, not results."""
+    program = """
+import numba.core.ssa
+del numba.core.ssa.reconstruct_ssa
+import numpy as np
+from lowregret.kernel import kernel
+from lowregret.loss import Hinge
+from lowregret.pipeline import QUICK
+
+@kernel
+def total(loss, y):
+    s = 0.0
+    for i in range(y.size):
+        value, _ = loss.at(0.5, y[i])
+        s += max(value, 0.25) if loss.accepts(y[i]) else 0.0
+    return s
+
+y = np.array([1.0, -1.0, 2.0])
+assert not QUICK
+assert total(Hinge(), y) == total.py_func(Hinge(), y)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

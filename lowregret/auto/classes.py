@@ -31,7 +31,7 @@ from lowregret.auto.stack import (
 )
 from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
 from lowregret.eight import LANES, load, spread, store, total
-from lowregret.kernel import kernel
+from lowregret.kernel import apart, kernel
 from lowregret.learner import Learner
 from lowregret.loss import Softmax
 from lowregret.memory import zeros
@@ -183,6 +183,7 @@ class AutoMulticlass(Learner):
         self.ask(mind, mind.bank, desk, x, i, room, aware, EXPERTS)
         return self.mix(mind, desk, room, scores)
 
+    @apart
     def ask(
         self, mind: ClassMind, bank: Cells, desk: ClassDesk, x: Rows, i: int, room: Room, aware: bool, experts: int
     ) -> None:
@@ -257,6 +258,7 @@ class AutoMulticlass(Learner):
         for k in range(STACKS):
             self.move(mind.stacks, k, desk, room, y, weight, OPEN, LANES + k)
 
+    @apart
     def move(
         self, stacks: Cells, k: int, desk: ClassDesk, room: Room, y: int, weight: float, priors: Any, expert: int
     ) -> None:

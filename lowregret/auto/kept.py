@@ -90,16 +90,17 @@ def copy_measures(measures: Cells, into: Cells) -> None:
 
 def foretell(learner: Auto, model: Frozen, desk: Desk, x: Rows, i: int) -> float:
     """The score of row i, which was looked at: O(nnz)."""
-    places = np.uint64(model.measures.size) // np.uint64(COLUMNS)
+    places, bank = np.uint64(model.measures.size) // np.uint64(COLUMNS), model.mind.bank
     at = (1, 0, places - np.uint64(1))
-    weights = lane_scores(model.mind.bank, x, i, desk.sheet, at, np.uint64(model.mind.bank.size) // places)
-    store(desk.lanes, np.uint64(0), weights)
-    learner.listen(model.mind, desk, False)
-    if model.average.size > 0:
-        still, slow = desk.experts[LANES], desk.experts[LANES + 1]
-        store(desk.lanes, np.uint64(0), lane_scores(model.average, x, i, desk.sheet, at, np.uint64(LANES)))
+    still = slow = 0.0
+    for turn in range(2 if model.average.size > 0 else 1):  # by the lanes as they are, then by their means
+        if turn == 1:
+            bank, still, slow = model.average, desk.experts[LANES], desk.experts[LANES + 1]
+        width = np.uint64(bank.size) // places
+        store(desk.lanes, np.uint64(0), lane_scores(bank, x, i, desk.sheet, at, width))
         learner.listen(model.mind, desk, False)
-        desk.experts[LANES], desk.experts[LANES + 1] = still, slow
+        if turn == 1:
+            desk.experts[LANES], desk.experts[LANES + 1] = still, slow
     return learner.mix(model.mind, desk)
 
 

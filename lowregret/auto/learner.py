@@ -188,9 +188,10 @@ class Auto(Learner):
         self.listen(mind, desk, known)
         return self.mix(mind, desk)
 
-    def learn(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float) -> float:
-        """One round, of row i, once looked at: returns the score made before it was learnt; `ahead`: the next row."""
-        p = self.score(s, mind, desk, x, i, True)
+    def learn(
+        self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float, p: float
+    ) -> None:
+        """One round, of row i, which was given the score p; `ahead`: the next row."""
         value, slope = self.loss.at(p, y)
         s.sums[TOTAL] += weight * value
         s.sums[LINEAR] += weight * slope * p
@@ -200,23 +201,23 @@ class Auto(Learner):
         s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= weight * slope
         t = mind.pace[ROWS]
         self.judge(mind, desk, y, weight, t)
-        if t > 1.0:
-            self.train(s, mind, desk, x, i, ahead, y, weight)
-        else:
-            self.answer(mind, desk, y, weight, spread(np.float32(0)))
+        self.train(s, mind, desk, x, i, ahead, y, weight)
         self.remember(mind, y)
-        return p
 
     def train(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float) -> None:
-        """An implicit step of every lane and stack."""
+        """An implicit step of every lane and stack; of the first row, of which the lanes see nothing, of the stacks."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
-        g = self.lean(mind, desk, y, weight)
-        squares = adagrad(g * g, spread(np.float32(0)))
-        rates = lane_rates(mind.pace, self.reach(mind))
-        q = lane_gains(mind.bank, x, i, ahead, desk.sheet, desk.gains, squares, at)
+        later, rates = mind.pace[ROWS] > 1.0, spread(np.float32(0))
+        squares = q = rates
+        if later:
+            g = self.lean(mind, desk, y, weight)
+            squares = adagrad(g * g, squares)
+            rates = lane_rates(mind.pace, self.reach(mind))
+            q = lane_gains(mind.bank, x, i, ahead, desk.sheet, desk.gains, squares, at)
         slopes, bends = self.answer(mind, desk, y, weight, rates * q)
-        moves = rates * slopes, adagrad(squares, bends)
-        lane_steps(mind.bank, x, i, desk.sheet, desk.gains, moves, at)
+        if later:
+            moves = rates * slopes, adagrad(squares, bends)
+            lane_steps(mind.bank, x, i, desk.sheet, desk.gains, moves, at)
 
 
 @kernel
@@ -243,9 +244,8 @@ def learn_rows(
             break
         if not (x.inside(i) and look(s.table, mind.pace, x, i, desk.sheet)):
             break
-        if weight == 0.0:
-            scores[i] = learner.score(s, mind, desk, x, i, False)
-        else:
-            scores[i] = learner.learn(s, mind, desk, x, i, min(i + 1, y.size - 1), y[i], weight)
+        scores[i] = learner.score(s, mind, desk, x, i, weight != 0.0)
+        if weight != 0.0:
+            learner.learn(s, mind, desk, x, i, min(i + 1, y.size - 1), y[i], weight, scores[i])
         i += 1
     return i

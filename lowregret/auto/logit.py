@@ -8,6 +8,7 @@ import numpy as np
 
 from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PRODUCTS
 from lowregret.eight import LANES, Eight, between, larger, load, smaller, somewhere, spread, store, total
+from lowregret.kernel import apart
 from lowregret.state import Cells
 
 CERTAIN = 30.0  # scores are kept within ±this: no expert is surer than 1 − 10⁻¹³
@@ -123,6 +124,7 @@ def share_trust(trust: Cells, likelihoods: Cells, weight: float, t: float) -> No
     store(trust, _HIGH, high * kept + load(_FEW, _LOW) * each)
 
 
+@apart
 def settle(trust: Cells) -> None:
     """Make losses of the products."""
     for k in range(EXPERTS):
@@ -131,6 +133,7 @@ def settle(trust: Cells) -> None:
     store(trust, PRODUCTS + _HIGH, spread(1.0))
 
 
+@apart
 def weigh(trust: Cells, likelihoods: Cells, weight: float) -> None:
     """w ← w·likelihood^weight up to a factor, for weights other than 1.
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowregret.kernel import apart
+
 _U = np.uint64
 _ONE = _U(1)
 
@@ -90,6 +92,7 @@ def _doubled(array: Array) -> Array:
 # ---- compiled -------------------------------------------------------------------------------------------------------
 
 
+@apart
 def known_value(out: Buffers, at: Any) -> tuple[float, bool]:
     """The value of the number at this byte, if Python's `float` has read it."""
     low, high = 0, out.known.size // 2
@@ -147,6 +150,7 @@ def close_row(out: Buffers, label: float, weight: float, entry: int) -> None:
     out.cursor[ENTRY] = entry
 
 
+@apart
 def sort(out: Buffers, begin: int, end: int) -> None:
     """Order entries by column, equal ones as they came: short runs by counting, then merged. O(n log n)."""
     for run in range(begin, end, RUN):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.kernel import kernel
+from lowregret.kernel import apart, kernel
 from lowregret.stream.word import TENS, digits, digits_until, double, leading_zeros
 
 SMALLEST, LARGEST = -342, 308  # exponents of ten beyond which a number of 19 digits is 0 or infinite
@@ -97,6 +97,7 @@ def _short_number(text: Any, begin: Any, point: Any) -> tuple[float, Any, int]:
     return _long_number(text, begin, point)
 
 
+@apart
 def _long_number(text: Any, begin: Any, point: Any) -> tuple[float, Any, int]:
     """Likewise, with any number of digits and an exponent."""
     k = begin
@@ -151,6 +152,7 @@ def _power(text: Any, k: Any) -> tuple[Any, int]:
     return at, -power if negative else power
 
 
+@apart
 def _rounded(mantissa: Any, exponent: int) -> float:
     """m·10^e rounded to nearest, ties to even; NaN where 128 bits of 5^e do not decide."""
     if mantissa == _ZERO or exponent < SMALLEST:

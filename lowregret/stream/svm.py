@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowregret.kernel import apart
 from lowregret.stream.buffers import (
     AT,
     DONE,
@@ -30,6 +31,7 @@ from lowregret.stream.word import TENS, blank_within, digits
 _U = np.uint64
 _ONE = _U(1)
 _SPACE, _TAB, _RETURN, _FEED, _HASH, _COLON, _Q, _I, _D = (np.uint8(ord(c)) for c in " \t\r\n#:qid")
+_ENDS = _U(sum(1 << ord(c) for c in " \n\t\r#"))  # a bit for each byte that ends a token
 _WIDEST = _U(2**31)
 
 NO_LABEL, NO_INDEX, NO_COLON, NO_VALUE, TOO_WIDE, ZERO = range(FIRST_FAULT, FIRST_FAULT + 6)
@@ -125,6 +127,7 @@ class SvmText(TextFormat):
             index -= _ONE
         return index & ((_ONE << _U(self.bits)) - _ONE) if self.bits > 0 else index
 
+    @apart
     def index(self, text: Any, k: Any) -> tuple[Any, Any, int]:
         """The index at k, where its colon is (k itself if this is a qid), and DONE or the fault."""
         if text[k] == _Q and text[k + _ONE] == _I and text[k + _U(2)] == _D and text[k + _U(3)] == _COLON:
@@ -165,4 +168,4 @@ def _blank(text: Any, k: Any) -> Any:
 
 def _ends(byte: Any) -> bool:
     """Whether a token ends here."""
-    return byte in (_SPACE, _FEED, _TAB, _RETURN, _HASH)
+    return bool(byte <= _HASH and _ENDS >> _U(byte) & _ONE)
