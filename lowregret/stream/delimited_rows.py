@@ -20,7 +20,6 @@ from lowregret.stream.buffers import (
     DONE,
     ENTRY,
     EXTRA,
-    FIRST_FAULT,
     FULL,
     HARD,
     LINE,
@@ -46,6 +45,17 @@ from lowregret.stream.columns import (
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.dates import add_date, faults_of_dates, moment
+from lowregret.stream.delimited_faults import (
+    AFTER_QUOTE,
+    BAD_DATE,
+    FAULTS,
+    NO_LABEL,
+    NO_WEIGHT,
+    TOO_FEW,
+    TOO_LARGE,
+    TOO_MANY,
+    UNCLOSED,
+)
 from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
 from lowregret.stream.met import DATES, POSITIVE
 from lowregret.stream.notice import categories, rows_of, spelt
@@ -60,8 +70,6 @@ _RETURN, _FEED, _QUOTE, _NINE, _TAB = (np.uint8(ord(c)) for c in '\r\n"9\t')
 _NOUGHT, _FOUR_NOUGHTS, _BETWEEN = _U(ord("0")), _U(0x0030003000300030), _U(0x0100010001000100)  # 0, then 0,0,0,0,
 
 NUMBER, PLAIN, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is: PLAIN text, or DOUBLED, with doubled quotes
-UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
-BAD_DATE = TOO_MANY + 1  # and a column's number
 
 
 class DelimitedRows(TextFormat):
@@ -103,7 +111,7 @@ class DelimitedRows(TextFormat):
     def faults(self) -> dict[int, str]:  # type: ignore[override]
         many = f"expected {self.places.size} fields, one for each column"
         dates = faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
-        return _FAULTS | dates | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
+        return FAULTS | dates | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
 
     def entries(self, size: int) -> int:
         """A field takes a byte, a word with its blank two; a row cut short may have left room for all columns."""
@@ -392,14 +400,3 @@ class DelimitedRows(TextFormat):
             out.columns[_U(last)], out.values[_U(last)] = column, value
             last += value != 0.0
         return crossed(self.columns.crossing, out, last, self.columns.mask())
-
-
-_FAULTS: dict[int, str] = {
-    UNCLOSED: "expected a closing quote before the end of the line (a quoted text that goes on in the next line cannot "
-    "be read: write a blank for each line feed in it)",
-    AFTER_QUOTE: "expected the end of the field after its closing quote (a quote within quotes is written twice)",
-    TOO_LARGE: "expected a finite number, below 1.8e308 (if it is no number, name its column in --categorical)",
-    NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1, "
-    "or use a loss of many classes, such as --loss softmax)",
-    NO_WEIGHT: "expected a number, 0 or more, in the weight column",
-}
