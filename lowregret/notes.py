@@ -4,27 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lowregret.metrics import Metrics
+from lowregret.metrics import SIGNS, Metrics
 from lowregret.stream.met import FEW, Met, number_name
+from lowregret.stream.notice import FEW as FEW_ROWS
+from lowregret.stream.notice import NEARLY
 from lowregret.words import counted
 
 _SHOWN = 5  # names of columns
 
 
-def one_label(metrics: Metrics, signs: tuple[str, str]) -> str | None:
-    """All labels were the same; `signs` are the names of +1 and −1."""
+def one_label(metrics: Metrics, signs: tuple[str, str] | None) -> str | None:
+    """All labels were the same; `signs` are the names of +1 and −1, if they have any."""
     label = metrics.constant
-    if label is None or metrics.rows < 2:
+    if label is None:
         return None
     if not metrics.loss.classifies:
-        return f"all {metrics.rows:,} labels were {number_name(label)}: nothing but this number could be learnt"
-    met, other = signs if label > 0 else signs[::-1]
-    return f"all {metrics.rows:,} labels were {met}: nothing could be learnt about {other}"
+        return f"{_all(metrics.rows, number_name(label))}: nothing but this number could be learnt"
+    met, other = (signs or SIGNS)[:: 1 if label > 0 else -1]
+    return f"{_all(metrics.rows, met)}: nothing could be learnt about {other}"
 
 
 def one_class(rows: int, name: object) -> str:
     """All rows were of one class."""
-    return f"all {rows:,} labels were {name}: nothing could be learnt about other classes"
+    return f"{_all(rows, name)}: nothing could be learnt about other classes"
+
+
+def many_classes(rows: int, classes: int) -> Iterator[str]:
+    """Nearly every row was of a class of its own."""
+    if rows >= FEW_ROWS and classes >= NEARLY * rows:
+        yield (
+            f"the target has {classes:,} classes in {rows:,} rows: it is probably a number (say --loss square) or an "
+            "id, of which nothing can be learnt"
+        )
+
+
+def _all(rows: int, label: object) -> str:
+    return f"all {rows:,} labels were {label}" if rows > 1 else f"the only label was {label}"
 
 
 def idle(names: Sequence[str]) -> Iterator[str]:

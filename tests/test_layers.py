@@ -47,7 +47,7 @@ LAYERS = [
     {"state"},
     {"part"},
     {"kernel"},
-    {"cache", "context", "pipeline"},
+    {"cache", "context", "pipeline", "replacing"},
     {"error", "stamp", "words"},
 ]
 

@@ -37,6 +37,7 @@ from lowregret.metrics import Metrics
 from lowregret.multiclass import Multiclass
 from lowregret.part import Part
 from lowregret.plot import require_picture
+from lowregret.replacing import real_file
 from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
@@ -110,13 +111,15 @@ def _where(session: Session, args: Namespace, model: str | None) -> str:
 def _nothing(session: Session, args: Namespace) -> str:
     """Why there was nothing to learn."""
     why = f": rows without a label: {session.unlabelled:,}" if session.unlabelled else ""
-    left = " that --skip and --holdout leave over" if args.skip or args.holdout else ""
+    given = [f"--{option}" for option in ("skip", "holdout") if getattr(args, option)]
+    left = f" that {' and '.join(given)} {'leaves' if len(given) == 1 else 'leave'} over" if given else ""
     return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
 
 
 def _require_positive(session: Session, args: Namespace) -> None:
     """Refuse a positive label that no row has: there is nothing to keep."""
-    if session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1:
+    if _lacks_positive(session):
+        assert session.signs is not None
         if isinstance(session.held, Metrics) and session.held.rows and session.held.positives > 0:
             raise DataError(
                 f"all rows labelled --positive {session.signs[0]} are among those held out, so that nothing is learnt "
@@ -126,6 +129,11 @@ def _require_positive(session: Session, args: Namespace) -> None:
         raise DataError(
             f"no label in {' '.join(args.data)} is --positive {session.signs[0]}; there are {met}: name one of them"
         )
+
+
+def _lacks_positive(session: Session) -> bool:
+    """Whether a positive label was named that no row had so far."""
+    return session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1
 
 
 def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
@@ -149,8 +157,10 @@ def _require_places(args: Namespace) -> None:
     for path in (args.model, args.weights, args.predictions, args.report, args.plot):
         if path and path != STDIN:
             require_folder(path)
-    if args.model and not os.access(Path(args.model).resolve().parent, os.W_OK):
-        raise StoreError(f"cannot write {args.model}: the folder {Path(args.model).resolve().parent} is read-only")
+    if args.model == STDIN:
+        raise StoreError("a model cannot be written to standard output: name a file after -o")
+    if args.model and not os.access(folder := real_file(args.model).parent, os.W_OK):
+        raise StoreError(f"cannot write {args.model}: the folder {folder} is read-only")
     if args.report or args.plot:
         require_picture(args.plot)
 
@@ -315,6 +325,8 @@ class Keeper:
     def checkpoint(self) -> None:
         """Write the model if that was long ago. A failure can wait for the end."""
         if self.path is None or time.perf_counter() - self.kept < self.every:
+            return
+        if not self.session.run.rounds or _lacks_positive(self.session):  # all may yet be refused
             return
         try:
             self.session.save(self.path)

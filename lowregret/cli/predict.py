@@ -16,6 +16,7 @@ from lowregret.classes import name_of, named
 from lowregret.cli.form import SKIPPING
 from lowregret.cli.scores import score_file
 from lowregret.cli.show import judged, lost
+from lowregret.error import DataError
 from lowregret.judge import Judged, judge, no_rows
 from lowregret.metrics import Metrics
 from lowregret.session import Session, loss_json
@@ -39,6 +40,8 @@ def predict(args: Namespace) -> int:
                 scores.write(scorer.scores(batch))
             for fault in batch.faults:
                 print(f"lowregret: skipped {fault}", file=sys.stderr)
+    if scorer.rows == 0:
+        raise DataError(f"there are no rows to score in {' '.join(args.data)}")
     told = [*scorer.notes(args.model)]
     for note in told:
         print(f"lowregret: {note}", file=sys.stderr)

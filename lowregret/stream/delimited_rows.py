@@ -45,7 +45,7 @@ from lowregret.stream.columns import (
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.dates import add_date, faults_of_dates, moment
-from lowregret.stream.delimited_text import blank, ending, fields_of, is_infinite, is_missing, is_same_doubled
+from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
 from lowregret.stream.met import DATES, POSITIVE
 from lowregret.stream.notice import categories, rows_of, spelt
 from lowregret.stream.number import ABSENT, READ, number
@@ -56,8 +56,7 @@ from lowregret.stream.word import word
 _U = np.uint64
 _ZERO, _ONE, _TWO, _THREE, _FOUR, _EIGHT, _TEN = (_U(k) for k in (0, 1, 2, 3, 4, 8, 10))
 _RETURN, _FEED, _QUOTE, _NINE, _TAB = (np.uint8(ord(c)) for c in '\r\n"9\t')
-_NOUGHT = _U(ord("0"))
-_FOUR_NOUGHTS, _BETWEEN = _U(0x0030003000300030), _U(0x0100010001000100)  # eight bytes: a nought, a delimiter …
+_NOUGHT, _FOUR_NOUGHTS, _BETWEEN = _U(ord("0")), _U(0x0030003000300030), _U(0x0100010001000100)  # 0, then 0,0,0,0,
 
 NUMBER, PLAIN, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is: PLAIN text, or DOUBLED, with doubled quotes
 UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
@@ -66,9 +65,7 @@ BAD_DATE = TOO_MANY + 1  # and a column's number
 
 class DelimitedRows(TextFormat):
     """How to read the rows of one file. Features are put where sorting will find them in order, or side by side by
-    column if they are to be multiplied: feature p of a row belongs to column order[p], places[order[p]] = p. Behind
-    them are those of text and dates, as they come.
-    """
+    column if they are to be multiplied: feature p belongs to column order[p]; those of text and dates come last."""
 
     columns: Columns
     delimiter: int
@@ -108,9 +105,7 @@ class DelimitedRows(TextFormat):
         return _FAULTS | dates | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
 
     def entries(self, size: int) -> int:
-        """Every field takes at least a byte, and a word with the next blank two; a row that ends too soon may have left
-        room for all columns.
-        """
+        """A field takes a byte, a word with its blank two; a row cut short may have left room for all columns."""
         return self.most(size)
 
     def most(self, size: Any) -> int:
@@ -138,6 +133,10 @@ class DelimitedRows(TextFormat):
             return self.faults[status]
         column = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
         return f"column {self.called(column)!r}: {self.faults[status]}"
+
+    def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
+        whole = status in (UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY)
+        return rest if whole else cell_of(before, rest, chr(self.delimiter))
 
     def class_in(self, line: str) -> str:
         """The text in the target column of a line."""
@@ -304,6 +303,8 @@ class DelimitedRows(TextFormat):
                 return 0.0, begin, end, after, TOO_LARGE if found else HARD
         if quoted:
             value, begin, end, after, what = self.quoted(text, begin, out)
+            if what == PLAIN and kind == FEATURE and is_infinite(text, inner, end):
+                what = TOO_LARGE
             if self.delimiter != _TAB or what not in (UNCLOSED, AFTER_QUOTE):
                 return value, begin, end, after, what
             begin -= _ONE

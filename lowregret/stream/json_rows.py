@@ -65,6 +65,7 @@ from lowregret.stream.text import TextFormat
 from lowregret.stream.tokens import add_words
 
 _LAST_NAME = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:[^":]*$')
+_REST_OF_TEXT, _NO_TEXT = re.compile(rb'(?:[^"\\]|\\.)*'), re.compile(rb"[^,\]}\s]*")
 _U = np.uint64
 _ZERO, _ONE, _EIGHT = _U(0), _U(1), _U(8)
 _FEED, _QUOTE, _COLON, _COMMA, _MINUS = (np.uint8(ord(c)) for c in '\n":,-')
@@ -111,6 +112,13 @@ class JsonRows(TextFormat):
     def fault(self, status: int, before: bytes) -> str:
         name = _LAST_NAME.search(before) if status == TOO_LARGE else None
         return (f"{name[1].decode(errors='replace')!r}: " if name else "") + self.faults[status]
+
+    def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
+        lacking = not before  # the whole line lacks something
+        if lacking or (status < BAD_DATE and status not in (TOO_LARGE, NO_LABEL, NO_WEIGHT)):
+            return rest
+        value = (_REST_OF_TEXT if before.endswith(b'"') else _NO_TEXT).match(rest)
+        return value[0] if value else rest
 
     def class_in(self, line: str) -> str:
         """The text in the target column of a line."""

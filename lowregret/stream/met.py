@@ -81,4 +81,4 @@ def spelling(numbers: int, names: int) -> str | None:
 
 def number_name(value: float) -> str:
     """A label that is a number, as people write it."""
-    return str(int(value)) if value.is_integer() else repr(value)
+    return str(int(value)) if value.is_integer() else repr(float(value))

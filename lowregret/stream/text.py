@@ -92,6 +92,10 @@ class TextFormat(Part):
         """What was expected; `before` is the text of the line up to the fault."""
         return self.faults[status]
 
+    def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
+        """What of a line is to blame, given its text up to the fault and from there on."""
+        return rest
+
     def class_in(self, line: str) -> str:
         """The text that is the label of a line, where labels are texts."""
         raise NotImplementedError
@@ -222,8 +226,7 @@ def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) 
         if status == HARD:
             out = out._replace(known=_with_hard_numbers(out.known, block.text, at, spot, form.mark))
             continue
-        told = form.fault(status, bytes(block.text[at:spot]))
-        faults.append((int(out.cursor[LINE]), f"{told}, but found {_shown(block.text, spot)}"))
+        faults.append((int(out.cursor[LINE]), _told(form, status, block.text, at, spot)))
         if not skip:
             return _Parsed(block, begin, form, out, int(out.cursor[LINE]), faults, True)
         out.cursor[AT] = block.text.index(b"\n", max(at, spot)) + 1
@@ -248,11 +251,12 @@ def _with_hard_numbers(known: Any, text: bytearray, line: int, begin: int, mark:
     return np.array(sorted(found.items()), float).ravel()
 
 
-def _shown(text: bytearray, begin: int) -> str:
-    """The offending text, cut to a line."""
-    end = text.index(b"\n", begin)
-    shown = text[begin : min(end, begin + 4 * SHOWN)].decode(errors="replace").rstrip("\r")
-    return repr(shown[:SHOWN] + ("…" if len(shown) > SHOWN else "")) if shown else "the end of the line"
+def _told(form: TextFormat, status: int, text: bytearray, line: int, spot: int) -> str:
+    """What was expected at `spot` of the line that begins at `line`, and what is there, cut to what people read."""
+    before, rest = bytes(text[line:spot]), bytes(text[spot : text.index(b"\n", spot)]).rstrip(b"\r")
+    shown = form.offending(status, before, rest)[: 4 * SHOWN].decode(errors="replace")
+    found = repr(shown[:SHOWN] + ("…" if len(shown) > SHOWN else "")) if shown else "nothing"
+    return f"{form.fault(status, before)}, but found {found if rest else 'the end of the line'}"
 
 
 def _first_lines(parsed: _Parsed, most: int) -> list[str]:
