@@ -100,9 +100,15 @@ def _share(pattern: re.Pattern[str], texts: Sequence[str]) -> float:
 
 
 def rows_of(lines: Iterable[str], delimiter: str, columns: int) -> list[list[str]]:
-    """The fields of lines, each read by itself, that have one for each column."""
-    found = (next(csv.reader([line], delimiter=delimiter), []) for line in lines)
-    return [fields for fields in found if len(fields) == columns]
+    """The fields of lines, each read by itself, that have one for each column; what `csv` refuses is left out."""
+    found: list[list[str]] = []
+    for line in lines:
+        try:
+            fields = next(csv.reader([line], delimiter=delimiter), [])
+        except csv.Error:
+            continue
+        found += [fields] if len(fields) == columns else []
+    return found
 
 
 def categories(fields: Sequence[str], decimal: str) -> list[str]:
