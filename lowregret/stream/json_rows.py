@@ -16,7 +16,6 @@ from lowregret.stream.buffers import (
     DONE,
     ENTRY,
     EXTRA,
-    FIRST_FAULT,
     FULL,
     HARD,
     LINE,
@@ -45,6 +44,22 @@ from lowregret.stream.columns import (
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.dates import add_date, faults_of_dates, moment
+from lowregret.stream.json_faults import (
+    BAD_DATE,
+    FAULTS,
+    MORE,
+    NO_COLON,
+    NO_COMMA,
+    NO_LABEL,
+    NO_NAME,
+    NO_OBJECT,
+    NO_TEXT,
+    NO_VALUE,
+    NO_WEIGHT,
+    TOO_DEEP,
+    TOO_LARGE,
+    TOO_LONG,
+)
 from lowregret.stream.json_name import (
     DEEPEST,
     LONGEST,
@@ -74,9 +89,6 @@ _EQUALS = _U(ord("="))
 
 NUMBER, PLAIN, ESCAPED, MISSING = -1, -2, -3, -4  # what a value is: PLAIN text, or ESCAPED, with escapes
 SEVERAL = -5  # it became cursor[EXTRA] entries
-NO_OBJECT, NO_NAME, NO_COLON, NO_VALUE, NO_COMMA, NO_TEXT, MORE = range(FIRST_FAULT, FIRST_FAULT + 7)
-TOO_LARGE, TOO_DEEP, TOO_LONG, NO_LABEL, NO_WEIGHT = range(FIRST_FAULT + 7, FIRST_FAULT + 12)
-BAD_DATE = NO_WEIGHT + 1  # and a column's number
 
 
 class JsonRows(TextFormat):
@@ -95,7 +107,7 @@ class JsonRows(TextFormat):
 
     @property
     def faults(self) -> dict[int, str]:  # type: ignore[override]
-        return _FAULTS | faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
+        return FAULTS | faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
 
     def entries(self, size: int) -> int:
         """An element of an array takes two bytes, and so does a word."""
@@ -383,20 +395,3 @@ def note(out: Buffers, entry: Any, name: Any, name_end: Any, text: Any, k: Any, 
     else:
         quotes = _ONE if text[k] == _QUOTE else _ZERO
         record(out, out.columns[entry], name, name_end, k + quotes, _U(out.cursor[SPOT]) - quotes)
-
-
-_FAULTS: dict[int, str] = {
-    NO_OBJECT: "expected a JSON object, {…}",
-    NO_NAME: "expected a name in double quotes",
-    NO_COLON: "expected a colon after the name",
-    NO_VALUE: "expected a value (a number, text in double quotes, true, false, null, {…} or […]) as JSON has it",
-    NO_COMMA: "expected a comma or the end of the object or array",
-    NO_TEXT: "expected text in double quotes, in UTF-8 and with control characters and backslashes escaped",
-    MORE: "expected the end of the line after the object",
-    TOO_LARGE: "expected a finite number, below 1.8e308",
-    TOO_DEEP: f"expected at most {DEEPEST} objects and arrays within each other",
-    TOO_LONG: f"expected a name of at most {LONGEST} bytes, those of the objects around it included",
-    NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1, "
-    "or use a loss of many classes, such as --loss softmax)",
-    NO_WEIGHT: "expected a number, 0 or more, in the weight column",
-}
