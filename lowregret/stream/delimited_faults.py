@@ -7,7 +7,9 @@ from lowregret.stream.buffers import FIRST_FAULT
 UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
 BAD_DATE = TOO_MANY + 1  # and a column's number
 
-FAULTS: dict[int, str] = {
+WHOLE = (UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY)  # faults of a line, not of one field
+
+_FAULTS: dict[int, str] = {
     UNCLOSED: "expected a closing quote before the end of the line (a quoted text that goes on in the next line cannot "
     "be read: write a blank for each line feed in it)",
     AFTER_QUOTE: "expected the end of the field after its closing quote (a quote within quotes is written twice)",
@@ -16,3 +18,9 @@ FAULTS: dict[int, str] = {
     "or use a loss of many classes, such as --loss softmax)",
     NO_WEIGHT: "expected a number, 0 or more, in the weight column",
 }
+
+
+def faults_of_lines(columns: int) -> dict[int, str]:
+    """What is wrong, in words, with a line of a table with so many columns."""
+    many = f"expected {columns} fields, one for each column"
+    return _FAULTS | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}

@@ -1,8 +1,7 @@
 """The rows of CSV and TSV, in compiled code.
 
-What fields mean is said in `columns.py`. Fields that are empty, or NA, NaN, nan, null or None without quotes, are
-absent. Numbers may have blanks around them and quotes; the text of a category is taken as it stands. In TSV, where
-quotes are not the rule, a quote that is not closed at the end of its field is text.
+What fields mean: `columns.py`. Those that are empty, or NA, NaN, nan, null or None without quotes, are absent. Numbers
+may have blanks and quotes around them; a category is taken as it stands; in TSV an unclosed quote is text.
 """
 
 from __future__ import annotations
@@ -48,13 +47,14 @@ from lowregret.stream.dates import add_date, faults_of_dates, moment
 from lowregret.stream.delimited_faults import (
     AFTER_QUOTE,
     BAD_DATE,
-    FAULTS,
     NO_LABEL,
     NO_WEIGHT,
     TOO_FEW,
     TOO_LARGE,
     TOO_MANY,
     UNCLOSED,
+    WHOLE,
+    faults_of_lines,
 )
 from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
 from lowregret.stream.met import DATES, POSITIVE
@@ -109,9 +109,8 @@ class DelimitedRows(TextFormat):
 
     @property
     def faults(self) -> dict[int, str]:  # type: ignore[override]
-        many = f"expected {self.places.size} fields, one for each column"
         dates = faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
-        return FAULTS | dates | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
+        return faults_of_lines(self.places.size) | dates
 
     def entries(self, size: int) -> int:
         """A field takes a byte, a word with its blank two; a row cut short may have left room for all columns."""
@@ -140,12 +139,11 @@ class DelimitedRows(TextFormat):
     def fault(self, status: int, before: bytes) -> str:
         if status != TOO_LARGE:
             return self.faults[status]
-        column = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
-        return f"column {self.called(column)!r}: {self.faults[status]}"
+        last = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
+        return f"column {self.called(last)!r}: {self.faults[status]}"
 
     def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
-        whole = status in (UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY)
-        return rest if whole else cell_of(before, rest, chr(self.delimiter))
+        return rest if status in WHOLE else cell_of(before, rest, chr(self.delimiter))
 
     def class_in(self, line: str) -> str:
         """The text in the target column of a line."""
