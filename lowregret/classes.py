@@ -69,7 +69,7 @@ class Classes:
     def refusal(self, label: Any) -> str:
         """Why a label could not be learnt."""
         if name_of(label) is None:
-            return f"label {label!r} is no class: expected a whole number or a name"
+            return f"label {_plain(label)!r} is no class: expected a whole number or a name"
         shown = ", ".join(map(str, self.names[:10])) + (", …" if len(self) > 10 else "")
         return f"class {name_of(label)!r} is not among those named: {shown}; name it too, or leave classes to be met"
 
@@ -102,8 +102,13 @@ def named(value: Any, names: Mapping[float, str] | None) -> Any:
 def _required(value: Any) -> Name:
     name = name_of(value)
     if name is None:
-        raise DataError(f"{value!r} cannot name a class: use a whole number or a text")
+        raise DataError(f"{_plain(value)!r} cannot name a class: use a whole number or a text")
     return name
+
+
+def _plain(value: Any) -> Any:
+    """A label as Python shows it, without NumPy's name."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def one_label_each(labels: Any, rows: int) -> Any:

@@ -11,6 +11,7 @@ from lowregret.auto_run import AutoRun
 from lowregret.check import call, require_weight
 from lowregret.class_run import ClassRun
 from lowregret.confusion import Confusion
+from lowregret.error import DataError
 from lowregret.metrics import Metrics
 from lowregret.multiclass import judge_classes
 from lowregret.rows import Rows
@@ -56,6 +57,15 @@ def _judge_classes(run: ClassRun, batch: Batch, weights: Vector, found: Confusio
 
 
 def _fitted(run: Run | AutoRun | ClassRun, batch: Batch) -> Rows:
-    """The rows, as wide as a model whose number of features was settled beforehand."""
+    """The rows, as wide as a model whose number of features was settled beforehand; refuses one that is wider."""
     rows = batch.rows
-    return replace(rows, columns=run.features) if run.seen is None and rows.columns < run.features else rows
+    if run.seen is not None or rows.columns == run.features:
+        return rows
+    beyond = np.flatnonzero(rows.indices >= run.features)
+    if beyond.size:
+        row = int(np.searchsorted(rows.indptr, beyond[0], "right")) - 1
+        raise DataError(
+            f"{batch.place(row)}: feature {int(rows.indices[beyond[0]]) + 1}, counted from 1, is beyond the model's "
+            f"{run.features:,}: leave it out, or train with a larger --dimension"
+        )
+    return replace(rows, columns=run.features)

@@ -4,8 +4,8 @@ The figures of a run are *live*: each row is judged by what was learnt from all 
 and scores a file with it has the *kept* model, which learns no more; where rows are not alike, it does worse. A trial
 measures that in the same pass: the model as `predict` would use it is frozen, and judged on rows that it never saw.
 
-The first 2^14 rows are all judged, later ones by the fall of a coin that depends on the round alone: 8,192 or more
-of each doubling, and at least every eighth.
+The first 2^13 rows are all judged, then one in every 2, 4, … 32, at a place that a hash of the round tells: 4,096 of
+each doubling, and more where they are one in 32.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ FIRST = 16  # rounds before the first model is frozen
 PARTS = 8  # of the rounds between two models: what is lost soon after and long after
 ROWS, WEIGHT, LOSS, WRONG, LIVE_LOSS, LIVE_WRONG = range(6)  # of a part: rows judged, and sums over all rows
 FIELDS = 6
-ALL, RAREST = 13, 3  # powers of two: rounds frozen after which all rows are judged; at least every 2^RAREST-th is
+ALL, RAREST = 12, 5  # powers of two: rounds frozen after which all rows are judged; at least every 2^RAREST-th is
 HORIZONS = (1, 4, 8)  # parts within which figures are given: an eighth, half, or as many rows as were learnt
 HEADLINE = 4  # the one among them that stands for all
+LEAST = 32  # rows judged within it, before which nothing is said
 
 _KEY = key_of(7)
 
@@ -71,6 +72,7 @@ class Kept:
     figures: Figures  # up to half as many rows as a model had learnt
     frozen: tuple[int, ...]  # the rounds after which these models were frozen
     horizons: tuple[tuple[float, Figures], ...]  # likewise up to other shares
+    repeated: bool = False  # whether rows were learnt again since, of which these figures know nothing
 
     @property
     def loss(self) -> float:
@@ -109,7 +111,7 @@ class Kept:
         near = [{"rows": share, "loss": g.loss, "error": g.error, "judged": g.rows} for share, g in self.horizons]
         live = {"loss": None if math.isnan(f.live_loss) else f.live_loss, "error": f.live_error}
         told = {"error": f.error, "loss": f.loss, "horizon": self.horizon, "judged": f.rows}
-        return told | {"frozen": list(self.frozen), "live": live, "horizons": near}
+        return told | {"frozen": list(self.frozen), "live": live, "horizons": near, "first_pass_only": self.repeated}
 
 
 class Trial:
@@ -145,18 +147,22 @@ class Trial:
         self.records = np.concatenate([self.records, np.zeros((1, PARTS, FIELDS))])
 
     def picked(self, weights: Vector, begin: int, end: int, rounds: int) -> tuple[Any, Any]:
-        """Which rows begin … end − 1 are judged, and their rounds; `rounds` were played before them."""
+        """Which rows begin … end − 1 are judged, and their rounds; `rounds` were played before them.
+
+        Of every 2^rarity rounds one is, at a place that a hash tells.
+        """
         if not self.frozen or self.ended is not None:
             end = begin
-        rows = np.arange(begin, end)
-        if weights.size:
-            rows = rows[weights[rows] != 0]
-        t = rounds + 1 + np.arange(rows.size)
-        if self._rarity:
+        played = np.flatnonzero(weights[begin:end]) if weights.size else None
+        count, rarity = end - begin if played is None else played.size, self._rarity
+        groups = np.arange(rounds + 1 >> rarity, (rounds + count >> rarity) + 1, dtype=np.uint64)
+        t = groups << np.uint64(rarity)
+        if rarity:
             with np.errstate(over="ignore"):
-                fallen = hashed(_KEY, t.astype(np.uint64)) >> np.uint64(64 - self._rarity) == 0
-            rows, t = rows[fallen], t[fallen]
-        return rows, t
+                t = t + (hashed(_KEY, groups) >> np.uint64(64 - rarity))
+        t = t[(t > rounds) & (t <= rounds + count)].astype(np.int64)
+        places = t - rounds - 1
+        return begin + (places if played is None else played[places]), t
 
     def see(self, t: Any, weights: Vector, told: Foretold) -> None:
         """Count rows of these rounds."""
@@ -166,7 +172,8 @@ class Trial:
             np.add.at(self.records[-1, :, field], parts, values)  # one after the other, however rows come in batches
 
     def kept(self, rounds: int, classifies: bool) -> Kept | None:
-        """The figures over the latter half of so many rounds; None before any row was judged."""
+        """The figures over the latter half of so many rounds; None before enough rows were judged."""
+        repeated = self.ended is not None and self.ended < rounds
         rounds = rounds if self.ended is None else self.ended
         starts = [FIRST << k for k in range(len(self.records))]
         used = [
@@ -175,16 +182,16 @@ class Trial:
             for part in range(PARTS)
             if 2 * (start + start * (part + 1) / PARTS) > rounds and self.records[k, part, ROWS]
         ]
-        if not used:
-            return None
         figures = {}
         for parts in HORIZONS:
             near = [sums for _, part, sums in used if part < parts]
             if near:
                 figures[parts] = Figures.of(np.sum(near, axis=0), classifies)
-        headline = figures.get(HEADLINE, figures[PARTS])
-        frozen = tuple(sorted({start for start, part, _ in used if part < HEADLINE or HEADLINE not in figures}))
-        return Kept(headline, frozen, tuple((parts / PARTS, figures[parts]) for parts in figures))
+        if HEADLINE not in figures or figures[HEADLINE].rows < LEAST:
+            return None
+        frozen = tuple(sorted({start for start, part, _ in used if part < HEADLINE}))
+        horizons = tuple((parts / PARTS, figures[parts]) for parts in figures)
+        return Kept(figures[HEADLINE], frozen, horizons, repeated)
 
 
 @kernel

@@ -126,7 +126,7 @@ class KernelRun(Saved):
         learner = from_json(description["learner"])
         if not isinstance(learner, KernelPerceptron):
             raise StoreError(f"{path} holds a {type(learner).__name__}, not a KernelPerceptron")
-        return cls(learner, Support(**arrays), compiled=description["compiled"])
+        return cls(learner, Support(*(arrays[name] for name in Support._fields)), compiled=description["compiled"])
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

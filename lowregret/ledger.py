@@ -255,7 +255,7 @@ class Ledger(Proof, Foresight):
     def kept(self) -> Kept | None:
         """What the model loses once it is kept and learns no more, measured on rows that were new to it.
 
-        None where no row was judged: before 16 rounds, or with certify=False.
+        None where too few rows were judged: before some 100 rounds, or with certify=False.
         """
         return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
 

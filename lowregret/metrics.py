@@ -22,6 +22,8 @@ LABEL, LABEL_SPREAD = 8, 9  # mean of y, and Σc(y − mean)², brought up to da
 WEIGHT, WRONG, POSITIVE = 10, 11, 12  # Σc of all rows, of those predicted wrongly, of those labelled +1
 SUMS = 13
 
+SIGNS = "+1", "-1"  # what labels are called that have no other names
+
 BINS = 1 << 17  # of scores: sign, exponent and eight bits of the fraction, so a bin is 0.4 % wide
 _ORIGIN = BINS // 2
 _FRACTION = np.uint64(44)  # bits of a double that a bin does not see
@@ -135,23 +137,24 @@ class Metrics:
         ties = float(positive @ negative)
         return (float(positive @ below) + ties / 2) / pairs, ties / 2 / pairs
 
-    def to_json(self) -> dict[str, Any]:
-        """All that fits the loss."""
+    def to_json(self, signs: tuple[str, str] = SIGNS) -> dict[str, Any]:
+        """All that fits the loss; `signs` are the names of +1 and −1."""
         if not self.loss.classifies:
             return {
                 "weight": self.weight,
-                "mae": self._mean(ABSOLUTE),
-                "rmse": math.sqrt(self._mean(SQUARED)),
+                "mae": self._mean(ABSOLUTE) if self.rows else None,
+                "rmse": math.sqrt(self._mean(SQUARED)) if self.rows else None,
             }
         right, wrong, right_negative, wrong_negative = (int(n) for n in self.sums[POSITIVE_RIGHT : NEGATIVE_WRONG + 1])
+        up, down = signs
         found: dict[str, Any] = {
             "weight": self.weight,
-            "confusion": {"+1": {"+1": right, "-1": wrong}, "-1": {"+1": wrong_negative, "-1": right_negative}},
+            "confusion": {up: {up: right, down: wrong}, down: {up: wrong_negative, down: right_negative}},
         }
         if self.auc is not None:
             found["auc"], found["auc_resolution"] = self.auc
         if isinstance(self.loss, Logistic):
-            found["log_loss"] = self._mean(LOSS)
+            found["log_loss"] = self.mean_loss
         return found
 
     def arrays(self) -> dict[str, Any]:

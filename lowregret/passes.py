@@ -1,12 +1,20 @@
-"""Passes over the same rows: what each came to, and which was best."""
+"""Passes over the same rows: what each came to, which was best, and what rows weigh that were learnt in several."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from lowregret.judge import Judged
+from lowregret.rows import Rows
+from lowregret.state import Vector
+from lowregret.step import Step
+
+if TYPE_CHECKING:
+    from lowregret.hindsight import Pass as Rereading
 
 
 @dataclass(frozen=True)
@@ -37,3 +45,17 @@ def best_pass(passes: Iterable[Pass]) -> Pass:
     """The first of those that predicted the rows held out best; without such rows, the last."""
     *_, best = passes = list(passes)
     return min(passes, key=lambda p: p.merit or 0.0) if best.merit is not None else best
+
+
+def weighed(rows: Rereading, step: Step, rounds: int, passes: int) -> Iterator[tuple[Rows, Vector, Vector]]:
+    """The rows of a pass, with weights that count for all passes: times Σ c_t over the rounds of a row."""
+    t, each = 0, rounds // passes
+    for x, y, given in rows():
+        weights = np.array(given, float) if given.size else np.ones(y.size)
+        played = np.flatnonzero(weights)
+        total = np.zeros(played.size)
+        for begin in range(t, rounds, each):
+            total += np.diff([step.total_importance(begin + k) for k in range(played.size + 1)])
+        weights[played] *= total
+        t += played.size
+        yield x, y, weights

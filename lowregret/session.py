@@ -26,18 +26,16 @@ from lowregret.error import PartError, StoreError
 from lowregret.fixed import is_plain, losses_at
 from lowregret.judge import Judged, judge, no_rows
 from lowregret.loss.name import loss_name
-from lowregret.metrics import Metrics
+from lowregret.metrics import SIGNS, Metrics
 from lowregret.minimise import Solution
 from lowregret.part import Part
-from lowregret.passes import Pass, best_pass
+from lowregret.passes import Pass, best_pass, weighed
 from lowregret.risk import risk_json
-from lowregret.rows import Rows
 from lowregret.rule import Proximal
 from lowregret.run import Run
 from lowregret.spec import from_json, to_json
 from lowregret.standing import Standing
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, Vector
-from lowregret.step import Step
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import Met
@@ -89,7 +87,7 @@ class Session:
             self.run.learn_batch(batch)
         finally:
             done = self._judge(batch)
-            self.nonzeros += int(batch.rows.indptr[done] - batch.rows.indptr[0]) if self.run.rounds > rounds else 0
+            self.nonzeros += batch.nonzeros(done) if self.run.rounds > rounds else 0
             self._count(batch, done)
             if self.passes:
                 self.again += self._sums() - before
@@ -244,17 +242,22 @@ class Session:
         return positive, self.met.labels[0] if len(self.met.labels) == 1 else f"not {positive}"
 
     @property
+    def one_label(self) -> str | None:
+        """That all labels were the same, if they were: then nothing is known of rows with others."""
+        if not isinstance(self.run, ClassRun):
+            return notes.one_label(self.metrics, self.signs) if isinstance(self.metrics, Metrics) else None
+        met = np.flatnonzero(self.run.confusion.counts.sum(axis=1)[:-1])
+        return notes.one_class(self.run.rounds, self.run.classes.names[int(met[0])]) if met.size == 1 else None
+
+    @property
     def notes(self) -> list[str]:
         """What should be known of the labels and columns, for the figures do not show it."""
         found = [*self.remarks, *notes.idle(self.met.idle)]
+        found += [self.one_label] if self.one_label is not None else []
         if isinstance(self.run, ClassRun):
-            met = np.flatnonzero(self.run.confusion.counts.sum(axis=1)[:-1])
-            if met.size == 1 and self.run.rounds > 1:
-                found.append(notes.one_class(self.run.rounds, self.run.classes.names[int(met[0])]))
-        elif isinstance(self.metrics, Metrics) and (note := notes.one_label(self.metrics, self.signs or ("+1", "-1"))):
-            found.append(note)
+            found += notes.many_classes(self.run.rounds, len(self.run.classes))
         if self.origin is not None:
-            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met)
+            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
         return found
 
     def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:
@@ -276,7 +279,7 @@ class Session:
             "metrics": metrics,
             "passes": [done.to_json() for done in self.passes],
             "best_pass": self.best_pass,
-            "certificate": self.certificate.to_json() | risk_json(run.risks()),
+            "certificate": self.certificate.to_json() | self._risk_json(),
             "seconds": {**seconds, "learn": self.seconds},
             "model": model,
             "notes": self.notes,
@@ -293,13 +296,17 @@ class Session:
             metrics["holdout"] = told | self.judged(self.held)
         return found
 
+    def _risk_json(self) -> dict[str, Any]:
+        """What is known of rows yet to come, which is nothing where all labels were the same."""
+        return risk_json(self.run.risks()) | ({"risk": None} if self.one_label is not None else {})
+
     def judged(self, metrics: Judged) -> dict[str, Any]:
         """The public form of figures on predictions."""
         if isinstance(self.run, ClassRun) and isinstance(metrics, Confusion):
             metrics.make_room(len(self.run.classes))
             return metrics.to_json(self.run.classes.names)
         assert isinstance(metrics, Metrics)
-        return metrics.to_json()
+        return metrics.to_json(self.signs or SIGNS)
 
     def weights_by_name(self) -> Iterator[tuple[str, float]]:
         """Names and weights, the largest weights first; names that share a slot come together, numbers as they are."""
@@ -321,7 +328,7 @@ class Session:
         """Write the run with all that belongs to it; `lowregret.load` reads it as a run."""
         description, arrays = self.run.contents()
         counts = {name: getattr(self, name) for name in _COUNTS} | {"again": self.again.tolist()}
-        met = {"labels": self.met.labels, "columns": list(self.met.columns)}
+        met = {"labels": self.met.labels, "columns": list(self.met.columns), "spelt": self.met.spelling}
         description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts | met
         held = no_rows(self.run) if self.held_last else self.held  # a later model would judge the last rows otherwise
         for name, found in (("metrics", self.metrics), ("held", held)):
@@ -342,14 +349,16 @@ class Session:
         if "session" not in description:
             raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
         know_formats()
-        told = description["session"]
-        counts = {name: told[name] for name in _COUNTS}
-        run = _RUNS[kind].of(path, description, arrays)
-        again = np.array(told.get("again", np.zeros(3)), float)
-        session = cls(run, from_json(told["form"]), told["algorithm"], **counts, again=again)
-        labels, columns = told.get("labels", []), told.get("columns", [])  # which early files do not tell
-        session.met = Met(list(labels), {str(path): tuple(columns)})
-        session.origin = str(path), Met(list(labels), {str(path): tuple(columns)})
+        with store.complete(path):
+            return cls._of(path, _RUNS[kind].of(path, description, arrays), description["session"], arrays)
+
+    @classmethod
+    def _of(cls, path: str | os.PathLike[str], run: Any, told: dict[str, Any], arrays: store.Arrays) -> Session:
+        """The session of a run, with all that was saved beside it."""
+        counts = {name: told[name] for name in _COUNTS} | {"again": np.array(told["again"], float)}
+        session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
+        known = Met(list(told["labels"]), {str(path): tuple(told["columns"])}, spelt={str(path): told["spelt"]})
+        session.met, session.origin = copy.deepcopy(known), (str(path), known)
         for name in ("metrics", "held"):
             if isinstance(run, ClassRun):
                 found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))
@@ -359,20 +368,6 @@ class Session:
         if "names" in arrays:
             session.dictionary = Dictionary.load(arrays)
         return session
-
-
-def weighed(rows: Rereading, step: Step, rounds: int, passes: int) -> Iterator[tuple[Rows, Vector, Vector]]:
-    """The rows of a pass, with weights that count for all passes: times Σ c_t over the rounds of a row."""
-    t, each = 0, rounds // passes
-    for x, y, given in rows():
-        weights = np.array(given, float) if given.size else np.ones(y.size)
-        played = np.flatnonzero(weights)
-        total = np.zeros(played.size)
-        for begin in range(t, rounds, each):
-            total += np.diff([step.total_importance(begin + k) for k in range(played.size + 1)])
-        weights[played] *= total
-        t += played.size
-        yield x, y, weights
 
 
 _ALL: tuple[type[Run | AutoRun | ClassRun], ...] = (Run, AutoRun, ClassRun, AutoClassRun)

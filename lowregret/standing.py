@@ -335,7 +335,8 @@ class Standing(Ledger):
         room, frozen = description["room"], None
         if "frozen.average" in arrays:
             mind = _gathered(cls.minds, "frozen.mind", arrays, room)
-            measures = joined("frozen.measures", arrays, room) if "frozen.measures" in arrays else mind.measures
+            shared = "measures" in mind.by_feature()
+            measures = mind.measures if shared else joined("frozen.measures", arrays, room)
             frozen = Frozen(measures, joined("frozen.average", arrays, room), mind)
         kept |= {"mind": _gathered(cls.minds, "mind", arrays, room), "average": joined("average", arrays, room)}
         return super()._given(learner, description, arrays) | kept | {"frozen": frozen}

@@ -11,10 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
@@ -22,10 +21,11 @@ import numpy as np
 
 from lowregret.error import StoreError
 from lowregret.memory import roomy
+from lowregret.replacing import real_file, replaced
 from lowregret.words import Brief
 
 MAGIC = b"lowregret\n"
-FORMAT = 2  # raised when older readers could not make sense of the file
+FORMAT = 3  # raised when readers of the one could not make sense of the other
 CHUNK = 1 << 16  # numbers compressed at a time
 LEVEL = 1  # of zstandard: mantissas do not get smaller by more effort
 BLOCK = 1 << 20  # bytes read at a time for the checksum
@@ -38,21 +38,12 @@ Arrays = dict[str, "np.ndarray[Any, Any]"]
 
 def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], arrays: Arrays) -> None:
     """Write one file: to a temporary name beside it, flushed to disk, then renamed over the old one."""
-    path = Path(path)
+    target = real_file(path)
     header = {"kind": kind, "format": FORMAT, "description": json.dumps(description, allow_nan=True, sort_keys=True)}
     try:
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-        try:
-            with open(temporary, "wb") as file:
-                _write(file, header, arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync_folder(path.parent)
-    except (OSError, ValueError) as error:  # a path with a zero byte or without a name is a ValueError
+        with replaced(target) as file:
+            _write(file, header, arrays)
+    except (OSError, ValueError) as error:  # a path without a name is a ValueError
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"cannot write {path}: {reason}; what was there before is unharmed") from error
 
@@ -77,6 +68,15 @@ def kind_of(path: str | os.PathLike[str]) -> str:
         return str(_header(file, path)["kind"])
 
 
+@contextmanager
+def complete(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Around making something of a file's contents: what is not among them is the file's fault."""
+    try:
+        yield
+    except KeyError as error:
+        raise StoreError(f"{path} lacks {error}, which this version of lowregret needs: train again") from error
+
+
 class Saved(Brief, ABC):
     """What is kept in files of a kind of its own."""
 
@@ -99,7 +99,9 @@ class Saved(Brief, ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote."""
-        return cls.of(path, *read(path, cls.kind))
+        contents = read(path, cls.kind)
+        with complete(path):
+            return cls.of(path, *contents)
 
 
 # ---- inside a file --------------------------------------------------------------------------------------------------
@@ -157,9 +159,7 @@ def _header(file: IO[bytes], path: str | os.PathLike[str]) -> dict[str, Any]:
     """The header, if it is one that can be read."""
     begin = file.read(_LENGTH + len(_FIRST_FORMAT))
     if begin[_LENGTH:] == _FIRST_FORMAT:
-        raise StoreError(
-            f"{path} was written by an older lowregret (format 1), which is not read any more: train again"
-        )
+        raise _outdated(path, 1)
     end = file.seek(0, os.SEEK_END) - _LENGTH - _DIGEST
     if not begin.startswith(MAGIC) or end < len(MAGIC):
         raise StoreError(f"{path} is not a lowregret file, or it is damaged")
@@ -175,7 +175,15 @@ def _header(file: IO[bytes], path: str | os.PathLike[str]) -> dict[str, Any]:
         raise StoreError(f"{path} is not a lowregret file, or it is damaged")
     if header["format"] > FORMAT:
         raise StoreError(f"{path} was written by a newer lowregret (format {header['format']}): upgrade to read it")
+    if header["format"] < FORMAT:
+        raise _outdated(path, header["format"])
     return header
+
+
+def _outdated(path: str | os.PathLike[str], format: int) -> StoreError:
+    return StoreError(
+        f"{path} was written by an older lowregret (format {format}), which is not read any more: train again"
+    )
 
 
 def _is_whole(file: IO[bytes]) -> bool:
@@ -187,13 +195,3 @@ def _is_whole(file: IO[bytes]) -> bool:
         digest.update(block)
         left -= len(block)
     return file.read() == digest.digest()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renaming itself durable, where the system allows it."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

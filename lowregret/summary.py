@@ -52,15 +52,18 @@ def describe_kept(run: Ledger) -> list[str]:
         "wrong" if kept.error is not None else "root mean square" if isinstance(run.learner.loss, Square) else "a row"
     )
     near = [f"{told(figures)} on {_HORIZONS[share]}" for share, figures in kept.horizons if share in _HORIZONS]
+    once = "once the first pass is done and the model" if kept.repeated else "once the model"
     lines = [
-        f"kept       {told(kept.figures)} {what} once the model learns no more, on the rows that follow, up to half",
-        f"           as many as it learnt ({', '.join(near)}; models kept after {kept.models} rows)",
+        f"kept       {told(kept.figures)} {what} {once} learns no more, on the rows that follow, up to half",
+        f"           as many as it learnt ({', '.join(near)};",
+        f"           {counted(kept.figures.rows, 'row')} judged, by models kept after {kept.models})",
     ]
     if kept.worth is not None:
-        share = (
-            f"{100 * kept.worth:.0f} points" if kept.error is not None else f"{kept.worth / kept.loss:.0%} of the loss"
+        points = f"{100 * kept.worth:.{0 if kept.worth > 0.02 else 1}f} points"
+        share = points if kept.error is not None else f"{kept.worth / kept.loss:.0%} of the loss"
+        lines.append(
+            f"           labels that come at once are worth {share} here: live figures need them, predict has none"
         )
-        lines.append(f"           labels that come at once are worth {share} here: the figures above need them")
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,27 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     with pytest.raises(StoreError, match="not a lowregret file"):
         load(tmp_path / "text")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_is_missing_is_named(kind: str, tmp_path: Path) -> None:
+    path = KINDS[kind]().save(tmp_path / "file")
+    description, arrays = store.read(path, kind)
+    told = set()
+    for name in description | arrays:
+        less = [{key: inside[key] for key in inside if key != name} for inside in (description, arrays)]
+        store.write(path, kind, *less)
+        told.add(re.sub(".* lacks '.*', which", "which", _refusal(path)))
+    assert told - {""} == {"which this version of lowregret needs: train again"}
+
+
+def _refusal(path: Path) -> str:
+    """Why a file is not read, if so: not everything is in all files."""
+    try:
+        load(path)
+    except StoreError as error:
+        return str(error)
+    return ""
 
 
 def test_a_well_formed_file_with_the_wrong_thing_inside(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ LAYERS = [
     {"state"},
     {"part"},
     {"kernel"},
-    {"cache", "extremes", "pipeline"},
+    {"cache", "extremes", "pipeline", "replacing"},
     {"context", "shortcuts"},
     {"error", "stamp", "words", "address"},
 ]

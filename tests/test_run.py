@@ -308,13 +308,10 @@ def test_mistake_certificates_of_a_run() -> None:
 def test_printing() -> None:
     X, y = labelled()
     run = train(zoo.ogd_lazy(Hinge(), 0.1, 2.0), X, y, compiled=False)
-    first, loss, error, kept, horizon, regret, bound, whose, risk, last = str(run).splitlines()
+    first, loss, error, regret, bound, whose, risk, last = str(run).splitlines()
     assert first == "60 rounds, 4 weights"
     assert f"{run.loss:.6g} in all" in loss
     assert f"{run.error:.2%} of the rows predicted wrongly" in error
-    assert run.kept is not None
-    assert f"{run.kept.error:.2%} wrong once the model learns no more" in kept
-    assert f"models kept after {run.kept.models} rows" in horizon
     assert f"at most {run.certificate.linear_regret:.6g}" in regret
     assert "every fixed choice in the l2-ball of radius 2" in regret
     assert f"theory promised at most {run.certificate.bound:.6g} ({run.certificate.id})" in bound

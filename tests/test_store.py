@@ -181,6 +181,15 @@ def test_the_first_format_is_refused_by_name(tmp_path: Path) -> None:
             open_it()
 
 
+def test_so_is_every_format_before_this_one(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "FORMAT", 2)
+    store.write(written, "thing", DESCRIPTION, ARRAYS)
+    monkeypatch.undo()
+    for open_it in (lambda: store.read(written, "thing"), lambda: store.kind_of(written)):
+        with pytest.raises(StoreError, match=r"older lowregret \(format 2\).*: train again"):
+            open_it()
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"there is no file .*nothing"):
         store.read(tmp_path / "nothing", "thing")

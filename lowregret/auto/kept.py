@@ -27,7 +27,7 @@ from lowregret.auto.stack import INPUTS, SIZE, STACK_NAMES
 from lowregret.auto.view import COLUMNS, COUNT, look
 from lowregret.eight import LANES, load, store
 from lowregret.kernel import kernel
-from lowregret.memory import zeros
+from lowregret.memory import prefetch, zeros
 from lowregret.rows import Rows
 from lowregret.state import Cells, Vector
 
@@ -104,6 +104,18 @@ def foretell(learner: Auto, model: Frozen, desk: Desk, x: Rows, i: int) -> float
     return learner.mix(model.mind, desk)
 
 
+def ask_ahead(model: Frozen, x: Rows, i: int) -> None:
+    """Ask for what will be needed of row i: frozen models are read now and then only, so nothing of them is near."""
+    places = np.uint64(model.measures.size) // np.uint64(COLUMNS)
+    width = np.uint64(model.mind.bank.size) // places
+    for k in range(x.begin(i), x.end(i)):
+        j = np.uint64(x.column(i, k))
+        prefetch(model.measures, j * np.uint64(COLUMNS))
+        prefetch(model.mind.bank, j * width)
+        if model.average.size > 0:
+            prefetch(model.average, j * np.uint64(LANES))
+
+
 @kernel
 def foretell_rows(
     learner: Auto,
@@ -124,6 +136,7 @@ def foretell_rows(
     """
     for n in range(picked.size):
         i = picked[n]
+        ask_ahead(model, x, picked[min(n + 1, picked.size - 1)])
         scores[n] = math.nan
         if look(model.measures, model.mind.pace, x, i, desk.sheet):
             scores[n] = foretell(learner, model, desk, x, i)

@@ -208,7 +208,7 @@ class Bandit(Saved):
         if not isinstance(algorithm, BanditAlgorithm):
             raise StoreError(f"{path} holds a {type(algorithm).__name__}, which is no bandit algorithm")
         made = cls(arrays["estimates"].size, algorithm, compiled=description["compiled"])
-        made.state = BanditState(**arrays)
+        made.state = BanditState(*(arrays[name] for name in BanditState._fields))
         pending = {number: (arm, p) for number, arm, p in zip(*waiting, strict=True)}
         made.desk = Desk(description["low"], description["high"], description["issued"], pending)
         return made

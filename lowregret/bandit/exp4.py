@@ -118,7 +118,7 @@ class Exp4(Saved):
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         columns = arrays.pop("columns")
         made = cls(arrays["estimates"].size, description["arms"], description["eta"], compiled=description["compiled"])
-        made.state = BanditState(**arrays)
+        made.state = BanditState(*(arrays[name] for name in BanditState._fields))
         pending = {
             number: (arm, p, column) for (number, arm, p), column in zip(description["pending"], columns, strict=True)
         }

@@ -7,6 +7,7 @@ import stat
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from typing import TextIO
 
 from lowregret.error import StoreError
 from lowregret.stream.source import STDIN, expand
@@ -26,24 +27,44 @@ _WRITTEN = {
     "report": "--report",
     "plot": "--plot",
 }
+_SILENT = ("train", "experts")  # commands of which --quiet leaves nothing on standard output
 
 
 def require_apart(args: Namespace) -> None:
     """Refuse an output that is also an input, by whatever name, or another output; a model may replace itself."""
     names = _READ.get(args.command, ())
     read = {place: (name, path) for name in names for path in _files(args, name) if (place := _place(path))}
-    written: dict[object, str] = {}
-    for name, option in _WRITTEN.items():
-        path = getattr(args, name, None)
-        if name in names or path in (None, STDIN) or (place := _place(path)) is None:
-            continue
+    written: dict[object, tuple[str, str]] = {}
+    for name, option, path, place in _outputs(args, names):
         source, known = read.get(place, ("", ""))
         if source and (source, name) != ("resume", "model"):
             same = "" if known == path else f", which is {'standard input' if known == STDIN else known},"
-            raise StoreError(f"{option} {path}{same} is read by this command and would be lost: name another file")
+            said = f"{option} {path}".rstrip()
+            raise StoreError(f"{said}{same} is read by this command and would be lost: name another file")
         if place in written:
-            raise StoreError(f"{option} and {written[place]} both name {path}: give each a file of its own")
-        written[place] = option
+            other, known = written[place]
+            raise StoreError(f"{option} and {other} both name {path or known}: give each a file of its own")
+        written[place] = option, path
+
+
+def _outputs(args: Namespace, read: tuple[str, ...]) -> Iterator[tuple[str, str, str, object]]:
+    """What is written: the argument, its option, the file's name (standard output has none) and its place."""
+    for name, option in _WRITTEN.items():
+        path = getattr(args, name, None)
+        if name not in read and path not in (None, STDIN) and (place := _place(path)) is not None:
+            yield name, option, path, place
+    if _speaks(args) and (place := _standard(sys.stdout)) is not None:
+        yield "stdout", "standard output", "", place
+
+
+def _speaks(args: Namespace) -> bool:
+    """Whether a command writes to standard output."""
+    predictions = getattr(args, "predictions", None)
+    if args.json or predictions == STDIN:
+        return True
+    if args.command == "predict":
+        return predictions is None
+    return not (args.command in _SILENT and args.quiet)
 
 
 def _files(args: Namespace, name: str) -> Iterator[str]:
@@ -55,8 +76,22 @@ def _files(args: Namespace, name: str) -> Iterator[str]:
 
 def _place(path: str) -> object:
     """What two names of one file have in common; None for what is no file, such as a pipe."""
+    if path == STDIN:
+        return _standard(sys.stdin)
     try:
-        found = os.fstat(sys.stdin.fileno()) if path == STDIN else os.stat(path)
-    except (OSError, ValueError):  # not there yet, or no standard input
+        found = os.stat(path)
+    except (OSError, ValueError):  # not there yet
         return os.path.realpath(path)
+    return _inode(found)
+
+
+def _standard(stream: TextIO) -> object:
+    """The same of standard input or output."""
+    try:
+        return _inode(os.fstat(stream.fileno()))
+    except (OSError, ValueError, AttributeError):  # there is none
+        return None
+
+
+def _inode(found: os.stat_result) -> object:
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter, _ArgumentGroup
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -152,7 +153,9 @@ def _train(command: ArgumentParser) -> None:
     )
     keeping.add_argument("--weights", metavar="FILE", help="write weights by name, and report names that share one")
     showing = _showing(command, "progressive scores, each made before its row was learnt")
-    showing.add_argument("--plot", metavar="FILE", help="draw loss and regret over the rows, and of auto its experts")
+    showing.add_argument(
+        "--plot", type=picture, metavar="FILE", help="draw loss and regret over the rows, and of auto its experts"
+    )
     showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and weights")
 
 
@@ -240,7 +243,7 @@ def _experts(command: ArgumentParser) -> None:
     mixing.add_argument("--prior", metavar="FILE", help="trust at the beginning: lines of a name and a weight")
     showing = command.add_argument_group("showing")
     showing.add_argument("--predictions", metavar="FILE", help="write the mixed forecasts, one line a row")
-    showing.add_argument("--plot", metavar="FILE", help="draw weights and regret over the rounds")
+    showing.add_argument("--plot", type=picture, metavar="FILE", help="draw weights and regret over the rounds")
     showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and experts")
     showing.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     showing.add_argument("--quiet", action="store_true", help="no summary")
@@ -264,7 +267,7 @@ def _bandit(command: ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, help="of the learner's coins (0)")
     command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     command.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof and picture")
-    command.add_argument("--plot", metavar="FILE", help="draw the values with their intervals")
+    command.add_argument("--plot", type=picture, metavar="FILE", help="draw the values with their intervals")
 
 
 def _dimension(command: ArgumentParser) -> None:
@@ -275,7 +278,7 @@ def _dimension(command: ArgumentParser) -> None:
     command.add_argument(
         "--time", type=positive, metavar="SECONDS", help="stop then, with lower and upper bounds (go on until exact)"
     )
-    command.add_argument("--plot", metavar="FILE", help="draw the shattered tree")
+    command.add_argument("--plot", type=picture, metavar="FILE", help="draw the shattered tree")
     command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     command.add_argument("--quiet", action="store_true", help="no progress, no drawing: one line for each dimension")
 
@@ -290,7 +293,7 @@ def _play(command: ArgumentParser) -> None:
     command.add_argument("--data", metavar="FILE", help="the rows of the game replay, in any format that train reads")
     command.add_argument("--target", metavar="COL", help="of replay: the column with the label, in tables")
     command.add_argument("--positive", metavar="LABEL", help="of replay: the label that counts as +1")
-    command.add_argument("--plot", metavar="FILE", help="draw the regret under its bound")
+    command.add_argument("--plot", type=picture, metavar="FILE", help="draw the regret under its bound")
     command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     command.add_argument("--quiet", action="store_true", help="the verdict only")
 
@@ -341,6 +344,13 @@ def _warm(command: ArgumentParser) -> None:
     command.add_argument("--all", action="store_true", help="every algorithm with its usual loss, and all else")
     command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     command.add_argument("--quiet", action="store_true", help="say nothing")
+
+
+def picture(name: str) -> str:
+    """The name of a picture, which is a PNG if it does not say; a folder's name stays, to be refused."""
+    if not name or os.path.isdir(name) or os.path.splitext(name)[1][1:]:
+        return name
+    return name.rstrip(".") + ".png"
 
 
 def positive(text: str) -> float:

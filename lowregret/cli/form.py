@@ -45,7 +45,7 @@ def form_of(args: Namespace) -> Part:
 
 
 def opened(args: Namespace, form: Part, dictionary: Dictionary | None) -> Ahead:
-    """The rows, begun, with notices of what the first ones show."""
-    notices = Notices()
+    """The rows, begun, with notices of what the first ones show; those that a resumed model learns may lack columns."""
+    notices, whole = Notices(), args.resume is None
     how = args.threads, args.on_error
-    return Ahead(stream_of(args.data, form, *how, dictionary=dictionary, notices=notices), notices)
+    return Ahead(stream_of(args.data, form, *how, dictionary=dictionary, whole=whole, notices=notices), notices)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret import notes
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.auto_class_run import start_auto_classes
 from lowregret.auto_run import auto_for, start_auto
@@ -36,6 +37,7 @@ from lowregret.metrics import Metrics
 from lowregret.multiclass import Multiclass
 from lowregret.part import Part
 from lowregret.plot import require_picture
+from lowregret.replacing import real_file
 from lowregret.rows import Rows
 from lowregret.run import start
 from lowregret.session import Session
@@ -45,7 +47,7 @@ from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.stream.choose import chosen
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import FEW
-from lowregret.stream.read import read_alike
+from lowregret.stream.read import positive_name, read_alike
 from lowregret.stream.source import STDIN
 from lowregret.words import counted
 
@@ -109,17 +111,29 @@ def _where(session: Session, args: Namespace, model: str | None) -> str:
 def _nothing(session: Session, args: Namespace) -> str:
     """Why there was nothing to learn."""
     why = f": rows without a label: {session.unlabelled:,}" if session.unlabelled else ""
-    left = " that --skip and --holdout leave over" if args.skip or args.holdout else ""
+    given = [f"--{option}" for option in ("skip", "holdout") if getattr(args, option)]
+    left = f" that {' and '.join(given)} {'leaves' if len(given) == 1 else 'leave'} over" if given else ""
     return f"there are no rows to learn from in {' '.join(args.data)}{left}{why}"
 
 
 def _require_positive(session: Session, args: Namespace) -> None:
     """Refuse a positive label that no row has: there is nothing to keep."""
-    if session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1:
+    if _lacks_positive(session):
+        assert session.signs is not None
+        if isinstance(session.held, Metrics) and session.held.rows and session.held.positives > 0:
+            raise DataError(
+                f"all rows labelled --positive {session.signs[0]} are among those held out, so that nothing is learnt "
+                "of them: hold out others, or fewer"
+            )
         met = ", ".join(session.met.labels) + (", …" if len(session.met.labels) == FEW else "")
         raise DataError(
             f"no label in {' '.join(args.data)} is --positive {session.signs[0]}; there are {met}: name one of them"
         )
+
+
+def _lacks_positive(session: Session) -> bool:
+    """Whether a positive label was named that no row had so far."""
+    return session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1
 
 
 def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
@@ -143,8 +157,10 @@ def _require_places(args: Namespace) -> None:
     for path in (args.model, args.weights, args.predictions, args.report, args.plot):
         if path and path != STDIN:
             require_folder(path)
-    if args.model and not os.access(Path(args.model).resolve().parent, os.W_OK):
-        raise StoreError(f"cannot write {args.model}: the folder {Path(args.model).resolve().parent} is read-only")
+    if args.model == STDIN:
+        raise StoreError("a model cannot be written to standard output: name a file after -o")
+    if args.model and not os.access(folder := real_file(args.model).parent, os.W_OK):
+        raise StoreError(f"cannot write {args.model}: the folder {folder} is read-only")
     if args.report or args.plot:
         require_picture(args.plot)
 
@@ -202,6 +218,7 @@ def _learn(
                     if turn == 0:
                         _notice(session, stream, args.quiet)
                         _tell_faults(batch, session.skipped - skipped)
+                    _require_known(session, batch)
                     _learn_batch(session, batch, scores)
                     progress.update(turn * stream.size + batch.position)
                     keeper.checkpoint()
@@ -213,6 +230,19 @@ def _learn(
             session.keep_best()
     if session.skipped - skipped > SHOWN_FAULTS:
         print(f"lowregret: skipped {counted(session.skipped - skipped, 'line')} in all", file=sys.stderr)
+
+
+def _require_known(session: Session, batch: Batch) -> None:
+    """Refuse labels that a resumed model of two does not know: they would be learnt as the negative one."""
+    positive = positive_name(session.form)
+    if session.origin is None or positive is None or len(session.origin[1].labels) != 1:
+        return
+    model, known = session.origin
+    if others := notes.other_labels(known, batch.met):
+        raise DataError(
+            f"{batch.name} has the labels {', '.join(others)}, but {notes.knows(model, positive, known)}: "
+            "write them as the model knows them, or train a new model on all rows"
+        )
 
 
 def _rows(stream: Stream, args: Namespace) -> Iterator[Batch]:
@@ -295,6 +325,8 @@ class Keeper:
     def checkpoint(self) -> None:
         """Write the model if that was long ago. A failure can wait for the end."""
         if self.path is None or time.perf_counter() - self.kept < self.every:
+            return
+        if not self.session.run.rounds or _lacks_positive(self.session):  # all may yet be refused
             return
         try:
             self.session.save(self.path)

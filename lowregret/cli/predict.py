@@ -16,13 +16,14 @@ from lowregret.classes import name_of, named
 from lowregret.cli.form import SKIPPING
 from lowregret.cli.scores import score_file
 from lowregret.cli.show import judged, lost
+from lowregret.error import DataError
 from lowregret.judge import Judged, judge, no_rows
 from lowregret.metrics import Metrics
 from lowregret.session import Session, loss_json
 from lowregret.state import Vector
 from lowregret.stream.batch import Batch, sound
 from lowregret.stream.met import Met
-from lowregret.stream.read import format_of, positive_name, read_alike, stream_of
+from lowregret.stream.read import positive_name, read_alike, stream_of
 from lowregret.words import counted
 
 
@@ -31,18 +32,20 @@ def predict(args: Namespace) -> int:
     session = Session.load(args.model)
     scorer = Scorer(session, no_rows(session.run))
     form = read_alike(session.form, args.data, args.format)
-    stream = stream_of(args.data, form, threads=args.threads, on_error=args.on_error, labelled=False)
+    how = args.threads, args.on_error
+    stream = stream_of(args.data, form, *how, labelled=False, whole=False)
     with score_file(args.predictions or ("-" if not args.json else None), args.link, session) as scores:
         for batch in sound(stream.batches(), SKIPPING):
             if len(batch):
                 scores.write(scorer.scores(batch))
             for fault in batch.faults:
                 print(f"lowregret: skipped {fault}", file=sys.stderr)
-    told = [*notes.other_types(args.data[0], format_of(form), args.model, format_of(session.form))]
-    told += scorer.notes(args.model)
+    if scorer.rows == 0:
+        raise DataError(f"there are no rows to score in {' '.join(args.data)}")
+    told = [*scorer.notes(args.model)]
     for note in told:
         print(f"lowregret: {note}", file=sys.stderr)
-    found = scorer.found
+    found = scorer.judged
     if args.json:
         figures: dict[str, Any] = {"loss": loss_json(session.run, found.total, found.mean_loss), "error": found.error}
         figures |= {"metrics": session.judged(found), "notes": told}
@@ -68,30 +71,66 @@ class Scorer:
     found: Judged
     rows: int = 0
     met: Met = field(default_factory=Met)
+    labelled: int = 0
     strange: int = 0  # rows whose label cannot be judged by, or is of a class that is not known
     example: Any = None  # the label of the first of them
+    bits: int = 0  # rows labelled 0 where −1 is meant, if no label is strange and none is −1
+    signs: set[float] = field(default_factory=set)  # which of ±1 were met
 
     def scores(self, batch: Batch) -> Vector:
         """What the model says about the rows of a batch."""
         run: Any = self.session.run
         self.rows += len(batch)
         self.met.join(batch.met)
+        self._take_bits(batch)
         made = judge(run, batch, batch.weights, self.found)
         if isinstance(self.found, Metrics):
             accepted = np.array([run.learner.loss.accepts(y) for y in batch.labels.tolist()])
         else:
             accepted = run.classes.encode(batch.labels, np.zeros(len(batch), bool), batch.names) >= 0
-        strange = ~np.isnan(batch.labels) & ~accepted
+        labelled = ~np.isnan(batch.labels)
+        strange = labelled & ~accepted
+        self.labelled += int(labelled.sum())
         if self.strange == 0 and strange.any():
             label = named(batch.labels[int(np.argmax(strange))], batch.names)
             self.example = label if isinstance(self.found, Metrics) else name_of(label)
         self.strange += int(strange.sum())
         return made
 
+    def _take_bits(self, batch: Batch) -> None:
+        """Make −1 of labels 0, for a model of −1 and +1."""
+        if isinstance(self.found, Metrics) and self.found.loss.classifies:
+            self.signs |= {-1.0, 1.0}.intersection(batch.labels.tolist())
+            zeros = batch.labels == 0.0
+            self.bits += int(zeros.sum())
+            batch.labels[zeros] = -1.0
+
+    @property
+    def judged(self) -> Judged:
+        """The figures; none where labels are not what the model knows, for they would be false."""
+        if isinstance(self.found, Metrics):
+            positive = positive_name(self.session.form)
+            others = notes.other_labels(self.session.met, self.met) if positive else []
+            known = not (others or self.strange or self._unsure)
+        else:
+            known = self.strange < self.labelled
+        return self.found if known else no_rows(self.session.run)
+
+    @property
+    def _unsure(self) -> bool:
+        """Whether some labels are 0 without 1 being the only other."""
+        return self.bits > 0 and self.signs != {1.0}
+
     def notes(self, model: str) -> Iterator[str]:
         """How the rows differ from those that the model was trained on."""
-        if self.strange and isinstance(self.found, Metrics):
-            yield notes.unjudged(self.strange, self.example, self.found.loss.labels)
+        if isinstance(self.found, Metrics):
+            if self.strange or self._unsure:
+                example = self.example if self.strange else 0.0
+                yield notes.unjudged(self.strange + self.bits, example, self.found.loss.labels)
+            elif self.bits:
+                yield notes.taken_for_negative(self.bits)
         elif self.strange:
-            yield notes.unknown_classes(self.strange, self.example)
+            known = self.strange < self.labelled
+            yield notes.unknown_classes(self.strange, self.example) if known else notes.no_known_class(self.example)
+        yield from notes.unweighted(self.session.form.parameters.get("weight", ""), self.met)
         yield from notes.unlike(model, positive_name(self.session.form), self.session.met, self.met)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import os
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
@@ -25,8 +26,9 @@ HEAVIEST = 20  # weights shown
 
 def require_folder(path: str) -> None:
     """Say before learning that a file could not be written after it."""
-    if not Path(path).resolve().parent.is_dir():
-        raise StoreError(f"cannot write {path}: there is no folder {Path(path).parent}")
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise StoreError(f"cannot write {path}: there is no folder {folder}")
     if Path(path).is_dir():
         raise StoreError(f"cannot write {path}: it is a folder; name a file in it")
 

@@ -12,13 +12,14 @@ from lowregret.cli.clock import Seconds
 from lowregret.confusion import Confusion
 from lowregret.judge import Judged
 from lowregret.loss.name import loss_name
-from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG
+from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, SIGNS
 from lowregret.rule import Proximal
 from lowregret.session import Session
 from lowregret.summary import AGAIN, BEFORE, describe, describe_kept, describe_risk
 from lowregret.words import counted
 
 FEW = 8  # classes whose confusions are shown in full
+_ONE_LABEL = "risk       nothing can be said of rows yet to come: all labels were the same"
 
 
 def show(session: Session, seconds: Seconds, model: str | None) -> str:
@@ -35,8 +36,8 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         *_passes(session),
         *_held(session),
         *_proved(session),
+        *(describe_risk(run, shell=True) if session.one_label is None else [_ONE_LABEL]),
     ]
-    lines += describe_risk(run, shell=True)
     if session.dictionary is not None and len(session.dictionary):
         shared = session.dictionary.collisions
         lines.append(f"names      {len(session.dictionary):,}, of which {shared:,} share a weight with another")
@@ -96,7 +97,7 @@ def _held(session: Session) -> list[str]:
         else f"{rows}, {'each ' if many else ''}scored when it came, and not learnt"
     )
     loss = [f"loss       {lost(session, held, held.mean_loss)}"] if held.mean_loss is not None else []
-    return [f"held out   {who}", *loss, *judged(session, held)]
+    return [f"held out   {who}", *(f"  {line}" for line in [*loss, *judged(session, held)])]
 
 
 def lost(session: Session, metrics: Judged, mean: float | None) -> str:
@@ -144,7 +145,7 @@ def judged(session: Session, metrics: Judged) -> list[str]:
             f"error      {told['mae']:.4g} on average (mean absolute), {told['rmse']:.4g} root mean square; "
             f"always guessing the mean: {guess:.4g} root mean square"
         ]
-    s, share, (up, down) = metrics.sums, metrics.positives, session.signs or ("+1", "-1")
+    s, share, (up, down) = metrics.sums, metrics.positives, session.signs or SIGNS
     positives, negatives = s[POSITIVE_RIGHT] + s[POSITIVE_WRONG], s[NEGATIVE_RIGHT] + s[NEGATIVE_WRONG]
     lines = [
         f"error      {metrics.error:.2%} of the {_what(metrics)} predicted wrongly; "

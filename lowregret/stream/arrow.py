@@ -37,7 +37,7 @@ from lowregret.stream.buffers import (
 )
 from lowregret.stream.columns import DATE, TARGET, WEIGHT, Columns, Tabular
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
-from lowregret.stream.fields import HOLE, Faults, Fields, fields_of, texts_of
+from lowregret.stream.fields import HOLE, Faults, Fields, fields_of, spelt_in, texts_of
 from lowregret.stream.leaves import Leaf, leaves
 from lowregret.stream.met import POSITIVE, Met
 from lowregret.stream.notice import Notices
@@ -187,11 +187,11 @@ class _Converter:
             self.row += part.num_rows
 
     def _batch(self, table: Any) -> Batch:
-        found = leaves(table, self.form.drop, self.form.named, self.name)
+        found = leaves(table, self.form.drop, self.form.named, self.name, self.form.whole)
         known = tuple((leaf.name, leaf.is_date) for leaf in found)
         if known not in self._known:
             self._known = {known: self.form.of_types(known).columns([name for name, _ in known], self.name)}
-            self._note_columns([name for name, _ in known], self._known[known])
+            self._note_columns(found, self._known[known])
         chosen = self._known[known]
         if self.notices is not None and self.notices.wanted:
             self.notices.see(texts_of(chosen, found))
@@ -214,9 +214,11 @@ class _Converter:
         fault = told[0] if told and not self.skip else None
         return replace(_made(out, self.name, self.row, told if self.skip else [], fault), names=texts, met=self.met)
 
-    def _note_columns(self, names: Sequence[str], chosen: Columns) -> None:
-        """Take up the names of features; elements that lists have further down come in later."""
-        features = (name for name, kind in zip(names, chosen.kinds, strict=True) if kind <= DATE)
+    def _note_columns(self, found: Sequence[Leaf], chosen: Columns) -> None:
+        """Take up the names of features, and what they hold; elements that lists have further down come in later."""
+        features = [leaf.name for leaf, kind in zip(found, chosen.kinds, strict=True) if kind <= DATE]
+        self.met.spelt[self.name] = spelt_in(chosen, found) | self.met.spelt.get(self.name, {})
+        self.met.weighted |= {self.name} if np.any(chosen.kinds == WEIGHT) else set()
         self.met.tables[self.name] = tuple(dict.fromkeys([*self.met.tables.get(self.name, ()), *features]))
 
     def _assembled(

@@ -68,6 +68,11 @@ class Batch:
         self.held = np.where(marks, weights, 0.0)
         self.weights = np.where(marks, 0.0, weights)
 
+    def nonzeros(self, end: int) -> int:
+        """How many entries the rows before `end` have that are learnt: those of weight 0 are not."""
+        sizes = np.diff(self.rows.indptr[: end + 1])
+        return int(sizes[self.weights[:end] != 0].sum() if self.weights.size else sizes.sum())
+
     def place(self, i: int) -> str:
         """Where row i is."""
         return f"{self.name}:{int(self.lines[i])}"

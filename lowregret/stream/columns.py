@@ -124,6 +124,7 @@ class Tabular(Part):
     text: tuple[str, ...] = ()  # columns whose words are features
     ngrams: int = 1  # and up to so many words in a row
     date: tuple[str, ...] = ()  # columns of dates, whose parts are features
+    whole: bool = True  # else columns may be lacking, but for those that `labelled` speaks of: a model knows them
 
     def check(self) -> None:
         check_bits(self, self.bits)
@@ -140,7 +141,8 @@ class Tabular(Part):
     def columns(self, names: Sequence[str], file: str) -> Columns:
         """What columns of these names are for."""
         known = names, file, self.target, self.weight, self.drop, self.categorical, self.positive, self.bits
-        return columns(*known, self.interactions, self.labelled, self.classes, self.text, self.ngrams, self.date)
+        features = self.text, self.ngrams, self.date
+        return columns(*known, self.interactions, self.labelled, self.classes, *features, self.whole)
 
 
 def columns(
@@ -158,10 +160,11 @@ def columns(
     text: Sequence[str] = (),
     ngrams: int = 1,
     date: Sequence[str] = (),
+    whole: bool = True,
 ) -> Columns:
     """The columns of a file with this header; refuses one that lacks a column asked for, or has two of a name.
 
-    Unless `labelled`, it may lack the target and the weight.
+    Unless `labelled`, it may lack the target and the weight; unless `whole`, all others.
     """
     first: dict[str, int] = {}
     for column, name in enumerate(names):
@@ -169,11 +172,11 @@ def columns(
             raise DataError(f"{file} has two columns {name!r}, {first[name] + 1} and {column + 1}: rename one")
     kinds = np.full(len(names), FEATURE, np.uint8)
     for name, kind in roles(target, weight, drop, categorical, text, date):
-        if labelled or name in first or kind not in (TARGET, WEIGHT):
+        if name in first or (labelled if kind in (TARGET, WEIGHT) else whole):
             kinds[column_number(name, first, file)] = kind
     slots, states = _hashed(names, bits)
     date_at = np.cumsum(kinds == DATE) * len(_DATE_PARTS) - len(_DATE_PARTS)
-    keys, crossing = _products(interactions, kinds, first, file)
+    keys, crossing = _products(interactions, kinds, first, file, whole)
     value = np.frombuffer(encoded(positive), np.uint8)
     labels = value, number_of(positive)
     dates = date_at, _hashed(_date_names(names, kinds), bits)[0]
@@ -198,12 +201,14 @@ def _hashed(names: Sequence[str], bits: int) -> tuple[NDArray[np.uint64], NDArra
 
 
 def _products(
-    interactions: Sequence[Sequence[str]], kinds: NDArray[np.uint8], numbers: Mapping[str, int], file: str
+    interactions: Sequence[Sequence[str]], kinds: NDArray[np.uint8], numbers: Mapping[str, int], file: str, whole: bool
 ) -> tuple[NDArray[np.int64], Crossing]:
     """The keys of columns and what to multiply; refuses columns that are no features."""
     crossed = sorted({name for group in interactions for name in group})  # keys must not depend on the file
     keys = np.full(kinds.size, OTHER, np.int64)
     for key, name in enumerate(crossed):
+        if not whole and name not in numbers:
+            continue
         column = column_number(name, numbers, file)
         if kinds[column] > DATE:
             raise DataError(

@@ -7,10 +7,8 @@ quotes are not the rule, a quote that is not closed at the end of its field is t
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,9 +46,9 @@ from lowregret.stream.columns import (
 )
 from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
 from lowregret.stream.dates import add_date, faults_of_dates, moment
-from lowregret.stream.delimited_text import blank, ending, fields_of, is_infinite, is_missing, is_same_doubled
-from lowregret.stream.met import POSITIVE
-from lowregret.stream.notice import categories
+from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
+from lowregret.stream.met import DATES, POSITIVE
+from lowregret.stream.notice import categories, rows_of, spelt
 from lowregret.stream.number import ABSENT, READ, number
 from lowregret.stream.text import TextFormat
 from lowregret.stream.tokens import add_words
@@ -59,8 +57,7 @@ from lowregret.stream.word import word
 _U = np.uint64
 _ZERO, _ONE, _TWO, _THREE, _FOUR, _EIGHT, _TEN = (_U(k) for k in (0, 1, 2, 3, 4, 8, 10))
 _RETURN, _FEED, _QUOTE, _NINE, _TAB = (np.uint8(ord(c)) for c in '\r\n"9\t')
-_NOUGHT = _U(ord("0"))
-_FOUR_NOUGHTS, _BETWEEN = _U(0x0030003000300030), _U(0x0100010001000100)  # eight bytes: a nought, a delimiter …
+_NOUGHT, _FOUR_NOUGHTS, _BETWEEN = _U(ord("0")), _U(0x0030003000300030), _U(0x0100010001000100)  # 0, then 0,0,0,0,
 
 NUMBER, PLAIN, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is: PLAIN text, or DOUBLED, with doubled quotes
 UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
@@ -69,9 +66,7 @@ BAD_DATE = TOO_MANY + 1  # and a column's number
 
 class DelimitedRows(TextFormat):
     """How to read the rows of one file. Features are put where sorting will find them in order, or side by side by
-    column if they are to be multiplied: feature p of a row belongs to column order[p], places[order[p]] = p. Behind
-    them are those of text and dates, as they come.
-    """
+    column if they are to be multiplied: feature p belongs to column order[p]; those of text and dates come last."""
 
     columns: Columns
     delimiter: int
@@ -106,14 +101,12 @@ class DelimitedRows(TextFormat):
 
     @property
     def faults(self) -> dict[int, str]:  # type: ignore[override]
-        many = f"expected {self.columns.kinds.size} fields, one for each column"
+        many = f"expected {self.places.size} fields, one for each column"
         dates = faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
         return _FAULTS | dates | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}
 
     def entries(self, size: int) -> int:
-        """Every field takes at least a byte, and a word with the next blank two; a row that ends too soon may have left
-        room for all columns.
-        """
+        """A field takes a byte, a word with its blank two; a row cut short may have left room for all columns."""
         return self.most(size)
 
     def most(self, size: Any) -> int:
@@ -134,7 +127,7 @@ class DelimitedRows(TextFormat):
 
     def called(self, column: int) -> str:
         """The name of a column."""
-        return self.header[self.ends[column] : self.ends[column + 1]].decode(errors="replace")
+        return self.names[self.ends[column] : self.ends[column + 1]].tobytes().decode(errors="replace")
 
     def fault(self, status: int, before: bytes) -> str:
         if status != TOO_LARGE:
@@ -142,16 +135,26 @@ class DelimitedRows(TextFormat):
         column = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
         return f"column {self.called(column)!r}: {self.faults[status]}"
 
+    def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
+        whole = status in (UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY)
+        return rest if whole else cell_of(before, rest, chr(self.delimiter))
+
     def class_in(self, line: str) -> str:
         """The text in the target column of a line."""
         return fields_of(line, chr(self.delimiter))[int(np.flatnonzero(self.columns.kinds == TARGET)[0])]
 
     def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
-        found = (next(csv.reader([line], delimiter=chr(self.delimiter)), []) for line in lines)
-        rows = [fields for fields in found if len(fields) == self.columns.kinds.size]
-        names = (self.names[a:b].tobytes().decode(errors="replace") for a, b in pairwise(self.ends.tolist()))
-        judged = zip(names, self.columns.kinds, zip(*rows, strict=True), strict=False)
-        return {name: categories(fields, chr(self.point)) for name, kind, fields in judged if kind == FEATURE}
+        return {name: categories(fields, chr(self.point)) for name, fields in self.plain(lines).items()}
+
+    def spelt(self, lines: Sequence[str]) -> dict[str, str]:
+        dates = (self.called(column) for column in np.flatnonzero(self.columns.kinds == DATE).tolist())
+        return spelt(self.plain(lines), chr(self.point)) | dict.fromkeys(dates, DATES)
+
+    def plain(self, lines: Sequence[str]) -> dict[str, list[str]]:
+        """The fields of columns of which nothing was said."""
+        rows = rows_of(lines, chr(self.delimiter), self.places.size)
+        columns = np.flatnonzero(self.columns.kinds == FEATURE).tolist()
+        return {self.called(column): [fields[column] for fields in rows] for column in columns}
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         """Read lines from cursor[AT] to `end`; stops at the first fault."""
@@ -302,6 +305,8 @@ class DelimitedRows(TextFormat):
                 return 0.0, begin, end, after, TOO_LARGE if found else HARD
         if quoted:
             value, begin, end, after, what = self.quoted(text, begin, out)
+            if what == PLAIN and kind == FEATURE and is_infinite(text, inner, end):
+                what = TOO_LARGE
             if self.delimiter != _TAB or what not in (UNCLOSED, AFTER_QUOTE):
                 return value, begin, end, after, what
             begin -= _ONE

@@ -28,6 +28,12 @@ def fields_of(line: str, delimiter: str) -> list[str]:
     return found
 
 
+def cell_of(before: bytes, rest: bytes, delimiter: str) -> bytes:
+    """The field that a text begins with, or goes on with if the text before it ends with its opening quote."""
+    quote = b'"' if before.rstrip(b" ").endswith(b'"') else b""
+    return fields_of((quote + rest).decode(errors="surrogateescape"), delimiter)[0].encode(errors="surrogateescape")
+
+
 def blank(text: Any, k: Any, delimiter: Any) -> Any:
     """The first byte from k on that is no blank."""
     while text[k] == _SPACE or (text[k] == _TAB and delimiter != _TAB):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from lowregret.stream.buffers import Buffers
 from lowregret.stream.columns import CATEGORICAL, DATE, DAYS, FEATURE, HOURS, MONTHS, TEXT, WEEKDAYS, Columns
 from lowregret.stream.dates import NO_DATE, moment
 from lowregret.stream.leaves import Leaf
+from lowregret.stream.met import DATES, NAMES, NUMBERS
 from lowregret.stream.notice import LOOKED
 from lowregret.stream.tokens import add_words
 
@@ -78,6 +80,15 @@ def texts_of(chosen: Columns, found: list[Leaf]) -> dict[str, list[str]]:
     plain = [leaf for kind, leaf in zip(chosen.kinds, found, strict=True) if kind == FEATURE and not leaf.is_number]
     firsts = {leaf.name: leaf.array.slice(0, LOOKED).to_pylist() for leaf in plain}
     return {name: [text for text in texts if isinstance(text, str) and text] for name, texts in firsts.items()}
+
+
+def spelt_in(chosen: Columns, found: Sequence[Leaf]) -> dict[str, str]:
+    """What columns of which nothing was said hold, if not nothing, and columns of dates."""
+    told: dict[str, str] = {}
+    for kind, leaf in zip(chosen.kinds, found, strict=True):
+        if kind in (FEATURE, DATE) and leaf.array.null_count < len(leaf.array):
+            told[leaf.name] = DATES if kind == DATE or leaf.is_date else NUMBERS if leaf.is_number else NAMES
+    return told
 
 
 def _by_kind(kinds: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], ...]:

@@ -5,11 +5,11 @@ Columns mean what they do in files (`arrow.py`), so that a row has the same slot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lowregret.error import DataError
+from lowregret.error import DataError, PartError
 from lowregret.rows import Sparse
 from lowregret.state import Vector
 from lowregret.stream.arrow import TableFormat, TableStream, record_batches
@@ -52,9 +52,16 @@ def table_form(text: Names, ngrams: int, date: Names, categorical: Names) -> Tab
 
     Columns of Arrow's own dates need not be named.
     """
-    named = ((name,) if isinstance(name, str) else tuple(name) for name in (text, date, categorical))
-    words, dates, names = named
+    words, dates, names = _named("text", text), _named("date", date), _named("categorical", categorical)
     return TableFormat(text=words, ngrams=ngrams, date=dates, categorical=names, labelled=False, typed=True)
+
+
+def _named(option: str, given: Names) -> tuple[str, ...]:
+    """The columns that an option names."""
+    names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    if not all(isinstance(name, str) for name in names):
+        raise PartError(f"{option} must be the name of a column or a list of such, got {given!r}")
+    return names
 
 
 def frame_rows(table: Any, form: TableFormat) -> Iterator[Sparse]:

@@ -30,6 +30,7 @@ from lowregret.stream.buffers import (
 )
 from lowregret.stream.columns import (
     CATEGORICAL,
+    DATE,
     DROPPED,
     FEATURE,
     OTHER,
@@ -56,14 +57,15 @@ from lowregret.stream.json_name import (
     level,
     plain_number,
 )
-from lowregret.stream.json_plain import text_at, texts_in
+from lowregret.stream.json_plain import spelt_in, text_at, texts_in
 from lowregret.stream.json_text import blank, character, is_number, is_positive, literal, text_end
-from lowregret.stream.met import POSITIVE
+from lowregret.stream.met import DATES, POSITIVE
 from lowregret.stream.number import READ, number
 from lowregret.stream.text import TextFormat
 from lowregret.stream.tokens import add_words
 
 _LAST_NAME = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:[^":]*$')
+_REST_OF_TEXT, _NO_TEXT = re.compile(rb'(?:[^"\\]|\\.)*'), re.compile(rb"[^,\]}\s]*")
 _U = np.uint64
 _ZERO, _ONE, _EIGHT = _U(0), _U(1), _U(8)
 _FEED, _QUOTE, _COLON, _COMMA, _MINUS = (np.uint8(ord(c)) for c in '\n":,-')
@@ -111,6 +113,13 @@ class JsonRows(TextFormat):
         name = _LAST_NAME.search(before) if status == TOO_LARGE else None
         return (f"{name[1].decode(errors='replace')!r}: " if name else "") + self.faults[status]
 
+    def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
+        lacking = not before  # the whole line lacks something
+        if lacking or (status < BAD_DATE and status not in (TOO_LARGE, NO_LABEL, NO_WEIGHT)):
+            return rest
+        value = (_REST_OF_TEXT if before.endswith(b'"') else _NO_TEXT).match(rest)
+        return value[0] if value else rest
+
     def class_in(self, line: str) -> str:
         """The text in the target column of a line."""
         target = int(np.flatnonzero(self.columns.kinds == TARGET)[0])
@@ -118,9 +127,21 @@ class JsonRows(TextFormat):
         return text_at(json.loads(line), name)
 
     def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
-        ends = zip(self.columns.kinds, self.ends[:-1], self.ends[1:], strict=False)
-        known = {self.names[a:b].tobytes().decode(errors="replace") for kind, a, b in ends if kind != FEATURE}
-        return {name: texts for name, texts in texts_in(lines).items() if name not in known}
+        return {name: texts for name, texts in texts_in(lines).items() if self.kind(name) == FEATURE}
+
+    def spelt(self, lines: Sequence[str]) -> dict[str, str]:
+        found = ((name, what, self.kind(name)) for name, what in spelt_in(lines).items())
+        return {name: DATES if kind == DATE else what for name, what, kind in found if kind in (FEATURE, DATE)}
+
+    def kind(self, name: str) -> int:
+        """What a column is for."""
+        return next((kind for known, kind in self.kinds if known == name), FEATURE)
+
+    @property
+    def kinds(self) -> list[tuple[str, int]]:
+        """The columns that are more than features, and what they are for."""
+        ends = zip(self.columns.kinds.tolist(), self.ends[:-1], self.ends[1:], strict=False)
+        return [(self.names[a:b].tobytes().decode(errors="replace"), kind) for kind, a, b in ends]
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         """Read lines from cursor[AT] to `end`; stops at the first fault."""

@@ -31,7 +31,7 @@ class JsonLines(Tabular, TextFormat):
 
     def lookouts(self) -> dict[str, re.Pattern[bytes]]:
         """Objects need not have all columns, but some object should have each that is named; places in arrays aside."""
-        named = [*self.drop, *self.categorical, *self.text, *self.date]
+        named = [*(self.drop if self.whole else ()), *self.categorical, *self.text, *self.date]
         named += [column for group in self.interactions for column in group]
         words = {name: next((word for word in name.split(".")[::-1] if not word.isdigit()), name) for name in named}
         plain = {name: word for name, word in words.items() if _PLAIN.fullmatch(word)}

@@ -117,8 +117,11 @@ class Leaf:
         return "nothing" if value is None else repr(value)[:60]
 
 
-def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str) -> list[Leaf]:
-    """All columns of a record batch but those to drop. Elements that lists do not have here are absent columns."""
+def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str, whole: bool = True) -> list[Leaf]:
+    """All columns of a record batch but those to drop, which must be there if it is to be `whole`.
+
+    Elements that lists do not have here are absent columns.
+    """
     import pyarrow as pa
 
     names = table.schema.names
@@ -131,7 +134,7 @@ def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str) -> 
     for name in dict.fromkeys(named):
         if name not in known and name.startswith(lists):
             found.append(Leaf(name, pa.nulls(table.num_rows)))
-    for name in drop:
+    for name in drop if whole else ():
         if not name.startswith(lists):
             column_number(name, met, file)
     return found

@@ -20,6 +20,8 @@ class Met:
 
     labels: list[str] = field(default_factory=list)  # other than the positive one, in their order, at most FEW
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of each file with columns, those of features
+    weighted: set[str] = field(default_factory=set)  # files that have the weight's column
+    spelt: dict[str, dict[str, str]] = field(default_factory=dict)  # of each file, what columns hold: see `spelling`
     idle: tuple[str, ...] = ()  # columns or namespaces that were asked for and have not occurred
     _values: list[float] = field(default_factory=list)  # of `labels`
 
@@ -27,6 +29,15 @@ class Met:
     def columns(self) -> dict[str, None]:
         """All columns of features, in their order."""
         return dict.fromkeys(name for names in self.tables.values() for name in names)
+
+    @property
+    def spelling(self) -> dict[str, str]:
+        """What columns hold, where all files agree."""
+        found: dict[str, set[str]] = {}
+        for spelt in self.spelt.values():
+            for name, what in spelt.items():
+                found.setdefault(name, set()).add(what)
+        return {name: min(said) for name, said in found.items() if len(said) == 1}
 
     def sign(self, labels: Vector, positive: float, name: Callable[[int], str]) -> None:
         """Make +1 of the positive label and −1 of all others; `name` tells that of row i. Rows without one keep none.
@@ -53,9 +64,21 @@ class Met:
         for label in other.labels:
             self.take(label)
         self.tables |= other.tables
+        self.weighted |= other.weighted
+        self.spelt |= other.spelt
         self.idle = other.idle
+
+
+NUMBERS, NAMES, DATES = "numbers", "names", "dates"
+
+
+def spelling(numbers: int, names: int) -> str | None:
+    """What a column with so many fields of each kind holds: NUMBERS if all are, NAMES if half are, else None."""
+    if numbers and not names:
+        return NUMBERS
+    return NAMES if names and names >= numbers else None
 
 
 def number_name(value: float) -> str:
     """A label that is a number, as people write it."""
-    return str(int(value)) if value.is_integer() else repr(value)
+    return str(int(value)) if value.is_integer() else repr(float(value))

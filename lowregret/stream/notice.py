@@ -5,22 +5,28 @@ The first rows tell, so that it costs next to nothing: each of their texts is lo
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lowregret.stream.columns import number_of
+from lowregret.stream.met import spelling
 
 LOOKED = 1000  # rows looked at
 FEW = 50  # rows that show nothing
 
-_MOST, _NEARLY = 0.9, 0.8  # shares of a column's texts
+_MOST, _NEARLY_TEXT, NEARLY = 0.9, 0.8, 0.9  # shares of a column's texts
 _NUMBER = re.compile(r"[+-]?\d*([.,])\d+", re.ASCII)
+_PLAIN = r"[+-]?\d*[.,]?\d+"
+_DRESSED = re.compile(  # with a sign of money or a percent sign, or in groups of three digits
+    rf"(?!{_PLAIN}$)[+-]?[$€£¥]? ?[+-]?\d+([.,' ]\d{{3}})*([.,]\d+)? ?[%$€£¥]?", re.ASCII
+)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?", re.ASCII)
 _OTHER_DATE = re.compile(r"(\d{4}[./]\d\d?[./]\d\d?|\d\d?[./-]\d\d?[./-]\d{4})([T ,].*)?", re.ASCII)
-_MISSING = frozenset(["", "NA", "NaN", "null", "None"])
+_MISSING = frozenset(["", "NA", "NaN", "nan", "null", "None"])
 
-DATE, OTHER_DATE, TEXT, NUMBER, ID = "date", "other date", "text", "number", "id"
+DATE, OTHER_DATE, TEXT, NUMBER, DRESSED, ID = "date", "other date", "text", "number", "dressed number", "id"
 
 
 class Note(NamedTuple):
@@ -42,6 +48,8 @@ class Note(NamedTuple):
         if self.what == NUMBER:
             how = f"--decimal {self.mark} reads them in csv, or " * shell + "make them numbers"
             return f"{begin}numbers such as {self.example!r}, learnt as names; {how}"
+        if self.what == DRESSED:
+            return f"{begin}numbers such as {self.example!r}, learnt as names; write them plainly, such as 1234.5"
         many = f"{begin}nearly as many values as rows ({self.values:,} of the first {self.rows:,})"
         out = f"leave it out with --drop {column}" if shell else "leave it out"
         if self.what == ID:
@@ -79,9 +87,11 @@ def judged(column: str, texts: Sequence[str]) -> Note | None:
             return Note(column, what, first, values, rows)
     if _share(_NUMBER, texts) >= _MOST and ("," in first or values > FEW):
         return Note(column, NUMBER, first, values, rows)
+    if _share(_DRESSED, texts) >= _MOST:
+        return Note(column, DRESSED, first, values, rows)
     if sum(" " in text.strip() for text in texts) >= rows / 2:
-        return Note(column, TEXT, first, values, rows) if values >= _NEARLY * rows else None
-    return Note(column, ID, first, values, rows) if values == rows else None
+        return Note(column, TEXT, first, values, rows) if values >= _NEARLY_TEXT * rows else None
+    return Note(column, ID, first, values, rows) if values >= NEARLY * rows else None
 
 
 def _share(pattern: re.Pattern[str], texts: Sequence[str]) -> float:
@@ -89,10 +99,26 @@ def _share(pattern: re.Pattern[str], texts: Sequence[str]) -> float:
     return sum(pattern.fullmatch(text.strip()) is not None for text in texts) / len(texts)
 
 
+def rows_of(lines: Iterable[str], delimiter: str, columns: int) -> list[list[str]]:
+    """The fields of lines, each read by itself, that have one for each column."""
+    found = (next(csv.reader([line], delimiter=delimiter), []) for line in lines)
+    return [fields for fields in found if len(fields) == columns]
+
+
 def categories(fields: Sequence[str], decimal: str) -> list[str]:
     """The fields of a column of CSV that are read as categories; none if the first rows have none."""
     shown = _named(fields[:FEW], decimal)
     return shown + _named(fields[FEW:], decimal) if shown else []
+
+
+def spelt(columns: Mapping[str, Sequence[str]], decimal: str) -> dict[str, str]:
+    """What columns of CSV hold, by their first fields, where that is clear."""
+    found: dict[str, str] = {}
+    for name, fields in columns.items():
+        names, present = len(_named(fields, decimal)), sum(field.strip() not in _MISSING for field in fields)
+        if what := spelling(present - names, names):
+            found[name] = what
+    return found
 
 
 def _named(fields: Iterable[str], decimal: str) -> list[str]:

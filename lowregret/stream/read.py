@@ -175,18 +175,19 @@ def stream_of(
     *,
     dictionary: Dictionary | None = None,
     labelled: bool = True,
+    whole: bool = True,
     notices: Notices | None = None,
 ) -> Stream:
     """The rows of data that are to be read as this part says. A table fits every format that has named columns.
 
     A `dictionary` takes up the names of features in text, `notices` what the first rows show of columns. With
-    `labelled=False` tables may lack target and weight.
+    `labelled=False` tables may lack target and weight, with `whole=False` the other columns that the part names.
     """
     if on_error not in ("stop", "skip"):
         raise DataError(f"on_error must be 'stop' or 'skip', got {on_error!r}")
     skip = on_error == "skip"
-    if not labelled and "labelled" in part.parameters:
-        part = replace(cast(Any, part), labelled=False)
+    if "labelled" in part.parameters:
+        part = replace(cast(Any, part), labelled=labelled and cast(Any, part).labelled, whole=whole)
     if has_arrow_stream(data):
         return _table_stream((data,), part, threads, skip, notices)
     paths = tuple(expand(data))
@@ -252,7 +253,7 @@ def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool,
     if not isinstance(part, TableFormat):
         if not all(name in part.parameters for name in _COLUMNS):
             raise DataError(f"a table has named columns and cannot be read as {type(part).__name__}")
-        part = TableFormat(**{name: part.parameters[name] for name in (*_COLUMNS, "labelled")})
+        part = TableFormat(**{name: part.parameters[name] for name in (*_COLUMNS, "labelled", "whole")})
     return TableStream(tables, part, threads, skip, notices)
 
 

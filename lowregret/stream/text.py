@@ -36,10 +36,10 @@ from lowregret.stream.buffers import (
     WEIGHTED,
     Buffers,
 )
-from lowregret.stream.columns import stands_for_text
+from lowregret.stream.columns import WEIGHT, Columns, stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import POSITIVE, Met, number_name
-from lowregret.stream.notice import LOOKED, Notices
+from lowregret.stream.notice import FEW, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand
 
 BLOCK = 2 << 20  # bytes
@@ -74,6 +74,12 @@ class TextFormat(Part):
         return ()
 
     @property
+    def has_weights(self) -> bool:
+        """Whether the file has the column with the rows' weights."""
+        columns = self.parameters.get("columns")
+        return isinstance(columns, Columns) and bool(np.any(columns.kinds == WEIGHT))
+
+    @property
     def header(self) -> bytes:
         """Text that recorded names may refer to, besides the block: the columns of a table."""
         return b""
@@ -86,6 +92,10 @@ class TextFormat(Part):
         """What was expected; `before` is the text of the line up to the fault."""
         return self.faults[status]
 
+    def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
+        """What of a line is to blame, given its text up to the fault and from there on."""
+        return rest
+
     def class_in(self, line: str) -> str:
         """The text that is the label of a line, where labels are texts."""
         raise NotImplementedError
@@ -96,6 +106,10 @@ class TextFormat(Part):
 
     def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
         """What these lines have as categories in columns of which nothing was said, by their names."""
+        return {}
+
+    def spelt(self, lines: Sequence[str]) -> dict[str, str]:
+        """What columns of which nothing was said hold in these lines, and columns of dates, by their names."""
         return {}
 
     @abstractmethod
@@ -142,11 +156,13 @@ class TextStream:
             if self.dictionary is not None:
                 self.dictionary.see(block.text, parsed.out, parsed.form.header, parsed.form.joint)
             if self.notices is not None and self.notices.wanted:
-                self.notices.see(parsed.form.texts(_first_lines(parsed)))
+                self.notices.see(parsed.form.texts(_first_lines(parsed, LOOKED)))
             if block.first:
                 before += source.size if source else 0
                 line, source = 1, block.source
                 met.tables |= {source.name: parsed.form.feature_columns} if parsed.form.feature_columns else {}
+                met.spelt[source.name] = parsed.form.spelt(_first_lines(parsed, FEW))
+                met.weighted |= {source.name} if parsed.form.has_weights else set()
             batch = replace(_batch(parsed, line, before), met=met)
             awaited = {name: mark for name, mark in awaited.items() if not mark.search(block.text, 0, block.end)}
             met.idle = tuple(awaited)
@@ -210,8 +226,7 @@ def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) 
         if status == HARD:
             out = out._replace(known=_with_hard_numbers(out.known, block.text, at, spot, form.mark))
             continue
-        told = form.fault(status, bytes(block.text[at:spot]))
-        faults.append((int(out.cursor[LINE]), f"{told}, but found {_shown(block.text, spot)}"))
+        faults.append((int(out.cursor[LINE]), _told(form, status, block.text, at, spot)))
         if not skip:
             return _Parsed(block, begin, form, out, int(out.cursor[LINE]), faults, True)
         out.cursor[AT] = block.text.index(b"\n", max(at, spot)) + 1
@@ -236,17 +251,19 @@ def _with_hard_numbers(known: Any, text: bytearray, line: int, begin: int, mark:
     return np.array(sorted(found.items()), float).ravel()
 
 
-def _shown(text: bytearray, begin: int) -> str:
-    """The offending text, cut to a line."""
-    end = text.index(b"\n", begin)
-    shown = text[begin : min(end, begin + 4 * SHOWN)].decode(errors="replace").rstrip("\r")
-    return repr(shown[:SHOWN] + ("…" if len(shown) > SHOWN else "")) if shown else "the end of the line"
+def _told(form: TextFormat, status: int, text: bytearray, line: int, spot: int) -> str:
+    """What was expected at `spot` of the line that begins at `line`, and what is there, cut to what people read."""
+    before, rest = bytes(text[line:spot]), bytes(text[spot : text.index(b"\n", spot)]).rstrip(b"\r")
+    shown = form.offending(status, before, rest)[: 4 * SHOWN].decode(errors="replace")
+    found = repr(shown[:SHOWN] + ("…" if len(shown) > SHOWN else "")) if shown else "nothing"
+    return f"{form.fault(status, before)}, but found {found if rest else 'the end of the line'}"
 
 
-def _first_lines(parsed: _Parsed) -> list[str]:
+def _first_lines(parsed: _Parsed, most: int) -> list[str]:
     """The first lines of a block, whole ones, without the header."""
     text = bytes(memoryview(parsed.block.text)[parsed.begin : min(parsed.block.end, parsed.begin + LOOKED_AT)])
-    return text[: text.rfind(b"\n") + 1].decode(errors="replace").split("\n")[:LOOKED]
+    lines = text[: text.rfind(b"\n") + 1].split(b"\n", most)[:most]
+    return [line.decode(errors="replace") for line in lines]
 
 
 def _name_classes(parsed: _Parsed, batch: Batch, names: dict[float, str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lowregret.cli import main
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -72,6 +73,60 @@ def test_standard_input_may_be_a_file_too(here: Path) -> None:
     assert told.code == 2
     assert "which is standard input, is read" in told.err
     assert (here / "rows.svm").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "predict m.lr rows.svm",
+        "predict m.lr rows.svm --predictions scores --json",
+        "train rows.svm --json --quiet",
+        "train rows.svm --quiet --predictions -",
+    ],
+)
+def test_standard_output_may_be_an_input(capsys: Capsys, here: Path, words: str) -> None:
+    assert run(capsys, "train", "rows.svm", "--algorithm", "ogd", "--quiet", "-o", "m.lr").code == 0
+    before = {path: path.read_bytes() for path in here.iterdir()}
+    with open("rows.svm", "ab") as file:
+        told = process(*words.split(), stdout=file)
+    assert told.code == 2
+    assert told.err == (
+        "lowregret: standard output, which is rows.svm, is read by this command and would be lost: name another file\n"
+    )
+    assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+@pytest.mark.parametrize("option", ["-o", "--predictions", "--weights"])
+def test_standard_output_may_be_another_output(here: Path, option: str) -> None:
+    with open("both.out", "wb") as file:
+        told = process("train", "rows.svm", "--json", option, "both.out", stdout=file)
+    assert told.code == 2
+    expected = f"standard output and {option} both name both.out: give each a file of its own"
+    assert told.err == f"lowregret: {expected}\n"
+    assert (here / "both.out").read_bytes() == b""
+
+
+def test_where_nothing_goes_to_standard_output_it_harms_nothing(
+    capsys: Capsys, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open("out", "w") as file:
+        monkeypatch.setattr("sys.stdout", file)
+        assert main(["train", "rows.svm", "--algorithm", "ogd", "--quiet", "-o", "m.lr", "--predictions", "out"]) == 0
+        assert main(["predict", "m.lr", "rows.svm", "--quiet", "--predictions", "out"]) == 0
+    assert len((here / "out").read_text().splitlines()) == 20
+
+
+def test_pictures_go_by_the_name_that_they_get(capsys: Capsys, here: Path) -> None:
+    written(here / "rows.png", svm_lines(20))
+    before = (here / "rows.png").read_bytes()
+    for name in ("rows", "rows."):
+        told = run(capsys, "train", "rows.png", "--format", "svm", "--algorithm", "ogd", "--plot", name)
+        assert told.code == 2
+        assert told.err.startswith("lowregret: --plot rows.png is read by this command")
+    told = run(capsys, "train", "rows.svm", "--algorithm", "ogd", "--plot", "out", "--predictions", "out.png")
+    assert told.code == 2
+    assert told.err == "lowregret: --plot and --predictions both name out.png: give each a file of its own\n"
+    assert (here / "rows.png").read_bytes() == before
 
 
 def test_two_results_want_two_files(capsys: Capsys, here: Path) -> None:

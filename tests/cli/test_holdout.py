@@ -91,9 +91,9 @@ def test_what_is_no_holdout(capsys: Capsys, tmp_path: Path) -> None:
 def test_the_summary_says_what_was_held_out(capsys: Capsys, tmp_path: Path) -> None:
     path = written(tmp_path / "a.svm", svm_lines(ROWS))
     told = run(capsys, "train", path, "--algorithm", "ogd", "--holdout", "last:30")
-    assert "held out   the last 30 rows, scored by the model as predict would\nloss " in told.out
+    assert "held out   the last 30 rows, scored by the model as predict would\n  loss " in told.out
     told = run(capsys, "train", path, "--algorithm", "ogd", "--holdout", 10)
-    assert "held out   12 rows, each scored when it came, and not learnt\nloss " in told.out
+    assert "held out   12 rows, each scored when it came, and not learnt\n  loss " in told.out
 
 
 def test_resuming_judges_the_new_last_rows(capsys: Capsys, tmp_path: Path) -> None:

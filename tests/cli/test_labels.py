@@ -65,6 +65,16 @@ def test_some_of_many_labels_are_told(capsys: Capsys, tmp_path: Path) -> None:
     assert "there are A, B, C, D, E, …: name one of them" in told.err
 
 
+@pytest.mark.parametrize("holdout", ["last:40", "2"])
+def test_a_positive_label_that_is_held_out(capsys: Capsys, tmp_path: Path, holdout: str) -> None:
+    labels = ["a"] * 80 + ["b"] * 40 if holdout != "2" else ["a", "b"] * 40
+    path = written(tmp_path / "a.csv", ["y,x", *(f"{label},1" for label in labels)])
+    words = ("--target", "y", *OGD, "--positive", "b", "--holdout", holdout, "--quiet")
+    told = run(capsys, "train", path, *words)
+    assert told.code == 2
+    assert "all rows labelled --positive b are among those held out" in told.err
+
+
 def test_a_game_needs_both_labels(capsys: Capsys, tmp_path: Path) -> None:
     path = csv(tmp_path / "a.csv", "UP", "DOWN")
     told = run(capsys, "play", "replay", "ogd", "--data", path, "--target", "y", "--positive", "up")
@@ -102,9 +112,35 @@ def test_one_label_only_is_said_loudly(
     assert told.code == 0, told.err
     assert f"lowregret: {said}" in told.err
     assert f"note       {said}" in told.out
+    assert "risk       nothing can be said of rows yet to come: all labels were the same\n" in told.out
+    assert "with probability" not in told.out
     silent = run(capsys, "train", path, *words, "--json", "--quiet")
     assert f"lowregret: {said}" in silent.err
     assert silent.json["notes"][0].startswith(said)
+    assert silent.json["certificate"]["risk"] is None
+
+
+@pytest.mark.parametrize(
+    ("label", "words", "other"),
+    [("+1", ("--loss", "hinge", *OGD), "-1"), ("7", ("--loss", "softmax", "--algorithm", "adagrad"), "other classes")],
+)
+def test_the_only_label_is_one_label_too(
+    capsys: Capsys, tmp_path: Path, label: str, words: tuple[str, ...], other: str
+) -> None:
+    path = written(tmp_path / "a.svm", [f"{label} 1:1"])
+    told = run(capsys, "train", path, *words)
+    assert told.err == f"lowregret: the only label was {label}: nothing could be learnt about {other}\n"
+    assert "risk       nothing can be said" in told.out
+
+
+def test_as_many_classes_as_rows_are_no_classes(capsys: Capsys, tmp_path: Path) -> None:
+    said = ("--loss", "softmax", "--algorithm", "adagrad", "--json", "--quiet")
+    ids, some = (written(tmp_path / f"{n}.svm", [f"{k % n} {k % 9}:1" for k in range(60)]) for n in (54, 53))
+    told = run(capsys, "train", ids, *said)
+    note = "the target has 54 classes in 60 rows: it is probably a number (say --loss square) or an id"
+    assert note in told.err
+    assert told.json["notes"][0].startswith(note)
+    assert run(capsys, "train", some, *said).json["notes"] == []
 
 
 def test_two_labels_are_nothing_to_speak_of(capsys: Capsys, tmp_path: Path) -> None:
@@ -178,3 +214,26 @@ def test_numbers_are_names_too(capsys: Capsys, tmp_path: Path) -> None:
     assert labelled(capsys, svm(tmp_path / "bits.svm", 0, 1))[1:] == ({"1", "0"}, {"1", "0"})
     assert labelled(capsys, svm(tmp_path / "some.svm", 7, 2.5), "--positive", 7)[2] == {"7", "2.5"}
     assert labelled(capsys, svm(tmp_path / "signs.svm", -1, 1))[1:] == ({"1.0", "-1.0"}, {"1.0", "-1.0"})
+
+
+@pytest.mark.parametrize(("labels", "down"), [(("UP", "DOWN"), "DOWN"), (("UP", "DOWN", "SAME"), "not UP")])
+def test_figures_call_labels_by_their_names(capsys: Capsys, tmp_path: Path, labels: tuple[str, ...], down: str) -> None:
+    data, model = csv(tmp_path / "a.csv", *labels), tmp_path / "m.lr"
+    told = run(capsys, "train", data, "--target", "y", "--positive", "UP", *OGD, "-o", model, "--json", "--quiet").json
+    again = run(capsys, "predict", model, data, "--json").json
+    for metrics in (told["metrics"], again["metrics"]):
+        assert {name: list(row) for name, row in metrics["confusion"].items()} == {
+            "UP": ["UP", down],
+            down: ["UP", down],
+        }
+
+
+def test_labels_are_shown_as_people_write_them(capsys: Capsys, tmp_path: Path) -> None:
+    """No name of a type of NumPy is in messages."""
+    model, other = tmp_path / "m.lr", written(tmp_path / "b.svm", ["-0.963 1:1"])
+    assert (
+        run(capsys, "train", svm(tmp_path / "a.svm", -1, 1), *OGD, "--loss", "hinge", "-o", model, "--quiet").code == 0
+    )
+    assert "labels such as -0.963 cannot be judged" in run(capsys, "predict", model, other).err
+    told = run(capsys, "train", other, "--loss", "softmax", "--algorithm", "adagrad")
+    assert "label -0.963 is no class" in told.err

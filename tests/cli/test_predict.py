@@ -24,6 +24,20 @@ Capsys = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 
+@pytest.mark.parametrize("words", [("--loss", "hinge"), ("--loss", "softmax")])
+def test_features_beyond_the_dimension_are_refused(capsys: Capsys, tmp_path: Path, words: tuple[str, ...]) -> None:
+    path, model = written(tmp_path / "a.svm", svm_lines(20)), tmp_path / "m.lr"
+    new = written(tmp_path / "b.svm", [*svm_lines(3), "-1 2:1 40:5", "1 50:1"])
+    said = ("--algorithm", "ogd", "--dimension", 31, *words)
+    assert run(capsys, "train", path, *said, "-o", model, "--quiet").code == 0
+    told = run(capsys, "predict", model, new)
+    assert told.code == 2
+    assert told.err == (
+        f"lowregret: {new}:4: feature 40, counted from 1, is beyond the model's 31: leave it out, or train with a "
+        "larger --dimension\n"
+    )
+
+
 def test_scores_of_a_fixed_model(capsys: Capsys, tmp_path: Path) -> None:
     path, new = (
         written(tmp_path / "a.svm", svm_lines(200)),

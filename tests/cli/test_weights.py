@@ -43,6 +43,8 @@ def test_figures_of_training_are_per_unit_of_weight(capsys: Capsys, tmp_path: Pa
     assert told["loss"]["mean"] == pytest.approx(known["loss"])
     assert told["loss"]["total"] == pytest.approx(known["loss"] * c.sum())
     assert told["metrics"]["weight"] == c.sum()
+    learnt = [line.split(",")[2:] for line, weight in zip(lines[1:], c, strict=True) if weight]
+    assert told["nonzeros"] == sum(float(value) != 0 for row in learnt for value in row)
     assert (told["rounds"], told["metrics"]["rows"]) == (np.count_nonzero(c), ROWS)
     if loss == "logistic":
         assert told["error"] == pytest.approx(known["error"])

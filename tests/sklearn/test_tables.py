@@ -18,7 +18,7 @@ import pytest
 from sklearn.base import clone
 
 from lowregret import Logistic, Square, read, train, zoo
-from lowregret.error import DataError
+from lowregret.error import DataError, PartError
 from lowregret.sklearn import OnlineClassifier, OnlineRegressor
 
 ADAGRAD = zoo.adagrad(Logistic())
@@ -131,6 +131,12 @@ def test_text_dates_and_categories_are_read_as_from_a_file(package: str, tmp_pat
     assert np.count_nonzero(run.weights) > 40
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict(table), model.predict(table))
+
+
+@pytest.mark.parametrize("given", [3, [3]])
+def test_columns_have_names(given: Any) -> None:
+    with pytest.raises(PartError, match=r"^text must be the name of a column or a list of such, got .*3"):
+        OnlineClassifier(ADAGRAD, text=given).fit(pa.table(CELLS), LABELS)
 
 
 def test_dates_as_text_are_named() -> None:

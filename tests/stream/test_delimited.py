@@ -63,15 +63,14 @@ texts = st.one_of(
             "1e",
             "1-2",
             "nan",
-            "-inf",
             "5.5.5",
             "-",
             ".",
-            "inf",
             "1 2",
         ]
     ),
 )
+texts = texts.filter(lambda text: text.strip(" \t").lower().lstrip("+-") not in ("inf", "infinity"))  # refused
 cells = st.tuples(st.one_of(numbers, texts), st.booleans())
 
 
@@ -81,9 +80,8 @@ def written(text: str, quoted: bool, delimiter: str) -> str:
 
 
 def needs_quotes(text: str, delimiter: str) -> bool:
-    """What would be another field, or is refused without."""
-    infinite = text.strip(" \t").lower().lstrip("+-") in ("inf", "infinity")
-    return delimiter in text or text.startswith('"') or infinite
+    """What would be another field without."""
+    return delimiter in text or text.startswith('"')
 
 
 @st.composite
@@ -313,6 +311,13 @@ def test_names_are_noted() -> None:
         ("1,2e999,4", "column 'a': expected a finite number, below 1.8e308"),
         ("1,inf,4", "column 'a': expected a finite number, below 1.8e308 (if it is no number, name its column"),
         ("1, -Infinity ,4", "column 'a': expected a finite number"),
+        ("1,inf,4", "name its column in --categorical), but found 'inf'"),
+        ('1,"inf",4', "name its column in --categorical), but found 'inf'"),
+        ('1," +Infinity ",4', "column 'a': expected a finite number"),
+        ('1," 2e999",4', "column 'a': expected a finite number, below 1.8e308"),
+        ('1,"2e999",4', "name its column in --categorical), but found '2e999'"),
+        ('"U ""P""",2,4', "such as --loss softmax), but found 'U \"P\"'"),
+        ('1,2,""', "expected a number, 0 or more, in the weight column, but found nothing"),
         ("UP,2,4", "expected a number in the target column (if it has classes, say with --positive which"),
         ("1,2,", "expected a number, 0 or more, in the weight column, but found the end of the line"),
         ("1,2,-1", "expected a number, 0 or more, in the weight column, but found '-1'"),

@@ -242,7 +242,9 @@ def test_features_of_0_are_left_out() -> None:
         ('{"a": 1', "expected a comma or the end of the object or array, but found the end of the line"),
         ('{"a": "\\x"}', "expected text in double quotes"),
         ('{"a": 1} 2', "expected the end of the line after the object, but found '2'"),
-        ('{"a": 1e999}', "'a': expected a finite number, below 1.8e308, but found '1e999}'"),
+        ('{"a": 1e999}', "'a': expected a finite number, below 1.8e308, but found '1e999'"),
+        ('{"a": -1e999, "b": 2}', "'a': expected a finite number, below 1.8e308, but found '-1e999'"),
+        ('{"y": "a, b", "b": 2}', "such as --loss softmax), but found 'a, b'"),
         ('{"y": "UP"}', "expected a number in the target column (if it has classes, say with --positive"),
     ],
 )

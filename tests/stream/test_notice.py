@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from lowregret.stream.notice import DATE, FEW, ID, LOOKED, NUMBER, OTHER_DATE, TEXT, Notices, judged
+from lowregret.stream.notice import DATE, DRESSED, FEW, ID, LOOKED, NUMBER, OTHER_DATE, TEXT, Notices, judged
 from lowregret.stream.read import detect, format_part, stream_of
 
 CELLS: dict[str, Callable[[int], str]] = {
@@ -48,7 +48,17 @@ ADVICE = {
         ([f"{k}.5" for k in range(100)], NUMBER),
         (["1.5", "2.5"] * 50, None),
         ([f"u{k}" for k in range(100)], ID),
-        ([f"u{k % 99}" for k in range(100)], None),
+        ([f"u{k % 90}" for k in range(100)], ID),
+        ([f"u{k % 89}" for k in range(100)], None),
+        ([f"{k}" for k in range(100)], ID),
+        ([f"{k}.87%" for k in range(100)], DRESSED),
+        ([f"{k},723.35" for k in range(100)], DRESSED),
+        ([f"{k}.723,35" for k in range(100)], DRESSED),
+        ([f"$ {k}7.23" for k in range(100)], DRESSED),
+        ([f"{k} €" for k in range(100)], DRESSED),
+        ([f"{k} 723" for k in range(100)], DRESSED),
+        ([f"{k}%" for k in (5, 7)] * 50, DRESSED),
+        ([f"{k} 7x" for k in range(100)], TEXT),
         ([f"{k} green bottles" for k in range(FEW - 1)], None),
     ],
 )
@@ -97,6 +107,7 @@ def test_in_python_the_advice_is_other() -> None:
         (["2024-03-31"] * 100, "their parts are learnt with date=['c']"),
         (["31.3.2024"] * 100, "learnt with date=['c'], if they are written as 2024-03-31"),
         (["3,14"] * 100, "make them numbers"),
+        ([f"{k}.5%" for k in range(100)], "learnt as names; write them plainly, such as 1234.5"),
         ([f"u{k}" for k in range(100)], "if it is an id, leave it out"),
     ):
         note = judged("c", texts)

@@ -1,0 +1,97 @@
+"""The file of a model: what `train -o` may replace, and what `predict` and `--resume` cannot read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lowregret import store
+from tests.cli.running import run, svm_lines, written
+
+Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
+TRAIN = ("train", "rows.svm", "--algorithm", "ogd", "--quiet")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "rows.svm", svm_lines(20))
+    return tmp_path
+
+
+def test_a_link_stays_a_link(capsys: Capsys, here: Path) -> None:
+    (here / "link.lr").symlink_to("real.lr")
+    assert run(capsys, *TRAIN, "-o", "link.lr").code == 0
+    (here / "real.lr").chmod(0o600)
+    assert run(capsys, "train", "rows.svm", "--quiet", "--resume", "link.lr", "-o", "link.lr").code == 0
+    assert (here / "link.lr").is_symlink()
+    assert (here / "real.lr").stat().st_mode & 0o777 == 0o600
+    assert run(capsys, "predict", "real.lr", "rows.svm", "--quiet").code == 0
+
+
+def test_what_no_model_may_replace_is_found_before_learning(capsys: Capsys, here: Path) -> None:
+    os.mkfifo("pipe")
+    (here / "loop").symlink_to("loop")
+    (here / "dangling").symlink_to("nothere/m.lr")
+    before = sorted(os.listdir())
+    said = {
+        "pipe": "cannot write pipe: it is a pipe, which no file may replace; name another file",
+        "loop": "cannot write loop: Too many levels of symbolic links; name another file",
+        "dangling": f"cannot write dangling: there is no folder {here / 'nothere'}",
+        "-": "a model cannot be written to standard output: name a file after -o",
+    }
+    for name, expected in said.items():
+        told = run(capsys, *TRAIN, "--json", "-o", name)
+        assert (told.code, told.out, told.err) == (2, "", f"lowregret: {expected}\n")
+    assert sorted(os.listdir()) == before
+
+
+def test_a_refused_run_leaves_the_model(capsys: Capsys, here: Path) -> None:
+    """A positive label that never occurs is noticed in the end; no checkpoint is written until it occurs."""
+    written(here / "f.csv", ["y,x", *["a,1", "c,2"] * 10])
+    (here / "m.lr").write_bytes(b"good")
+    said = ("train", "f.csv", "--target", "y", "--algorithm", "ogd", "--checkpoint", "1e-9", "-o", "m.lr")
+    told = run(capsys, *said, "--positive", "b")
+    assert told.code == 2
+    assert "no label in f.csv is --positive b" in told.err
+    assert (here / "m.lr").read_bytes() == b"good"
+    written(here / "none.csv", ["y,x", *[",1", ",2"] * 10])
+    told = run(capsys, "train", "none.csv", *said[2:], "--positive", "b")
+    assert told.code == 2
+    assert "rows without a label: 20" in told.err
+    assert (here / "m.lr").read_bytes() == b"good"
+    assert run(capsys, *said, "--positive", "a").code == 0
+    assert store.kind_of("m.lr") == "run"
+
+
+@pytest.mark.parametrize("words", ["predict m.lr rows.svm", "train rows.svm --resume m.lr"])
+def test_files_that_lack_something(capsys: Capsys, here: Path, words: str) -> None:
+    assert run(capsys, *TRAIN, "-o", "m.lr").code == 0
+    description, arrays = store.read("m.lr", "run")
+    for name in ("counts", "metrics.bins"):
+        store.write("m.lr", "run", description, {key: arrays[key] for key in arrays if key != name})
+        told = run(capsys, *words.split())
+        expected = f"lowregret: m.lr lacks '{name}', which this version of lowregret needs: train again\n"
+        assert (told.code, told.err) == (2, expected)
+    told_of = {key: value for key, value in description["session"].items() if key != "labels"}
+    store.write("m.lr", "run", description | {"session": told_of}, arrays)
+    assert "m.lr lacks 'labels'" in run(capsys, *words.split()).err
+
+
+def test_files_of_an_older_format(capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(store, "FORMAT", 2)
+        assert run(capsys, *TRAIN, "-o", "m.lr").code == 0
+    told = run(capsys, "predict", "m.lr", "rows.svm")
+    assert told.code == 2
+    assert "m.lr was written by an older lowregret (format 2), which is not read any more: train again" in told.err
+
+
+def test_nothing_to_score(capsys: Capsys, here: Path) -> None:
+    assert run(capsys, *TRAIN, "-o", "m.lr").code == 0
+    (here / "empty.svm").touch()
+    told = run(capsys, "predict", "m.lr", "empty.svm")
+    assert (told.code, told.err) == (2, "lowregret: there are no rows to score in empty.svm\n")
