@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.kernel import apart
 from lowregret.stream.buffers import (
     AT,
     DONE,
@@ -260,7 +259,6 @@ class DelimitedRows(TextFormat):
             record(out, out.columns[at], name, name_end, begin, end)
         return False
 
-    @apart
     def several(self, column: Any, kind: Any, text: Any, begin: Any, end: Any, what: int, out: Buffers) -> int:
         """Put the features of a text or a date behind the others; returns DONE or why not."""
         first = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
@@ -327,7 +325,6 @@ class DelimitedRows(TextFormat):
             return 0.0, begin, end, after, TOO_LARGE
         return 0.0, begin, end, after, MISSING if is_missing(text, inner, end) else PLAIN
 
-    @apart
     def quoted(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
         """Likewise, of the field whose opening quote is before `begin`."""
         end, what = begin, PLAIN
@@ -372,7 +369,6 @@ class DelimitedRows(TextFormat):
         """Where the name of a column is, as `record` wants it."""
         return -1 - self.ends[column], -1 - self.ends[column + _ONE]
 
-    @apart
     def label(self, text: Any, begin: Any, end: Any, what: int, value: float) -> float:
         """The label of a row; `no_label` if the target should be a number and is none."""
         if self.columns.has_classes() and (
@@ -385,7 +381,6 @@ class DelimitedRows(TextFormat):
             return self.columns.label(value)
         return math.nan if what == MISSING else self.columns.other_label(text, begin, end)
 
-    @apart
     def crossed(self, out: Buffers) -> int:
         """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
         first, grouped = out.cursor[ENTRY], self.columns.crossing.keys.size > 0
