@@ -101,7 +101,8 @@ def _written_otherwise(known: Met, new: Met) -> Iterator[str]:
 
 def unjudged(rows: int, label: float, takes: str) -> str:
     """Labels that a loss does not take, so that predictions are not judged by any label of these data."""
-    told = f"{counted(rows, 'row')} have labels such as {number_name(label)}, but the model was trained on {takes}"
+    have = "has a label" if rows == 1 else "have labels"
+    told = f"{counted(rows, 'row')} {have} such as {number_name(label)}, but the model was trained on {takes}"
     return f"{told}: predictions are not judged"
 
 

@@ -234,6 +234,6 @@ def test_labels_are_shown_as_people_write_them(capsys: Capsys, tmp_path: Path) -
     assert (
         run(capsys, "train", svm(tmp_path / "a.svm", -1, 1), *OGD, "--loss", "hinge", "-o", model, "--quiet").code == 0
     )
-    assert "labels such as -0.963 cannot be judged" in run(capsys, "predict", model, other).err
+    assert "1 row has a label such as -0.963, but" in run(capsys, "predict", model, other).err
     told = run(capsys, "train", other, "--loss", "softmax", "--algorithm", "adagrad")
     assert "label -0.963 is no class" in told.err
