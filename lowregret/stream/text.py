@@ -42,7 +42,7 @@ from lowregret.stream.met import POSITIVE, Met, number_name
 from lowregret.stream.notice import FEW, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand
 
-BLOCK = 2 << 20  # bytes
+BLOCK = 8 << 20  # bytes
 SHOWN = 60  # characters of an offending text
 LOOKED_AT = 1 << 20  # bytes for notices
 
