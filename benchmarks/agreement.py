@@ -30,7 +30,7 @@ from benchmarks.hindsight import LOSSES, RADII, SETS, Watched, read
 from lowregret import L2Ball, Loss
 from lowregret.hindsight import solve
 from lowregret.rows import as_rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 ROWS = 2000
 NARROW = 600

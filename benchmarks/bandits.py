@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.speed import OUT
 from lowregret import Bandit, BernoulliCosts, Exp3, Exp3IX, Thompson, TsallisInf, Ucb1
 from lowregret.bandit.algorithm import BanditAlgorithm
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 ARMS, ROUNDS, SEEDS = 10, 20_000, 20
 Figures = dict[str, dict[str, float]]

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.speed import OUT
 from lowregret import Absolute, AdaHedge, Aggregator, Cost, Hedge, MLPoly, Panel, Specialists, Squint
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 EXPERTS, ROUNDS, ETA = 100, 100_000, 0.05
 SHARE = 50  # River learns one round in so many

@@ -37,7 +37,7 @@ from lowregret import Hinge, L2Ball, Logistic, Loss, Square
 from lowregret.hindsight import solve
 from lowregret.hindsight.objective import Objective
 from lowregret.rows import as_rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 TOLERANCE = 1e-4
 RADII = (1.0, 10.0, 100.0)

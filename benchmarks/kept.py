@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from benchmarks.auto import BINARY, CLASSES, NUMBER, SETS, Row
 from benchmarks.speed import OUT
 from lowregret import Average, Hinge, Logistic, Multiclass, Softmax, Square, train, zoo
-from lowregret.error import LowRegretError
+from lowregret.errors import LowRegretError
 
 CUTS = (50, 70, 75, 76, 90)
 NAMES = [name for name in SETS if name not in ("rcv1_sample", "news20")]

@@ -19,10 +19,10 @@ from tqdm import tqdm
 
 from lowregret import Hinge, L1Ball, L2Ball, Logistic, LqBall, Square, best_in_hindsight, read, train, zoo
 from lowregret.certificate import natural_comparator
+from lowregret.convex.minimise import Solution
 from lowregret.domain import Domain
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Loss
-from lowregret.minimise import Solution
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "nested.md"
 RADII = (1.0, 10.0, 100.0)

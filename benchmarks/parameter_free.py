@@ -22,7 +22,7 @@ from sklearn.linear_model import SGDClassifier
 
 from benchmarks.nested import Data, data_sets
 from lowregret import DivergedError, Hinge, Logistic, Run, train, zoo
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.rule import Proximal
 from lowregret.rule.newton import MOST
 

@@ -19,13 +19,13 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks.speed import OUT
 from lowregret import zoo
-from lowregret.certificate.batch import AVERAGE, DRAWN, WEIGHTED
 from lowregret.domain import L2Ball
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Logistic, OnMistakes
 from lowregret.output import Average, Random, WeightedAverage
+from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED
 from lowregret.rule import Lazy
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 
 DELTA, ROUNDS = 0.05, 4000
 NOISE, DIMENSION = 0.1, 20

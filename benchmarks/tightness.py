@@ -18,19 +18,19 @@ import numpy as np
 from lowregret import zoo
 from lowregret.certificate import THEOREMS, Certificate, certificates
 from lowregret.certificate.surrogate import surrogate_certificate
-from lowregret.convex import QuadraticFunction
+from lowregret.compile.part import Part
+from lowregret.convex.functions import QuadraticFunction
+from lowregret.convex.leader import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import Domain, L2Ball, LqBall, Point, Reals, Simplex
-from lowregret.follow import FollowTheLeader, FollowTheRegularisedLeader
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
+from lowregret.learner.wrappers import Delayed, Doubling
 from lowregret.loss import Cost
 from lowregret.mirror import Entropy, Euclidean, PNorm
-from lowregret.part import Part
-from lowregret.play import Game, play
+from lowregret.play.game import Game, play
 from lowregret.regret import GameRecord, Moving
 from lowregret.rule import Eager, Lazy
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from lowregret.step import Constant, InverseSqrt
-from lowregret.wrapper import Delayed, Doubling
 from tests.laws import classifiers, sequences
 from tests.laws.cases import CASES, Case
 from tests.laws.comparators import least

@@ -26,7 +26,7 @@ from lowregret import (
     train,
     zoo,
 )
-from lowregret.plot import finish, nested_curves, new_figure
+from lowregret.show.plot import finish, nested_curves, new_figure
 
 OUT = Path("out")
 ROWS, FEATURES, WORDS = 100_000, 5_000, 30

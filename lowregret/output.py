@@ -19,8 +19,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from lowregret.chance import hashed, mixed, unit
-from lowregret.part import Part
+from lowregret.compile.part import Part
+from lowregret.compile.random import hashed, mixed, unit
 
 POSITIVE = 2**63 - 1  # the bits of a seed that say no sign
 

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.error import DataError
-from lowregret.part import Part
-from lowregret.state import Index
+from lowregret.compile.part import Part
+from lowregret.errors import DataError
+from lowregret.types import Index
 
 Features: TypeAlias = Any  # array-like, or a SciPy sparse matrix or array
 EVERY = np.empty(0, np.int64)  # where rows can be picked: all of them

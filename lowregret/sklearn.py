@@ -24,20 +24,20 @@ from scipy.special import expit
 
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.certificate import Certificate
-from lowregret.check import numbers
 from lowregret.domain import Domain
-from lowregret.error import AbsentError, DataError, PartError
-from lowregret.growth import grows
-from lowregret.kernelised import KernelPerceptron
-from lowregret.learner import Linear
-from lowregret.ledger import packed, unpacked
+from lowregret.errors import AbsentError, DataError, PartError
+from lowregret.learner.growth import grows
+from lowregret.learner.kernel_perceptron import KernelPerceptron
+from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
+from lowregret.learner.validate import numbers
 from lowregret.loss import Affine, Logistic, Margin, MultiLoss, Poisson, Softmax, Square
-from lowregret.multiclass import Multiclass
 from lowregret.rows import narrow
-from lowregret.run import train
-from lowregret.state import Vector
+from lowregret.run.base import packed, unpacked
+from lowregret.run.linear import train
 from lowregret.stream.arrow import TableFormat
 from lowregret.stream.frame import SLOTS, Frame, Names, frame_rows, table_form, takes_table
+from lowregret.types import Vector
 from lowregret.zoo import auto
 
 try:

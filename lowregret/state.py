@@ -5,14 +5,11 @@ All of it is float64 and int64 arrays, so saving it saves the learner, and a res
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector: TypeAlias = NDArray[np.float64]
-Cells: TypeAlias = Any  # a vector read and written element by element in compiled loops
-Index: TypeAlias = Any  # an unsigned NumPy integer in compiled loops, any integer otherwise
+from lowregret.types import Cells, Vector
 
 # ---- sums[...]: what the certificates are computed from; c_t is the round's importance in the regret (1, or t+1) ----
 TOTAL = 0  # Σ ℓ_t(w_t)
@@ -51,7 +48,7 @@ REFRESH = 1 << 22  # coordinates updated before MASS is computed afresh
 COLLAPSE = 1e-3  # or when it falls to this share of its peak, whose rounding would show in the ninth digit
 HUGE = 1e200  # or when it nears overflow
 
-# ---- table[cell + …]: what is known about one coordinate, side by side in memory; see `cell` -------------------------
+# ---- table[cell + …]: what is known about one coordinate, side by side in memory; see `types.cell` -------------------
 THETA = np.uint64(0)  # θ = −Σ c_t z_t, the certificate's vector: every rule keeps it
 WEIGHT = np.uint64(1)  # the iterate up to a common factor, where it is worth storing
 
@@ -86,11 +83,6 @@ class State(NamedTuple):
 
     def copy(self) -> State:
         return State(*(array.copy() for array in self))
-
-
-def cell(j: Index, width: int) -> Index:
-    """Where coordinate j begins in the table; its width is a constant to the compiler, a matrix's would not be."""
-    return np.uint64(j) * np.uint64(width)
 
 
 def worn(s: State) -> bool:

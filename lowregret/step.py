@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from typing import ClassVar
 
-from lowregret.part import Part
+from lowregret.compile.part import Part
 from lowregret.state import ENERGY, LOSS, ROUNDS, State
 
 

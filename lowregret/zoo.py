@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import overload
 
 from lowregret.auto import Auto, AutoClassifier, AutoMulticlass, AutoRegressor
+from lowregret.compile.part import Part
 from lowregret.domain import Domain, L2Ball, Reals
-from lowregret.error import PartError
-from lowregret.kernelised import Kernel, KernelPerceptron
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.kernel_perceptron import Kernel, KernelPerceptron
+from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Affine, Hinge, Logistic, Loss, MultiLoss, OnMistakes, PerceptronLoss, Softmax, Square
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Output, WeightedAverage
-from lowregret.part import Part
 from lowregret.rule import (
     COCOB,
     KT,

@@ -11,7 +11,7 @@ import numpy as np
 
 from lowregret import zoo
 from lowregret.domain import Box, L1Ball, L2Ball, Orthant, Reals, Simplex
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Cost, EpsilonInsensitive, Hinge, Logistic, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, WeightedAverage

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lowregret.domain import Domain, LqBall
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 DIMENSIONS = st.integers(1, 6)
 SIZES = st.floats(1e-3, 1e3)  # radii, totals, rates

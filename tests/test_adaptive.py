@@ -17,11 +17,11 @@ from lowregret import zoo
 from lowregret.certificate import Certificate, certificates
 from lowregret.certificate.wealth import freegrad_conjugate, kt_conjugate
 from lowregret.domain import Box, L2Ball, Point
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge, Logistic, Square
 from lowregret.rule import COCOB, KT, Arow, Diagonal, FreeGrad, Normalised, Proportional, Proximal, Root, Rule
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from tests.compositions import rows_for
 from tests.laws import sequences
 from tests.laws.comparators import hindsight

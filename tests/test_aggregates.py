@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lowregret.domain import Box, Domain, Intersection, L1Ball, L2Ball, Orthant, Reals, Simplex, Spectrahedron
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropic, Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.output import Average

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from lowregret import zoo
 from lowregret.certificate import Certificate
 from lowregret.domain import L2Ball
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import EpsilonInsensitive, Hinge, Logistic
 from lowregret.rule import Eager
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from lowregret.step import PassiveAggressive
 from tests.laws import classifiers, sequences
 from tests.naive import Matrix, Vector

@@ -35,7 +35,7 @@ from lowregret import (
     train,
     zoo,
 )
-from lowregret.run import start
+from lowregret.run.linear import start
 
 X = np.random.default_rng(3).normal(size=(20, 3))
 Y = np.sign(X[:, 0])

@@ -32,7 +32,7 @@ LEARN = (
 import sys
 import numpy as np
 from lowregret.domain import L2Ball
-from lowregret.learner import Linear, learn_rows
+from lowregret.learner.linear import Linear, learn_rows
 from lowregret.loss import Hinge
 from lowregret.mirror import Euclidean
 from lowregret.rows import as_rows
@@ -75,7 +75,7 @@ report(learn_rows, first=losses(Mine(), 0.1, 5.0))
 
 # A loop of the user's own is quick to compile.
 LOOP = """
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
 
 @kernel
 def loop(loss, p):
@@ -251,7 +251,7 @@ def test_scripts_do_not_disturb_each_other(package: Path, tmp_path: Path) -> Non
 TINY = (
     REPORT
     + """
-from lowregret.real import exp
+from lowregret.compile.numerics import exp
 report(exp, value=exp(0.0))
 """
 )

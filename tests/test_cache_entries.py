@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from lowregret import cache
-from lowregret.kernel import kernel
+from lowregret.compile import cache
+from lowregret.compile.kernel import kernel
 from tests.test_cache import expect
 
 # ---- damage ----------------------------------------------------------------------------------------------------------

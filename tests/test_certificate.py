@@ -21,11 +21,11 @@ from scipy.sparse import csr_array
 from lowregret import zoo
 from lowregret.certificate import THEOREMS, Certificate, Premise, certificates, natural_comparator, tightest
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Orthant, Point, Reals, Simplex
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Cost, Hinge, Logistic, Loss, OnMistakes, Square
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.rule import Eager, Lazy
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from lowregret.state import LINEAR
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from tests.laws import sequences

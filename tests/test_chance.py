@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowregret.chance import beta, gamma, hashed, new_chance, normal, uniform
+from lowregret.compile.random import beta, gamma, hashed, new_chance, normal, uniform
 
 
 def test_they_are_those_of_splitmix64() -> None:

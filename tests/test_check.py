@@ -11,14 +11,14 @@ import pytest
 import scipy.sparse as sp
 
 from lowregret import zoo
-from lowregret.check import WHOLE_LIMIT
 from lowregret.domain import Box, L1Ball, L2Ball, Point, Reals, Simplex
-from lowregret.error import DataError, DivergedError, LowRegretError, PartError
-from lowregret.learner import Linear
+from lowregret.errors import DataError, DivergedError, LowRegretError, PartError
+from lowregret.learner.linear import Linear
+from lowregret.learner.validate import WHOLE_LIMIT
 from lowregret.loss import Hinge, Logistic, LogWealth, Loss, Poisson, Square
 from lowregret.mirror import Entropy, Euclidean
 from lowregret.rule import Eager, Lazy
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from lowregret.step import Constant, InverseSqrt
 from tests.naive import Vector
 

@@ -25,7 +25,7 @@ from lowregret import (
     ScoreFunction,
     Square,
 )
-from lowregret.convex import Sum
+from lowregret.convex.functions import Sum
 
 D = 3
 NONSENSE: Any = 1.0

@@ -25,8 +25,8 @@ from lowregret.domain import (
     Simplex,
     Spectrahedron,
 )
-from lowregret.error import PartError
-from lowregret.state import Vector
+from lowregret.errors import PartError
+from lowregret.types import Vector
 from tests.strategies import SIZES, points, vectors
 
 D = 4

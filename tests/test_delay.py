@@ -48,8 +48,8 @@ from lowregret import (
     train,
     zoo,
 )
-from lowregret.late import DRIFT, LAGGED, TRAVELLED
-from lowregret.state import Vector
+from lowregret.run.delayed_loop import DRIFT, LAGGED, TRAVELLED
+from lowregret.types import Vector
 from tests.running import bits
 
 RNG = np.random.default_rng(5)

@@ -27,8 +27,8 @@ from lowregret.domain import (
 )
 from lowregret.domain.ball import _project_l1
 from lowregret.domain.simplex import project_simplex
-from lowregret.error import PartError
-from lowregret.state import Vector
+from lowregret.errors import PartError
+from lowregret.types import Vector
 from tests.strategies import SIZES, points, several, vectors, wild
 
 cp: Any = pytest.importorskip("cvxpy", reason="cvxpy is the reference for projections")

@@ -38,8 +38,8 @@ from lowregret import (
     train,
     zoo,
 )
-from lowregret.blocks import FACTOR
-from lowregret.wrapper import block_of
+from lowregret.certificate.doubling import FACTOR
+from lowregret.learner.wrappers import block_of
 from tests.running import bits
 
 RNG = np.random.default_rng(11)

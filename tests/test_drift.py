@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowregret.drift import DOUBLING, LENGTHS, close_block, evidence, first_levels, kt
+from lowregret.risk.independence import DOUBLING, LENGTHS, close_block, evidence, first_levels, kt
 
 BLOCK = 64
 Bits = list[int]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret.eight import (
+from lowregret.compile.kernel import kernel
+from lowregret.compile.simd import (
     CELL,
     LANES,
     between,
@@ -29,7 +30,6 @@ from lowregret.eight import (
     total,
     where,
 )
-from lowregret.kernel import kernel
 
 NIL, EIGHT = np.uint64(0), np.uint64(LANES)
 

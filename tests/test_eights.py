@@ -8,24 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret.check import call
-from lowregret.class_layout import laid, plain, stride
-from lowregret.class_run import ClassRun, start_classes
+from lowregret.compile.kernel import kernel
+from lowregret.compile.simd import larger, largest, load, root, spread, total, where
+from lowregret.compile.simd import store as put
 from lowregret.domain import Box, Point
-from lowregret.eight import larger, largest, load, root, spread, total, where
-from lowregret.eight import store as put
-from lowregret.eight_classes import EightMulticlass, at_work
-from lowregret.files import load as read
-from lowregret.kernel import kernel
+from lowregret.learner.layout import laid, plain, stride
+from lowregret.learner.multiclass import Multiclass, Room, learn_classes
+from lowregret.learner.multiclass_simd import EightMulticlass, at_work
+from lowregret.learner.validate import call
 from lowregret.loss import MultiHinge, MultiLoss, OneAgainstAll, Softmax, SquaredHinge
 from lowregret.mirror import Euclidean
-from lowregret.multiclass import Multiclass, Room, learn_classes
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 from lowregret.rows import as_rows
 from lowregret.rule import Diagonal, Lazy, Proportional, Root
-from lowregret.run import train
-from lowregret.state import State, Vector
+from lowregret.run.linear import train
+from lowregret.run.multiclass import ClassRun, start_classes
+from lowregret.state import State
 from lowregret.step import Constant
+from lowregret.store.kinds import load as read
+from lowregret.types import Vector
 from tests.test_multiclass import same
 
 ADAGRAD = Diagonal(Root(0.5))

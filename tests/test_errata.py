@@ -10,11 +10,11 @@ import pytest
 from lowregret import zoo
 from lowregret.certificate import Certificate, certificates
 from lowregret.domain import Box, Domain, Point, Simplex
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropy, PNorm
 from lowregret.rule import Eager, Lazy
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from lowregret.step import Constant, InverseSqrt, InverseTime
 from tests.laws import sequences
 from tests.laws.classifiers import disjunction, mistakes_of_winnow, orthonormal

@@ -11,24 +11,26 @@ import numpy as np
 import pytest
 
 import lowregret
-from lowregret import files, store, zoo
+from lowregret import zoo
 from lowregret.auto import AutoClassifier, AutoMulticlass
 from lowregret.bandit import Bandit, Exp3, Exp4
-from lowregret.delayed_run import DelayedRun, delayed
 from lowregret.domain import L2Ball
-from lowregret.doubling_run import doubling
-from lowregret.error import StoreError
+from lowregret.errors import StoreError
 from lowregret.experts import AdaHedge, Layered, Panel
-from lowregret.files import Kept, load
-from lowregret.kernel_run import KernelRun
-from lowregret.kernelised import Gaussian, KernelPerceptron
+from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
+from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Hinge, Softmax
 from lowregret.mirror import Euclidean
-from lowregret.multiclass import Multiclass
-from lowregret.play import Game, play
+from lowregret.play.game import Game, play
 from lowregret.rule import Lazy
-from lowregret.run import Run, train
+from lowregret.run.delayed import DelayedRun, delayed
+from lowregret.run.doubling import doubling
+from lowregret.run.kernel import KernelRun
+from lowregret.run.linear import Run, train
 from lowregret.step import Constant
+from lowregret.store import file as store
+from lowregret.store import kinds as files
+from lowregret.store.kinds import Kept, load
 from lowregret.structured import Chain, click_ranking, structured_svm
 from tests.structured.problems import click_problem, sequence_problem
 from tests.structured.test_own import Matchings, matchings

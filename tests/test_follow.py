@@ -29,7 +29,7 @@ from lowregret import (
     Simplex,
     play,
 )
-from lowregret.convex import Sum
+from lowregret.convex.functions import Sum
 
 cp: Any = cvxpy  # its annotations lack most of its names
 RNG = np.random.default_rng(11)

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from lowregret import zoo
 from lowregret.domain import L2Ball
-from lowregret.error import DataError, PartError
-from lowregret.growth import FIRST, resized
-from lowregret.learner import Linear
+from lowregret.errors import DataError, PartError
+from lowregret.learner.growth import FIRST, resized
+from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Logistic
 from lowregret.output import Average, Random
 from lowregret.rows import Sparse, as_rows
 from lowregret.rule import Eager
-from lowregret.run import Run, start, train
+from lowregret.run.linear import Run, start, train
 from lowregret.step import InverseSqrt
 from lowregret.stream.batch import Batch
 from lowregret.stream.batch import Stream as StreamProtocol

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lowregret import zoo
 from lowregret.domain import Reals
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge, Logistic, OnMistakes
 from lowregret.mirror import Euclidean, PNorm
 from lowregret.output import Average

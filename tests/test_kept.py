@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from lowregret import zoo
-from lowregret.files import load
-from lowregret.kept import FIRST, HEADLINE, PARTS, ROWS, WEIGHT, Foretold, Trial, next_freeze
+from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Hinge, Logistic, Softmax, Square
-from lowregret.multiclass import Multiclass
 from lowregret.output import Average
-from lowregret.run import train
+from lowregret.risk.kept import FIRST, HEADLINE, PARTS, ROWS, WEIGHT, Foretold, Trial, next_freeze
+from lowregret.run.linear import train
+from lowregret.store.kinds import load
 from tests.naive import Matrix, Vector
 
 EMPTY = np.empty(0)

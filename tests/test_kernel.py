@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from numba import cloudpickle, njit
 from numba.core.caching import NullCache
 
-from lowregret.error import PartError
-from lowregret.kernel import _inlined, kernel
+from lowregret.compile.digest import digest
+from lowregret.compile.kernel import _inlined, kernel
+from lowregret.compile.part import Part
+from lowregret.errors import PartError
 from lowregret.loss import Loss
-from lowregret.part import Part
-from lowregret.stamp import digest
 
 K = 3.0
 

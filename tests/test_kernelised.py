@@ -17,11 +17,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lowregret import zoo
-from lowregret.error import DataError, DivergedError, PartError, StoreError
-from lowregret.files import load
-from lowregret.kernel_run import KernelRun
-from lowregret.kernelised import Coordinatewise, Gaussian, InnerProduct, Kernel, KernelPerceptron, Polynomial
-from lowregret.run import Run, train
+from lowregret.errors import DataError, DivergedError, PartError, StoreError
+from lowregret.learner.kernel_perceptron import (
+    Coordinatewise,
+    Gaussian,
+    InnerProduct,
+    Kernel,
+    KernelPerceptron,
+    Polynomial,
+)
+from lowregret.run.kernel import KernelRun
+from lowregret.run.linear import Run, train
+from lowregret.store.kinds import load
 from tests import naive
 from tests.naive import Matrix, Vector
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from lowregret import zoo
 from lowregret.domain import Box, Simplex
-from lowregret.error import PartError
-from lowregret.learner import Linear, learn_rows, loss_of, score_rows, write_model, write_point
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear, learn_rows, loss_of, score_rows, write_model, write_point
 from lowregret.loss import Hinge, LogWealth, Poisson, Square
 from lowregret.mirror import Entropic, Entropy, Euclidean
 from lowregret.output import Average, Last, WeightedAverage

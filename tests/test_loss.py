@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lowregret.error import PartError
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
+from lowregret.errors import PartError
 from lowregret.loss import (
     Absolute,
     Affine,
@@ -29,7 +29,7 @@ from lowregret.loss import (
     Square,
     SquaredHinge,
 )
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 MARGIN: list[Loss] = [
     Hinge(),

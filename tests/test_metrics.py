@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as peer
 
-from lowregret.confusion import Confusion
 from lowregret.loss import Hinge, Logistic, Square
-from lowregret.metrics import BINS, LABEL_SPREAD, Metrics, bin_of
-from lowregret.state import Vector
+from lowregret.run.confusion import Confusion
+from lowregret.run.metrics import BINS, LABEL_SPREAD, Metrics, bin_of
+from lowregret.types import Vector
 
 NONE = np.empty(0)
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lowregret.compile.numerics import norm
 from lowregret.domain import (
     Box,
     Domain,
@@ -25,11 +26,10 @@ from lowregret.domain import (
     Simplex,
     Spectrahedron,
 )
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.real import norm
-from lowregret.state import Vector
 from lowregret.step import Constant
+from lowregret.types import Vector
 from tests.strategies import points, several, vectors, wild
 
 D = 4

@@ -12,12 +12,12 @@ from scipy.optimize import minimize
 
 from lowregret import zoo
 from lowregret.certificate import Certificate
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import Affine, Hinge, OnMistakes
 from lowregret.mirror import UnnormalisedEntropy
 from lowregret.rule import Lazy
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from lowregret.step import Constant
 from tests.laws import sequences
 from tests.laws.classifiers import (

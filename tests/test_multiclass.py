@@ -12,19 +12,19 @@ import scipy.sparse as sp
 from scipy.optimize import linprog, minimize
 
 from lowregret import zoo
-from lowregret.class_run import ClassRun, start_classes
-from lowregret.classes import Classes
 from lowregret.domain import Box, L2Ball, Point, Reals
-from lowregret.error import DataError, DivergedError, PartError
-from lowregret.files import load
+from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.learner.labels import Classes
+from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import CostHinge, Hinge, Logistic, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax
 from lowregret.mirror import Entropy, Euclidean, PNorm
-from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Random, WeightedAverage
 from lowregret.rule import Diagonal, Eager, Lazy, Root, Rule
-from lowregret.run import train
+from lowregret.run.linear import train
+from lowregret.run.multiclass import ClassRun, start_classes
 from lowregret.state import MISTAKES
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from lowregret.store.kinds import load
 from tests import naive
 from tests.naive import Matrix, Vector
 

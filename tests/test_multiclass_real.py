@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret.class_run import ClassRun, start_classes
 from lowregret.domain import Box
+from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import MultiHinge, MultiLoss, Softmax
-from lowregret.multiclass import Multiclass
 from lowregret.rows import Sparse
 from lowregret.rule import Diagonal, Root
+from lowregret.run.multiclass import ClassRun, start_classes
 from lowregret.stream.read import read
 
 Find = Callable[[str], Path]

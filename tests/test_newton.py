@@ -14,13 +14,13 @@ from lowregret import zoo
 from lowregret.certificate import Certificate, certificates, evidence
 from lowregret.certificate.second_order import curvature, highest_on_ball
 from lowregret.domain import Box, L2Ball, Point
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Logistic, Square
 from lowregret.output import Average
 from lowregret.rule import Newton
 from lowregret.rule.newton import MATRIX, MOST, RENEWAL
-from lowregret.run import Run, start, train
+from lowregret.run.linear import Run, start, train
 from lowregret.step import Constant
 from tests.compositions import rows_for
 from tests.laws import sequences

@@ -13,7 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret import zoo
-from lowregret.certificate.batch import (
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
+from lowregret.loss import Absolute, Cost, Hinge
+from lowregret.output import Average, Output, WeightedAverage
+from lowregret.risk.online_to_batch import (
     AVERAGE,
     DRAWN,
     RiskCertificate,
@@ -27,11 +31,7 @@ from lowregret.certificate.batch import (
     prop_4,
     thm_14_9,
 )
-from lowregret.error import PartError
-from lowregret.learner import Linear
-from lowregret.loss import Absolute, Cost, Hinge
-from lowregret.output import Average, Output, WeightedAverage
-from lowregret.run import train
+from lowregret.run.linear import train
 from tests.naive import Vector
 from tests.running import costs, iterates, labelled
 

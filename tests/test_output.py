@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from lowregret.domain import Box, L2Ball, Reals, Simplex
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge, Logistic
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, Last, Output, Random, WeightedAverage

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from lowregret.compile.kernel import kernel
+from lowregret.compile.part import Part, spec_name
 from lowregret.domain import L2Ball, Reals
-from lowregret.error import PartError
-from lowregret.kernel import kernel
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Loss
 from lowregret.mirror import Euclidean
-from lowregret.part import Part, spec_name
 from lowregret.rule import Eager, Lazy
 from lowregret.step import Constant, WeightedInverseTime
 

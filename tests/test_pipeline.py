@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from numba import typeof
 
-from lowregret.kernel import kernel
-from lowregret.part import Part
+from lowregret.compile.kernel import kernel
+from lowregret.compile.part import Part
 
 
 class Answers(Part):
@@ -134,9 +134,9 @@ def test_another_numba_compiles_without_shortcuts() -> None:
 import numba.core.ssa
 del numba.core.ssa.reconstruct_ssa
 import numpy as np
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
 from lowregret.loss import Hinge
-from lowregret.pipeline import QUICK
+from lowregret.compile.pipeline import QUICK
 
 @kernel
 def total(loss, y):

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret import Logistic, Softmax, load, read, train, zoo
-from lowregret.auto_class_run import start_auto_classes
-from lowregret.auto_run import start_auto
-from lowregret.class_run import start_classes
-from lowregret.error import DataError
-from lowregret.multiclass import Multiclass
-from lowregret.places import NEAR, NOTHING, Places
+from lowregret.errors import DataError
+from lowregret.learner.multiclass import Multiclass
+from lowregret.learner.places import NEAR, NOTHING, Places
 from lowregret.rows import as_rows
 from lowregret.rule import Diagonal, Root
-from lowregret.run import start
-from lowregret.session import Session
+from lowregret.run.auto import start_auto
+from lowregret.run.auto_multiclass import start_auto_classes
+from lowregret.run.linear import start
+from lowregret.run.multiclass import start_classes
+from lowregret.run.session import Session
 from lowregret.stream.svm import SvmText
 
 FAR = 2 * 10**9  # a column

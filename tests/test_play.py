@@ -51,7 +51,7 @@ from lowregret import (
 )
 from lowregret import play as play_by
 from lowregret.certificate.surrogate import surrogate_certificate
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 play = partial(play_by, compiled=False)
 RNG = np.random.default_rng(3)

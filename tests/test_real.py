@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lowregret.kernel import kernel
-from lowregret.real import exp, log_factorial, norm, power
-from lowregret.state import Vector
+from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import exp, log_factorial, norm, power
+from lowregret.types import Vector
 from tests.strategies import several, vectors, wild
 
 _compiled_log_factorial = kernel(log_factorial)  # from Python it runs interpreted

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lowregret import store
-from lowregret.error import StoreError
+from lowregret.errors import StoreError
+from lowregret.store import file as store
 
 
 def save(path: Path) -> None:

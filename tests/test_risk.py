@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret import zoo
-from lowregret.certificate.batch import AVERAGE, DRAWN, WEIGHTED
 from lowregret.domain import Box
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import (
     Absolute,
     Affine,
@@ -34,12 +33,13 @@ from lowregret.loss import (
 )
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Random, WeightedAverage
-from lowregret.risk import INDEPENDENT, error_per_loss, headline, highest, power_of_two, risk_json
+from lowregret.risk.bounds import INDEPENDENT, error_per_loss, headline, highest, power_of_two, risk_json
+from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED
 from lowregret.rule import Lazy
-from lowregret.run import Run, start, train
+from lowregret.run.linear import Run, start, train
+from lowregret.show.text import summary
 from lowregret.step import Constant
 from lowregret.stream.read import read
-from lowregret.summary import summary
 
 
 def source(rng: Any, rows: int, noise: float = 0.2) -> tuple[Any, Any]:

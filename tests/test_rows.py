@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.rows import Dense, Rows, Sparse, as_rows, describe_entry
 
 X = np.array([[1.0, 0.0, -2.5], [0.0, 0.0, 0.0], [0.0, 3.0, 0.5]])

@@ -10,8 +10,8 @@ import pytest
 
 from lowregret import zoo
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, Orthant, Reals, Simplex
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.output import Average

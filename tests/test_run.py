@@ -13,13 +13,13 @@ import scipy.sparse as sp
 
 from lowregret import zoo
 from lowregret.domain import Box, L1Ball, L2Ball, Point, Reals, Simplex
-from lowregret.error import DataError, LowRegretError, PartError, StoreError
-from lowregret.learner import Linear
+from lowregret.errors import DataError, LowRegretError, PartError, StoreError
+from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Hinge, Logistic, Loss, Margin, OnMistakes, Square
 from lowregret.mirror import UnnormalisedEntropy
 from lowregret.output import Average
 from lowregret.rule import Eager, Forgotten, Lazy
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from lowregret.step import Constant, InverseSqrt
 from tests.compositions import COMPOSITIONS, TEXTBOOK, Composition, Rows, rows_for
 from tests.naive import Matrix, Vector
@@ -434,7 +434,7 @@ def test_a_run_that_cannot_be_written_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_users_own_part_must_be_known_to_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lowregret.part import Part
+    from lowregret.compile.part import Part
 
     path = train(Linear(Flat(), Eager(L2Ball(), Constant(0.1))), [[1.0]], [1], compiled=False).save(tmp_path / "run")
     assert Run.load(path).learner.loss == Flat()

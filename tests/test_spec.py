@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowregret
+from lowregret.compile.part import Part, spec_name
+from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import (
     Box,
     CvxSet,
@@ -28,15 +30,13 @@ from lowregret.domain import (
     Simplex,
     Spectrahedron,
 )
-from lowregret.error import StoreError
-from lowregret.kernelised import Gaussian, InnerProduct, KernelPerceptron, Polynomial
-from lowregret.learner import Linear
+from lowregret.errors import StoreError
+from lowregret.learner.kernel_perceptron import Gaussian, InnerProduct, KernelPerceptron, Polynomial
+from lowregret.learner.linear import Linear
 from lowregret.loss import Affine, Hinge, Huber, Loss, OnMistakes, Quantile, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, WeightedAverage
-from lowregret.part import Part, spec_name
 from lowregret.rule import Eager, Forgotten, Lazy
-from lowregret.spec import from_json, to_json
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from tests.compositions import COMPOSITIONS
 

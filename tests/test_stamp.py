@@ -11,8 +11,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from lowregret.compile.digest import digest, package_stamp
 from lowregret.loss import Hinge
-from lowregret.stamp import digest, package_stamp
 
 HELPERS = """
 from numba import njit

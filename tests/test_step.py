@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret.domain import L2Ball, Reals
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm
 from lowregret.rule import Eager, Lazy

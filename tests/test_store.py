@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lowregret import store
-from lowregret.error import LowRegretError, StoreError
+from lowregret.errors import LowRegretError, StoreError
+from lowregret.store import file as store
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2**40], np.int64), "empty": np.empty((0, 4))}
 DESCRIPTION = {"name": "η = ½", "nested": {"list": [1, 2.5, None, True]}, "huge": 1e300}
@@ -263,7 +263,7 @@ def test_a_process_killed_while_writing_leaves_the_old_file(written: Path) -> No
     script = """
 import os, signal, sys
 import numpy as np
-from lowregret import store
+from lowregret.store import file as store
 store.os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
 store.write(sys.argv[1], "thing", {}, {"new": np.zeros(1000)})
 """

@@ -14,14 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret import zoo
-from lowregret.class_run import ClassRun
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Square
 from lowregret.output import Average, Random, WeightedAverage
-from lowregret.rule import PerCoordinate
-from lowregret.run import Run, start, train
-from lowregret.state import LONGEST
-from lowregret.tally import (
+from lowregret.risk.statistics import (
     BLOCK,
     LABELS,
     LARGEST_LABEL,
@@ -32,6 +28,10 @@ from lowregret.tally import (
     WEIGHTS,
     Tally,
 )
+from lowregret.rule import PerCoordinate
+from lowregret.run.linear import Run, start, train
+from lowregret.run.multiclass import ClassRun
+from lowregret.state import LONGEST
 from tests.compositions import COMPOSITIONS, Composition, rows_for
 from tests.running import iterates, labelled
 from tests.test_drift import measured

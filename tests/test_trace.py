@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from lowregret import zoo
 from lowregret.certificate import THEOREMS, certificates
+from lowregret.certificate.trace import Trace, next_mark
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Point, Reals, Simplex
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge
 from lowregret.mirror import PNorm
 from lowregret.rule import Eager, Lazy
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from lowregret.step import InverseTime
-from lowregret.trace import Trace, next_mark
 from tests.laws import sequences
 from tests.laws.cases import CASES, Case
 

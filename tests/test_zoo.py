@@ -11,19 +11,16 @@ import pytest
 
 from lowregret import zoo
 from lowregret.auto import AutoClassifier, AutoRegressor
-from lowregret.auto_run import AutoRun
 from lowregret.certificate.aggressive import speaks_of
-from lowregret.class_run import ClassRun
-from lowregret.delayed_run import delayed
+from lowregret.compile.part import Part
+from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Box, L2Ball, Reals
-from lowregret.kernel_run import KernelRun
-from lowregret.kernelised import Gaussian, KernelPerceptron
-from lowregret.learner import Linear
+from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
+from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Affine, Hinge, OnMistakes, PerceptronLoss, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
-from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, WeightedAverage
-from lowregret.part import Part
 from lowregret.rule import (
     COCOB,
     KT,
@@ -38,8 +35,11 @@ from lowregret.rule import (
     Proximal,
     Root,
 )
-from lowregret.run import Run, train
-from lowregret.spec import from_json, to_json
+from lowregret.run.auto import AutoRun
+from lowregret.run.delayed import delayed
+from lowregret.run.kernel import KernelRun
+from lowregret.run.linear import Run, train
+from lowregret.run.multiclass import ClassRun
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
 from lowregret.zoo import ZOO, Entry
 from tests.compositions import TEXTBOOK

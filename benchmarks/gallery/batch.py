@@ -12,16 +12,16 @@ import numpy as np
 
 from benchmarks.gallery.exhibit import Curves, Exhibit, curves
 from lowregret import zoo
-from lowregret.certificate.batch import cor_13, o2b_hp, o2b_small, prop_3, prop_4, thm_14_9
-from lowregret.convex import ScoreFunction
+from lowregret.convex.functions import ScoreFunction
 from lowregret.domain import L2Ball
 from lowregret.hindsight import best_in_hindsight
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge
 from lowregret.output import Average, WeightedAverage
-from lowregret.play import play
+from lowregret.play.game import play
+from lowregret.risk.online_to_batch import cor_13, o2b_hp, o2b_small, prop_3, prop_4, thm_14_9
 from lowregret.rule import Eager
-from lowregret.run import Run, train
+from lowregret.run.linear import Run, train
 from lowregret.step import Constant
 
 ROUNDS, EXACTLY = (16, 32, 64, 128, 256), (1, 2, 3, 4, 5)

@@ -10,12 +10,12 @@ import numpy as np
 from benchmarks.gallery.exhibit import Curves, Exhibit, curves
 from benchmarks.gallery.measures import along, at_costs, energy, horizons, root, sitting
 from benchmarks.gallery.rows import DIMENSIONS
-from lowregret.certificate.batch import thm_14_9
 from lowregret.domain import Box, Point
 from lowregret.game import ObliviousGame
 from lowregret.game.costs import Wobble
 from lowregret.game.rows import Disjunction, Orthonormal
 from lowregret.mirror import PNorm
+from lowregret.risk.online_to_batch import thm_14_9
 from lowregret.rule import Eager, Lazy
 from lowregret.step import Constant, InverseSqrt
 from tests.laws.classifiers import mistakes_of_winnow

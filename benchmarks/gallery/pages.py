@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.gallery.exhibit import BOUND, FALSE, MEASURED, Curves, Exhibit
-from lowregret.plot import BOUND as ORANGE
-from lowregret.plot import EXACT, LOSS, REGRET
+from lowregret.show.plot import BOUND as ORANGE
+from lowregret.show.plot import EXACT, LOSS, REGRET
 
 COLOURS = {MEASURED: (EXACT, REGRET, LOSS), BOUND: (ORANGE, "#e69f00", "#cc79a7", "#56b4e9"), FALSE: ("#b00020",)}
 STYLES = {MEASURED: "-", BOUND: "--", FALSE: ":"}

@@ -14,7 +14,7 @@ from lowregret.game import game
 from lowregret.game.costs import Wobble
 from lowregret.game.tables import CostTable
 from lowregret.mirror import Entropy, PNorm
-from lowregret.play import Game
+from lowregret.play.game import Game
 from lowregret.rule import Eager, Lazy
 from lowregret.step import Constant, WeightedInverseTime
 

@@ -12,13 +12,13 @@ from benchmarks.gallery.measures import HORIZONS, along, at_costs, horizons, sit
 from lowregret import zoo
 from lowregret.bandit import Bandit, Exp3
 from lowregret.certificate.surrogate import surrogate_certificate
-from lowregret.convex import Function
+from lowregret.convex.functions import Function
 from lowregret.domain import L2Ball, Point
 from lowregret.game import LateAnswers, game
 from lowregret.game.costs import Circling
 from lowregret.game.rows import Halfspace, Orthonormal
 from lowregret.game.tables import RowTable
-from lowregret.play import Game, play
+from lowregret.play.game import Game, play
 from lowregret.regret import Moving, regret
 from lowregret.rule import Eager
 from lowregret.step import Constant, InverseSqrt

@@ -17,10 +17,10 @@ import math
 import numpy as np
 
 from lowregret.auto.view import PLAIN_SQUARE, ROWS, SHAPED_SQUARE, Sheet
-from lowregret.eight import LANES, Eight, half_roots, load, spread, store, where
-from lowregret.memory import prefetch
+from lowregret.compile.memory import prefetch
+from lowregret.compile.simd import LANES, Eight, half_roots, load, spread, store, where
 from lowregret.rows import Rows
-from lowregret.state import Cells, Index
+from lowregret.types import Cells, Index
 
 ADAGRAD = 4  # the first four lanes; the others are Kalman filters
 RATES = (0.5, 4.0, 20.0, 4.0)

@@ -32,10 +32,10 @@ from lowregret.auto.stack import (
     stack_learn,
     stack_project,
 )
-from lowregret.eight import LANES, Eight, between, double, load, spread, store, total, where
+from lowregret.compile.part import Part
+from lowregret.compile.simd import LANES, Eight, between, double, load, spread, store, total, where
 from lowregret.loss import Logistic
-from lowregret.part import Part
-from lowregret.state import Cells, Index, Vector
+from lowregret.types import Cells, Index, Vector
 
 LOUD = 10.0  # inputs of the stacks are kept within ±this
 _LOW, _HIGH = np.uint64(0), np.uint64(LANES)

@@ -30,19 +30,20 @@ from lowregret.auto.stack import (
     stack_project,
 )
 from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
-from lowregret.eight import LANES, load, spread, store, total
-from lowregret.kernel import apart, kernel
-from lowregret.learner import Learner
+from lowregret.compile.kernel import apart, kernel
+from lowregret.compile.memory import zeros
+from lowregret.compile.part import Part
+from lowregret.compile.simd import LANES, load, spread, store, total
+from lowregret.learner.linear import Learner
+from lowregret.learner.multiclass import NONE, Multiclass, Room
 from lowregret.loss import Softmax
-from lowregret.memory import zeros
 from lowregret.mirror import Euclidean
-from lowregret.multiclass import NONE, Multiclass, Room
 from lowregret.output import Last, Output
-from lowregret.part import Part
 from lowregret.rows import Rows
 from lowregret.rule import Lazy, Rule
-from lowregret.state import LINEAR, MISTAKES, ROUNDS, TOTAL, Cells, State, Vector
+from lowregret.state import LINEAR, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.step import Constant
+from lowregret.types import Cells, Vector
 
 DOUBT = 1e-6  # the part of every chance that is spread over all classes and one not met yet
 DEEP = 20.0  # inputs of the stacks lie at most this below the best class

@@ -25,11 +25,11 @@ from lowregret.auto.bank import LANE_NAMES, lane_scores
 from lowregret.auto.learner import EXPERTS, TRUST, WEIGHTS, Auto, Desk
 from lowregret.auto.stack import INPUTS, SIZE, STACK_NAMES
 from lowregret.auto.view import COLUMNS, COUNT, look
-from lowregret.eight import LANES, load, store
-from lowregret.kernel import kernel
-from lowregret.memory import prefetch, zeros
+from lowregret.compile.kernel import kernel
+from lowregret.compile.memory import prefetch, zeros
+from lowregret.compile.simd import LANES, load, store
 from lowregret.rows import Rows
-from lowregret.state import Cells, Vector
+from lowregret.types import Cells, Vector
 
 KEPT_NAMES = (*(f"mean-of-{name}" for name in LANE_NAMES), *STACK_NAMES[:-1], "stack-of-means")
 OFTEN = 32  # entries a feature that means are taken after, so that they cost a few per cent

@@ -10,11 +10,11 @@ from lowregret.auto.kept import NOW, OWN, Frozen
 from lowregret.auto.learner import EXPERTS
 from lowregret.auto.stack import LAST_LABEL, STACKS
 from lowregret.auto.view import look
-from lowregret.eight import LANES
-from lowregret.kernel import kernel
-from lowregret.multiclass import NONE, Room
+from lowregret.compile.kernel import kernel
+from lowregret.compile.simd import LANES
+from lowregret.learner.multiclass import NONE, Room
 from lowregret.rows import Rows
-from lowregret.state import Cells, Vector
+from lowregret.types import Cells, Vector
 
 
 def foretell(

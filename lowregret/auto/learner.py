@@ -15,17 +15,18 @@ import numpy as np
 from lowregret.auto.bank import LANE_NAMES, WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.stack import PADDED, STACK_NAMES, STACKS
 from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
-from lowregret.eight import LANES, Eight, spread, store
-from lowregret.kernel import kernel
-from lowregret.learner import Learner, Linear
+from lowregret.compile.kernel import kernel
+from lowregret.compile.memory import zeros
+from lowregret.compile.simd import LANES, Eight, spread, store
+from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Loss
-from lowregret.memory import zeros
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
 from lowregret.rule import Lazy, Rule
-from lowregret.state import DIMENSION, LINEAR, MISTAKES, ROUNDS, TOTAL, Cells, State, Vector, cell
+from lowregret.state import DIMENSION, LINEAR, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.step import Constant
+from lowregret.types import Cells, Vector, cell
 
 EXPERTS = LANES + STACKS
 NAMES = LANE_NAMES + STACK_NAMES

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PRODUCTS
-from lowregret.eight import LANES, Eight, between, larger, load, smaller, somewhere, spread, store, total
-from lowregret.kernel import apart
-from lowregret.state import Cells
+from lowregret.compile.kernel import apart
+from lowregret.compile.simd import LANES, Eight, between, larger, load, smaller, somewhere, spread, store, total
+from lowregret.types import Cells
 
 CERTAIN = 30.0  # scores are kept within ±this: no expert is surer than 1 − 10⁻¹³
 FLAT = 1e-4  # least curvature that the filters believe in

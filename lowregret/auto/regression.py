@@ -44,10 +44,10 @@ from lowregret.auto.stack import (
     stack_project,
 )
 from lowregret.auto.view import ROWS
-from lowregret.eight import LANES, Eight, load, spread
+from lowregret.compile.part import Part
+from lowregret.compile.simd import LANES, Eight, load, spread
 from lowregret.loss import Square
-from lowregret.part import Part
-from lowregret.state import Cells, Vector
+from lowregret.types import Cells, Vector
 
 LOG_EXPERTS = math.log(EXPERTS)
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.eight import LANES, load, spread, store, total
-from lowregret.memory import zeros
-from lowregret.state import Cells, Vector
+from lowregret.compile.memory import zeros
+from lowregret.compile.simd import LANES, load, spread, store, total
+from lowregret.types import Cells, Vector
 
 INPUTS = LANES + 3  # the lanes, 1, the last label, and a running mean of labels
 ONE, LAST_LABEL, RECENT_LABELS = LANES, LANES + 1, LANES + 2

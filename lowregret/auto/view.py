@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.eight import (
+from lowregret.compile.memory import prefetch, zeros
+from lowregret.compile.simd import (
     CELL,
     LANES,
     Eight,
@@ -38,9 +39,8 @@ from lowregret.eight import (
     total,
     where,
 )
-from lowregret.memory import prefetch, zeros
 from lowregret.rows import Rows
-from lowregret.state import Cells, cell
+from lowregret.types import Cells, cell
 
 # ---- table[cell + …] ------------------------------------------------------------------------------------------------
 COUNT, MEAN, DEVIATION = np.uint64(1), np.uint64(2), np.uint64(3)  # after θ; Σ(x − mean)² is DEVIATION

@@ -12,8 +12,9 @@ from lowregret.auto.classes import ClassMind
 from lowregret.auto.learner import EXPERTS, Mind
 from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS, COUNT, DEVIATION, MEAN, ROWS
-from lowregret.eight import LANES
-from lowregret.state import State, Vector
+from lowregret.compile.simd import LANES
+from lowregret.state import State
+from lowregret.types import Vector
 
 
 def linear_weights(state: State, mind: Mind) -> Vector:

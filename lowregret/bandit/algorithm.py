@@ -18,9 +18,9 @@ import numpy as np
 
 from lowregret.bandit.state import BASE, CLAMPED, LARGEST, LINEAR, LOCAL, SMALLEST, BanditState
 from lowregret.bandit.tree import build_tree, draw_leaf, leaf, new_tree, put_leaf
-from lowregret.chance import uniform
-from lowregret.part import Part
-from lowregret.state import Vector
+from lowregret.compile.part import Part
+from lowregret.compile.random import uniform
+from lowregret.types import Vector
 
 UNKNOWN = -1.0  # a probability that has no closed form
 FAINT = 1e-100  # when the sum of weights leaves (FAINT, 1/FAINT) they are computed afresh, 1 for the best arm

@@ -11,17 +11,17 @@ import numpy as np
 
 from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
 from lowregret.bandit.costs import Costs, CostTable
-from lowregret.bandit.desk import Desk
 from lowregret.bandit.loops import begin, choose_one, learn_log, learn_one, play_rounds, write_policy
+from lowregret.bandit.pending_choices import Desk
 from lowregret.bandit.proof import bandit_certificates, scaled
 from lowregret.bandit.state import CHOICES, COST, COSTS, LATE, BanditState
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate
-from lowregret.check import call, compilable, finite_numbers
-from lowregret.error import DataError, PartError, StoreError
-from lowregret.spec import from_json, to_json
-from lowregret.state import Vector
-from lowregret.store import Arrays, Saved
+from lowregret.compile.spec import from_json, to_json
+from lowregret.errors import DataError, PartError, StoreError
+from lowregret.learner.validate import call, compilable, finite_numbers
+from lowregret.store.file import Arrays, Saved
+from lowregret.types import Vector
 from lowregret.words import counted
 
 
@@ -178,7 +178,7 @@ class Bandit(Saved):
         return [scaled(c, self.unit) for c in bandit_certificates(self.algorithm, self.state, delta)]
 
     def __str__(self) -> str:
-        from lowregret.bandit.tell import tell_bandit
+        from lowregret.bandit.text import tell_bandit
 
         return tell_bandit(self)
 

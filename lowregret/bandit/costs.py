@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.chance import hashed, mixed, unit
-from lowregret.error import DataError
-from lowregret.part import Part
+from lowregret.compile.part import Part
+from lowregret.compile.random import hashed, mixed, unit
+from lowregret.errors import DataError
 
 
 class Costs(Part):

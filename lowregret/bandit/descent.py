@@ -11,11 +11,11 @@ from collections.abc import Callable
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.chance import new_chance, normal
+from lowregret.compile.numerics import norm
+from lowregret.compile.random import new_chance, normal
 from lowregret.domain import Box, Domain, L2Ball, Simplex
-from lowregret.error import DataError, PartError
-from lowregret.real import norm
-from lowregret.state import Vector
+from lowregret.errors import DataError, PartError
+from lowregret.types import Vector
 from lowregret.words import Brief
 
 Cost = Callable[[int, Vector], float]  # (t, point) → f_t(point), t = 0, 1, …

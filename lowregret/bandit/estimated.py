@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise, certificates, natural_comparator
-from lowregret.check import finite_numbers
-from lowregret.convex import LinearFunction
+from lowregret.convex.functions import LinearFunction
 from lowregret.domain import Domain
-from lowregret.error import DivergedError
+from lowregret.errors import DivergedError
+from lowregret.learner.validate import finite_numbers
+from lowregret.play.player import RuleSeat
 from lowregret.rule import Rule
-from lowregret.seat import RuleSeat
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 
 class EstimatedDescent:

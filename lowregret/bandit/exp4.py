@@ -9,17 +9,17 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.bandit.bandit import Played
-from lowregret.bandit.desk import Desk
+from lowregret.bandit.pending_choices import Desk
 from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
 from lowregret.bandit.state import CHOICES, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, BanditState
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate
-from lowregret.chance import uniform
-from lowregret.check import call
-from lowregret.error import DataError, PartError
-from lowregret.kernel import kernel
-from lowregret.state import Vector
-from lowregret.store import Arrays, Saved
+from lowregret.compile.kernel import kernel
+from lowregret.compile.random import uniform
+from lowregret.errors import DataError, PartError
+from lowregret.learner.validate import call
+from lowregret.store.file import Arrays, Saved
+from lowregret.types import Vector
 from lowregret.words import counted
 
 SUM_TOLERANCE = 1e-6  # of a distribution

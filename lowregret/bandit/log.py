@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.error import DataError
-from lowregret.state import Vector
+from lowregret.errors import DataError
 from lowregret.stream.table import read_table
+from lowregret.types import Vector
 
 REWARD, COST = "reward", "cost"
 

@@ -7,8 +7,8 @@ from typing import Any
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.costs import Costs
 from lowregret.bandit.state import CHOICES, COST, COSTS, LOGGED, BanditState
-from lowregret.kernel import kernel
-from lowregret.state import Vector
+from lowregret.compile.kernel import kernel
+from lowregret.types import Vector
 
 
 def taken(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: float, baseline: float) -> None:

@@ -11,12 +11,12 @@ from lowregret.bandit.estimated import EstimatedDescent
 from lowregret.bandit.proof import scaled
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate, Premise, certificates
-from lowregret.chance import new_chance, uniform
-from lowregret.error import DataError, PartError
+from lowregret.compile.random import new_chance, uniform
+from lowregret.errors import DataError, PartError
 from lowregret.mirror import Entropy
 from lowregret.rule import Lazy, Rule
-from lowregret.state import Vector
 from lowregret.step import Constant
+from lowregret.types import Vector
 from lowregret.words import Brief
 
 

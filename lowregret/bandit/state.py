@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.chance import new_chance
-from lowregret.state import Cells, Vector
+from lowregret.compile.random import new_chance
+from lowregret.types import Cells, Vector
 
 # ---- sums[...]; y_t is the cost in [0, 1], p_t its arm's probability when chosen, z_t the estimate of all costs,
 # v_t the weight of that arm when the cost arrives: v_t = p_t unless the cost is late ----------------------------------

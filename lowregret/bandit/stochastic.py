@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
 from lowregret.bandit.state import CHOICES, BanditState
-from lowregret.chance import beta, uniform
-from lowregret.state import Vector
+from lowregret.compile.random import beta, uniform
+from lowregret.types import Vector
 
 
 class Greedy(BanditAlgorithm):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 
 def new_tree(leaves: int) -> Vector:

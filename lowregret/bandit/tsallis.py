@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.state import COSTS, LARGEST, LINEAR, LOCAL, SMALLEST, BanditState
-from lowregret.chance import uniform
-from lowregret.state import Vector
+from lowregret.compile.random import uniform
+from lowregret.types import Vector
 
 
 class TsallisInf(BanditAlgorithm):

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from lowregret.bandit.log import BanditLog
-from lowregret.error import DataError, PartError
-from lowregret.state import Vector
+from lowregret.errors import DataError, PartError
+from lowregret.types import Vector
 
 BERNSTEIN, NORMAL, AZUMA = "empirical Bernstein", "normal approximation", "Azuma-Hoeffding"
 

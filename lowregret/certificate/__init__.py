@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from lowregret.certificate.batch import RiskCertificate
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.evidence import Evidence, evidence, natural_comparator, support
 from lowregret.certificate.theorems import LINEARISED, THEOREMS, Theorem
 from lowregret.domain import Domain
-from lowregret.learner import Learner
+from lowregret.learner.linear import Learner
 from lowregret.state import State
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "Certificate",
     "Evidence",
     "Premise",
-    "RiskCertificate",
     "Theorem",
     "certificates",
     "evaluate",

@@ -11,16 +11,17 @@ import math
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.compile.kernel import kernel
 from lowregret.domain import Point, Reals
-from lowregret.kernel import kernel
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import EpsilonInsensitive, Hinge, Loss
 from lowregret.rows import Rows
 from lowregret.rule import Arow, Eager
 from lowregret.rule.adagrad import CURVED, PULL, PULLED, SQUARES, WIDEST
-from lowregret.rule.eager import LOST, WON
-from lowregret.state import LARGEST, MISTAKES, State, Vector
+from lowregret.rule.projected_gradient import LOST, WON
+from lowregret.state import LARGEST, MISTAKES, State
 from lowregret.step import PassiveAggressive
+from lowregret.types import Vector
 
 Row = tuple[str, str, str, float, float, tuple[Premise, ...]]  # id, what is measured, bound's formula, both numbers
 

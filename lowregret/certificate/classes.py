@@ -13,7 +13,7 @@ import numpy as np
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.mistakes import best_first, mistake_certificate
 from lowregret.domain import Point
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import numpy as np
 
 from lowregret.certificate.certificate import Premise
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
-from lowregret.learner import Learner
+from lowregret.learner.linear import Learner
 from lowregret.mirror import Entropic, PNorm
 from lowregret.rule import Lazy
-from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, RIDGE, ROUNDS, State, Vector
+from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, RIDGE, ROUNDS, State
+from lowregret.types import Vector
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
-from lowregret.convex import Convex, QuadraticFunction
+from lowregret.convex.functions import Convex, QuadraticFunction
+from lowregret.convex.leader import Follower, FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import Domain, Reals
-from lowregret.follow import Follower, FollowTheLeader, FollowTheRegularisedLeader
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 EXACT = 1e-9  # a gap this small, relative to 1 + |loss|, counts as an exact minimum
 

@@ -13,17 +13,18 @@ import numpy as np
 
 from lowregret.certificate.aggressive import aggressive_certificates, speaks_of
 from lowregret.certificate.certificate import Certificate, Premise
-from lowregret.check import call
+from lowregret.compile.kernel import kernel
 from lowregret.domain import Point, Reals
-from lowregret.error import DataError, PartError
-from lowregret.kernel import kernel
-from lowregret.learner import Linear, loss_of, score_rows
+from lowregret.errors import DataError, PartError
+from lowregret.learner.linear import Linear, loss_of, score_rows
+from lowregret.learner.validate import call
 from lowregret.loss import Affine, Hinge, Loss, OnMistakes
 from lowregret.mirror import Euclidean, UnnormalisedEntropy
 from lowregret.rows import EVERY, Rows, Sparse
 from lowregret.rule import Lazy
-from lowregret.state import ENERGY, LARGEST, LOCAL, LOWEST, MISTAKES, TOTAL, State, Vector
+from lowregret.state import ENERGY, LARGEST, LOCAL, LOWEST, MISTAKES, TOTAL, State
 from lowregret.step import Constant
+from lowregret.types import Vector
 
 
 def mistake_certificates(

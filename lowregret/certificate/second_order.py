@@ -12,7 +12,8 @@ from lowregret.certificate.evidence import Evidence
 from lowregret.domain import Point
 from lowregret.loss import Logistic
 from lowregret.rule.newton import BROADEST, DETERMINED, FARTHEST, HEAVIEST, MATRIX, PULL, SQUARED, STEEPEST, Newton
-from lowregret.state import LINEAR, Vector
+from lowregret.state import LINEAR
+from lowregret.types import Vector
 
 HALVINGS = 200
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from lowregret.certificate.certificate import TOLERANCE, Certificate, Premise
 from lowregret.domain import Point
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 
 def surrogate_certificate(

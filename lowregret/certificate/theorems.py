@@ -19,7 +19,7 @@ from lowregret.certificate.evidence import Evidence
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
 from lowregret.certificate.wealth import freegrad, kt_closed, kt_exact, kt_premise
 from lowregret.domain import L2Ball, Point, Reals
-from lowregret.learner import Learner
+from lowregret.learner.linear import Learner
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.rule import KT, Diagonal, Eager, FreeGrad, Lazy, Newton, Proximal
 from lowregret.state import ENERGY, LARGEST, LINEAR, LOCAL, LOWEST, SPREAD, STEPPED

@@ -21,7 +21,7 @@ from lowregret.rule.betting import (
     STEEPEST,
     FreeGrad,
 )
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 HALVINGS = 60
 Potential = Callable[[Vector], tuple[Vector, Vector]]  # x ≥ 0 ↦ (ln F(x), its derivative), F convex

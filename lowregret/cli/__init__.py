@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     args = parser().parse_args(argv)
     from lowregret.cli.apart import require_apart
-    from lowregret.error import LowRegretError
+    from lowregret.errors import LowRegretError
 
     try:
         require_apart(args)

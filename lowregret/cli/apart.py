@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TextIO
 
-from lowregret.error import StoreError
+from lowregret.errors import StoreError
 from lowregret.stream.source import STDIN, expand
 
 _READ = {

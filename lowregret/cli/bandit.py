@@ -13,11 +13,11 @@ import numpy as np
 from lowregret.bandit.bandit import Bandit
 from lowregret.bandit.log import COST, BanditLog, read_log
 from lowregret.bandit.rejection import Replayed, expected_rounds, learn_from, make_algorithm, replay
-from lowregret.bandit.tell import tell_certificate
+from lowregret.bandit.text import tell_certificate
 from lowregret.bandit.value import Estimate, arm_values, evaluate, logged_value, snips
 from lowregret.certificate import Certificate
 from lowregret.cli.clock import Clock
-from lowregret.spec import to_json
+from lowregret.compile.spec import to_json
 from lowregret.words import counted
 
 SHOWN = 5  # arms

@@ -12,8 +12,8 @@ import numpy as np
 from lowregret.bandit.value import Estimate
 from lowregret.cli.bandit import Study
 from lowregret.cli.report import page, picture, proof, table
-from lowregret.plot import BOUND, REGRET, finish, new_figure
-from lowregret.spec import to_json
+from lowregret.compile.spec import to_json
+from lowregret.show.plot import BOUND, REGRET, finish, new_figure
 from lowregret.words import counted
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import time
 from argparse import Namespace
 from typing import TYPE_CHECKING, TextIO
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 
 if TYPE_CHECKING:
     from lowregret.finite.dimension import Dimensions

@@ -14,11 +14,11 @@ from lowregret.cli.clock import Clock
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.mixing import make_panel
 from lowregret.cli.report import page, picture, proof, require_folder, table, write_page
-from lowregret.error import DataError, StoreError
+from lowregret.compile.spec import to_json
+from lowregret.errors import DataError, StoreError
 from lowregret.experts.layered import Layered
 from lowregret.experts.panel import Panel
 from lowregret.experts.review import Review
-from lowregret.spec import to_json
 from lowregret.stream.table import read_table
 from lowregret.words import counted
 

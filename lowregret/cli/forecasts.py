@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.error import DataError, PartError
-from lowregret.state import Vector
+from lowregret.errors import DataError, PartError
 from lowregret.stream.table import Table
+from lowregret.types import Vector
 
 OFF = 1e-6  # by how much probabilities may miss a sum of 1; they are made to have it
 

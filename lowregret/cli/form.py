@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from lowregret.cli.arguments import CLASS_LOSSES
-from lowregret.error import PartError
-from lowregret.part import Part
+from lowregret.compile.part import Part
+from lowregret.errors import PartError
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.notice import Notices

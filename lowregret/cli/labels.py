@@ -7,16 +7,16 @@ from argparse import Namespace
 
 import numpy as np
 
-from lowregret.auto_run import are_bits, first_labels
 from lowregret.cli.form import form_of, opened
 from lowregret.cli.make import algorithm, wants_signs
-from lowregret.part import Part
-from lowregret.state import Vector
+from lowregret.compile.part import Part
+from lowregret.run.auto import are_bits, first_labels
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import number_name
 from lowregret.stream.source import expand, is_pipe
+from lowregret.types import Vector
 
 FEW = 100  # whole numbers that may be names of classes
 

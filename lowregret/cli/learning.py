@@ -16,12 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret import notes
 from lowregret.auto import Auto, AutoMulticlass
-from lowregret.auto_class_run import start_auto_classes
-from lowregret.auto_run import auto_for, start_auto
-from lowregret.class_run import ClassRun, start_classes
-from lowregret.classes import class_name
 from lowregret.cli import BAD, DONE, INTERRUPTED
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, opened
@@ -32,16 +27,20 @@ from lowregret.cli.progress import Progress, Search
 from lowregret.cli.report import require_folder, write_report
 from lowregret.cli.scores import ScoreFile, score_file
 from lowregret.cli.show import show
-from lowregret.error import DataError, LowRegretError, PartError, StoreError
-from lowregret.metrics import Metrics
-from lowregret.multiclass import Multiclass
-from lowregret.part import Part
-from lowregret.plot import require_picture
-from lowregret.replacing import real_file
+from lowregret.compile.part import Part
+from lowregret.errors import DataError, LowRegretError, PartError, StoreError
+from lowregret.learner.labels import class_name
+from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Rows
-from lowregret.run import start
-from lowregret.session import Session
-from lowregret.state import Vector
+from lowregret.run import notes
+from lowregret.run.auto import auto_for, start_auto
+from lowregret.run.auto_multiclass import start_auto_classes
+from lowregret.run.linear import start
+from lowregret.run.metrics import Metrics
+from lowregret.run.multiclass import ClassRun, start_classes
+from lowregret.run.session import Session
+from lowregret.show.plot import require_picture
+from lowregret.store.replacing import real_file
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.stream.choose import chosen
@@ -49,6 +48,7 @@ from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import FEW
 from lowregret.stream.read import positive_name, read_alike
 from lowregret.stream.source import STDIN
+from lowregret.types import Vector
 from lowregret.words import counted
 
 SHOWN_FAULTS = 5

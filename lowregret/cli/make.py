@@ -13,8 +13,9 @@ from lowregret.auto import Auto, AutoMulticlass
 from lowregret.certificate import natural_comparator
 from lowregret.cli.arguments import CLASS_LOSSES
 from lowregret.domain import Domain
-from lowregret.error import PartError
-from lowregret.learner import Linear
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import (
     Absolute,
     EpsilonInsensitive,
@@ -32,7 +33,6 @@ from lowregret.loss import (
     Square,
     SquaredHinge,
 )
-from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 
 _LOSSES: dict[str, tuple[type[Loss], float | None]] = {

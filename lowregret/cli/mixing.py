@@ -9,7 +9,7 @@ import numpy as np
 
 from lowregret.cli.forecasts import Forecasts
 from lowregret.cli.make import make_loss
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.experts import (
     AdaHedge,
     Aggregator,

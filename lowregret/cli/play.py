@@ -8,7 +8,7 @@ from argparse import Namespace
 from typing import Any
 
 from lowregret.cli.report import require_folder
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.game import CATALOGUE, Contest, Environment, contest, fitting, game
 from lowregret.game.catalogue import WRAPPERS
 from lowregret.words import counted

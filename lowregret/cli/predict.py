@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from lowregret import notes
-from lowregret.classes import name_of, named
 from lowregret.cli.form import SKIPPING
 from lowregret.cli.scores import score_file
 from lowregret.cli.show import judged, lost
-from lowregret.error import DataError
-from lowregret.judge import Judged, judge, no_rows
-from lowregret.metrics import Metrics
-from lowregret.session import Session, loss_json
-from lowregret.state import Vector
+from lowregret.errors import DataError
+from lowregret.learner.labels import name_of, named
+from lowregret.run import notes
+from lowregret.run.judge import Judged, judge, no_rows
+from lowregret.run.metrics import Metrics
+from lowregret.run.session import Session, loss_json
 from lowregret.stream.batch import Batch, sound
 from lowregret.stream.met import Met
 from lowregret.stream.read import positive_name, read_alike, stream_of
+from lowregret.types import Vector
 from lowregret.words import counted
 
 

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from numba.core.compiler_lock import global_compiler_lock
 
-from lowregret.session import Session
+from lowregret.run.session import Session
 from lowregret.words import counted
 
 OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere

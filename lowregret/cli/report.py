@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from lowregret.certificate import Certificate
 from lowregret.cli.clock import Seconds
 from lowregret.cli.show import show
-from lowregret.error import StoreError
-from lowregret.session import Session
-from lowregret.spec import to_json
+from lowregret.compile.spec import to_json
+from lowregret.errors import StoreError
+from lowregret.run.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

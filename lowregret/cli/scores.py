@@ -10,11 +10,11 @@ from types import TracebackType
 
 import numpy as np
 
-from lowregret.class_run import ClassRun
-from lowregret.error import PartError, StoreError
+from lowregret.errors import PartError, StoreError
 from lowregret.loss import Loss, Margin, MultiLoss
-from lowregret.session import Session
-from lowregret.state import Vector
+from lowregret.run.multiclass import ClassRun
+from lowregret.run.session import Session
+from lowregret.types import Vector
 
 
 class ScoreFile:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lowregret.class_run import ClassRun
-from lowregret.classes import Name
 from lowregret.cli.clock import Seconds
-from lowregret.confusion import Confusion
-from lowregret.judge import Judged
+from lowregret.learner.labels import Name
 from lowregret.loss.name import loss_name
-from lowregret.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, SIGNS
 from lowregret.rule import Proximal
-from lowregret.session import Session
-from lowregret.summary import AGAIN, BEFORE, describe, describe_kept, describe_risk
+from lowregret.run.confusion import Confusion
+from lowregret.run.judge import Judged
+from lowregret.run.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, SIGNS
+from lowregret.run.multiclass import ClassRun
+from lowregret.run.session import Session
+from lowregret.show.text import AGAIN, BEFORE, describe, describe_kept, describe_risk
 from lowregret.words import counted
 
 FEW = 8  # classes whose confusions are shown in full

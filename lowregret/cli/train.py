@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from lowregret.cli.clock import Clock
 from lowregret.cli.form import form_of, opened
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.stream.source import expand, is_pipe
 
 

@@ -24,9 +24,9 @@ import numpy as np
 from lowregret.cli.arguments import ALGORITHMS, CLASS_LOSSES, COMPILED, FORMATS, parser
 from lowregret.cli.clock import Clock
 from lowregret.cli.make import MAKERS
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.loss import Logistic, Softmax, Square
-from lowregret.run import train
+from lowregret.run.linear import train
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.read import format_part, stream_of
 from lowregret.words import counted

@@ -1,9 +1,9 @@
 """Convex sets, by the cost of projecting on them: see `kind.py`."""
 
 from lowregret.domain.ball import L1Ball, L2Ball, LqBall, Point, Reals
+from lowregret.domain.base import Domain, Radial, Separable, Whole
 from lowregret.domain.box import Box, Orthant
 from lowregret.domain.compound import CvxSet, Intersection, Spectrahedron
-from lowregret.domain.kind import Domain, Radial, Separable, Whole
 from lowregret.domain.simplex import Simplex
 
 __all__ = [

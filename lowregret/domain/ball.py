@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.domain.kind import ROUNDING, TOLERANCE, Domain, Radial, Whole, constant_vector, require_size
+from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import norm
+from lowregret.domain.base import ROUNDING, TOLERANCE, Domain, Radial, Whole, constant_vector, require_size
 from lowregret.domain.simplex import simplex_threshold
-from lowregret.error import PartError
-from lowregret.kernel import kernel
-from lowregret.real import norm
-from lowregret.state import Vector
+from lowregret.errors import PartError
+from lowregret.types import Vector
 
 
 class Reals(Radial):

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.domain.kind import ROUNDING, Domain, Separable, constant_vector
-from lowregret.real import norm
-from lowregret.state import Index, Vector
+from lowregret.compile.numerics import norm
+from lowregret.domain.base import ROUNDING, Domain, Separable, constant_vector
+from lowregret.types import Index, Vector
 
 
 class Box(Separable):

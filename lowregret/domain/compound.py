@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.domain.kind import TOLERANCE, Domain, Whole, require_size
+from lowregret.compile.numerics import norm
+from lowregret.domain.base import TOLERANCE, Domain, Whole, require_size
 from lowregret.domain.simplex import project_simplex
-from lowregret.error import PartError
-from lowregret.real import norm
-from lowregret.state import Vector
+from lowregret.errors import PartError
+from lowregret.types import Vector
 
 TINY = 1e-300
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.domain.kind import Whole, require_size
-from lowregret.kernel import kernel
-from lowregret.state import Vector
+from lowregret.compile.kernel import kernel
+from lowregret.domain.base import Whole, require_size
+from lowregret.types import Vector
 
 
 class Simplex(Whole):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from lowregret.compile.kernel import kernel
 from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.book import NAPS, OWN, ROUNDS, Book
+from lowregret.experts.state import NAPS, OWN, ROUNDS, Book
 from lowregret.experts.substitute import Substitution
-from lowregret.kernel import kernel
 from lowregret.loss import Loss
 
 

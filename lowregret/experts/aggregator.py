@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 
+from lowregret.compile.part import Part
 from lowregret.domain.simplex import project_simplex
-from lowregret.experts.book import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
-from lowregret.part import Part
+from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
 
 RATES = 30  # of Squint: each half the one before
 NOTHING = -746.0  # e to this is 0

@@ -12,8 +12,8 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.experts.aggregator import RATES, AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
-from lowregret.experts.book import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
 from lowregret.experts.forecast import BinaryLogScore, LogScore
+from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import LogWealth, Loss, Square
 

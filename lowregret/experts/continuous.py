@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate
-from lowregret.check import finite_numbers
 from lowregret.domain import Box
-from lowregret.error import PartError
-from lowregret.state import Vector
+from lowregret.errors import PartError
+from lowregret.learner.validate import finite_numbers
+from lowregret.types import Vector
 from lowregret.words import Brief
 
 Matrix = NDArray[np.float64]

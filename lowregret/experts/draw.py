@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate
-from lowregret.chance import hashed, key_of, unit
-from lowregret.check import call
+from lowregret.compile.kernel import kernel
+from lowregret.compile.random import hashed, key_of, unit
 from lowregret.experts.advice import judge, mix
 from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.book import ROUNDS, Book
 from lowregret.experts.panel import Panel
+from lowregret.experts.state import ROUNDS, Book
 from lowregret.experts.substitute import Substitution
-from lowregret.kernel import kernel
+from lowregret.learner.validate import call
 from lowregret.loss import Cost, Loss
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 
 class Drawing:

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.check import call
+from lowregret.compile.kernel import kernel
+from lowregret.convex.minimise import Solution
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
-from lowregret.kernel import kernel
+from lowregret.learner.validate import call
 from lowregret.loss import Absolute, LogWealth, Loss, Quantile, Square
-from lowregret.minimise import Solution
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 Matrix = NDArray[np.float64]
 STEPS = 200  # of Newton's method, each exact on the simplex

@@ -15,16 +15,16 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.check import call
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
-from lowregret.experts.book import NAPS, Book
 from lowregret.experts.certify import bound_against
 from lowregret.experts.panel import KEPT, Matrix, Panel
+from lowregret.experts.state import NAPS, Book
+from lowregret.learner.validate import call
 from lowregret.loss import Loss, Square
-from lowregret.state import Vector
-from lowregret.store import Arrays
+from lowregret.store.file import Arrays
+from lowregret.types import Vector
 from lowregret.words import counted
 
 LANES: tuple[Aggregator, ...] = (MLPoly(), MLPoly(0.99), MLPoly(0.9), AdaHedge(), Squint())

@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.check import call, compilable
-from lowregret.error import DataError, PartError, StoreError
+from lowregret.compile.spec import from_json, to_json
+from lowregret.errors import DataError, PartError, StoreError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import Aggregator, FixedShare
-from lowregret.experts.book import OWN, ROUNDS, Book
 from lowregret.experts.certify import bound_against, certificate, is_mixable
+from lowregret.experts.state import OWN, ROUNDS, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
+from lowregret.learner.validate import call, compilable
 from lowregret.loss import Loss, Square
-from lowregret.spec import from_json, to_json
-from lowregret.state import Vector
-from lowregret.store import Arrays, Saved
+from lowregret.store.file import Arrays, Saved
+from lowregret.types import Vector
 from lowregret.words import counted
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class Panel(Saved):
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Weights, and the regret to the best expert so far, over the rounds; written to `path` if given."""
-        from lowregret.experts.picture import plot_panel
+        from lowregret.experts.plot import plot_panel
 
         return plot_panel(self, path)
 

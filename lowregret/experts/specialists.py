@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.check import call, compilable
-from lowregret.error import DataError
+from lowregret.compile.kernel import kernel
+from lowregret.errors import DataError
 from lowregret.experts.advice import first_refused
 from lowregret.experts.aggregator import Hedge
-from lowregret.experts.book import NAPS, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.certify import certificate
+from lowregret.experts.state import NAPS, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import Mean
-from lowregret.kernel import kernel
+from lowregret.learner.validate import call, compilable
 from lowregret.loss import Loss, Square
-from lowregret.state import Vector
+from lowregret.types import Vector
 from lowregret.words import Brief
 
 

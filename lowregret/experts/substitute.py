@@ -11,8 +11,8 @@ import math
 from abc import abstractmethod
 from typing import Any
 
-from lowregret.experts.book import Book
-from lowregret.part import Part
+from lowregret.compile.part import Part
+from lowregret.experts.state import Book
 
 
 class Substitution(Part):

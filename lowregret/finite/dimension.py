@@ -57,7 +57,7 @@ class Dimensions:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """The tree as a picture. Needs matplotlib."""
-        from lowregret.finite.picture import plot_tree
+        from lowregret.finite.plot import plot_tree
 
         return plot_tree(self, path)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.finite.hypotheses import Hypotheses
 
 LARGEST = 1 << 30  # entries of a matrix

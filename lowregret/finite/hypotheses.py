@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.stream.table import text_of
 
 Mask = NDArray[np.uint64]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lowregret.certificate import Certificate
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.experts.aggregator import Hedge
 from lowregret.experts.panel import Panel
 from lowregret.finite.hypotheses import Hypotheses

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
 from lowregret.finite.memo import Memo
 from lowregret.finite.shatter import LARGEST, NO, OPEN, VERDICT, VISITED, WITNESS, WORK, YES, Stack, advance

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowregret.compile.kernel import kernel
 from lowregret.finite.bits import common, mixed, ones, sort_falling
 from lowregret.finite.hypotheses import Mask
 from lowregret.finite.memo import COLUMN, HIGH, LOW, Memo, learn_fact, place_of
-from lowregret.kernel import kernel
 
 OPEN, YES, NO = -1, 1, 0  # verdicts
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowregret.compile.kernel import kernel
 from lowregret.finite.bits import common, ones
 from lowregret.finite.hypotheses import BITS, Mask
 from lowregret.finite.shatter import DEPTH, NO, OPEN, VERDICT, VISITED, WORK, YES
-from lowregret.kernel import kernel
 
 WANTED, TIGHTEST = 4, 5  # of the ledger, after what it shares with `shatter`: k, and the class likeliest to fail
 LEDGER = 6

@@ -12,6 +12,8 @@ import numpy as np
 from lowregret import zoo
 from lowregret.bandit import BanditDescent
 from lowregret.bandit.rejection import make_algorithm
+from lowregret.compile.part import Part
+from lowregret.convex.leader import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import L2Ball, Reals
 from lowregret.experts import AdaHedge, Aggregator, FixedShare, Hedge, MLPoly, Squint
 from lowregret.finite import (
@@ -23,7 +25,6 @@ from lowregret.finite import (
     SurrogateHalving,
     WeightedMajority,
 )
-from lowregret.follow import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.game.environment import BanditFeedback, CostGame, Environment
 from lowregret.game.finite import FiniteGame
 from lowregret.game.rows import RowGame
@@ -37,13 +38,12 @@ from lowregret.game.tables import (
     RowTable,
     Table,
 )
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
+from lowregret.learner.wrappers import Doubling
 from lowregret.loss import Loss
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.part import Part
 from lowregret.rule import Eager, Lazy
 from lowregret.step import Constant, InverseSqrt, InverseTime
-from lowregret.wrapper import Doubling
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import lowregret.game.costs as costs
 import lowregret.game.finite as finite
 import lowregret.game.rows as rows
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.game.environment import BanditFeedback, Environment, LateAnswers
 
 CATALOGUE: dict[str, type[Any]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lowregret.certificate import Certificate
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.game.algorithms import ALGORITHMS, Algorithm, Setting, fitting
 from lowregret.game.catalogue import game
 from lowregret.game.environment import Environment, require_rounds
@@ -91,7 +91,7 @@ class Contest:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Regret, linearised regret where there is one, and bound; written to `path` if given."""
-        from lowregret.game.picture import plot_contest
+        from lowregret.game.plot import plot_contest
 
         return plot_contest(self, path)
 

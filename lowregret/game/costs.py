@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 import lowregret.game.sequences as sequences
-from lowregret.convex import Convex, QuadraticFunction
+from lowregret.convex.functions import Convex, QuadraticFunction
 from lowregret.domain import Domain, L2Ball, Simplex
 from lowregret.game.environment import AdaptiveGame, ExpertGame, ObliviousGame
 from lowregret.game.sequences import Matrix
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 # ---- on the ball -----------------------------------------------------------------------------------------------------
 

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.convex import Convex, LinearFunction
+from lowregret.compile.part import Part
+from lowregret.convex.functions import Convex, LinearFunction
 from lowregret.domain import Domain, L2Ball, Simplex
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.game.sequences import Matrix
-from lowregret.part import Part
-from lowregret.state import Vector
+from lowregret.types import Vector
 from lowregret.words import counted
 
 Answer = Callable[[int, Any], Any]

@@ -11,14 +11,14 @@ import scipy.sparse as sp
 
 import lowregret.game.sequences as sequences
 from lowregret.domain import Domain, L2Ball
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.game.environment import Answer, Environment
 from lowregret.loss import Hinge, Loss
 from lowregret.rows import Sparse
-from lowregret.state import Vector
 from lowregret.stream.batch import sound
 from lowregret.stream.met import Met
 from lowregret.stream.read import detect, read
+from lowregret.types import Vector
 
 
 class RowGame(Environment):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 Matrix = NDArray[np.float64]
 Rows = tuple[Matrix, Vector]  # features and labels ±1

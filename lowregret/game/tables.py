@@ -13,22 +13,23 @@ import numpy as np
 from lowregret.bandit import Bandit, BanditAlgorithm, BanditDescent
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.mistakes import mistake_certificates, mistake_rounds
-from lowregret.convex import LinearFunction
-from lowregret.error import DataError
+from lowregret.compile.spec import to_json
+from lowregret.convex.functions import LinearFunction
+from lowregret.errors import DataError
 from lowregret.experts import Aggregator, Panel
 from lowregret.finite import FiniteLearner
 from lowregret.game.environment import BanditFeedback, CostGame, ObliviousGame
 from lowregret.game.finite import FiniteGame
 from lowregret.game.rows import RowGame
 from lowregret.hindsight import best_in_hindsight
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
+from lowregret.learner.wrappers import Delayed
 from lowregret.loss import Cost, Hinge
-from lowregret.play import Game
+from lowregret.play.game import Game
 from lowregret.rows import as_rows
-from lowregret.run import start
-from lowregret.spec import to_json
-from lowregret.state import MISTAKES, State, Vector
-from lowregret.wrapper import Delayed
+from lowregret.run.linear import start
+from lowregret.state import MISTAKES, State
+from lowregret.types import Vector
 
 LONG = 20_000  # rounds from which compiling pays
 NEAR = 1e-4  # of the best fixed choice in hindsight; what it is off counts as regret

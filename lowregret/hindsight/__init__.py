@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.check import finite_numbers
-from lowregret.convex import LinearFunction, Sum
+from lowregret.convex.functions import LinearFunction, Sum
+from lowregret.convex.leader import FollowTheLeader
+from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
-from lowregret.error import DataError, PartError
-from lowregret.follow import FollowTheLeader
+from lowregret.errors import DataError, PartError
 from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.corner import corner, is_corner
 from lowregret.hindsight.gather import gathered
@@ -39,13 +39,13 @@ from lowregret.hindsight.newton import DENSE, gram, newton, sampled
 from lowregret.hindsight.objective import Best, Objective, Report
 from lowregret.hindsight.passes import Pass, by_passes
 from lowregret.hindsight.path import follow
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
+from lowregret.learner.validate import finite_numbers
 from lowregret.loss import Cost, Loss, OnMistakes, Square
-from lowregret.minimise import Solution, minimise
 from lowregret.rows import as_rows
 from lowregret.rule import Eager
-from lowregret.state import Vector
 from lowregret.step import Constant
+from lowregret.types import Vector
 
 __all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight", "require_answer"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowregret.check import call
-from lowregret.kernel import kernel
-from lowregret.state import Vector
+from lowregret.compile.kernel import kernel
+from lowregret.learner.validate import call
+from lowregret.types import Vector
 
 Numbers: TypeAlias = NDArray[np.int64]  # of rows
 

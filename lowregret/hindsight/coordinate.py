@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.check import call
+from lowregret.compile.kernel import kernel
 from lowregret.hindsight.cluster import Numbers
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
-from lowregret.kernel import kernel
+from lowregret.learner.validate import call
 from lowregret.loss import Loss
 from lowregret.rows import Dense, Rows, Sparse
-from lowregret.state import Cells, Vector
+from lowregret.types import Cells, Vector
 
 SEED = 1
 EPOCHS = 5  # times as many rows as there are that are visited between two looks at the gap, at most

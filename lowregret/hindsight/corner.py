@@ -21,7 +21,7 @@ from lowregret.hindsight.polytope import REFINED, TINY, Bent, Factored, Matrix, 
 from lowregret.loss import Hinge, Loss
 from lowregret.loss.regression import Residual
 from lowregret.loss.wrapped import Affine
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 
 def pieces(loss: Loss, y: Vector) -> tuple[Vector, Vector, Vector] | None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lowregret.check import refuse, require_finite
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.hindsight.passes import Pass
+from lowregret.learner.validate import refuse, require_finite
 from lowregret.loss import Loss
 from lowregret.rows import Dense, Rows, Sparse, as_rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 BUDGET = 2e9  # bytes of rows that are kept
 

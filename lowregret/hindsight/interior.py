@@ -23,11 +23,11 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from lowregret.compile.numerics import norm
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report
-from lowregret.real import norm
 from lowregret.rows import as_rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 ROWS = 5000  # at most
 STEPS = 80

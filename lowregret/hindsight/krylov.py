@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from lowregret.check import call
+from lowregret.compile.kernel import kernel
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
 from lowregret.hindsight.precondition import SHIFT, Preconditioner
 from lowregret.hindsight.quadratic import orthonormal
-from lowregret.kernel import kernel
+from lowregret.learner.validate import call
 from lowregret.rows import Rows
-from lowregret.state import Cells, Vector
+from lowregret.types import Cells, Vector
 
 STEPS = 100  # of the process, at most
 MEMORY, LARGEST = 600e6, 600  # bytes and dimensions of the subspace at most

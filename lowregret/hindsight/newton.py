@@ -17,17 +17,17 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError
 
-from lowregret.check import call
+from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import norm
 from lowregret.domain import L2Ball, Reals
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
 from lowregret.hindsight.polytope import Bent, Factored, Matrix, in_polytope, in_space, rooms
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
-from lowregret.kernel import kernel
+from lowregret.learner.validate import call
 from lowregret.loss import Loss
-from lowregret.real import norm
 from lowregret.rows import Dense, Rows, as_rows
-from lowregret.state import Cells, Vector
+from lowregret.types import Cells, Vector
 
 DENSE = 600  # coordinates up to which the Hessian is a matrix
 FEW_ROWS = 2000  # and rows that bend up to which it is one in the rows

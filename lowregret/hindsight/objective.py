@@ -18,12 +18,12 @@ from functools import cached_property
 
 import numpy as np
 
-from lowregret.check import call
+from lowregret.compile.kernel import kernel
 from lowregret.domain import Domain
-from lowregret.kernel import kernel
+from lowregret.learner.validate import call
 from lowregret.loss import Loss
 from lowregret.rows import Rows
-from lowregret.state import Cells, Vector
+from lowregret.types import Cells, Vector
 
 Report = Callable[[float, float, float], None]  # is told steps or epochs, the best value and the gap, now and then
 

@@ -12,16 +12,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.check import call
-from lowregret.convex import Convex, Pieces, QuadraticFunction, Sum
+from lowregret.compile.kernel import kernel
+from lowregret.convex.functions import Convex, Pieces, QuadraticFunction, Sum
+from lowregret.convex.leader import FollowTheLeader
+from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Domain
-from lowregret.follow import FollowTheLeader
 from lowregret.hindsight.objective import Report
-from lowregret.kernel import kernel
-from lowregret.learner import Linear
-from lowregret.minimise import Solution, minimise
+from lowregret.learner.linear import Linear
+from lowregret.learner.validate import call
 from lowregret.rows import Rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 Pass = Callable[[], Iterable[tuple[Rows, Vector, Vector]]]  # rows, labels, weights; as often as asked for
 

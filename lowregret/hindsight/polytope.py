@@ -20,10 +20,10 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from lowregret.compile.numerics import norm
 from lowregret.domain import Box, Domain, L1Ball, Simplex
 from lowregret.hindsight.quadratic import Minimum
-from lowregret.real import norm
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 STEPS = 60
 SHORT = 0.995  # of the way to the boundary

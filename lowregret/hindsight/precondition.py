@@ -15,13 +15,13 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from lowregret.check import call
 from lowregret.hindsight.cluster import Numbers, clusters
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.newton import add_gram
 from lowregret.hindsight.objective import Objective
+from lowregret.learner.validate import call
 from lowregret.rows import as_rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 ROWS = 5000  # up to which the matrix is factored
 COLUMNS, COMMONEST = 2000, 3000  # taken as they are: with the diagonal, with blocks

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from lowregret.compile.numerics import norm
 from lowregret.domain import Domain
-from lowregret.real import norm
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 BASIS = 8  # directions kept
 PRODUCTS = 300  # and tried, at most

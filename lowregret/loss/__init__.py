@@ -1,6 +1,6 @@
 """Losses ℓ(p, y) of a score p = ⟨w, x⟩: see `kind.py`; and of many scores: see `multiclass.py`."""
 
-from lowregret.loss.kind import Loss, Margin
+from lowregret.loss.base import Loss, Margin
 from lowregret.loss.linear import Cost, LogWealth
 from lowregret.loss.margin import Hinge, Logistic, SquaredHinge
 from lowregret.loss.multiclass import CostHinge, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax

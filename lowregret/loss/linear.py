@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lowregret.loss.kind import Loss
+from lowregret.loss.base import Loss
 
 
 class Cost(Loss):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from lowregret.loss.kind import Margin
-from lowregret.real import logistic, logit_root, xlogx
+from lowregret.compile.numerics import logistic, logit_root, xlogx
+from lowregret.loss.base import Margin
 
 
 class Hinge(Margin):

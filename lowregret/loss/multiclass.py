@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.error import PartError
-from lowregret.loss.kind import Margin
+from lowregret.compile.part import Part
+from lowregret.errors import PartError
+from lowregret.loss.base import Margin
 from lowregret.loss.margin import Logistic
-from lowregret.part import Part
-from lowregret.state import Cells, Vector
+from lowregret.types import Cells, Vector
 
 
 class MultiLoss(Part):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lowregret.loss.kind import Loss
+from lowregret.loss.base import Loss
 from lowregret.loss.multiclass import MultiLoss, OneAgainstAll, PerceptronLoss
 from lowregret.loss.wrapped import Affine, OnMistakes
 

@@ -6,8 +6,8 @@ import math
 from abc import abstractmethod
 from typing import ClassVar
 
-from lowregret.loss.kind import Loss
-from lowregret.real import exp, log_factorial, poisson_root, xlogx
+from lowregret.compile.numerics import exp, log_factorial, poisson_root, xlogx
+from lowregret.loss.base import Loss
 
 
 class Residual(Loss):

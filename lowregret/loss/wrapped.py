@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lowregret.loss.kind import Margin
+from lowregret.loss.base import Margin
 from lowregret.loss.margin import Hinge
 
 

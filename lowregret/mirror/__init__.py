@@ -1,8 +1,8 @@
 """Mirror maps: see `kind.py`."""
 
+from lowregret.mirror.base import Mirror
 from lowregret.mirror.entropy import Entropic, Entropy, UnnormalisedEntropy
 from lowregret.mirror.euclidean import Euclidean
-from lowregret.mirror.kind import Mirror
 from lowregret.mirror.pnorm import PNorm
 
 __all__ = ["Entropic", "Entropy", "Euclidean", "Mirror", "PNorm", "UnnormalisedEntropy"]

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowregret.compile.numerics import exp
 from lowregret.domain import Domain, Orthant, Point, Simplex
-from lowregret.mirror.kind import Mirror
-from lowregret.real import exp
-from lowregret.state import DIMENSION, FACTOR, LOCAL, LOWEST, MASS, SPREAD, WEIGHT, Index, State, Vector, cell
+from lowregret.mirror.base import Mirror
+from lowregret.state import DIMENSION, FACTOR, LOCAL, LOWEST, MASS, SPREAD, WEIGHT, State
+from lowregret.types import Index, Vector, cell
 
 
 class Entropic(Mirror):

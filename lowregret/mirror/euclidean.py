@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from lowregret.domain import Domain, Reals
-from lowregret.mirror.kind import Mirror
-from lowregret.state import DIMENSION, MASS, WEIGHT, Index, State, Vector, cell
+from lowregret.mirror.base import Mirror
+from lowregret.state import DIMENSION, MASS, WEIGHT, State
+from lowregret.types import Index, Vector, cell
 
 
 class Euclidean(Mirror):

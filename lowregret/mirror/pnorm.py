@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from lowregret.compile.numerics import norm, power
 from lowregret.domain import Domain
-from lowregret.mirror.kind import Mirror
-from lowregret.real import norm, power
-from lowregret.state import DIMENSION, FACTOR, MASS, WEIGHT, Index, State, Vector, cell, worn
+from lowregret.mirror.base import Mirror
+from lowregret.state import DIMENSION, FACTOR, MASS, WEIGHT, State, worn
+from lowregret.types import Index, Vector, cell
 
 RANGE = 1e30  # outside of 1/RANGE … RANGE, Σ|θ/c|^p calls for another unit c
 

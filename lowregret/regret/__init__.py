@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from lowregret.domain import Domain
-from lowregret.error import PartError
-from lowregret.play import Game
+from lowregret.errors import PartError
+from lowregret.play.game import Game
 from lowregret.regret.comparator import Best, Comparator, Fixed, Moving, Realised, Swap, Weighted
 from lowregret.regret.record import ExpertRecord, GameRecord, Record, RowRecord
 from lowregret.regret.result import Regret

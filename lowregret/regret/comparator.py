@@ -11,10 +11,10 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain, Point
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.regret.record import Record
 from lowregret.regret.result import Regret
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 
 class Comparator(ABC):

@@ -17,10 +17,11 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.rule import Eager
-from lowregret.state import ENERGY, ROUNDS, State, Vector
+from lowregret.state import ENERGY, ROUNDS, State
 from lowregret.step import Step
+from lowregret.types import Vector
 
 
 @dataclass(frozen=True)

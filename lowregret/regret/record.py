@@ -12,22 +12,23 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate
-from lowregret.check import call, finite_numbers, numbers
-from lowregret.convex import Convex, LinearFunction, Pieces, Sum
+from lowregret.compile.kernel import kernel
+from lowregret.convex.functions import Convex, LinearFunction, Pieces, Sum
+from lowregret.convex.leader import FollowTheLeader
+from lowregret.convex.minimise import Solution
 from lowregret.domain import Domain, Simplex
-from lowregret.error import DataError, PartError
-from lowregret.follow import FollowTheLeader
+from lowregret.errors import DataError, PartError
 from lowregret.hindsight import best_fixed
-from lowregret.kernel import kernel
-from lowregret.learner import Linear, score_rows
+from lowregret.learner.linear import Linear, score_rows
+from lowregret.learner.validate import call, finite_numbers, numbers
 from lowregret.loss import OnMistakes
-from lowregret.minimise import Solution
-from lowregret.play import Game
+from lowregret.play.game import Game
+from lowregret.play.player import RuleSeat
 from lowregret.regret.descent import Descent, descent_of
 from lowregret.rows import EVERY, Features, Rows, as_rows
-from lowregret.run import Run
-from lowregret.seat import RuleSeat
-from lowregret.state import LONGEST, Vector
+from lowregret.run.linear import Run
+from lowregret.state import LONGEST
+from lowregret.types import Vector
 
 
 class Record(ABC):

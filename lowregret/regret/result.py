@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.certificate import Certificate
-from lowregret.state import Vector
+from lowregret.types import Vector
 from lowregret.words import counted
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Regret:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Cumulative loss, mine and the comparator's, and the regret; written to `path` if given."""
-        from lowregret.plot import plot_regret
+        from lowregret.show.plot import plot_regret
 
         return plot_regret(self, path)
 

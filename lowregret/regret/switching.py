@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.compile.kernel import kernel
 from lowregret.domain import Domain, Simplex
-from lowregret.error import PartError
-from lowregret.kernel import kernel
+from lowregret.errors import PartError
 from lowregret.regret.comparator import Comparator, along_path
 from lowregret.regret.record import Record
 from lowregret.regret.result import Regret
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 MANY, FEW = 300, 40  # rounds up to which all segments are looked at, in closed form or by a solver
 

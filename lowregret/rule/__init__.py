@@ -4,14 +4,14 @@
 """
 
 from lowregret.rule.adagrad import Diagonal, Precision, Proportional, Proximal, Root
+from lowregret.rule.base import SEEN, Rule
 from lowregret.rule.betting import COCOB, KT, Betting, FreeGrad
 from lowregret.rule.confidence import Arow
-from lowregret.rule.eager import Eager, Forgotten, Gradients, Summed
-from lowregret.rule.lazy import Lazy
+from lowregret.rule.mirror_descent import Lazy
+from lowregret.rule.nag import Normalised
 from lowregret.rule.newton import Newton
-from lowregret.rule.normalised import Normalised
-from lowregret.rule.percoordinate import PerCoordinate
-from lowregret.rule.rule import SEEN, Rule
+from lowregret.rule.per_coordinate import PerCoordinate
+from lowregret.rule.projected_gradient import Eager, Forgotten, Gradients, Summed
 
 __all__ = [
     "COCOB",

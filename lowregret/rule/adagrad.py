@@ -13,10 +13,11 @@ from abc import abstractmethod
 
 import numpy as np
 
+from lowregret.compile.part import Part
 from lowregret.domain import Domain, Reals, Separable
-from lowregret.part import Part
-from lowregret.rule.percoordinate import PerCoordinate
-from lowregret.state import FACTOR, LOCAL, MASS, SPREAD, WEIGHT, Index, State, Vector, cell
+from lowregret.rule.per_coordinate import PerCoordinate
+from lowregret.state import FACTOR, LOCAL, MASS, SPREAD, WEIGHT, State
+from lowregret.types import Index, Vector, cell
 
 SQUARES = np.uint64(2)  # Σz²
 PULL = np.uint64(3)  # Σ(P_t − P_{t−1})·w_t

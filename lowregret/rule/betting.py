@@ -11,9 +11,10 @@ from abc import abstractmethod
 
 import numpy as np
 
-from lowregret.real import exp
-from lowregret.rule.percoordinate import PerCoordinate
-from lowregret.state import FACTOR, LOCAL, MASS, Index, State, cell
+from lowregret.compile.numerics import exp
+from lowregret.rule.per_coordinate import PerCoordinate
+from lowregret.state import FACTOR, LOCAL, MASS, State
+from lowregret.types import Index, cell
 
 STEEPEST = FACTOR  # sums[…]: max |z_t[j]|
 EXCESS = LOCAL  # Σ⟨w_t, z_t − ẑ_t⟩, where ẑ_t is the sub-gradient cut to what was known (FreeGrad)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, WIDEST
-from lowregret.rule.percoordinate import PerCoordinate
-from lowregret.state import LOSS, WEIGHT, Index, State, cell
+from lowregret.rule.per_coordinate import PerCoordinate
+from lowregret.state import LOSS, WEIGHT, State
+from lowregret.types import Index, cell
 
 Sums = tuple[float, float, float, float, float, float]
 

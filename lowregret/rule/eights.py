@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.eight import LANES, Eight, larger, largest, load, root, spread, store, total, where
+from lowregret.compile.simd import LANES, Eight, larger, largest, load, root, spread, store, total, where
 from lowregret.rule.adagrad import CURVED, GROWN, PULLED, WIDEST, Root, Sums
-from lowregret.rule.percoordinate import PerCoordinate
-from lowregret.state import Cells, Index, State
+from lowregret.rule.per_coordinate import PerCoordinate
+from lowregret.state import State
+from lowregret.types import Cells, Index
 
 FIELDS = 3  # θ, w and √S
 _EIGHT = np.uint64(LANES)

@@ -6,21 +6,9 @@ import math
 
 import numpy as np
 
-from lowregret.rule.percoordinate import PerCoordinate
-from lowregret.state import (
-    DIMENSION,
-    FACTOR,
-    GIVEN,
-    LOCAL,
-    MASS,
-    PEAK,
-    PUSHES,
-    SLOPE,
-    SPREAD,
-    Index,
-    State,
-    cell,
-)
+from lowregret.rule.per_coordinate import PerCoordinate
+from lowregret.state import DIMENSION, FACTOR, GIVEN, LOCAL, MASS, PEAK, PUSHES, SLOPE, SPREAD, State
+from lowregret.types import Index, cell
 
 MOST = 600  # coordinates: a round costs their square
 RENEWAL = 1000  # rounds after which the inverse is computed afresh, or as many as there are coordinates

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.error import DataError
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
+from lowregret.errors import DataError
 from lowregret.rows import Sparse
 from lowregret.stream.batch import Batch, has_arrow_stream
 from lowregret.stream.buffers import (

@@ -8,10 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.rows import Sparse
-from lowregret.state import Vector
 from lowregret.stream.met import Met
+from lowregret.types import Vector
 
 SKIPPING = 'read(…, on_error="skip")'  # how to go on without lines that cannot be read
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.kernel import apart
+from lowregret.compile.kernel import apart
 
 _U = np.uint64
 _ONE = _U(1)

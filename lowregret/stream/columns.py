@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.error import DataError
-from lowregret.kernel import kernel
-from lowregret.part import Part
+from lowregret.compile.kernel import kernel
+from lowregret.compile.part import Part
+from lowregret.errors import DataError
 from lowregret.stream.cross import Crossing
 from lowregret.stream.hashing import finished, mixed, name_hash
 from lowregret.stream.met import POSITIVE

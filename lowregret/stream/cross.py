@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.error import PartError
-from lowregret.part import Part
+from lowregret.compile.part import Part
+from lowregret.errors import PartError
 from lowregret.stream.buffers import ENTRY, GROUPS, KEPT, NAMED, Buffers
 
 NO_ROOM = -1

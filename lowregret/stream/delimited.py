@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import Any
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.stream.buffers import Buffers
 from lowregret.stream.columns import Tabular
 from lowregret.stream.delimited_rows import DelimitedRows

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
 from lowregret.stream.buffers import AS_IT_STANDS, KEPT, NAME, WORDS_ESCAPED, Buffers
 from lowregret.stream.hashing import murmur
 from lowregret.stream.tokens import write_words

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
 from lowregret.stream.buffers import Buffers
 from lowregret.stream.columns import CATEGORICAL, DATE, DAYS, FEATURE, HOURS, MONTHS, TEXT, WEEKDAYS, Columns
 from lowregret.stream.dates import NO_DATE, moment

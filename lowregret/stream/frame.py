@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.rows import Sparse
-from lowregret.state import Vector
 from lowregret.stream.arrow import TableFormat, TableStream, record_batches
 from lowregret.stream.batch import Batch, has_arrow_stream, sound
 from lowregret.stream.columns import BITS
 from lowregret.stream.leaves import leaves
 from lowregret.stream.notice import Notices
+from lowregret.types import Vector
 
 Names = str | Sequence[str]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
 from lowregret.stream.word import word
 
 _U = np.uint64

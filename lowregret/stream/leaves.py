@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.stream.columns import column_number
 
 ALL = slice(None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 FEW = 5  # names of labels that are kept
 POSITIVE = -math.inf  # what formats with named labels read the positive one as, which no number in a file is

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.kernel import apart, kernel
+from lowregret.compile.kernel import apart, kernel
 from lowregret.stream.word import TENS, digits, digits_until, double, leading_zeros
 
 SMALLEST, LARGEST = -342, 308  # exponents of ten beyond which a number of 19 digits is 0 or infinite

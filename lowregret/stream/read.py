@@ -15,8 +15,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Literal, TypedDict, Unpack, cast
 
-from lowregret.error import DataError
-from lowregret.part import Part
+from lowregret.compile.part import Part
+from lowregret.errors import DataError
 from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import number_name

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.stream.inflate import Inflated, is_open, kind_of
 from lowregret.stream.signature import LENGTH, no_rows
 

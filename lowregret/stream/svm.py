@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.kernel import apart
+from lowregret.compile.kernel import apart
 from lowregret.stream.buffers import (
     AT,
     DONE,

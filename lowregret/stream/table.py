@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.error import DataError
-from lowregret.state import Vector
+from lowregret.errors import DataError
 from lowregret.stream.source import STDIN, Source
+from lowregret.types import Vector
 
 DELIMITERS = ",\t;|"
 MISSING = frozenset(["", "na", "nan", "null", "none"])

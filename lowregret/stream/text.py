@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.kernel import kernel
-from lowregret.part import Part
+from lowregret.compile.kernel import kernel
+from lowregret.compile.part import Part
 from lowregret.rows import Sparse
 from lowregret.stream.batch import Batch
 from lowregret.stream.buffers import (

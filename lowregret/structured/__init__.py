@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from lowregret.domain import Domain
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output
 from lowregret.rows import as_rows

@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.certificate import Certificate, Premise, RiskCertificate
-from lowregret.certificate.batch import prop_3
+from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.classes import Margins, class_mistake_bounds
 from lowregret.domain import Reals
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
+from lowregret.risk.online_to_batch import RiskCertificate, prop_3
 from lowregret.rule import Lazy
-from lowregret.state import ENERGY, LARGEST, MISTAKES, State, Vector
+from lowregret.state import ENERGY, LARGEST, MISTAKES, State
 from lowregret.step import Constant
 from lowregret.structured.learner import Structured
+from lowregret.types import Vector
 
 
 def structured_certificates(

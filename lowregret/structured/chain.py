@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.state import Cells, Vector
-from lowregret.structured.desk import Desk, Room, add, add_row, block_scores
 from lowregret.structured.rounds import Rounds
+from lowregret.structured.scratch import Desk, Room, add, add_row, block_scores
 from lowregret.structured.space import Space, require_labels, wrong_places
+from lowregret.types import Cells, Vector
 
 
 class Chain(Space):

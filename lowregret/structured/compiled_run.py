@@ -6,14 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from lowregret.certificate import Certificate, RiskCertificate
-from lowregret.check import compilable, finite_numbers, require_bounded, require_cheap
+from lowregret.certificate import Certificate
 from lowregret.domain import Domain
-from lowregret.error import DataError
+from lowregret.errors import DataError
+from lowregret.learner.validate import compilable, finite_numbers, require_bounded, require_cheap
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse, as_rows
-from lowregret.state import Vector
 from lowregret.structured.bounds import drawn_error, structured_certificates
-from lowregret.structured.desk import Desk, Frozen
 from lowregret.structured.learner import (
     Ranking,
     Structured,
@@ -35,7 +34,9 @@ from lowregret.structured.rounds import (
     sequences,
 )
 from lowregret.structured.run import TaskRun, diverged
+from lowregret.structured.scratch import Desk, Frozen
 from lowregret.structured.space import Space, outside
+from lowregret.types import Vector
 
 
 class GroupRun(TaskRun):

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.kernel import kernel
-from lowregret.learner import Learner, Linear
+from lowregret.compile.kernel import kernel
+from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Cost
 from lowregret.output import Last, Output
 from lowregret.rows import Sparse
 from lowregret.rule import Rule
-from lowregret.state import MISTAKES, ROUNDS, TOTAL, WEIGHTED, Cells, State, Vector
-from lowregret.structured.desk import Desk, Frozen, Room, add_row, block_scores, collect
+from lowregret.state import MISTAKES, ROUNDS, TOTAL, WEIGHTED, State
 from lowregret.structured.rounds import Rounds
+from lowregret.structured.scratch import Desk, Frozen, Room, add_row, block_scores, collect
 from lowregret.structured.space import Space, wrong_places
+from lowregret.types import Cells, Vector
 
 Judged = tuple[float, bool, float, float]
 

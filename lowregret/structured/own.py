@@ -25,16 +25,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowregret.certificate import Certificate, RiskCertificate
-from lowregret.check import compilable, finite_numbers, require_bounded
+from lowregret.certificate import Certificate
 from lowregret.domain import Domain
-from lowregret.error import DataError, PartError
-from lowregret.learner import write_point
+from lowregret.errors import DataError, PartError
+from lowregret.learner.linear import write_point
+from lowregret.learner.validate import compilable, finite_numbers, require_bounded
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse
-from lowregret.state import Vector
 from lowregret.structured.bounds import drawn_error, structured_certificates
 from lowregret.structured.learner import Structured, Task, learn_gradient
 from lowregret.structured.run import TaskRun, diverged
+from lowregret.types import Vector
 
 SLACK = 1e-9  # by how much rounding may make y better than what argmax found
 Entries = tuple[Any, Vector]

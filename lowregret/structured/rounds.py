@@ -16,8 +16,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.error import DataError
-from lowregret.part import Part
+from lowregret.compile.part import Part
+from lowregret.errors import DataError
 from lowregret.rows import Features, Rows, as_rows
 
 Whole = NDArray[np.int64]

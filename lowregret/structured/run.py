@@ -8,17 +8,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lowregret.certificate import natural_comparator
-from lowregret.check import finite_numbers
-from lowregret.convex import Convex, QuadraticFunction, Sum
+from lowregret.convex.functions import Convex, QuadraticFunction, Sum
+from lowregret.convex.leader import FollowTheLeader
+from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Domain
-from lowregret.error import DataError, DivergedError
-from lowregret.follow import FollowTheLeader
-from lowregret.learner import Linear, write_model, write_point
-from lowregret.ledger import Proof
-from lowregret.minimise import Solution, minimise
-from lowregret.state import MISTAKES, RIDGE, TOTAL, WEIGHTED, State, Vector
-from lowregret.store import Arrays
+from lowregret.errors import DataError, DivergedError
+from lowregret.learner.linear import Linear, write_model, write_point
+from lowregret.learner.validate import finite_numbers
+from lowregret.run.base import Proof
+from lowregret.state import MISTAKES, RIDGE, TOTAL, WEIGHTED, State
+from lowregret.store.file import Arrays
 from lowregret.structured.learner import Task
+from lowregret.types import Vector
 from lowregret.words import counted
 
 
@@ -133,7 +134,7 @@ class TaskRun(Proof):
         return minimise(FollowTheLeader(where), total, where.projection(self.point), tolerance)
 
     def __str__(self) -> str:
-        from lowregret.summary import describe
+        from lowregret.show.text import describe
 
         rounds = max(self.rounds, 1)
         head = f"{counted(self.rounds, 'round')}, {counted(self.dimension, 'weight')}"

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.part import Part
-from lowregret.state import Cells, Vector
-from lowregret.structured.desk import Desk, Room, add_row, block_scores
+from lowregret.compile.part import Part
 from lowregret.structured.rounds import Rounds, Whole
+from lowregret.structured.scratch import Desk, Room, add_row, block_scores
+from lowregret.types import Cells, Vector
 
 
 class Space(Part):

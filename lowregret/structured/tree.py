@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.state import Cells, Vector
-from lowregret.structured.desk import Desk, Room, add_row, block_scores
 from lowregret.structured.rounds import Rounds
+from lowregret.structured.scratch import Desk, Room, add_row, block_scores
 from lowregret.structured.space import Space
+from lowregret.types import Cells, Vector
 
 
 class LabelTree(Space):

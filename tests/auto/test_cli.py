@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from lowregret import zoo
-from lowregret.auto_class_run import AutoClassRun
-from lowregret.auto_run import AutoRun
-from lowregret.error import DataError, PartError
-from lowregret.files import load
+from lowregret.errors import DataError, PartError
 from lowregret.loss import Hinge
-from lowregret.run import train
-from lowregret.session import Session
+from lowregret.run.auto import AutoRun
+from lowregret.run.auto_multiclass import AutoClassRun
+from lowregret.run.linear import train
+from lowregret.run.session import Session
+from lowregret.store.kinds import load
 from tests.cli.running import run, svm_lines
 
 Capsys = pytest.CaptureFixture[str]

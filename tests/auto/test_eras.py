@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret import zoo
-from lowregret.auto_run import start_auto
-from lowregret.eras import MOST, SHORTEST, next_end
-from lowregret.error import PartError
-from lowregret.files import load
+from lowregret.errors import PartError
 from lowregret.loss import Square
-from lowregret.run import train
+from lowregret.run.auto import start_auto
+from lowregret.run.eras import MOST, SHORTEST, next_end
+from lowregret.run.linear import train
+from lowregret.store.kinds import load
 from tests.auto.real import PROBLEMS, Find
 from tests.auto.test_laws import every_loss, rows_for
 from tests.naive import Matrix, Vector

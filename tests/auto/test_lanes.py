@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from lowregret import eight as lanes
-from lowregret import memory
 from lowregret.auto import logit, stack
 from lowregret.auto.view import COLUMNS, PACE, Sheet, keep, look
-from lowregret.memory import LINE, extended, roomy, zeros
+from lowregret.compile import memory
+from lowregret.compile import simd as lanes
+from lowregret.compile.memory import LINE, extended, roomy, zeros
 from lowregret.rows import Dense
 
 single = st.floats(-30, 30, width=32)

@@ -14,14 +14,14 @@ from sklearn.datasets import load_svmlight_file
 
 from lowregret import zoo
 from lowregret.auto import Auto
-from lowregret.auto_class_run import AutoClassRun, start_auto_classes
-from lowregret.auto_run import AutoRun, start_auto
 from lowregret.domain import L2Ball
-from lowregret.error import LowRegretError
-from lowregret.files import load
+from lowregret.errors import LowRegretError
 from lowregret.loss import Logistic, Softmax, Square
-from lowregret.run import train
+from lowregret.run.auto import AutoRun, start_auto
+from lowregret.run.auto_multiclass import AutoClassRun, start_auto_classes
+from lowregret.run.linear import train
 from lowregret.state import TOTAL
+from lowregret.store.kinds import load
 from lowregret.stream.read import read
 from tests.auto.test_naive import mixed_rows
 from tests.naive import Matrix, Vector

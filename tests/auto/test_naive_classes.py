@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from lowregret import zoo
-from lowregret.auto_class_run import AutoClassRun, start_auto_classes
 from lowregret.loss import Softmax
-from lowregret.run import train
+from lowregret.run.auto_multiclass import AutoClassRun, start_auto_classes
+from lowregret.run.linear import train
 from tests.auto.naive_classes import Made, classify_many
 from tests.auto.real import PROBLEMS, Find
 from tests.auto.test_naive import mixed_rows

@@ -9,7 +9,7 @@ import numpy as np
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.loops import taken
 from lowregret.bandit.state import BanditState
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 
 def started(algorithm: BanditAlgorithm, arms: int) -> BanditState:

@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 from lowregret import Bandit, BanditAlgorithm, BernoulliCosts, Exp3, Exp3IX, PartError, Thompson, TsallisInf, Ucb1
 from lowregret.bandit.rejection import make_algorithm
 from lowregret.bandit.state import CLAMPED
-from lowregret.chance import beta, new_chance, uniform
-from lowregret.state import Vector
+from lowregret.compile.random import beta, new_chance, uniform
+from lowregret.types import Vector
 
 ALL = [Exp3(0.1), Exp3IX(0.1, 0.05), TsallisInf(), Ucb1(), Thompson()]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from lowregret import BanditDescent, Box, DataError, Domain, L1Ball, L2Ball, PartError, Simplex
 from lowregret.bandit.descent import Shape
-from lowregret.chance import new_chance, normal
-from lowregret.state import Vector
+from lowregret.compile.random import new_chance, normal
+from lowregret.types import Vector
 
 DOMAINS = [(L2Ball(2.0), 3), (Box(-1.0, 3.0), 2), (Box([0.0, 1.0], [1.0, 5.0]), 2), (Simplex(), 4), (Simplex(3.0), 2)]
 

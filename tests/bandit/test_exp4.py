@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from lowregret import DataError, Exp4, PartError, load
-from lowregret.chance import new_chance, uniform
-from lowregret.state import Vector
+from lowregret.compile.random import new_chance, uniform
+from lowregret.types import Vector
 
 
 def game(rounds: int, experts: int, arms: int, seed: int = 0) -> tuple[Vector, Vector]:

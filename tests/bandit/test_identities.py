@@ -11,7 +11,7 @@ from lowregret.bandit import Exp3, Exp3IX, TsallisInf
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.proof import bandit_certificates
 from lowregret.bandit.state import BanditState
-from lowregret.state import Vector
+from lowregret.types import Vector
 from tests.bandit.stepping import learnt, paths, policy_of, started
 
 GAMES = {

@@ -23,7 +23,7 @@ from lowregret import (
     snips,
 )
 from lowregret.bandit.value import arm_values, evaluate
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 P, MEANS, POLICY = np.array([0.6, 0.3, 0.1]), np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.3, 0.6])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lowregret.part import Part
+from lowregret.compile.part import Part
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.show import show
-from lowregret.session import Session
+from lowregret.run.session import Session
 from tests.cli.running import process, run, svm_lines
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from lowregret import Hinge, read, train, zoo
 from lowregret.cli.learning import Keeper
-from lowregret.session import Session
+from lowregret.run.session import Session
 from tests.cli.running import run, svm_lines, written
 from tests.cli.test_train import bits
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lowregret.session import Session
+from lowregret.run.session import Session
 from tests.cli.running import Told, process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lowregret import store
+from lowregret.store import file as store
 from tests.cli.running import run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from lowregret import read
-from lowregret.auto_run import AutoRun
-from lowregret.session import Session
+from lowregret.run.auto import AutoRun
+from lowregret.run.session import Session
 from tests.cli.running import run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]

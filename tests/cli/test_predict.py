@@ -15,8 +15,8 @@ from lowregret.cli.arguments import ALGORITHMS
 from lowregret.cli.progress import Progress
 from lowregret.cli.scores import linked
 from lowregret.loss import Hinge, Logistic
-from lowregret.run import Run, start
-from lowregret.session import Session
+from lowregret.run.linear import Run, start
+from lowregret.run.session import Session
 from lowregret.stream.svm import SvmText
 from tests.cli.running import process, run, svm_lines, written
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from lowregret.session import Session
+from lowregret.run.session import Session
 from tests.cli.running import run, written
 
 Capsys = pytest.CaptureFixture[str]

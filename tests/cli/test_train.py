@@ -20,9 +20,9 @@ from lowregret.cli.learning import Keeper
 from lowregret.cli.progress import Progress
 from lowregret.loss import Hinge
 from lowregret.output import Random
-from lowregret.run import Run
-from lowregret.session import Session
-from lowregret.store import Arrays
+from lowregret.run.linear import Run
+from lowregret.run.session import Session
+from lowregret.store.file import Arrays
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]

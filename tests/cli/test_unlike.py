@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from lowregret import load, read
-from lowregret.error import DataError
-from lowregret.run import Run
+from lowregret.errors import DataError
+from lowregret.run.linear import Run
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]

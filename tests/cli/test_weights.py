@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret.state import Vector
+from lowregret.types import Vector
 from tests.cli.running import run, written
 
 Capsys = pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 RATES = 0.5 ** np.arange(1, 31)
 Weigh = Callable[[Vector, Vector, Vector, "list[Vector]"], Vector]  # π, R, awake and all r so far → weights

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import lowregret
 from lowregret import Absolute, AdaHedge, Aggregator, DataError, Hedge, Layered, LogScore, Panel, PartError, Square
+from lowregret.compile.part import Part
 from lowregret.experts.aggregator import leading
-from lowregret.part import Part
 from tests.experts import naive
 from tests.experts.cases import AGGREGATORS, SEQUENCES, random_rounds
 

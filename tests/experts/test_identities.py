@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowregret import Absolute, Cost, Hedge, Panel, train, zoo
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 costs = st.tuples(st.integers(1, 30), st.integers(2, 6), st.integers(0, 10**6)).map(
     lambda shape: np.random.default_rng(shape[2]).normal(size=shape[:2])

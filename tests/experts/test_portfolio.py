@@ -10,7 +10,7 @@ from scipy.integrate import quad
 
 from lowregret import DataError, Hedge, LogWealth, OnlineNewton, Panel, PartError, Universal, best_rebalanced
 from lowregret.experts.portfolio import simplex_rule
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 
 def relatives(rounds: int, assets: int, seed: int, wild: float = 0.1) -> Vector:

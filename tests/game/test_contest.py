@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowregret.domain import Domain, L2Ball, Simplex
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.game import (
     ALGORITHMS,
     CATALOGUE,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret.error import DataError, LowRegretError
+from lowregret.errors import DataError, LowRegretError
 from lowregret.game import AdaptiveGame, ExpertGame, Replay, contest, game
 from tests.cli.running import svm_lines, written
 from tests.laws.classifiers import mistakes_of_perceptron, mistakes_of_winnow, perceptron_bounds

@@ -11,7 +11,7 @@ from lowregret import Absolute, Hinge, L2Ball, Logistic, Loss
 from lowregret.hindsight.coordinate import LONGEST, RESTLESS, Ascent, Piece
 from lowregret.hindsight.objective import Objective
 from lowregret.rows import as_rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 LOSSES: list[Loss] = [Hinge(), Logistic(), Absolute()]
 

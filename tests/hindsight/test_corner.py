@@ -29,11 +29,11 @@ from lowregret import (
     best_in_hindsight,
 )
 from lowregret.domain import Domain
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.hindsight.corner import pieces
 from lowregret.hindsight.polytope import Factored, Matrix, in_polytope, rooms
 from lowregret.hindsight.quadratic import Minimum
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 KINKED: list[Loss] = [
     Hinge(), Hinge(0.0), Affine(Hinge(), -2.0, 0.3), Absolute(), Quantile(0.1), EpsilonInsensitive(0.1),

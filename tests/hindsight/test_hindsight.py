@@ -9,12 +9,12 @@ import pytest
 
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, Reals, Simplex
 from lowregret.hindsight import best_fixed
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Hinge, Logistic, Loss, Square
 from lowregret.rows import Rows, as_rows
 from lowregret.rule import Eager
-from lowregret.state import Vector
 from lowregret.step import Constant
+from lowregret.types import Vector
 
 cp: Any = pytest.importorskip("cvxpy")
 

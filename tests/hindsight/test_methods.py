@@ -39,14 +39,14 @@ from lowregret import (
     best_in_hindsight,
 )
 from lowregret.domain import Domain
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.gather import gathered
 from lowregret.hindsight.newton import newton, sampled
 from lowregret.hindsight.objective import Best, Objective
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
 from lowregret.rows import as_rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 D, ROWS = 5, 80
 LOSSES: list[Loss] = [

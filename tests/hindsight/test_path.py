@@ -19,7 +19,7 @@ from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.objective import Best, Objective
 from lowregret.hindsight.path import Multiplier, conjugate, follow, preconditioner
 from lowregret.rows import as_rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 ROWS, D = 60, 90
 

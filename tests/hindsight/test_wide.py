@@ -21,7 +21,7 @@ from lowregret.hindsight.krylov import in_subspaces
 from lowregret.hindsight.newton import newton
 from lowregret.hindsight.objective import Best, Objective, score
 from lowregret.rows import as_rows
-from lowregret.state import Vector
+from lowregret.types import Vector
 
 ROWS, D = 60, 90
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Point, Reals, Simplex
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Loss
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
 from lowregret.rule import KT, Diagonal, Eager, Forgotten, FreeGrad, Lazy, Newton, Proportional, Proximal, Root, Rule

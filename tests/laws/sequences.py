@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from lowregret.game import sequences
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
-from lowregret.run import Run
+from lowregret.run.linear import Run
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lowregret.domain import Domain
-from lowregret.learner import Linear
+from lowregret.learner.linear import Linear
 from lowregret.loss import Loss, OnMistakes
-from lowregret.run import Run
+from lowregret.run.linear import Run
 from lowregret.step import WeightedInverseTime
 from tests.laws.comparators import Hindsight, hindsight, least, slopes, values
 from tests.laws.sequences import Stream, Vector

@@ -9,7 +9,7 @@ import pytest
 from sklearn.multiclass import OneVsRestClassifier
 
 from lowregret import Logistic, Square, zoo
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.sklearn import OnlineClassifier, OnlineRegressor
 from tests.sklearn.problems import ADAGRAD, MANY, Problem, bits, bits_of, spell
 

@@ -24,7 +24,7 @@ from lowregret import (
     Square,
     zoo,
 )
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.sklearn import OnlineClassifier, OnlineRegressor
 from tests.sklearn.problems import ADAGRAD, MANY, Problem, signs, spell
 

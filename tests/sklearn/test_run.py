@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from lowregret import L2Ball, Softmax, Square, train, zoo
-from lowregret.error import DataError
-from lowregret.learner import learn_rows
+from lowregret.errors import DataError
+from lowregret.learner.linear import learn_rows
 from lowregret.sklearn import OnlineClassifier, OnlineRegressor
 from tests.sklearn.problems import ADAGRAD, Problem, bits, bits_of, signs
 

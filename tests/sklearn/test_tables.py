@@ -18,7 +18,7 @@ import pytest
 from sklearn.base import clone
 
 from lowregret import Logistic, Square, read, train, zoo
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.sklearn import OnlineClassifier, OnlineRegressor
 
 ADAGRAD = zoo.adagrad(Logistic())

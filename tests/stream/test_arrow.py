@@ -21,8 +21,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lowregret.error import DataError, PartError
-from lowregret.spec import from_json, to_json
+from lowregret.compile.spec import from_json, to_json
+from lowregret.errors import DataError, PartError
 from lowregret.stream import arrow
 from lowregret.stream.arrow import TableFormat, TableStream
 from lowregret.stream.batch import Stream

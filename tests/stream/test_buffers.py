@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
 from lowregret.stream.buffers import ENTRY, HIGHEST, Buffers, close_row, sort
 
 

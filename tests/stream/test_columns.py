@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowregret.error import DataError
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
+from lowregret.errors import DataError
 from lowregret.stream.columns import (
     CATEGORICAL,
     DROPPED,

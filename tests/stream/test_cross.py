@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowregret.error import PartError
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
+from lowregret.errors import PartError
 from lowregret.stream.buffers import Buffers
 from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, begin_group, begin_row, crossed
 

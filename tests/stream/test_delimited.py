@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.delimited_rows import DelimitedRows
 from lowregret.stream.dictionary import Dictionary

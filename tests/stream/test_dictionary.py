@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
 from lowregret.stream.buffers import KEPT, Buffers, close_row, record
 from lowregret.stream.cross import begin_row
 from lowregret.stream.dictionary import Dictionary

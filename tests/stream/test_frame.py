@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.stream.batch import Stream
 from lowregret.stream.frame import SLOTS, Frame, frame_rows, not_numbers, table_form
 from lowregret.stream.read import read

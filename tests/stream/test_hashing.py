@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowregret.kernel import kernel
+from lowregret.compile.kernel import kernel
 from lowregret.stream.hashing import hash_name, hash_text, murmur
 from tests.stream.naive_vw import murmur3, number_of
 

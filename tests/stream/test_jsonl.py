@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.json_name import LONGEST

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.stream.met import FEW, Met, number_name
 from lowregret.stream.read import read
 

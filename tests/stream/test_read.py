@@ -15,8 +15,8 @@ import pyarrow.parquet
 import pytest
 
 from lowregret import Hinge
-from lowregret.error import DataError, PartError
-from lowregret.spec import from_json, to_json
+from lowregret.compile.spec import from_json, to_json
+from lowregret.errors import DataError, PartError
 from lowregret.stream.arrow import TableFormat, TableStream
 from lowregret.stream.batch import Stream, sound
 from lowregret.stream.delimited import DelimitedText

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.stream import text as text_module
 from lowregret.stream.source import Source, expand
 from lowregret.stream.svm import SvmText

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.naive_text import naive_words, phrases
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.stream.arrow import TableFormat, TableStream
 from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.dictionary import Dictionary

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.stream.batch import Batch
 from lowregret.stream.cross import Crossing
 from lowregret.stream.text import text_stream

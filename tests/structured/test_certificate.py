@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from lowregret.domain import L2Ball, Point, Reals
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import Eager, Forgotten, Lazy
-from lowregret.run import train
+from lowregret.run.linear import train
 from lowregret.state import LARGEST
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from lowregret.structured import (

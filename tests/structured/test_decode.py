@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowregret.error import PartError
+from lowregret.errors import PartError
 from lowregret.structured import Chain, Classes, LabelTree, Space
-from lowregret.structured.desk import Desk, Frozen, collect
 from lowregret.structured.rounds import Rounds, as_rounds, sequences
+from lowregret.structured.scratch import Desk, Frozen, collect
 from tests.structured.naive import NaiveSpace, Structure, Vector
 from tests.structured.problems import FEATURES, SPACES
 

@@ -11,13 +11,13 @@ from scipy.sparse import csr_matrix
 
 import lowregret
 from lowregret.domain import L2Ball, Reals
-from lowregret.error import DataError, DivergedError, PartError
+from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.learner.multiclass import Multiclass
 from lowregret.loss.multiclass import MultiHinge, MultiLoss, PerceptronLoss
 from lowregret.mirror import Euclidean
-from lowregret.multiclass import Multiclass
 from lowregret.output import Average, Last, Random, WeightedAverage
 from lowregret.rule import Eager, Lazy, Rule
-from lowregret.run import train
+from lowregret.run.linear import train
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime
 from lowregret.structured import (
     Chain,

@@ -11,12 +11,12 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import lowregret
+from lowregret.compile.part import Part
 from lowregret.domain import L2Ball
-from lowregret.error import DataError, PartError, StoreError
+from lowregret.errors import DataError, PartError, StoreError
 from lowregret.output import Average
-from lowregret.part import Part
 from lowregret.rule import Eager
-from lowregret.run import train
+from lowregret.run.linear import train
 from lowregret.step import InverseSqrt
 from lowregret.structured import Chain, OwnRun, Structured, StructuredRun, structured_perceptron, structured_svm
 from tests.structured.naive import NaiveChain, Structure, Vector

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import lowregret
 from lowregret.domain import L2Ball
-from lowregret.error import DataError, PartError
+from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import Eager, Lazy, Rule
-from lowregret.run import train
+from lowregret.run.linear import train
 from lowregret.step import Constant, InverseSqrt
 from lowregret.structured import Chain, Choices, Ranking, RankingRun, choices, click_ranking, structured_svm
 from tests.structured.naive import Step, ranking

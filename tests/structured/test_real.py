@@ -13,7 +13,7 @@ from lowregret.domain import L2Ball
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import Lazy
-from lowregret.run import train
+from lowregret.run.linear import train
 from lowregret.step import Constant
 from lowregret.structured import (
     Chain,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from lowregret.error import DataError
+from lowregret.errors import DataError
 from lowregret.structured import Choices, Sequences, choices, sequences, table_sequences
 
 X = np.arange(10.0).reshape(5, 2)

@@ -1,0 +1,103 @@
+"""Elementary functions that never raise and never lose their range: out of it they are 0 or inf, and the interpreted
+and the compiled result are the same to the last bit."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+
+from lowregret.compile.kernel import kernel
+from lowregret.types import Vector
+
+_LOG_MAX = math.log(sys.float_info.max) - 1e-9
+ROOT_STEPS = 60  # far more than Newton's method needs
+_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+
+
+@kernel
+def exp(x: float) -> float:
+    """e^x"""
+    return math.exp(x) if x <= _LOG_MAX else math.inf
+
+
+@kernel
+def power(x: float, exponent: float) -> float:
+    """x^exponent for x ≥ 0, exponent > 0."""
+    if exponent * (x - 1.0) < _LOG_MAX or exponent * math.log(x) < _LOG_MAX:  # ln x ≤ x − 1 spares most logarithms
+        return x**exponent
+    return math.inf
+
+
+def log_factorial(y: float) -> float:
+    """ln y! = ln Γ(y + 1), y ≥ 0: Stirling's series at x ≥ 12, where it is exact to rounding.
+
+    (`math.lgamma` is not the same function interpreted and compiled.)
+    """
+    x, product = y + 1.0, 1.0
+    while x < 12.0:
+        product *= x
+        x += 1.0
+    r = 1.0 / (x * x)
+    series = (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r * (1.0 / 1680.0 - r / 1188.0)))) / x
+    return (x - 0.5) * math.log(x) - x + _HALF_LOG_TWO_PI + series - math.log(product)
+
+
+@kernel
+def xlogx(x: float) -> float:
+    """x·ln x for x ≥ 0, 0 at 0."""
+    return x * math.log(x) if x > 0.0 else 0.0
+
+
+@kernel
+def logistic(x: float) -> float:
+    """1/(1 + e^{−x})"""
+    if x >= 0.0:
+        return 1.0 / (1.0 + math.exp(-x))
+    e = math.exp(x)
+    return e / (1.0 + e)
+
+
+@kernel
+def logit_root(m: float, mu: float) -> float:
+    """The root z of z = m + μ/(1 + e^z), μ ≥ 0, in [m, m + μ]: Newton's method, halving where it leaves the bracket."""
+    low, high = m, m + mu
+    z = m + mu * logistic(-m) / (1.0 + mu * 0.25) if mu > 0.0 else m
+    for _ in range(ROOT_STEPS):
+        if not low < high:
+            break
+        s = logistic(-z)
+        excess = z - m - mu * s
+        if excess > 0.0:
+            high = z
+        else:
+            low = z
+        step = excess / (1.0 + mu * s * (1.0 - s))
+        if abs(step) <= 1e-15 * (abs(z) + 1.0):
+            break
+        z = z - step if low < z - step < high else 0.5 * (low + high)
+    return z
+
+
+@kernel
+def poisson_root(v: float, mu: float) -> float:
+    """The root q of q + μe^q = v, μ ≥ 0: Newton's method from above, where it descends to the root."""
+    if mu == 0.0:
+        return v
+    q = min(v, math.log(v / mu) if v > mu else 0.0)
+    for _ in range(ROOT_STEPS):
+        mean = mu * exp(q)
+        step = (q + mean - v) / (1.0 + mean)
+        q -= step
+        if abs(step) <= 1e-15 * (abs(q) + 1.0):
+            break
+    return q
+
+
+def norm(v: Vector, q: float = 2.0) -> float:
+    """‖v‖_q without overflow or underflow on the way."""
+    size = float(np.max(np.abs(v), initial=0.0))
+    if size == 0.0 or not math.isfinite(size):
+        return size
+    return size * float(np.linalg.norm(np.asarray(v) / size, q))

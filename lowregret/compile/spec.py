@@ -1,0 +1,55 @@
+"""Parts as JSON and back: {"part": "Hinge", "margin": 1.0}. What compiles is also what is stored and configured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowregret.compile.part import Part, spec_name
+from lowregret.errors import StoreError
+
+
+def to_json(part: Part) -> dict[str, Any]:
+    """A JSON object that `from_json` turns into an equal part."""
+    return {"part": spec_name(type(part))} | {name: _encode(part, name, v) for name, v in part.parameters.items()}
+
+
+def _encode(part: Part, name: str, value: Any) -> Any:
+    if isinstance(value, Part):
+        return to_json(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return {"array": value.tolist(), "dtype": value.dtype.name}
+    if isinstance(value, (tuple, list)):
+        return [_encode(part, name, v) for v in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        return value.item()
+    raise StoreError(
+        f"{type(part).__name__}.{name} = {value!r} cannot be written as JSON: a run with it can be played but not saved"
+    )
+
+
+def from_json(spec: dict[str, Any]) -> Part:
+    """The part that a JSON object describes."""
+    if not isinstance(spec, dict) or not isinstance(spec.get("part"), str):
+        raise StoreError(f'not a part: expected an object with the key "part", got {str(spec)[:80]!r}')
+    cls = Part.registry.get(spec["part"])
+    if cls is None:
+        raise StoreError(
+            f"unknown part {spec['part']!r}: if it is your own, import the module that defines it before loading; "
+            "if it belongs to a newer lowregret, upgrade"
+        )
+    try:
+        return cls(**{name: _decode(value) for name, value in spec.items() if name != "part"})
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"the stored {spec['part']} does not fit this version of it: {error}") from None
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, dict):
+        return np.array(value["array"], value.get("dtype")) if "array" in value else from_json(value)
+    if isinstance(value, list):
+        return tuple(_decode(v) for v in value)
+    return value

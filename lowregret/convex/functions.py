@@ -1,0 +1,271 @@
+"""Convex functions f_t for games: a value and a sub-gradient at any point, and how strongly convex they are.
+
+    play(player, [LinearFunction([1, -1]), QuadraticFunction([0, 2]), ScoreFunction(Hinge(), x=[1, 0], y=1)])
+
+A function of your own is `Function(f, gradient)`, or a subclass of `Convex` with the methods `value` and `subgradient`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from lowregret.compile.part import Part
+from lowregret.errors import DataError
+from lowregret.loss import Loss
+from lowregret.types import Vector
+
+
+class Convex(Part):
+    """f: R^d → R, convex; may be +∞ somewhere."""
+
+    compilable: ClassVar[bool] = False
+
+    @abstractmethod
+    def value(self, w: Vector) -> float:
+        """f(w)"""
+
+    @abstractmethod
+    def subgradient(self, w: Vector) -> Vector:
+        """Some z with f(u) ≥ f(w) + ⟨z, u − w⟩ for all u."""
+
+    @property
+    def curvature(self) -> float:
+        """σ such that f(u) ≥ f(w) + ⟨z, u − w⟩ + (σ/2)‖u − w‖₂²."""
+        return 0.0
+
+    @property
+    def dimension(self) -> int | None:
+        """d, or None if any will do."""
+        return None
+
+    def pieces(self) -> Pieces:
+        """What can be added up in O(d), and the rest."""
+        return Pieces(rest=self)
+
+
+class Pieces(NamedTuple):
+    """f(w) = (curvature/2)‖w‖² + ⟨linear, w⟩ + constant + rest(w)"""
+
+    curvature: float = 0.0
+    linear: Any = 0.0
+    constant: float = 0.0
+    rest: Convex | None = None
+
+
+class LinearFunction(Convex):
+    """f(w) = ⟨w, z⟩"""
+
+    z: Any
+
+    def check(self) -> None:
+        _store_vector(self, "z")
+
+    def value(self, w: Vector) -> float:
+        return float(w @ self.z)
+
+    def subgradient(self, w: Vector) -> Vector:
+        return np.array(self.z)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.z.size)
+
+    def pieces(self) -> Pieces:
+        return Pieces(linear=self.z)
+
+
+class QuadraticFunction(Convex):
+    """f(w) = (σ/2)‖w − z‖²"""
+
+    z: Any
+    sigma: float = 1.0
+
+    def check(self) -> None:
+        _store_vector(self, "z")
+        self.require(0 < self.sigma < math.inf, f"sigma must be a positive number, got {self.sigma}")
+
+    def value(self, w: Vector) -> float:
+        return self.sigma / 2 * float((w - self.z) @ (w - self.z))
+
+    def subgradient(self, w: Vector) -> Vector:
+        return self.sigma * (w - self.z)
+
+    @property
+    def curvature(self) -> float:
+        return self.sigma
+
+    @property
+    def dimension(self) -> int:
+        return int(self.z.size)
+
+    def pieces(self) -> Pieces:
+        return Pieces(self.sigma, -self.sigma * self.z, self.sigma / 2 * float(self.z @ self.z))
+
+
+class ScoreFunction(Convex):
+    """f(w) = ℓ(⟨w, x⟩, y) for any loss of a score: one labelled row as a function of w"""
+
+    loss: Loss
+    x: Any
+    y: float = 1.0
+
+    def check(self) -> None:
+        self.require(isinstance(self.loss, Loss), f"loss must be a Loss such as Hinge(), got {self.loss!r}")
+        _store_vector(self, "x")
+        if not self.loss.accepts(self.y):
+            raise DataError(f"label {self.y:g} does not fit {type(self.loss).__name__}, which takes {self.loss.labels}")
+
+    def value(self, w: Vector) -> float:
+        return self.loss.at(float(w @ self.x), self.y)[0]
+
+    def subgradient(self, w: Vector) -> Vector:
+        return self.loss.at(float(w @ self.x), self.y)[1] * self.x
+
+    @property
+    def curvature(self) -> float:
+        """Only in one dimension: across the row's direction the function is flat."""
+        return self.loss.curvature * float(self.x[0] ** 2) if self.x.size == 1 else 0.0
+
+    @property
+    def dimension(self) -> int:
+        return int(self.x.size)
+
+
+class NegativeLog(Convex):
+    """f(w) = −ln⟨w, x⟩, +∞ unless ⟨w, x⟩ > 0: what a portfolio w loses in log-wealth when prices change by factors x"""
+
+    x: Any
+
+    def check(self) -> None:
+        _store_vector(self, "x")
+
+    def value(self, w: Vector) -> float:
+        growth = float(w @ self.x)
+        return -math.log(growth) if growth > 0 else math.inf
+
+    def subgradient(self, w: Vector) -> Vector:
+        growth = float(w @ self.x)
+        if growth <= 0:
+            raise DataError(f"−ln⟨w, x⟩ needs ⟨w, x⟩ > 0, got {growth:g}: keep w on a simplex and x > 0")
+        return -self.x / growth
+
+    @property
+    def dimension(self) -> int:
+        return int(self.x.size)
+
+
+class Function(Convex):
+    """A function of your own: `f(w)` its value, `gradient(w)` a sub-gradient, σ its strong convexity if you know it.
+
+    That it is convex is taken on trust: the certificates rest on it. A game with it cannot be saved.
+    """
+
+    f: Callable[[Vector], float]
+    gradient: Callable[[Vector], Any]
+    sigma: float = 0.0
+
+    def check(self) -> None:
+        self.require(callable(self.f) and callable(self.gradient), "needs two functions of w: value and sub-gradient")
+        self.require(0 <= self.sigma < math.inf, f"sigma must be ≥ 0, got {self.sigma}")
+
+    def value(self, w: Vector) -> float:
+        return float(self.f(w))
+
+    def subgradient(self, w: Vector) -> Vector:
+        return np.array(self.gradient(w), float)
+
+    @property
+    def curvature(self) -> float:
+        return self.sigma
+
+
+class Regularised(Convex):
+    """f(w) + (λ/2)‖w‖²"""
+
+    f: Convex
+    lam: float
+
+    def check(self) -> None:
+        self.require(isinstance(self.f, Convex), f"f must be a Convex such as LinearFunction(z), got {self.f!r}")
+        self.require(0 <= self.lam < math.inf, f"lam must be ≥ 0, got {self.lam}")
+
+    def value(self, w: Vector) -> float:
+        return self.f.value(w) + self.lam / 2 * float(w @ w)
+
+    def subgradient(self, w: Vector) -> Vector:
+        return self.f.subgradient(w) + self.lam * w
+
+    @property
+    def curvature(self) -> float:
+        return self.f.curvature + self.lam
+
+    @property
+    def dimension(self) -> int | None:
+        return self.f.dimension
+
+    def pieces(self) -> Pieces:
+        inner = self.f.pieces()
+        return inner._replace(curvature=inner.curvature + self.lam)
+
+
+class Sum:
+    """Σ f_i, folded as far as it goes: (sigma/2)‖w‖² + ⟨linear, w⟩ + constant + Σ rest.
+
+    Linear and quadratic functions cost O(d) memory and time in all, others O(d) each.
+    """
+
+    def __init__(self, dimension: int, functions: Iterable[Convex] = ()) -> None:
+        self.sigma = 0.0
+        self.linear: Vector = np.zeros(dimension)
+        self.constant = 0.0
+        self.rest: list[Convex] = []
+        self.curvature = 0.0
+        for f in functions:
+            self.add(f)
+
+    def add(self, f: Convex) -> None:
+        """Append one function."""
+        pieces = f.pieces()
+        self.sigma += pieces.curvature
+        self.linear += pieces.linear
+        self.constant += pieces.constant
+        self.curvature += f.curvature
+        if pieces.rest is not None:
+            self.rest.append(pieces.rest)
+
+    def value(self, w: Vector) -> float:
+        """Σ f_i(w)"""
+        folded = self.sigma / 2 * float(w @ w) + float(self.linear @ w) + self.constant
+        return folded + sum(f.value(w) for f in self.rest)
+
+    def subgradient(self, w: Vector) -> Vector:
+        """Σ of the functions' sub-gradients."""
+        g = self.sigma * w + self.linear
+        for f in self.rest:
+            g = g + f.subgradient(w)
+        return g
+
+
+def _store_vector(f: Convex, name: str) -> None:
+    """Replace a field by a read-only copy, refusing what is not a vector of finite numbers."""
+    try:
+        vector = np.array(getattr(f, name), float)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{type(f).__name__}: {name} must be numbers: {error}") from None
+    if vector.ndim != 1 or vector.size == 0:
+        raise DataError(f"{type(f).__name__}: {name} must be a vector, got shape {vector.shape}")
+    require_finite(vector, f"{type(f).__name__}: {name}")
+    vector.setflags(write=False)
+    object.__setattr__(f, name, vector)
+
+
+def require_finite(vector: Vector, what: str) -> None:
+    """Name the first coordinate that is not a finite number."""
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if bad.size:
+        raise DataError(f"{what}[{bad[0]}] = {vector[bad[0]]} is not a finite number")

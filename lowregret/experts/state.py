@@ -1,0 +1,50 @@
+"""What an aggregator carries from round to round: a few numbers per expert, and a handful of sums."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.types import Vector
+
+# ---- sums[...] ------------------------------------------------------------------------------------------------------
+OWN = 0  # Σ ℓ(p_t, y_t)
+GAPS = 1  # Σ of mixability gaps (AdaHedge)
+BEFORE = 2  # likewise, without the latest round
+ENERGY = 3  # Σ_t Σ_i η_t[i] r_t[i]² (polynomial weights)
+LARGEST = 4  # max |r_t[i]|
+SPREAD = 5  # Σ_t (max_i r_t[i] − min_i r_t[i])² (exponential weights)
+SUMS = 6
+
+# ---- counts[...] ----------------------------------------------------------------------------------------------------
+ROUNDS = 0  # rounds learnt
+NAPS = 1  # rounds in which somebody slept
+COUNTS = 2
+
+
+class Book(NamedTuple):
+    """One entry per expert; r_t[i] is by how much the expert did better than the mixture (0 while it sleeps)."""
+
+    regret: Vector  # what weights are made of: Σ r_t[i], perhaps discounted, or a log-weight
+    square: Vector  # Σ r_t[i]², likewise
+    rate: Vector  # η[i]
+    prior: Vector
+    mass: Vector  # the weights of the round, summing to 1 over the experts awake
+    present: Vector  # 1 for the experts awake in the round, 0 for the others
+    instant: Vector  # r_t[i] of the round
+    paid: Vector  # ℓ(x_t[i], y_t) of the round
+    losses: Vector  # Σ ℓ(x_t[i], y_t) while awake
+    owed: Vector  # Σ ℓ(p_t, y_t) over the same rounds
+    linear: Vector  # Σ ⟨ℓ'(p_t), p_t − x_t[i]⟩ over the same rounds
+    awake: Vector  # how many they are
+    sums: Vector
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def fresh(cls, prior: Vector) -> Book:
+        """Nothing learnt yet."""
+        blank = {name: np.zeros(prior.size) for name in cls._fields[:-2]}
+        blank |= {"prior": prior.copy(), "mass": prior.copy(), "sums": np.zeros(SUMS)}
+        return cls(**blank, counts=np.zeros(COUNTS, np.int64))

@@ -1,0 +1,64 @@
+"""A run with many classes against one fixed u, on the rows that were learnt: its exact regret, its margins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate.classes import Margins
+from lowregret.learner.multiclass import NONE, Multiclass, Room, class_losses, longest, score_classes
+from lowregret.learner.validate import call
+from lowregret.loss import PerceptronLoss
+from lowregret.rows import EVERY, Rows
+from lowregret.state import RIDGE, TOTAL, WEIGHTED, State
+from lowregret.types import Vector
+
+
+@dataclass(frozen=True)
+class LearntClasses:
+    """All rows of a run, and what it guessed: classes by code, u laid out like the state."""
+
+    learner: Multiclass
+    state: State
+    lanes: int
+    named: int  # classes that were known from the beginning
+    x: Rows
+    codes: Any
+    weights: Vector
+    guesses: Any
+    compiled: bool
+
+    def regret(self, u: Vector) -> float:
+        """Σ c_t(f_t(w_t) − f_t(u)), a weighted mean where the c_t are not 1: O(nnz · classes)."""
+        step, sums, rounds = self.learner.rule.schedule(), self.state.sums, self.state.rounds
+        importance, weights = step.total_importance(rounds), self.weights
+        if step.weighted():
+            weights = weights * np.diff([step.total_importance(t) for t in range(rounds + 1)])
+        losses, room = np.empty(self.codes.size), Room.of(np.zeros(1, np.int64), self.lanes)
+        rows = self.x, self.codes, self.guesses, self.named
+        call(class_losses, self.compiled, self.learner, u, *rows, room, losses)
+        found = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) - float(np.sum(weights * losses))
+        found += self.learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(u @ u))
+        return found / max(importance, 1.0) if step.weighted() else found
+
+    def margins(self, u: Vector) -> Margins:
+        """What the Perceptron's bounds ask of u: O(nnz · classes)."""
+        rows, scores = np.arange(self.codes.size), np.empty((self.codes.size, self.lanes))
+        call(score_classes, self.compiled, self.learner, u, self.x, EVERY, scores)
+        own, known = scores[rows, self.codes], np.maximum(np.maximum.accumulate(self.codes) + 1, self.named)
+        others = np.where(np.arange(self.lanes) < known[:, None], scores, -np.inf)
+        others[rows, self.codes] = -np.inf
+        updated = (self.guesses != self.codes) & (self.guesses != NONE)
+        return Margins(
+            (own - scores[rows, self.guesses])[updated],
+            own - others.max(axis=1),
+            float(np.linalg.norm(u)),
+            float(np.sqrt(2 * call(longest, self.compiled, self.learner, self.x, rows.size))),
+        )
+
+
+def needs_guesses(learner: Multiclass) -> bool:
+    """Whether f_t depends on what was guessed in round t."""
+    return isinstance(learner.loss, PerceptronLoss)

@@ -1,0 +1,129 @@
+"""Learners that do not know their features in advance: the state grows, by doubling, when a row needs it (`places.py`).
+
+New coordinates begin as zeros, so only learners whose first iterate is 0 in every dimension can grow. The size after
+a row depends on the rows up to it alone, never on how they came in batches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowregret.compile.memory import extended, roomy
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
+from lowregret.rule import Rule
+from lowregret.state import DIMENSION, MASS, State
+from lowregret.types import Cells, Vector
+
+FIRST = 1024  # features that there is room for in the beginning
+
+
+def require_growth(learner: Linear) -> None:
+    """Refuse a learner whose start depends on the number of features."""
+    require_zeros(learner.start(1), learner.rule, "features", "give it as dimension (--dimension N)")
+
+
+def grows(learner: Linear | Multiclass) -> bool:
+    """Whether a learner begins with zeros, whatever the number of features."""
+    start = learner.start(1, 1) if isinstance(learner, Multiclass) else learner.start(1)
+    return not _begun(start)
+
+
+def _begun(s: State) -> bool:
+    return bool(np.any(s.table) or s.sums[MASS] != 0)
+
+
+def require_zeros(s: State, rule: Rule, of: str, remedy: str) -> None:
+    """Refuse to let a learner grow that does not start from zeros."""
+    if _begun(s):
+        raise PartError(
+            f"the first iterate of {rule} depends on the number of {of}, which a stream does not tell: {remedy}"
+        )
+
+
+def doubled(room: int, needed: int) -> int:
+    """`room`, doubled until it is enough."""
+    while room < needed:
+        room *= 2
+    return room
+
+
+def grown(s: State, features: int, bias: bool) -> State:
+    """The same state with room for at least this many features; the bias stays last: amortised O(1)."""
+    d = doubled(FIRST, features) + bias
+    counts = s.counts.copy()
+    counts[DIMENSION] = d
+    table, lag = (longer(cells, s.dimension, d, bias) for cells in (s.table, s.lag))
+    return State(table, lag, s.sums, counts)
+
+
+def longer(cells: Cells, old: int, new: int, bias: bool) -> Cells:
+    """Cells of `old` places, the bias the last, as those of more places, the bias the last: amortised O(1)."""
+    width = cells.size // old
+    last = cells[(old - bias) * width :].copy()
+    cells = extended(cells, new * width)
+    cells[(old - bias) * width : old * width] = 0
+    cells[cells.size - last.size :] = last
+    return cells
+
+
+def resized(w: Vector, features: int, bias: bool) -> Vector:
+    """A model w for another number of features: cut, or filled up with zeros; the bias stays last."""
+    if w.size == features + bias:
+        return w
+    model = np.zeros(features + bias)
+    kept = min(features, w.size - bias)
+    model[:kept] = w[:kept]
+    if bias:
+        model[-1] = w[-1]
+    return model
+
+
+def split(name: str, cells: Cells, places: int, met: int, bias: bool) -> dict[str, Any]:
+    """What a file keeps of the cells of so many places: of the first, which were met, and of the bias, to be read."""
+    rows = cells.reshape(places + bias, cells.size // (places + bias))
+    rows.flags.writeable = False
+    return {name: rows[:met], f"{name}.bias": rows[places:]}
+
+
+def joined(name: str, arrays: dict[str, Any], places: int) -> Cells:
+    """The cells of so many places, of which a file kept what `split` gave."""
+    kept, last = arrays[name], arrays[f"{name}.bias"]
+    cells = extended(kept.reshape(-1), (places + len(last)) * kept.shape[1])
+    cells[cells.size - last.size :] = last.reshape(-1)
+    return cells
+
+
+Shape = tuple[int, int]  # features without the bias, lanes
+
+
+def relaid(s: State, old: Shape, new: Shape, bias: bool) -> State:
+    """The state of (features, lanes) in room for more or fewer of both; the bias stays the last feature: O(d).
+
+    What grows may do so where it lies, so that the old state is of no use any more.
+    """
+    if new == old:
+        return s
+    counts = s.counts.copy()
+    counts[DIMENSION] = (new[0] + bias) * new[1]
+    table, lag = (refitted(cells, old, new, bias) for cells in (s.table, s.lag))
+    return State(table, lag, s.sums, counts)
+
+
+def refitted(cells: Cells, old: Shape, new: Shape, bias: bool) -> Cells:
+    """Likewise the same number of cells for each weight."""
+    if old[1] == new[1] and old[0] <= new[0]:
+        return longer(cells, old[0] + bias, new[0] + bias, bias)
+    width = cells.size // ((old[0] + bias) * old[1])
+    before = cells.reshape(old[0] + bias, old[1], width)
+    fitted = roomy((new[0] + bias) * new[1] * width, cells.dtype)
+    after = fitted.reshape(new[0] + bias, new[1], width)
+    features, lanes = min(old[0], new[0]), min(old[1], new[1])
+    met = np.flatnonzero(before[:features].any(axis=(1, 2)))  # memory that is never written to is never taken
+    after[met, :lanes] = before[met, :lanes]
+    if bias:
+        after[-1, :lanes] = before[-1, :lanes]
+    return fitted

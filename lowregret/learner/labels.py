@@ -1,0 +1,119 @@
+"""The classes of a run, by name, in the order in which they were given or met."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from lowregret.errors import DataError
+
+Name: TypeAlias = int | str
+
+UNKNOWN, UNFIT = -1, -2  # codes of a class that is not known, and of what is no class
+
+
+class Classes:
+    """Names and their codes 0, 1, …: fixed if they were given, else growing with the rows that are learnt."""
+
+    def __init__(self, names: Sequence[Any] | None = None, fixed: bool | None = None) -> None:
+        self.names: list[Name] = [] if names is None else [_required(name) for name in names]
+        self.fixed = names is not None if fixed is None else fixed
+        self._codes = {name: code for code, name in enumerate(self.names)}
+        if len(self._codes) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise DataError(f"class {twice!r} is named twice: name each class once")
+        if self.fixed and not self.names:
+            raise DataError("no class is named: name at least one, or leave them to be met")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def encode(self, labels: Any, learnt: Any = None, names: Mapping[float, str] | None = None) -> Any:
+        """The code of each label; new names are taken up, in their order, from rows that are `learnt` (a mask).
+
+        `names` are those that numbers among the labels stand for, as formats with texts hand them over.
+        O(n log n), and a look at each distinct label.
+        """
+        values, first, inverse = np.unique(np.asarray(labels), return_index=True, return_inverse=True)
+        codes = np.full(values.size, UNKNOWN, np.int64)
+        if learnt is not None and values.size:
+            first = np.full(values.size, inverse.size)
+            np.minimum.at(first, inverse[learnt], np.flatnonzero(learnt))
+        for k in np.argsort(first, kind="stable").tolist():
+            codes[k] = self._code(named(values[k], names), first[k] < inverse.size)
+        return codes[inverse.reshape(-1)]
+
+    def _code(self, value: Any, taken: bool) -> int:
+        name = name_of(value)
+        if name is None:
+            return UNFIT
+        if name not in self._codes and taken and not self.fixed:
+            self._codes[name] = len(self.names)
+            self.names.append(name)
+        return self._codes.get(name, UNKNOWN)
+
+    def forget_after(self, count: int) -> None:
+        """Keep the first names only: rows with the others were not learnt after all."""
+        for name in self.names[count:]:
+            del self._codes[name]
+        del self.names[count:]
+
+    def decode(self, codes: Any) -> Any:
+        """Names by code: an array of whole numbers if all names are, else of texts; None where there is no class."""
+        whole = all(isinstance(name, int) for name in self.names) and bool(np.all(codes >= 0))
+        names = np.array([*self.names, None], object)[codes]
+        return names.astype(np.int64) if whole else names
+
+    def refusal(self, label: Any) -> str:
+        """Why a label could not be learnt."""
+        if name_of(label) is None:
+            return f"label {_plain(label)!r} is no class: expected a whole number or a name"
+        shown = ", ".join(map(str, self.names[:10])) + (", …" if len(self) > 10 else "")
+        return f"class {name_of(label)!r} is not among those named: {shown}; name it too, or leave classes to be met"
+
+
+def name_of(value: Any) -> Name | None:
+    """A label as a whole number or a text; None if it is neither."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    if isinstance(value, str):
+        return str(value) or None
+    if isinstance(value, (bool, np.bool_, int, np.integer)):
+        return int(value)
+    number = float(value) if isinstance(value, (float, np.floating)) else 0.5
+    return int(number) if number.is_integer() else None
+
+
+def class_name(text: str) -> Name:
+    """The class that a text on the command line names: a whole number if it is one."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def named(value: Any, names: Mapping[float, str] | None) -> Any:
+    """The text that a number stands for, if it does."""
+    return names.get(float(value), value) if names else value
+
+
+def _required(value: Any) -> Name:
+    name = name_of(value)
+    if name is None:
+        raise DataError(f"{_plain(value)!r} cannot name a class: use a whole number or a text")
+    return name
+
+
+def _plain(value: Any) -> Any:
+    """A label as Python shows it, without NumPy's name."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def one_label_each(labels: Any, rows: int) -> Any:
+    """A label for each row."""
+    found = np.asarray(labels)
+    if found.shape != (rows,):
+        raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")
+    return found

@@ -1,0 +1,309 @@
+"""Linear learners: a loss of the score ⟨w, x⟩, and a rule that moves w."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from lowregret.compile.kernel import kernel
+from lowregret.compile.part import Part
+from lowregret.domain import Radial
+from lowregret.errors import PartError
+from lowregret.loss import Loss, Square
+from lowregret.mirror import Euclidean
+from lowregret.output import Last, Output
+from lowregret.rows import Rows
+from lowregret.rule import Eager, Lazy, Rule
+from lowregret.state import (
+    AVERAGED,
+    DIMENSION,
+    DIVISOR,
+    GIVEN,
+    LONGEST,
+    LOSS,
+    MISTAKES,
+    ROUNDS,
+    SLOPE,
+    TOTAL,
+    WEIGHTED,
+    State,
+)
+from lowregret.step import Constant
+from lowregret.types import Index, Vector
+
+_ANY_RULE, _ANY_LOSS = Lazy(Euclidean(), Constant(1.0)), Square()
+FAR = 1e4  # how far the scale of an iterate may fall below the average scale before sums of both lose digits
+
+
+class Learner(Part):
+    """What all learners share: a rule, the iterate that it hands out, and the ledger of a round."""
+
+    losses: ClassVar[type[Part]]  # which it takes
+    example: ClassVar[str]
+
+    if TYPE_CHECKING:  # fields of every learner, in its own order
+
+        @property
+        def loss(self) -> Any: ...
+        @property
+        def rule(self) -> Rule: ...
+        @property
+        def output(self) -> Output: ...
+        @property
+        def ridge(self) -> float: ...
+        @property
+        def bias(self) -> float: ...
+
+    def check(self) -> None:
+        for name, kind, example in (
+            ("loss", self.losses, self.example),
+            ("rule", Rule, "Eager(Reals(), Constant(0.1))"),
+            ("output", Output, "Average()"),
+        ):
+            value = getattr(self, name)
+            self.require(isinstance(value, kind), f"{name} must be a {kind.__name__} such as {example}, got {value!r}")
+        self.require(0 <= self.ridge < math.inf, f"ridge must be ≥ 0, got {self.ridge}")
+        self.require(0 <= self.bias < math.inf, f"bias must be ≥ 0, got {self.bias}")
+        if self.ridge > 0:
+            self.require(
+                isinstance(self.rule, Eager),
+                f"ridge needs a rule that can shrink w: use Eager instead of {type(self.rule).__name__}, or ridge=0",
+            )
+            self.require(
+                isinstance(self.rule.domain, Radial),
+                f"ridge shrinks all coordinates at once, which only R^d and the L2 ball allow in O(nnz): "
+                f"use L2Ball instead of {type(self.rule.domain).__name__}, or ridge=0",
+            )
+
+    def begun(self, d: int) -> State:
+        """The state before round 1, with d weights."""
+        if d < 1:
+            raise PartError("a learner needs at least one feature")
+        self.rule.fits(d)
+        s = State.zeros(d, self.rule.columns(d), self.output.averages())
+        self.rule.begin(s)
+        return s
+
+    # ---- compiled ----------------------------------------------------------------------------------------------------
+
+    def square(self, x: Rows, i: int) -> float:
+        """‖x_i‖², bias included. Four sums: fast, in an order of addition that never changes."""
+        k, end = x.begin(i), x.end(i)
+        one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+        q0 = q1 = q2 = q3 = 0.0
+        while k + four <= end:
+            q0 += x.value(i, k) * x.value(i, k)
+            q1 += x.value(i, k + one) * x.value(i, k + one)
+            q2 += x.value(i, k + two) * x.value(i, k + two)
+            q3 += x.value(i, k + three) * x.value(i, k + three)
+            k += four
+        while k < end:
+            q0 += x.value(i, k) * x.value(i, k)
+            k += one
+        return (q0 + q1) + (q2 + q3) + self.bias * self.bias
+
+    def weighed_square(self, s: State, x: Rows, i: int) -> float:
+        """Σ metric(j)·x_i[j]²"""
+        total = 0.0
+        for k in range(x.begin(i), x.end(i)):
+            value = x.value(i, k)
+            total += self.rule.metric(s, x.column(i, k), value) * value * value
+        if self.bias != 0.0:
+            total += self.rule.metric(s, np.uint64(s.counts[DIMENSION] - 1), self.bias) * self.bias * self.bias
+        return total
+
+    def enter(self, s: State, value: float, wrong: bool, scale: float) -> None:
+        """Book the round's loss, and its iterate if past ones matter."""
+        s.sums[TOTAL] += value
+        if self.rule.weighted():
+            s.sums[WEIGHTED] += self.rule.importance(s) * value
+        s.counts[MISTAKES] += wrong
+        if self.output.averages():
+            self.keep(s, s.counts[ROUNDS] + 1, scale)
+
+    def keep(self, s: State, t: int, scale: float) -> None:
+        """Let w_t count in the output."""
+        s.sums[LONGEST] = max(s.sums[LONGEST], self.rule.square_length(s))
+        weight = self.output.weight(t)
+        if self.output.replaces():
+            if weight > 0.0:
+                s.sums[AVERAGED], s.sums[DIVISOR] = scale, -float(t)
+            return
+        if abs(s.sums[AVERAGED]) > FAR * s.sums[DIVISOR] * abs(scale):
+            self.rule.rebase(s)
+        s.sums[AVERAGED] += weight * scale
+        s.sums[DIVISOR] += weight
+
+    def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any:
+        """Give coordinate j of z_t to the rule, keeping the output right."""
+        if self.output.averages():
+            self.rule.book(s, j)
+        return self.rule.push(s, j, g, round_sums)
+
+    def model(self, s: State, w: Vector) -> None:
+        """Write the iterate that `output` asks for into w, bias last: O(d)."""
+        if not self.output.averages() or s.sums[DIVISOR] == 0.0:
+            self.rule.point(s, w)
+        else:
+            for j in range(w.size):
+                w[j] = self.rule.booked(s, j)
+
+
+class Linear(Learner):
+    """Predict p_t = ⟨w_t, x_t⟩, suffer ℓ(p_t, y_t) + (ridge/2)‖w_t‖², and feed z_t = ∂ℓ·x_t (+ ridge·w_t) to the rule.
+
+    `bias` > 0 appends a feature of that constant value (its weight is the last coordinate).
+    """
+
+    losses: ClassVar[type[Part]] = Loss
+    example: ClassVar[str] = "Hinge()"
+
+    loss: Loss
+    rule: Rule
+    output: Output = Last()
+    ridge: float = 0.0
+    bias: float = 0.0
+
+    def start(self, features: int) -> State:
+        """The state before round 1 for rows of this many features."""
+        return self.begun(features + (self.bias > 0))
+
+    @cached_property
+    def scorer(self) -> Linear:
+        """The same, with a rule and a loss that are always the same: scoring is compiled once for all of them."""
+        return replace(self.judge, loss=_ANY_LOSS, output=Last())
+
+    @cached_property
+    def judge(self) -> Linear:
+        """The same, with a rule that is always the same: loops that do not learn are compiled once for all rules."""
+        return replace(self, rule=_ANY_RULE, ridge=0.0)
+
+    # ---- compiled ----------------------------------------------------------------------------------------------------
+
+    def dot(self, s: State, x: Rows, i: int) -> float:
+        """⟨w, x_i⟩ up to the rule's scale, in four sums likewise."""
+        rule = self.rule
+        k, end = x.begin(i), x.end(i)
+        one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+        p0 = p1 = p2 = p3 = 0.0
+        while k + four <= end:
+            p0 += x.value(i, k) * rule.raw(s, x.column(i, k))
+            p1 += x.value(i, k + one) * rule.raw(s, x.column(i, k + one))
+            p2 += x.value(i, k + two) * rule.raw(s, x.column(i, k + two))
+            p3 += x.value(i, k + three) * rule.raw(s, x.column(i, k + three))
+            k += four
+        while k < end:
+            p0 += x.value(i, k) * rule.raw(s, x.column(i, k))
+            k += one
+        if self.bias != 0.0:
+            p0 += self.bias * rule.raw(s, np.uint64(s.counts[DIMENSION] - 1))
+        return (p0 + p1) + (p2 + p3)
+
+    def learn(self, s: State, x: Rows, i: int, y: float, weight: float) -> float:
+        """One round: returns the score made before the row was learnt; NaN means that nothing was learnt.
+
+        A weight of 0 changes nothing either.
+        """
+        scale = self.rule.scale(s)
+        raw = self.dot(s, x, i)
+        return self.absorb(s, x, i, y, weight, raw * scale, raw, scale)
+
+    def absorb(self, s: State, x: Rows, i: int, y: float, weight: float, p: float, raw: float, scale: float) -> float:
+        """The second half of a round: judge the score p, made for row i now or earlier, and learn; returns p or NaN.
+
+        `raw` is ⟨w, x_i⟩ up to `scale`, for the present w.
+        """
+        if weight == 0.0:
+            return p
+        value, slope = self.loss.at(p, y)
+        value, slope = weight * value, weight * slope
+        if not math.isfinite(p + value + slope):  # one of them is not
+            return math.nan
+        self.enter(s, value, self.loss.wrong(p, y), scale)
+        if slope == 0.0 and self.ridge == 0.0:
+            self.rule.idle(s)
+            return p
+        inner = slope * (raw * scale)
+        square = 0.0
+        if self.rule.weighs():
+            square = slope * slope * self.weighed_square(s, x, i)
+        elif self.rule.needs_square():
+            square = slope * slope * self.square(x, i)
+        if self.rule.needs_loss():
+            s.sums[LOSS], s.sums[SLOPE] = value, slope
+        if self.rule.needs_weight():
+            s.sums[GIVEN], s.sums[SLOPE] = weight, slope
+        round_sums = self.rule.open(s, inner, slope * raw, square, self.ridge)
+        entries = 0
+        if slope != 0.0:
+            for k in range(x.begin(i), x.end(i)):
+                round_sums = self.push(s, x.column(i, k), slope * x.value(i, k), round_sums)
+            entries = int(x.end(i) - x.begin(i))
+            if self.bias != 0.0:
+                round_sums = self.push(s, np.uint64(s.counts[DIMENSION] - 1), slope * self.bias, round_sums)
+                entries += 1
+        self.rule.settle(s, inner, entries, round_sums)
+        return p
+
+    def score(self, w: Vector, x: Rows, i: int) -> float:
+        """⟨w, x_i⟩ for a fixed model, the bias last."""
+        p = self.bias * w[w.size - 1] if self.bias != 0.0 else 0.0
+        for k in range(x.begin(i), x.end(i)):
+            p += x.value(i, k) * w[x.column(i, k)]
+        return p
+
+
+@kernel
+def learn_rows(
+    learner: Linear, s: State, x: Rows, y: Vector, weights: Vector, scores: Vector, i: int, until: int
+) -> int:
+    """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
+
+    Stops early at a row that cannot be learnt (its label, weight or score is not acceptable), leaving the state as it
+    was before that row. An empty `weights` means 1 everywhere; a row of weight 0 is scored but changes nothing.
+    """
+    while i < y.size and s.counts[ROUNDS] < until:
+        weight = weights[i] if weights.size > 0 else 1.0
+        if weight != 0.0 and not (0.0 < weight < math.inf and learner.loss.accepts(y[i])):
+            break
+        if not x.inside(i):  # learning it would write outside the table
+            break
+        p = learner.learn(s, x, i, y[i], weight)
+        if not math.isfinite(p):
+            break
+        scores[i] = p
+        i += 1
+    return i
+
+
+@kernel
+def score_rows(learner: Linear, w: Vector, x: Rows, picked: Any, scores: Vector) -> None:
+    """scores[n] = ⟨w, x_i⟩ for a fixed model w and i = picked[n], or all rows (`EVERY`): O(nnz)."""
+    for n in range(scores.size):
+        scores[n] = learner.score(w, x, picked[n] if picked.size > 0 else n)
+
+
+@kernel
+def loss_of(learner: Linear, w: Vector, x: Rows, y: Vector, weights: Vector) -> float:
+    """Σ ℓ(⟨w, x_i⟩, y_i) for one fixed w, without the ridge: O(nnz)."""
+    total = 0.0
+    for i in range(y.size):
+        value, _ = learner.loss.at(learner.score(w, x, i), y[i])
+        total += value * weights[i] if weights.size > 0 else value
+    return total
+
+
+@kernel
+def write_model(learner: Learner, s: State, w: Vector) -> None:
+    """`learner.model`, compiled."""
+    learner.model(s, w)
+
+
+@kernel
+def write_point(learner: Learner, s: State, w: Vector) -> None:
+    """`learner.rule.point`, compiled."""
+    learner.rule.point(s, w)

@@ -1,0 +1,186 @@
+"""Where the numbers of features lie in a run that does not know its features: in the order in which they were learnt.
+
+A run that has learnt n features takes the memory of n, whatever their columns are: hashed, or any numbers. Which place
+a feature has depends on the rows up to its first alone, never on how they came in batches. A feature that was not
+learnt yet has no place of its own; it reads the first free one, where all is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowregret.compile.kernel import kernel
+from lowregret.learner.validate import call
+from lowregret.rows import Rows, as_sparse
+from lowregret.types import Cells, Vector
+
+ROOM = 1024  # features that there is room for in the beginning
+FEW = 1 << 12  # features that are entered sooner than code to do it is compiled
+NEAR = 1 << 23  # columns that are looked up without hashing; memory that is never written to is never taken
+NOTHING = np.empty(0)  # weights of rows that all count
+
+_ONE, _TWO = np.uint64(1), np.uint64(2)
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+_SPREAD, _DOWN = np.uint64(0x9E3779B1), np.uint64(15)  # 2³² over the golden ratio: neighbours come to lie far apart
+
+
+class Placed(NamedTuple):
+    """Rows whose columns are places; row i needs room for `needs[i]` of them. Rows beyond `needs` cannot be learnt."""
+
+    rows: Rows
+    needs: Any
+    before: int = 0  # places that there were before
+
+    def fitting(self, room: int) -> int:
+        """How many rows there is room for."""
+        return int(np.searchsorted(self.needs, room, side="right"))
+
+
+class Index(NamedTuple):
+    """1 + the place of each column, 0 for those without: of the first columns one by one, of others in a hash table."""
+
+    near: Any
+    far: Any  # pairs (column, 1 + place), a quarter to a half of them in use at most
+
+
+class Places:
+    """The column of each place, and where to find them."""
+
+    def __init__(self, columns: Any = ()) -> None:
+        self._count = np.array([len(columns)])
+        self._columns = np.asarray(columns, np.uint64)
+        self._index = Index(np.zeros(NEAR, np.uint32), np.empty(0, np.uint64))
+        self._make_room(max(len(columns), ROOM))
+
+    def __len__(self) -> int:
+        """How many features have a place."""
+        return int(self._count[0])
+
+    @property
+    def columns(self) -> Any:
+        """The column of each place."""
+        return self._columns[: len(self)]
+
+    def place(self, x: Rows, weights: Vector, compiled: bool) -> Placed:
+        """Rows to be learnt: features that are new in them get places, but not those of rows of weight 0.
+
+        It stops at a row with a column that x does not have.
+        """
+        x, before, i = as_sparse(x), len(self), 0
+        indices, needs = np.empty_like(x.indices), np.empty(x.shape[0], np.int64)
+        while True:
+            given = x, weights, self._index, self._columns, self._count, indices, needs, i
+            i = int(call(place_rows, compiled, *given))
+            if i == needs.size or not x.inside(i):
+                break
+            self._make_room(2 * max(self._columns.size, int(x.end(i) - x.begin(i))))
+        needs = needs[:i]
+        return Placed(replace(x, indices=indices, columns=int(needs.max(initial=0))), needs, before)
+
+    def find(self, x: Rows, room: int, compiled: bool) -> Rows:
+        """Rows to be judged, not learnt, with `room` columns: one more than there are places, or more."""
+        x = as_sparse(x)
+        indices = np.empty_like(x.indices)
+        call(find_rows, compiled, x, x.shape[0], self._index, len(self), indices)
+        return replace(x, indices=indices, columns=room)
+
+    def forget_after(self, count: int) -> None:
+        """Keep so many features, the first."""
+        if count < len(self):
+            forgotten = self.columns[count:]
+            self._index.near[forgotten[forgotten < NEAR]] = 0
+            self._count[0] = count
+            self._make_room(self._columns.size)
+
+    def by_column(self, w: Vector, features: int, bias: bool) -> Vector:
+        """Numbers of places, the bias last, as those of so many columns; 0 for features without a place."""
+        found = np.zeros((features + bias, *w.shape[1:]))
+        found[self.columns] = w[: len(self)]
+        found[features:] = w[len(w) - bias :]
+        return found
+
+    def by_place(self, u: Vector, room: int, bias: bool) -> Vector:
+        """Numbers of columns, the bias last, as those of so many places."""
+        found = np.zeros((room + bias, *u.shape[1:]))
+        found[: len(self)] = u[self.columns]
+        found[room:] = u[len(u) - bias :]
+        return found
+
+    def _make_room(self, room: int) -> None:
+        """For so many features."""
+        columns = np.zeros(room, np.uint64)
+        columns[: len(self)] = self.columns
+        self._columns = columns
+        self._index = self._index._replace(far=np.zeros(4 << (room - 1).bit_length(), np.uint64))
+        call(fill, len(self) > FEW, self._index, self.columns)
+
+
+# ---- compiled -------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def place_rows(
+    x: Rows, weights: Vector, index: Index, columns: Cells, count: Cells, indices: Cells, needs: Cells, i: int
+) -> int:
+    """Write the places of rows i, i+1, …; returns the first row for which there may be no room, or all: O(nnz)."""
+    while i < needs.size and x.inside(i):
+        learnt = weights.size == 0 or weights[i] != 0.0
+        if count[0] + np.int64(x.end(i) - x.begin(i)) > columns.size:
+            break
+        for k in range(x.begin(i), x.end(i)):
+            column = np.uint64(x.column(i, k))
+            place = known(index, column)
+            if place == 0 and learnt:
+                columns[np.uint64(count[0])] = column
+                count[0] += 1
+                place = np.uint64(count[0])
+                enter(index, column, place)
+            indices[k] = place - _ONE if place > 0 else np.uint64(count[0])
+        needs[i] = count[0] + 1
+        i += 1
+    return i
+
+
+@kernel
+def find_rows(x: Rows, rows: int, index: Index, count: int, indices: Cells) -> None:
+    """Write the places of the first rows, `count` for features without one: O(nnz)."""
+    for i in range(rows):
+        for k in range(x.begin(i), x.end(i)):
+            place = known(index, np.uint64(x.column(i, k)))
+            indices[k] = place - _ONE if place > 0 else np.uint64(count)
+
+
+@kernel
+def fill(index: Index, columns: Cells) -> None:
+    """Enter the columns of the first places."""
+    for place in range(columns.size):
+        enter(index, columns[place], np.uint64(place + 1))
+
+
+def known(index: Index, column: Any) -> Any:
+    """1 + the place of a column, or 0."""
+    if column < index.near.size:
+        return np.uint64(index.near[column])
+    return index.far[spot(index.far, column) + _ONE]
+
+
+def enter(index: Index, column: Any, place: Any) -> None:
+    """Say that a column has this place, plus 1."""
+    if column < index.near.size:
+        index.near[column] = place
+    else:
+        at = spot(index.far, column)
+        index.far[at], index.far[at + _ONE] = column, place
+
+
+def spot(far: Cells, column: Any) -> Any:
+    """Where the pair of a column is, or would be."""
+    last = np.uint64(far.size) - _TWO
+    mixed = ((column ^ column >> _HALF) & _LOW) * _SPREAD & _LOW
+    at = (mixed ^ mixed >> _DOWN) * _TWO & last
+    while far[at + _ONE] != 0 and far[at] != column:
+        at = at + _TWO & last
+    return at

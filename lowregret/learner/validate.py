@@ -1,0 +1,120 @@
+"""What every way of learning from rows asks of its input, and how it says no: row, feature and value by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lowregret.compile.part import Part
+from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.loss import Loss
+from lowregret.rows import OUTSIDE, Rows, Sparse, describe_entry
+from lowregret.rule import Rule
+from lowregret.state import MASS, State
+from lowregret.types import Vector
+
+_MANY = "; name one class with --positive, or learn them all with a loss of many classes such as --loss softmax"
+Place = Callable[[int], str]  # where row i is, for errors
+WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
+
+
+def compilable(part: Part) -> bool:
+    """Whether this part and all parts in it can be compiled."""
+    return part.compilable and all(compilable(v) for v in part.parameters.values() if isinstance(v, Part))
+
+
+def call(loop: Callable[..., Any], compiled: bool, *args: Any) -> Any:
+    """Run a loop compiled, or the same code interpreted, where an overflow is then as quiet as in compiled code."""
+    if compiled:
+        return loop(*args)
+    with np.errstate(all="ignore"):
+        return getattr(loop, "py_func", loop)(*args)
+
+
+def numbers(values: Any, what: str, size: int) -> Vector:
+    """A float64 vector of the right length, not read-only: for such, loops would be compiled once more."""
+    try:
+        vector = np.require(np.ascontiguousarray(values, np.float64), requirements=["W"])
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} must be numbers: {error}") from None
+    if vector.shape != (size,):
+        raise DataError(f"{what} must be a vector of {size} numbers, got shape {vector.shape}")
+    return vector
+
+
+def finite_numbers(values: Any, what: str, size: int) -> Vector:
+    """Likewise, all of them finite."""
+    vector = numbers(values, what, size)
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if bad.size:
+        raise DataError(f"{what}[{bad[0]}] is {vector[bad[0]]}: all entries must be finite")
+    return vector
+
+
+def require_rows(x: Rows, features: int) -> None:
+    """Refuse no rows, and rows of another length."""
+    if x.shape[0] == 0:
+        raise DataError("there are no rows")
+    if x.shape[1] != features:
+        raise DataError(f"the rows have {x.shape[1]} features, the learner {features}")
+
+
+def require_narrow(x: Rows, part: Part, remedy: str) -> None:
+    """Refuse O(d) work per row where sparse rows have very many features."""
+    if isinstance(x, Sparse) and x.columns > WHOLE_LIMIT:
+        raise PartError(f"{part} costs O(d) per row, too slow for {x.columns} sparse features: {remedy}")
+
+
+def require_cheap(x: Rows, rule: Rule) -> None:
+    """Likewise, of a rule whose rounds cost O(d)."""
+    if rule.costs_dimension():
+        require_narrow(x, rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
+
+
+def require_bounded(s: State, last: str = "row") -> None:
+    """Refuse weights that overflowed in the last row or round."""
+    if not np.isfinite(s.sums[MASS]):
+        raise DivergedError(f"the weights overflowed in the last {last}: use a smaller step or scale the features")
+
+
+def require_label(y: float, place: str, accepted: bool, who: str, labels: str, remedy: str = "") -> None:
+    """Refuse the label of a row, saying what `who` takes."""
+    if not accepted:
+        raise DataError(f"{place}: label {y:g} does not fit {who}, which takes {labels}{remedy}")
+
+
+def require_weight(weights: Vector, i: int, place: str) -> None:
+    """Refuse the importance of row i if it is none."""
+    if weights.size and not 0 <= weights[i] < np.inf:
+        raise DataError(f"{place}: weight {weights[i]} is not a finite number ≥ 0")
+
+
+def require_finite(x: Rows, i: int, place: str) -> None:
+    """Refuse row i if one of its entries is not a finite number."""
+    entry = describe_entry(x, i)
+    if entry is not None:
+        raise DataError(f"{place}: {entry}; remove or repair the row")
+
+
+def require_scores(x: Rows, scores: Vector) -> None:
+    """Refuse the first row whose score is not a finite number, saying why."""
+    for i in np.flatnonzero(~np.isfinite(scores)).tolist():
+        require_finite(x, i, f"row {i}")
+        raise DivergedError(f"row {i}: the score left the range of numbers although the row is finite")
+
+
+def refuse(loss: Loss, x: Rows, y: Vector, weights: Vector, i: int, place: str) -> NoReturn:
+    """Say why row i could not be learnt; nothing of it was."""
+    require_weight(weights, i, place)
+    if not (weights.size and weights[i] == 0):
+        remedy = _MANY if loss.classifies else ""
+        require_label(y[i], place, loss.accepts(y[i]), type(loss).__name__, loss.labels, remedy)
+    if not x.inside(i):
+        raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
+    require_finite(x, i, place)
+    raise DivergedError(
+        f"{place}: the score or loss left the range of numbers although the row is finite: the weights diverged "
+        "(use a smaller step, a bounded domain or scaled features) or the loss is not defined there"
+    )

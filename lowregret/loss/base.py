@@ -1,0 +1,97 @@
+"""Losses ℓ(p, y) of a score p = ⟨w, x⟩: value and slope in p, and the facts the theorems ask for.
+
+A loss of your own is a subclass of `Loss` with a method `at` that returns (value, slope):
+
+    class Cauchy(Loss):
+        def at(self, p, y):
+            r = p - y
+            return math.log(1 + r * r), 2 * r / (1 + r * r)
+
+At a kink any slope between the one-sided ones is valid; the conventions of theory.md §0 are used here.
+
+The best fixed choice in hindsight is found much faster if the loss also knows its dual side: `conjugate`, and the slope
+and bend of its `envelope`. Both are optional in a loss of your own.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import ClassVar
+
+from lowregret.compile.part import Part
+
+
+class Loss(Part):
+    """ℓ(p, y), convex in p.
+
+    `lipschitz` bounds |slope|, `curvature` is σ if ℓ is σ-strongly convex in p, `smoothness` bounds the slope's slope.
+    """
+
+    labels: ClassVar[str] = "a finite number"
+    classifies: ClassVar[bool] = False  # labels are ±1 and the sign of the score is the prediction
+
+    @abstractmethod
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        """(ℓ(p, y), ∂ℓ(p, y)/∂p)."""
+
+    def conjugate(self, a: float, y: float) -> float:
+        """ℓ*(a, y) = sup_p a·p − ℓ(p, y), inf where not bounded: ℓ(p) + ℓ*(a) ≥ a·p, equal if a is a slope at p.
+
+        It may also be more than that (never less), which only makes what rests on it less tight.
+        """
+        raise NotImplementedError
+
+    def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
+        """Slope a and its derivative in p of e(p) = min_q ℓ(q, y) + (q − p)²/(2μ), the loss with its kinks rounded off.
+
+        a lies where ℓ* is finite and maximises a·p − ℓ*(a, y) − μa²/2. With μ = 0: ∂ℓ/∂p and ∂²ℓ/∂p², 0 at kinks.
+        """
+        raise NotImplementedError
+
+    @property
+    def dual(self) -> bool:
+        """Whether `conjugate` and `envelope` are known."""
+        return type(self).conjugate is not Loss.conjugate and type(self).envelope is not Loss.envelope
+
+    @property
+    def kinked(self) -> bool:
+        """Whether Newton's method needs the envelope: the slope jumps somewhere, or the loss ends."""
+        return False
+
+    def accepts(self, y: float) -> bool:
+        """Whether y is a possible label."""
+        return math.isfinite(y)
+
+    def wrong(self, p: float, y: float) -> bool:
+        """Whether predicting with score p counts as a mistake (classification only)."""
+        return False
+
+    @property
+    def lipschitz(self) -> float:
+        return math.inf
+
+    @property
+    def curvature(self) -> float:
+        return 0.0
+
+    @property
+    def smoothness(self) -> float:
+        return math.inf
+
+
+class Margin(Loss):
+    """Losses of the margin y·p with labels ±1; a score ≥ 0 predicts +1."""
+
+    labels: ClassVar[str] = "-1 or +1"
+    classifies: ClassVar[bool] = True
+
+    def accepts(self, y: float) -> bool:
+        return abs(y) == 1.0
+
+    def decision(self, p: float) -> float:
+        """The number whose sign is the prediction."""
+        return p
+
+    def wrong(self, p: float, y: float) -> bool:
+        return (self.decision(p) >= 0.0) != (y > 0.0)

@@ -1,0 +1,344 @@
+"""The textbook's game, round by round: play w_t, see a convex f_t, pay f_t(w_t). Any player, any functions.
+
+Costs microseconds to milliseconds a round and keeps the whole record; for long streams of rows use `train`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from tqdm import tqdm
+
+from lowregret.certificate import Certificate, natural_comparator, tightest
+from lowregret.certificate.following import Following, following_certificates
+from lowregret.certificate.trace import next_mark
+from lowregret.compile.part import Part
+from lowregret.compile.spec import from_json, to_json
+from lowregret.convex.functions import Convex, LinearFunction, Sum
+from lowregret.convex.leader import FollowTheLeader
+from lowregret.convex.minimise import Solution
+from lowregret.domain import Domain, L2Ball
+from lowregret.errors import PartError, StoreError
+from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat, checked_value
+from lowregret.play.wrapped_player import take_seat
+from lowregret.store.file import Arrays, Saved
+from lowregret.types import Vector
+from lowregret.words import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Functions = Iterable[Any] | Callable[[int, Vector], Any]
+
+
+def play(
+    player: Any,
+    functions: Functions,
+    rounds: int | None = None,
+    *,
+    dimension: int | None = None,
+    comparator: Domain | None = None,
+    compiled: bool = True,
+) -> Game:
+    """Play a game, or go on with one.
+
+    `player`: a rule (`Lazy`, `Eager`), a follower, or a `Game` to go on with. `functions`: convex functions or cost
+    vectors, one per round; or an adversary, called with (t, w_t), that answers with one. `rounds`: how many (all, if
+    the functions end by themselves). `dimension` is needed only where the functions do not tell it.
+    """
+    if isinstance(player, Game):
+        return player.go_on(functions, rounds)
+    if callable(functions) and dimension is None:
+        raise PartError("an adversary does not tell how many coordinates it takes: give dimension")
+    if not callable(functions):
+        functions = iter(functions)
+        if dimension is None:
+            first = next(functions, None)
+            if first is None:
+                raise PartError("there are no functions to play against")
+            f = _as_function(first)
+            if f.dimension is None:
+                raise PartError(f"{type(f).__name__} does not tell how many coordinates it takes: give dimension")
+            dimension, functions = f.dimension, _chain(f, functions)
+    assert dimension is not None
+    return Game(player, dimension, comparator, compiled=compiled).go_on(functions, rounds)
+
+
+def _chain(first: Convex, rest: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest
+
+
+def _as_function(thing: Any) -> Convex:
+    return thing if isinstance(thing, Convex) else LinearFunction(thing)
+
+
+@dataclass(frozen=True)
+class GameTrace:
+    """Curves over the marked rounds; `regret` is against the best of the comparators for the rounds so far."""
+
+    rounds: Any
+    loss: Vector
+    regret: Vector
+    linear_regret: Vector
+    bound: Vector
+    theorem: str
+
+
+class Game(Saved):
+    """A player, the record of its game, and the proof of how well it has done.
+
+    `losses` (T), `points` and `gradients` (T × d) and `functions` are the record.
+    """
+
+    kind = "game"
+
+    def __init__(
+        self,
+        player: Part,
+        dimension: int,
+        comparator: Domain | None = None,
+        *,
+        compiled: bool = True,
+        functions: list[Convex] | None = None,
+        record: dict[str, Any] | None = None,
+        seat: dict[str, Any] | None = None,
+    ) -> None:
+        self.player, self.dimension, self.compiled = player, dimension, compiled
+        self.functions = functions or []
+        self.seat: Seat = take_seat(player, dimension, self.functions, compiled, seat)
+        self.comparator = comparator or self._natural_comparator()
+        self.comparator.fits(dimension)
+        record = record or {}
+        self._losses: list[float] = record["losses"].tolist() if record else []
+        self._points: list[Vector] = list(record["points"]) if record else []
+        self._gradients: list[Vector] = list(record["gradients"]) if record else []
+        self._ledger: list[Vector] = list(record["ledger"]) if record else []
+
+    def _natural_comparator(self) -> Domain:
+        if isinstance(self.seat, RuleSeat):
+            return natural_comparator(self.seat.learner, self.dimension)
+        bounded = np.isfinite(self.seat.domain.reach(2, self.dimension))
+        return self.seat.domain if bounded else L2Ball(1.0)
+
+    # ---- playing -------------------------------------------------------------------------------------------------
+
+    def go_on(self, functions: Functions, rounds: int | None = None) -> Game:
+        """Play more rounds. Splitting a game changes nothing, not even the last bit."""
+        if callable(functions) and rounds is None:
+            raise PartError("an adversary never ends by itself: give rounds")
+        answers = self._answers(functions) if callable(functions) else iter(functions)
+        before = self.rounds
+        for thing in tqdm(islice(answers, rounds), total=rounds, unit="round", delay=1, disable=None, leave=False):
+            self._round(_as_function(thing))
+        if rounds is not None and self.rounds - before < rounds:
+            raise PartError(f"the functions ended after {self.rounds - before} of {rounds} rounds")
+        return self
+
+    def _answers(self, adversary: Callable[[int, Vector], Any]) -> Iterator[Any]:
+        while True:
+            yield adversary(self.rounds + 1, self.seat.point().copy())
+
+    def _round(self, f: Convex) -> None:
+        w = self.seat.point()
+        value, z = checked_value(f, w, self.rounds + 1)
+        self.seat.see(f, z)
+        self.functions.append(f)
+        self._losses.append(value)
+        self._points.append(w)
+        self._gradients.append(z)
+        if isinstance(self.seat, RuleSeat) and self.rounds == next_mark(self.rounds - 1):
+            self._ledger.append(self.seat.ledger())
+        self.__dict__.pop("certificates", None)
+
+    # ---- the record ----------------------------------------------------------------------------------------------
+
+    @property
+    def rounds(self) -> int:
+        return len(self._losses)
+
+    @property
+    def losses(self) -> Vector:
+        return np.array(self._losses)
+
+    @property
+    def points(self) -> Vector:
+        return np.array(self._points).reshape(-1, self.dimension)
+
+    @property
+    def gradients(self) -> Vector:
+        return np.array(self._gradients).reshape(-1, self.dimension)
+
+    @property
+    def loss(self) -> float:
+        """Σ f_t(w_t)"""
+        return float(np.sum(self.losses))
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    def best(self, comparator: Domain | None = None) -> Solution:
+        """The best fixed point of a set in hindsight: w, Σ f_t(w), and a bound on how much better any could be."""
+        return self._best(self.rounds, comparator or self.comparator)
+
+    def _best(self, rounds: int, comparator: Domain) -> Solution:
+        total = Sum(self.dimension, self.functions[:rounds])
+        return FollowTheLeader(comparator).follow(total, comparator.projection(np.zeros(self.dimension)))
+
+    def regret(self, u: Any = None) -> float:
+        """Σ f_t(w_t) − Σ f_t(u); without u, against the best of the comparators, rounded up by the solver's gap."""
+        if u is None:
+            best = self.best()
+            return self.loss - best.value + best.gap
+        fixed = np.asarray(u, float)
+        return self.loss - sum(f.value(fixed) for f in self.functions)
+
+    def linear_regret(self, comparator: Domain | None = None) -> float:
+        """max_u Σ c_t[⟨w_t − u, z_t⟩ − (σ_t/2)‖w_t − u‖²], σ_t the strong convexity of f_t: at least the regret.
+
+        Where the step schedule weighs the rounds, c_t sums to 1; else it is 1.
+        """
+        return self._linear_regret(self.rounds, comparator or self.comparator)
+
+    def _linear_regret(self, rounds: int, comparator: Domain) -> float:
+        w, z = self.points[:rounds], self.gradients[:rounds]
+        c = self._importance(rounds)
+        curvature = c * np.array([f.curvature for f in self.functions[:rounds]])
+        inner = float(np.sum(c * np.sum(w * z, axis=1)) - np.sum(curvature * np.sum(w * w, axis=1)) / 2)
+        pull, kappa = curvature @ w - c @ z, float(np.sum(curvature))
+        if kappa == 0:
+            return inner + comparator.support(pull)
+        u = comparator.projection(pull / kappa)
+        return inner + float(pull @ u) - kappa / 2 * float(u @ u)
+
+    def _importance(self, rounds: int) -> Vector:
+        if isinstance(self.seat, RuleSeat):
+            step = self.seat.learner.rule.schedule()
+            if step.weighted():
+                return np.diff([step.total_importance(t) for t in range(rounds + 1)]) / step.total_importance(rounds)
+        return np.ones(rounds)
+
+    @cached_property
+    def certificates(self) -> list[Certificate]:
+        """All certificates that speak of this player, tightest first."""
+        if isinstance(self.seat, FollowerSeat):
+            return following_certificates(self._following(self.seat, self.rounds, self.regret()))
+        return self._evaluate(self._rule_seat.ledger(), self._rule_seat.theta(), self.rounds)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The tightest certificate whose premises hold."""
+        return tightest(self.certificates)
+
+    @property
+    def _rule_seat(self) -> RuleSeat:
+        assert isinstance(self.seat, RuleSeat)
+        return self.seat
+
+    def _evaluate(self, ledger: Vector, theta: Vector | None, rounds: int) -> list[Certificate]:
+        curvature = min((f.curvature for f in self.functions[:rounds]), default=0.0)
+        found = self._rule_seat.certificates(ledger, theta, Look(rounds, self.comparator, curvature))
+        linear = self._linear_regret(rounds, self.comparator)
+        return [replace(c, linear_regret=linear) for c in found]
+
+    def _following(self, seat: FollowerSeat, rounds: int, regret: float) -> Following:
+        return Following(
+            seat.player,
+            self.functions[:rounds],
+            self.points[:rounds],
+            self.gradients[:rounds],
+            self.losses[:rounds],
+            np.array(seat.drops[:rounds]),
+            np.array(seat.steps[:rounds]),
+            seat.gaps[rounds],
+            max(seat.gaps[: rounds + 1]),
+            self.comparator,
+            regret,
+        )
+
+    @property
+    def trace(self) -> GameTrace:
+        """Loss, regret, linearised regret and bound at the marked rounds: O(Td) per mark, or a solver's work."""
+        marks, t = [], 0
+        while (t := next_mark(t)) <= self.rounds:
+            marks.append(t)
+        loss = np.cumsum(self.losses)
+        best = [self._best(t, self.comparator) for t in marks]
+        regret = np.array([loss[t - 1] - b.value + b.gap for t, b in zip(marks, best, strict=True)])
+        found = [tightest(self._at(k, t, r)) for k, (t, r) in enumerate(zip(marks, regret.tolist(), strict=True))]
+        return GameTrace(
+            np.array(marks),
+            loss[np.array(marks, int) - 1],
+            regret,
+            np.array([self._linear_regret(t, self.comparator) for t in marks]),
+            np.array([c.bound if c.premises_hold else np.nan for c in found]),
+            found[-1].id if found else "",
+        )
+
+    def _at(self, mark: int, rounds: int, regret: float) -> list[Certificate]:
+        """The certificates as they stood after these many rounds."""
+        if isinstance(self.seat, FollowerSeat):
+            return following_certificates(self._following(self.seat, rounds, regret))
+        return self._evaluate(self._ledger[mark], None, rounds)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Regret, linearised regret and bound over the rounds; written to `path` if given."""
+        from lowregret.show.plot import plot_game
+
+        return plot_game(self, path)
+
+    def __str__(self) -> str:
+        from lowregret.show.text import describe
+
+        head = f"{counted(self.rounds, 'round')} of {type(self.player).__name__}, loss {self.loss:.6g}"
+        return "\n".join([head, *describe(self.certificate, max(self.rounds, 1))])
+
+    def _of(self) -> str:
+        return type(self.player).__name__
+
+    def _facts(self) -> Iterator[str]:
+        yield from super()._facts()
+        yield f"loss {self.loss / max(self.rounds, 1):.4g} a round"
+        if "certificates" in self.__dict__:  # else they cost O(Td), or a solver's work
+            found = self.certificate
+            known = found.linear_regret if found.regret is None else found.regret
+            yield f"{found.measure} ≤ {found.bound if known is None else known:.4g}"
+
+    # ---- files ---------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        linear = all(type(f) is LinearFunction for f in self.functions)
+        description = {
+            "player": to_json(self.player),
+            "comparator": to_json(self.comparator),
+            "dimension": self.dimension,
+            "compiled": self.compiled,
+            "functions": None if linear else [to_json(f) for f in self.functions],
+        }
+        ledger = np.array(self._ledger).reshape(len(self._ledger), -1) if self._ledger else np.zeros((0, 0))
+        record = {"losses": self.losses, "points": self.points, "gradients": self.gradients, "ledger": ledger}
+        seat = {f"seat.{name}": array for name, array in self.seat.arrays().items()}
+        return description, record | seat
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        seat = {name[5:]: arrays.pop(name) for name in list(arrays) if name.startswith("seat.")}
+        specs = description["functions"]
+        functions = [LinearFunction(z) for z in arrays["gradients"]] if specs is None else map(from_json, specs)
+        player, comparator = from_json(description["player"]), from_json(description["comparator"])
+        if not isinstance(comparator, Domain):
+            raise StoreError(f"{path} compares with a {type(comparator).__name__}, which is no set")
+        return cls(
+            player,
+            description["dimension"],
+            comparator,
+            compiled=description["compiled"],
+            functions=list(functions),  # type: ignore[arg-type]
+            record=arrays,
+            seat=seat,
+        )

@@ -1,0 +1,147 @@
+"""Seats of players made of players (see `wrapper`), and the seat of any player."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate
+from lowregret.certificate.doubling import bounds_of, summed
+from lowregret.convex.functions import Convex
+from lowregret.convex.leader import Follower
+from lowregret.errors import PartError
+from lowregret.learner.linear import Linear
+from lowregret.learner.wrappers import Delayed, Doubling, block_of
+from lowregret.loss import Cost
+from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat
+from lowregret.rule import Rule
+from lowregret.run.delayed_loop import DRIFT, LAGGED, LEDGER, TRAVELLED, dual_exponent, late_certificates
+from lowregret.state import COUNTS, LAST_RATE, SUMS, State
+from lowregret.types import Vector
+
+Late = tuple[int, float, Vector, Vector]  # due after this round; travelled before it; w_s; z_s
+
+
+class DelayedSeat(RuleSeat):
+    """A rule that sees z_s late. Its certificates speak of all rounds, as if what is under way arrived at the end."""
+
+    def __init__(self, player: Delayed, dimension: int, compiled: bool, arrays: dict[str, Any] | None = None) -> None:
+        super().__init__(player.rule, dimension, compiled, arrays)
+        self.player, self.rounds = player, 0
+        self.late: Vector = np.zeros(LEDGER)
+        self.queue: list[Late] = []
+        if arrays is not None:
+            self.rounds, self.late = int(arrays["rounds"][0]), arrays["late"]
+            columns = (arrays["due"].tolist(), arrays["heights"].tolist(), arrays["points"], arrays["gradients"])
+            self.queue = list(zip(*columns, strict=True))
+
+    def see(self, f: Convex, z: Vector) -> None:
+        t = self.rounds + 1
+        self.queue.append((t + self.player.of_round(t), float(self.late[TRAVELLED]), self.point(), z))
+        self.rounds = t
+        arrived = self._in_order(self.rounds)
+        self.queue = [item for item in self.queue if item[0] > self.rounds]
+        self._deliver(self.state, self.late, arrived)
+
+    def _in_order(self, until: float) -> list[Late]:
+        return sorted((item for item in self.queue if item[0] <= until), key=lambda item: item[0])
+
+    def _deliver(self, state: State, late: Vector, arrived: list[Late]) -> None:
+        for _, height, w, z in arrived:
+            size = float(np.linalg.norm(z, dual_exponent(self.learner)))
+            late[DRIFT] += float((w - self._point(state)) @ z)
+            late[LAGGED] += size * (late[TRAVELLED] - height)
+            self._feed(state, z)
+            late[TRAVELLED] += state.sums[LAST_RATE] * size
+
+    def _settled(self) -> tuple[State, Vector]:
+        """The state and ledger as if all answers under way arrived now."""
+        state, late = self.state.copy(), self.late.copy()
+        self._deliver(state, late, self._in_order(np.inf))
+        return state, late
+
+    def ledger(self) -> Vector:
+        state, late = self._settled()
+        return np.concatenate([state.sums, state.counts.astype(float), late])
+
+    def theta(self) -> Vector | None:
+        return None if super().theta() is None else np.ascontiguousarray(self._settled()[0].theta)
+
+    def certificates(self, ledger: Vector, theta: Vector | None, look: Look) -> list[Certificate]:
+        """Strong convexity does not help: it holds around w_s, where the rule no longer is."""
+        usual, late = np.split(ledger, [SUMS + COUNTS])
+        found = look._replace(curvature=0.0)(self.learner, usual, theta)
+        return late_certificates(self.learner, found, late, 0)
+
+    def arrays(self) -> dict[str, Any]:
+        d = self.state.dimension
+        queue = {
+            "due": np.array([item[0] for item in self.queue], np.int64),
+            "heights": np.array([item[1] for item in self.queue], float),
+            "points": np.array([item[2] for item in self.queue], float).reshape(-1, d),
+            "gradients": np.array([item[3] for item in self.queue], float).reshape(-1, d),
+        }
+        return super().arrays() | queue | {"late": self.late, "rounds": np.array([self.rounds])}
+
+
+class DoublingSeat(RuleSeat):
+    """A rule that starts afresh with rounds 1, 2, 4, 8, …; the ledgers of its finished blocks are kept."""
+
+    def __init__(self, player: Doubling, dimension: int, compiled: bool, arrays: dict[str, Any] | None = None) -> None:
+        self.player = player
+        self.finished: list[Vector] = [] if arrays is None else list(arrays["finished"])
+        self.sums: list[Vector] = [] if arrays is None else list(arrays["thetas"])
+        super().__init__(self._rule(len(self.finished)), dimension, compiled, arrays)
+
+    def _rule(self, m: int) -> Rule:
+        block = self.player.block(1 << m)
+        rule: Rule = block.rule if isinstance(block, Linear) else block
+        return rule
+
+    def point(self) -> Vector:
+        if self.state.rounds == 1 << len(self.finished):
+            self._restart()
+        return super().point()
+
+    def _restart(self) -> None:
+        theta = super().theta()
+        self.finished.append(super().ledger())
+        self.sums.append(np.zeros(0) if theta is None else theta.copy())
+        self.learner = Linear(Cost(), self._rule(len(self.finished)))
+        self.state = self.learner.start(self.state.dimension)
+
+    def certificates(self, ledger: Vector, theta: Vector | None, look: Look) -> list[Certificate]:
+        """The sum over the blocks so far; `ledger` is that of the latest."""
+        latest = block_of(max(look.rounds, 1))
+        bounds = []
+        for m in range(latest):
+            learner = Linear(Cost(), self._rule(m))
+            bounds.append(bounds_of(look(learner, self.finished[m], None if theta is None else self.sums[m])))
+        found = look(Linear(Cost(), self._rule(latest)), ledger, theta)
+        return summed(found, [*bounds, bounds_of(found)], look.rounds)
+
+    def arrays(self) -> dict[str, Any]:
+        finished = np.array(self.finished).reshape(-1, SUMS + COUNTS)
+        thetas = np.array(self.sums).reshape(len(self.sums), -1) if self.sums else np.zeros((0, 0))
+        return super().arrays() | {"finished": finished, "thetas": thetas}
+
+
+def take_seat(
+    player: Any, dimension: int, functions: list[Convex], compiled: bool, arrays: dict[str, Any] | None = None
+) -> Seat:
+    """Seat a rule, a learner's rule, one that is delayed or restarts, or a follower."""
+    if isinstance(player, Linear):
+        player = player.rule
+    if isinstance(player, Rule):
+        return RuleSeat(player, dimension, compiled, arrays)
+    if isinstance(player, Delayed):
+        return DelayedSeat(player, dimension, compiled, arrays)
+    if isinstance(player, Doubling):
+        return DoublingSeat(player, dimension, compiled, arrays)
+    if isinstance(player, Follower):
+        return FollowerSeat(player, dimension, functions, arrays)
+    raise PartError(
+        "the player must be a rule such as Lazy(Euclidean(), Constant(0.1)) or a follower such as "
+        f"FollowTheLeader(L2Ball(1.0)), got {player!r}"
+    )

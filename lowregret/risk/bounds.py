@@ -1,0 +1,241 @@
+"""What a run says about rows yet to come, without a hold-out set: premises checked, M never assumed.
+
+Classification errors lie in [0,1] by themselves. Losses do not: they are bounded by M on rows of length ≤ X, labels
+|y| ≤ Y and iterates of length ≤ W. X, Y and W are taken from the powers of two, each of which has a share of δ set
+aside for it, so that they may be read off the data; see docs/risk.md.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from lowregret.certificate import Certificate, Premise
+from lowregret.loss import (
+    Absolute,
+    Affine,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Quantile,
+    Square,
+    SquaredHinge,
+)
+from lowregret.output import Average, Output, Random, WeightedAverage
+from lowregret.risk.figures import Figures
+from lowregret.risk.online_to_batch import (
+    AVERAGE,
+    DRAWN,
+    WEIGHTED,
+    RiskCertificate,
+    cor_5_2,
+    o2b_eb,
+    o2b_hp,
+    o2b_small,
+    require_delta,
+)
+from lowregret.risk.statistics import (
+    LARGEST_LABEL,
+    LONGEST_ROW,
+    SPREAD,
+    SQUARED_WEIGHTS,
+    WEIGHTS,
+    Tally,
+)
+from lowregret.risk.statistics import WEIGHTED as WEIGHTED_LOSS
+from lowregret.state import LONGEST
+
+INDEPENDENT = "rows are drawn independently from one source"
+ALARM = 1e-3  # the chance that independent rows are ever taken for dependent ones
+HUGE = 1e140  # what is larger counts as unbounded: its square, times weights and summed, would overflow
+ROUNDING = 1 + 1e-5  # far more than the rules' lengths are off
+_NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
+_OF_RESIDUAL = (Square, Absolute, Quantile, Huber, EpsilonInsensitive)
+
+
+class Foresight(Figures, ABC):
+    """A run that speaks of rows yet to come."""
+
+    tally: Tally
+    knows_outputs: ClassVar[bool] = True  # whether a random or averaged iterate is one of all those counted
+
+    @property
+    @abstractmethod
+    def certificate(self) -> Certificate:
+        """Of the regret."""
+
+    def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
+        """All that can be said, each with probability 1 − δ by itself: the headline first, those that failed last.
+
+        The headline is O2B-EB of the learner's own output if there is one, else of a model drawn from the run. It is
+        settled by the learner, not by the data: the smallest of several bounds would fail more often than each.
+        """
+        require_delta(delta)
+        if not self.tally.rounds:
+            return []
+        premises = tuple(_premises(self))
+        found = [*_of_output(self, delta), *_of_errors(self, delta), *_of_excess(self)]
+        return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
+
+    def risk(self, delta: float = 0.05) -> RiskCertificate | None:
+        """The headline of `risks`, if its premises hold."""
+        return headline(self.risks(delta))
+
+
+def headline(found: list[RiskCertificate]) -> RiskCertificate | None:
+    """The statement to show, if its premises hold."""
+    return found[0] if found and found[0].premises_hold and found[0].delta is not None else None
+
+
+def risk_json(found: list[RiskCertificate]) -> dict[str, Any]:
+    """The public form: the headline or null, and the premises of all."""
+    best = headline(found)
+    premises = [{"name": p.name, "holds": p.holds, "observed": p.observed} for p in found[0].premises] if found else []
+    return {"risk": None if best is None else best.to_json(), "risk_premises": premises}
+
+
+def _premises(e: Foresight) -> Iterator[Premise]:
+    against = e.tally.dependence
+    yield Premise(INDEPENDENT, against < math.log(1 / ALARM), chance(against))
+    yield Premise("no row is learnt twice", not e.tally.repeated)
+    yield Premise("all importance weights are 1", e.tally.alike)
+    yield Premise("every round was counted", e.tally.rounds == e.rounds, e.tally.rounds)
+
+
+def chance(against: float) -> str:
+    """E as what independent rows would show with at most this probability: `1e-120`, and 1 for E ≤ 1."""
+    return "1" if against <= 0 else f"1e-{int(against / math.log(10))}"
+
+
+# ---- errors of a model drawn from the run: bounded by 1 -------------------------------------------------------------
+
+
+def _of_errors(e: Foresight, delta: float) -> Iterator[RiskCertificate]:
+    if not e.tally.classifies:
+        return
+    t = e.tally
+    said: dict[str, Any] = {"output": DRAWN, "of": "error"}
+    log_inverse = math.log(1 / delta)
+    for c in (
+        o2b_eb(t.mistakes, t.mistake_spread, t.rounds, 1.0, log_inverse, delta, **said),
+        o2b_hp(t.mistakes, t.rounds, t.rounds, 1.0, log_inverse, delta, **said),
+        o2b_small(t.mistakes, t.rounds, delta, **said),
+    ):
+        yield replace(c, bound=min(c.bound, 1.0))
+
+
+# ---- losses of averages: bounded by M on rows of bounded length ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """ℓ ≤ M where ‖x‖ ≤ X, |y| ≤ Y and ‖w‖ ≤ W; `price` is what choosing W, X and Y afterwards adds to ln(1/δ)."""
+
+    m: float
+    row: float
+    label: float
+    iterate: float
+    price: float
+    outside: float  # ln(1/share) of X and Y alone
+
+
+def _of_output(e: Foresight, delta: float) -> Iterator[RiskCertificate]:
+    """O2B-EB and O2B-HP of the output's loss, and of its error where the loss bounds that."""
+    output = e.learner.output
+    name = _NAMES.get(type(output))
+    if name is None or (name == DRAWN and e.tally.classifies):
+        return
+    found = [c for ceiling in _ceilings(e) for c in _below(e, ceiling, name, delta / 2)]
+    for kind in ("O2B-EB", "O2B-HP"):
+        best = min((c for c in found if c.id == kind), key=lambda c: c.bound, default=None)
+        if best is None:
+            continue
+        best = replace(best, delta=delta)
+        worth = error_per_loss(e.learner.loss)
+        if worth is not None:
+            yield _error(best, worth)
+        yield best
+
+
+def _error(of_loss: RiskCertificate, worth: float) -> RiskCertificate:
+    """err(w̄) ≤ P(‖x‖ > X) + E[ℓ(w̄)·1(‖x‖ ≤ X)]/ℓ(0)"""
+    bound = min(of_loss.details["outside"] + worth * of_loss.bound, 1.0)
+    return replace(of_loss, of="error", bound=bound, statement=f"P(‖x‖ > X) + {worth:.4g}·[{of_loss.statement}]")
+
+
+def _below(e: Foresight, c: Ceiling, name: str, delta: float) -> Iterator[RiskCertificate]:
+    s, log_inverse = e.tally.sums, math.log(1 / delta) + c.price
+    outside = (math.log(1 / delta) + c.outside) / e.tally.rounds
+    details = {"outside": outside, "ceiling": c.m, "row": c.row, "label": c.label, "iterate": c.iterate}
+    said = {"output": name, "of": "loss", "details": details}
+    heaviest, price = _heaviest(e.learner.output, e.tally.rounds)
+    total, weights = float(s[WEIGHTED_LOSS]), float(s[WEIGHTS])
+    yield o2b_eb(total, float(s[SPREAD]), weights, heaviest * c.m, log_inverse + price, delta, **said)
+    yield o2b_hp(total, weights, float(s[SQUARED_WEIGHTS]), c.m, log_inverse, delta, **said)
+
+
+def _heaviest(output: Output, rounds: int) -> tuple[float, float]:
+    """A number ≥ c_1 … c_T, and what choosing it adds to ln(1/δ): a power of two where weights grow with t."""
+    if not isinstance(output, WeightedAverage):
+        return 1.0, 0.0
+    return power_of_two(output.weight(rounds))
+
+
+def _ceilings(e: Foresight) -> Iterator[Ceiling]:
+    """The domain's own W, and the one that the iterates showed, each with half a share."""
+    row, row_price = power_of_two(math.sqrt(float(e.tally.sums[LONGEST_ROW])))
+    label, label_price = 1.0, 0.0
+    if not e.tally.classifies:
+        label, label_price = power_of_two(float(e.tally.sums[LARGEST_LABEL]))
+    d, domain = e.state.dimension, e.learner.rule.domain
+    reach, known = domain.reach(2, d), e.seen is None or domain.reach(2, d) == domain.reach(2, 1)
+    found = [power_of_two(math.sqrt(float(e.state.sums[LONGEST])))]
+    if known:
+        found.append((reach * ROUNDING, 0.0))
+    for iterate, price in found:
+        m = max(highest(e.learner.loss, iterate * row, label), 1 / HUGE)  # nor may it be 0, or its square
+        if m < HUGE:
+            outside = row_price + label_price
+            yield Ceiling(m, row, label, iterate, outside + price + math.log(2), outside)
+
+
+def power_of_two(size: float) -> tuple[float, float]:
+    """The least 2^k(1 + 10⁻⁵) ≥ size (k = 0 for 0), and ln(1/share): shares (2/3)/((|k|+1)(|k|+2)) sum to 1."""
+    if not size < HUGE:
+        return math.inf, 0.0
+    k = math.ceil(math.log2(size / ROUNDING)) if size > 0 else 0
+    return 2.0**k * ROUNDING, math.log(1.5 * (abs(k) + 1) * (abs(k) + 2))
+
+
+def highest(loss: Loss, reach: float, label: float) -> float:
+    """sup ℓ(p, y) over |p| ≤ reach, |y| ≤ label: at a corner, since ℓ is convex in each; inf if ℓ is not known."""
+    inner = loss
+    while isinstance(inner, Affine):
+        inner = inner.loss
+    known = isinstance(inner, (Hinge, SquaredHinge, Logistic, *_OF_RESIDUAL))
+    if not known or not reach < math.inf or not label < math.inf:
+        return math.inf
+    return max(loss.at(p, y)[0] for p in (-reach, reach) for y in (-label, label))
+
+
+def error_per_loss(loss: Loss) -> float | None:
+    """κ with 1[wrong] ≤ κ·ℓ: 1/ℓ(0), for ℓ is at least that where the sign is wrong."""
+    while isinstance(loss, Affine):
+        loss = loss.loss
+    if isinstance(loss, SquaredHinge | Logistic) or (isinstance(loss, Hinge) and loss.margin > 0):
+        return 1 / loss.at(0.0, 1.0)[0]
+    return None
+
+
+def _of_excess(e: Foresight) -> Iterator[RiskCertificate]:
+    """COR-5.2, on the linearised regret of this run."""
+    output, convex = e.learner.output, highest(e.learner.loss, 1.0, 1.0) < math.inf
+    if isinstance(output, Average | Random) and convex and e.learner.ridge == 0:
+        found, name = e.certificate, AVERAGE if isinstance(output, Average) else DRAWN
+        if found.measure == "regret" and found.linear_regret is not None:
+            yield cor_5_2(found.linear_regret, e.tally.rounds, output=name)

@@ -1,0 +1,232 @@
+"""What a run's risk certificates and the test for drift need, counted in one pass.
+
+Rounds come in blocks of 64. Within a block the prediction of a round's loss stays what it was, the mean before the
+block: predictions may be anything known beforehand, and so a round costs a few additions. Everything is counted round
+by round, so the figures do not depend on how the rows came in batches.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+
+from lowregret.compile.kernel import kernel
+from lowregret.learner.linear import Linear
+from lowregret.learner.validate import call
+from lowregret.risk.independence import close_block, evidence, first_levels
+from lowregret.rows import Rows, Sparse
+from lowregret.types import Vector
+
+BLOCK = 64  # rounds
+SAMPLE = 20  # rows by which the beginning of the data is known again
+
+# ---- counts[...]: a bit says whether a label lies above a threshold; the first block of a regression settles it ------
+ROUNDS = 0
+MISTAKES = 1
+ONES = 2  # bits 1
+BOTH = 3  # bits 1 after a bit 1
+BEFORE = 4  # the latest bit, 0 if there is none
+MARKED_MISTAKES = 5  # MISTAKES and ONES when the present block began
+MARKED_ONES = 6
+UNLIKE = 7  # 1 once an importance weight was not 1
+PRINTED = 8  # how many rows there are prints of, up to SAMPLE
+FIRST_PRINT = 9  # of the first row
+PRINT = 10  # of the first SAMPLE rows
+AGAIN = 11  # 1 once rows came again
+COUNTS = 12
+
+# ---- sums[...]: f_t the loss, c_t the output's weight, m_t the prediction of f_t -------------------------------------
+LOSS = 0  # Σ f_t
+WEIGHTED = 1  # Σ c_t f_t
+WEIGHTS = 2  # Σ c_t
+SQUARED_WEIGHTS = 3  # Σ c_t²
+SPREAD = 4  # Σ c_t²(f_t − m_t)²
+MEAN = 5  # m_t
+MISTAKE_SPREAD = 6  # Σ (mistake − prediction)², over full blocks
+LONGEST_ROW = 7  # max ‖x_t‖², bias included
+LARGEST_LABEL = 8  # max |y_t|
+THRESHOLD = 9
+LABELS = 10  # Σ y_t over the first block of a regression
+WEIGHT = 11  # Σ of importance weights
+WRONG = 12  # the same over mistakes
+SUMS = 13
+
+
+@kernel
+def count_rows(learner: Linear, x: Rows, y: Vector, weights: Vector, scores: Vector, tally: Any, end: int) -> None:
+    """Count the first `end` rows, which were learnt: O(1) a row, O(nnz) if past iterates matter to the output."""
+    sums, counts, levels, warm = tally
+    i = 0
+    while i < end:
+        stop, weight, mistakes = min(end, i + BLOCK - counts[ROUNDS] % BLOCK), 1.0, counts[MISTAKES]
+        if weights.size > 0:
+            stop, weight = i + 1, weights[i]
+            if weight == 0.0:
+                i = stop
+                continue
+            counts[UNLIKE] = 1 if weight != 1.0 else counts[UNLIKE]
+        count_labels(learner, y, scores, sums, counts, i, stop)
+        sums[WEIGHT] += weight * (stop - i)
+        sums[WRONG] += weight * (counts[MISTAKES] - mistakes)
+        if counts[ROUNDS] < warm:
+            for k in range(i, stop):
+                sums[LABELS] += y[k]
+        if learner.output.averages():
+            for k in range(i, stop):
+                count_loss(learner, x, k, y[k], scores[k], sums, counts[ROUNDS] + k - i + 1)
+        counts[ROUNDS] += stop - i
+        i = stop
+        if counts[ROUNDS] % BLOCK == 0:
+            end_block(sums, counts, levels, warm)
+
+
+def count_labels(learner: Linear, y: Vector, scores: Vector, sums: Vector, counts: Any, begin: int, end: int) -> None:
+    """Mistakes and bits of rows of one block. Nothing waits for the row before, so that many are counted at once."""
+    threshold, mistakes, ones, both = sums[THRESHOLD], 0, 0, 0
+    for i in range(np.uint64(begin), np.uint64(end)):
+        mistakes += learner.loss.wrong(scores[i], y[i])
+        ones += y[i] > threshold
+    for i in range(np.uint64(begin + 1), np.uint64(end)):
+        both += (y[i] > threshold) & (y[i - np.uint64(1)] > threshold)
+    counts[BOTH] += both + (counts[BEFORE] if y[begin] > threshold else 0)
+    counts[MISTAKES] += mistakes
+    counts[ONES] += ones
+    counts[BEFORE] = 1 if y[end - 1] > threshold else 0
+
+
+def count_loss(learner: Linear, x: Rows, i: int, y: float, p: float, sums: Vector, t: int) -> None:
+    """The loss of round t, and how far it was from its prediction."""
+    f, _ = learner.loss.at(p, y)
+    c = 1.0 if learner.output.replaces() else learner.output.weight(t)
+    off = c * (f - sums[MEAN])
+    sums[LOSS] += f
+    sums[WEIGHTED] += c * f
+    sums[WEIGHTS] += c
+    sums[SQUARED_WEIGHTS] += c * c
+    sums[SPREAD] += off * off
+    sums[LONGEST_ROW] = max(sums[LONGEST_ROW], learner.square(x, i))
+    sums[LARGEST_LABEL] = max(sums[LARGEST_LABEL], abs(y))
+
+
+def end_block(sums: Vector, counts: Any, levels: Any, warm: int) -> None:
+    """New predictions for the next block, and the bits of this one to the longer blocks of the test for drift."""
+    rounds, mistakes, ones, marked = counts[ROUNDS], counts[MISTAKES], counts[ONES], counts[MARKED_MISTAKES]
+    sums[MEAN] = sums[LOSS] / rounds
+    sums[MISTAKE_SPREAD] += block_spread(mistakes - marked, BLOCK, marked, rounds - BLOCK)
+    if rounds > warm:
+        close_block(levels, ones - counts[MARKED_ONES], BLOCK)
+    else:
+        sums[THRESHOLD] = sums[LABELS] / BLOCK
+    counts[MARKED_MISTAKES], counts[MARKED_ONES] = mistakes, ones
+
+
+def block_spread(mistakes: int, rounds: int, earlier: int, before: int) -> float:
+    """Σ (mistake − m)² over a block, m the share of mistakes in the rounds before it."""
+    m = earlier / before if before > 0 else 0.0
+    return mistakes * (1.0 - m) * (1.0 - m) + (rounds - mistakes) * m * m
+
+
+def row_print(x: Rows, y: Vector, i: int, before: int) -> int:
+    """A number by which row i is known again, after those `before`."""
+    entries = x.data[x.indptr[i] : x.indptr[i + 1]] if isinstance(x, Sparse) else x.parameters["data"][i]
+    return zlib.crc32(entries.tobytes(), zlib.crc32(y[i].tobytes(), before))
+
+
+class Tally:
+    """The counts of one run."""
+
+    def __init__(self, classifies: bool, arrays: dict[str, Any] | None = None) -> None:
+        told = arrays or {}
+        self.classifies = classifies
+        self.sums = told.get("tally.sums", np.zeros(SUMS))
+        self.counts = told.get("tally.counts", np.zeros(COUNTS, np.int64))
+        self.levels = told.get("tally.levels", first_levels())
+        if "tally.sums" not in told:
+            self.sums[THRESHOLD] = 0.0 if classifies else math.inf
+        if self.sums.size < SUMS:  # of a file from before weights were summed: rows stand for them
+            self.sums = np.append(self.sums, [self.rounds, self.mistakes])
+
+    @property
+    def _warm(self) -> int:
+        """Rounds that settle the threshold."""
+        return 0 if self.classifies else BLOCK
+
+    def see(self, learner: Linear, x: Rows, y: Vector, w: Vector, scores: Vector, end: int, compiled: bool) -> None:
+        """Count the first `end` rows of a batch, which were learnt."""
+        if self.counts[PRINTED] < SAMPLE:
+            self._remember(x, y, end)
+        into = (self.sums, self.counts, self.levels, self._warm)
+        call(count_rows, compiled, learner.judge, x, y, w, scores, into, end)
+
+    def _remember(self, x: Rows, y: Vector, end: int) -> None:
+        """How the data begin."""
+        for i in range(min(end, SAMPLE - int(self.counts[PRINTED]))):
+            self.counts[PRINT] = row_print(x, y, i, int(self.counts[PRINT]))
+            if self.counts[PRINTED] == 0:
+                self.counts[FIRST_PRINT] = self.counts[PRINT]
+            self.counts[PRINTED] += 1
+
+    def recognised(self, x: Rows, y: Vector) -> bool:
+        """Whether the data begin again with these rows: then another pass goes over them, which is noted."""
+        if self.counts[PRINTED] < SAMPLE or y.size < SAMPLE or row_print(x, y, 0, 0) != self.counts[FIRST_PRINT]:
+            return False
+        seen = 0
+        for i in range(SAMPLE):
+            seen = row_print(x, y, i, seen)
+        if seen == self.counts[PRINT]:
+            self.repeat()
+        return bool(seen == self.counts[PRINT])
+
+    def repeat(self) -> None:
+        """Say that rows are learnt more than once."""
+        self.counts[AGAIN] = 1
+
+    def arrays(self) -> dict[str, Any]:
+        """What must be kept to go on counting."""
+        return {"tally.sums": self.sums, "tally.counts": self.counts, "tally.levels": self.levels}
+
+    # ---- results -----------------------------------------------------------------------------------------------------
+
+    @property
+    def rounds(self) -> int:
+        return int(self.counts[ROUNDS])
+
+    @property
+    def mistakes(self) -> int:
+        return int(self.counts[MISTAKES])
+
+    @property
+    def weight(self) -> float:
+        """Σ of importance weights: the number of rounds if all are 1."""
+        return float(self.sums[WEIGHT])
+
+    @property
+    def wrong(self) -> float:
+        """Σ of the importance weights of mistakes."""
+        return float(self.sums[WRONG])
+
+    @property
+    def alike(self) -> bool:
+        """Whether all importance weights were 1, or 0: rows that were not learnt."""
+        return not self.counts[UNLIKE]
+
+    @property
+    def repeated(self) -> bool:
+        """Whether rows were learnt more than once, as far as that was noticed."""
+        return bool(self.counts[AGAIN])
+
+    @property
+    def mistake_spread(self) -> float:
+        """Σ (mistake − prediction)², with the block that is not full yet."""
+        rest, marked = self.rounds % BLOCK, int(self.counts[MARKED_MISTAKES])
+        return float(self.sums[MISTAKE_SPREAD]) + block_spread(self.mistakes - marked, rest, marked, self.rounds - rest)
+
+    @property
+    def dependence(self) -> float:
+        """ln E against independent labels: see `drift.py`."""
+        bits = max(self.rounds - self._warm, 0)
+        ones, both, last, _, marked = (int(n) for n in self.counts[ONES : MARKED_ONES + 1])
+        return evidence(bits, ones, both, last, self.levels, ones - marked, bits % BLOCK)

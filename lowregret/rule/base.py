@@ -1,0 +1,165 @@
+"""The contract of update rules: O(1) per touched coordinate, O(1) per round besides (amortised).
+
+scale(s)                 common factor of all coordinates of w_t
+raw(s, j)                coordinate j of w_t, up to scale
+open(s, …)               a sub-gradient z_t arrives
+push(s, j, g, sums)      absorb its coordinate j
+settle(s, …, sums)       close the round: aggregates, and the ledger that the certificates read
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from lowregret.compile.part import Part
+from lowregret.domain import Domain
+from lowregret.state import AVERAGED, DIMENSION, DIVISOR, State
+from lowregret.step import Step
+from lowregret.types import Cells, Index, Vector, cell
+
+SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to date; DIVISOR if one iterate is kept
+
+
+class Rule(Part):
+    """How w_{t+1} follows from w_t and z_t."""
+
+    @property
+    @abstractmethod
+    def domain(self) -> Domain:
+        """The set in which the iterates lie."""
+
+    @abstractmethod
+    def fits(self, d: int) -> None:
+        """Refuse a dimension in which the rule cannot run."""
+
+    @abstractmethod
+    def width(self) -> int:
+        """Columns of the table."""
+
+    def columns(self, d: int) -> int:
+        """Likewise where it depends on the dimension."""
+        return self.width()
+
+    @abstractmethod
+    def costs_dimension(self) -> bool:
+        """Whether a round costs O(d) whatever the row."""
+
+    @abstractmethod
+    def schedule(self) -> Step:
+        """The step schedule."""
+
+    def keeps_sum(self) -> bool:
+        """Whether Σz_t, which the linearised regret needs, is kept."""
+        return True
+
+    def weighted(self) -> bool:
+        """Whether the schedule weighs the rounds."""
+        return self.schedule().weighted()
+
+    def importance(self, s: State) -> float:
+        """c_t, the weight of the coming round in the regret."""
+        return self.schedule().importance(s)
+
+    def needs_loss(self) -> bool:
+        """Whether the round's loss and its slope in the score are asked for, `s.sums[LOSS]` and `s.sums[SLOPE]`."""
+        return False
+
+    def needs_weight(self) -> bool:
+        """Whether the row's importance weight and the slope are asked for, `s.sums[GIVEN]` and `s.sums[SLOPE]`."""
+        return False
+
+    @abstractmethod
+    def needs_square(self) -> bool:
+        """Whether ‖g_t‖₂² should be known before the first coordinate of g_t is pushed."""
+
+    def weighs(self) -> bool:
+        """Whether that is Σ metric(j)·g_t[j]² instead."""
+        return False
+
+    def metric(self, s: State, j: Index, x: float) -> float:
+        """The weight of a feature j of value x in it."""
+        return 1.0
+
+    @abstractmethod
+    def begin(self, s: State) -> None:
+        """Set a zero state to w_1 (once per run, not compiled)."""
+
+    @abstractmethod
+    def idle(self, s: State) -> None:
+        """A round without sub-gradient."""
+
+    @abstractmethod
+    def scale(self, s: State) -> float: ...
+
+    @abstractmethod
+    def raw(self, s: State, j: Index) -> float: ...
+
+    @abstractmethod
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Any:
+        """`inner` is ⟨w_t, g_t⟩ for the row's sub-gradient g_t, `product` the same of the raw weights.
+
+        `ridge` λ adds (λ/2)‖w‖² to the loss. `square` is ‖g_t‖₂² if the rule `needs_square`, else 0.
+        """
+
+    @abstractmethod
+    def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any: ...
+
+    def push_block(self, s: State, first: Index, count: int, slopes: Cells, value: float, round_sums: Any) -> Any:
+        """Absorb slopes[k]·value as coordinate first + k, for all k < count."""
+        for k in range(np.uint64(count)):
+            round_sums = self.push(s, first + k, slopes[k] * value, round_sums)
+        return round_sums
+
+    @abstractmethod
+    def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
+        """`entries` is the number of coordinates pushed."""
+
+    def square_length(self, s: State) -> float:
+        """A number that ‖w_t‖₂² does not exceed but by rounding, inf if none is known: O(1)."""
+        return math.inf
+
+    def point(self, s: State, w: Vector) -> None:
+        """Write w_t into w: O(d)."""
+        scale = self.scale(s)
+        for j in range(w.size):
+            w[j] = scale * self.raw(s, j)
+
+    # ---- past iterates, see `output.py`: whoever changes a raw weight first books what it has contributed ------------
+
+    def book(self, s: State, j: Index) -> None:
+        """Before raw weight j changes."""
+        at = cell(j, 2)
+        if s.sums[DIVISOR] < 0.0:
+            if s.lag[at + SEEN] != s.sums[DIVISOR]:
+                s.lag[at] = self.raw(s, j)
+                s.lag[at + SEEN] = s.sums[DIVISOR]
+            return
+        since = s.sums[AVERAGED] - s.lag[at + SEEN]
+        if since != 0.0:  # else the weight may already have changed, and even have overflowed
+            s.lag[at] += since * self.raw(s, j)
+            s.lag[at + SEEN] = s.sums[AVERAGED]
+
+    def booked(self, s: State, j: Index) -> float:
+        """Coordinate j of the average, or of the iterate that is kept."""
+        at = cell(j, 2)
+        if s.sums[DIVISOR] < 0.0:
+            unchanged = s.lag[at + SEEN] != s.sums[DIVISOR]
+            return s.sums[AVERAGED] * (self.raw(s, j) if unchanged else s.lag[at])
+        since = s.sums[AVERAGED] - s.lag[at + SEEN]
+        return (s.lag[at] + since * self.raw(s, j)) / s.sums[DIVISOR]
+
+    def book_all(self, s: State) -> None:
+        """Before all raw weights change at once: O(d) if past iterates matter, else nothing."""
+        for j in range(s.lag.size // 2):
+            self.book(s, j)
+
+    def rebase(self, s: State) -> None:
+        """Count AVERAGED from 0 again."""
+        self.book_all(s)
+        s.sums[AVERAGED] = 0.0
+        for j in range(s.counts[DIMENSION]):
+            s.lag[cell(j, 2) + SEEN] = 0.0

@@ -1,0 +1,206 @@
+"""Projected gradient descent: keep the iterate itself, as a scalar times a vector."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+
+from lowregret.compile.part import Part
+from lowregret.domain import Domain
+from lowregret.rule.base import Rule
+from lowregret.state import (
+    DIMENSION,
+    ENERGY,
+    FACTOR,
+    FIRST_RATE,
+    LARGEST,
+    LAST_RATE,
+    LINEAR,
+    LOCAL,
+    LONGEST,
+    LOSS,
+    MASS,
+    PEAK,
+    PUSHES,
+    RIDGE,
+    ROUNDS,
+    SPREAD,
+    STEPPED,
+    State,
+    worn,
+)
+from lowregret.step import Step
+from lowregret.types import Index, cell
+
+WON = LOCAL  # sums[…]: Σ of the steps' gains, for schedules that look at the loss
+LOST = SPREAD  # Σ ℓ_t², likewise
+
+SMALL = 1e-90  # below this the scalar a is multiplied into v
+
+
+Sums = tuple[float, float, float, float, float]
+
+
+class Gradients(Part):
+    """Whether the sum of sub-gradients, which the linearised regret needs, is kept beside the iterate."""
+
+    @abstractmethod
+    def kept(self) -> bool: ...
+
+
+class Summed(Gradients):
+    """Keep Σz_t."""
+
+    def kept(self) -> bool:
+        return True
+
+
+class Forgotten(Gradients):
+    """Do without: about a fifth faster, and no certificate but the theorem's bound."""
+
+    def kept(self) -> bool:
+        return False
+
+
+class Eager(Rule):
+    """w_{t+1} = Π_S(w_t − η_t z_t), w_1 = Π_S(0) (ALG-OGD-EAGER).
+
+    w = a·v with a scalar a, so that projecting on a ball and shrinking by L2 regularisation cost O(1) and a round
+    O(nnz); boxes are clipped where touched. Other sets cost O(d) per round.
+    """
+
+    on: Domain
+    step: Step
+    gradients: Gradients = Summed()
+
+    def check(self) -> None:
+        self.require(isinstance(self.step, Step), f"step must be a Step such as Constant(0.1), got {self.step!r}")
+        self.require(isinstance(self.on, Domain), f"on must be a Domain such as L2Ball(1.0), got {self.on!r}")
+        self.require(self.on.playable, f"{self.on} is a set of comparators, not one to play in: use L2Ball or Box")
+
+    @property
+    def domain(self) -> Domain:
+        return self.on
+
+    def fits(self, d: int) -> None:
+        self.on.fits(d)
+
+    def width(self) -> int:
+        return 2 if self.gradients.kept() else 1
+
+    def keeps_sum(self) -> bool:
+        return self.gradients.kept()
+
+    def at(self, j: Index) -> Index:
+        """Where coordinate j of v is in the table: after θ, if that is kept."""
+        return cell(j, self.width()) + np.uint64(self.width() - 1)
+
+    def schedule(self) -> Step:
+        return self.step
+
+    def costs_dimension(self) -> bool:
+        return self.on.whole()
+
+    def needs_loss(self) -> bool:
+        return self.step.needs_loss()
+
+    def begin(self, s: State) -> None:
+        w = self.on.projection(np.zeros(s.dimension))
+        s.table[self.width() - 1 :: self.width()] = w
+        s.sums[FACTOR] = 1.0
+        s.sums[MASS] = s.sums[PEAK] = np.sum(w * w)  # not BLAS, whose threads would go on spinning
+
+    def scale(self, s: State) -> float:
+        return s.sums[FACTOR]
+
+    def raw(self, s: State, j: Index) -> float:
+        return s.table[self.at(j)]
+
+    def square_length(self, s: State) -> float:
+        return s.sums[FACTOR] * s.sums[FACTOR] * s.sums[MASS]
+
+    def needs_square(self) -> bool:
+        return True
+
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
+        """Take the step −η_t λ w_t. Returns (change of ‖v‖², ‖g_t + λw_t‖², η_t, η_t/a, c_t).
+
+        Where coordinates move freely, ‖v − δg‖² = ‖v‖² − 2δ⟨v,g⟩ + δ²‖g‖², δ = η_t/a, is known now.
+        """
+        length = self.square_length(s)
+        s.sums[LONGEST] = max(s.sums[LONGEST], length)
+        tilt = ridge * (2.0 * inner + ridge * length)
+        energy = max(square + tilt, 0.0)
+        eta = self.step.rate(s, energy)
+        importance = self.step.importance(s)
+        if ridge != 0.0:
+            s.sums[RIDGE] += importance * length
+            s.sums[FACTOR] *= 1.0 - eta * ridge
+            if abs(s.sums[FACTOR]) < SMALL:
+                product *= s.sums[FACTOR]
+                self.rescale(s)
+        stride = eta / s.sums[FACTOR]
+        change = stride * (stride * square - 2.0 * product) if self.on.radial() else 0.0
+        return change, energy, eta, stride, importance
+
+    def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
+        change, energy, eta, stride, importance = round_sums
+        if self.gradients.kept():
+            s.table[cell(j, 2)] -= importance * g
+        at = self.at(j)
+        old = s.table[at]
+        new = self.on.clip(j, old - stride * g)
+        s.table[at] = new
+        if not self.on.radial():
+            change += (new - old) * (new + old)
+        return change, energy, eta, stride, importance
+
+    def idle(self, s: State) -> None:
+        s.counts[ROUNDS] += 1
+
+    def settle(self, s: State, inner: float, entries: int, round_sums: Sums) -> None:
+        change, energy, eta, _, importance = round_sums
+        if energy > 0.0:
+            if s.sums[FIRST_RATE] == 0.0:
+                s.sums[FIRST_RATE] = eta
+            s.sums[LAST_RATE] = eta
+        if self.step.needs_loss():
+            s.sums[WON] += self.step.gain(eta, s.sums[LOSS], energy)
+            s.sums[LOST] += s.sums[LOSS] * s.sums[LOSS]
+        s.sums[LINEAR] += importance * inner
+        s.sums[ENERGY] += energy
+        s.sums[STEPPED] += eta * energy
+        s.sums[LARGEST] = max(s.sums[LARGEST], energy)
+        s.counts[ROUNDS] += 1
+        s.counts[PUSHES] += entries
+        s.sums[MASS] = max(s.sums[MASS] + change, 0.0)
+        if self.on.whole():
+            self.book_all(s)
+            self.on.project(s.table[self.width() - 1 :: self.width()])
+            self.measure(s)
+        elif entries > 0 and worn(s):
+            self.measure(s)
+        s.sums[FACTOR] *= self.on.shrink(abs(s.sums[FACTOR]) * math.sqrt(s.sums[MASS]))
+        if abs(s.sums[FACTOR]) < SMALL:
+            self.rescale(s)
+
+    def rescale(self, s: State) -> None:
+        """v ← a·v, a ← 1: when a is (nearly) 0, as in the first round of η_t = 1/(λt)."""
+        self.book_all(s)
+        overflowed = not s.sums[MASS] < math.inf
+        factor = math.nan if overflowed else s.sums[FACTOR]  # the next score shows it
+        for j in range(s.counts[DIMENSION]):
+            s.table[self.at(j)] *= factor
+        s.sums[FACTOR] = 1.0
+        self.measure(s)
+
+    def measure(self, s: State) -> None:
+        """‖v‖² afresh: O(d)."""
+        mass = 0.0
+        for j in range(s.counts[DIMENSION]):
+            v = s.table[self.at(j)]
+            mass += v * v
+        s.sums[MASS] = s.sums[PEAK] = mass
+        s.counts[PUSHES] = 0

@@ -1,0 +1,400 @@
+"""What runs on rows share: a learner, its state and history, and the proof that follows from them."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from lowregret.certificate import Certificate, certificates, evidence, natural_comparator, tightest
+from lowregret.certificate.trace import WIDTH, Trace, next_mark, snapshot, trace
+from lowregret.compile.spec import from_json, to_json
+from lowregret.domain import Domain
+from lowregret.errors import PartError, StoreError
+from lowregret.learner.growth import joined, split
+from lowregret.learner.linear import Learner
+from lowregret.learner.places import Placed, Places
+from lowregret.learner.validate import Place, call, compilable, numbers, require_rows
+from lowregret.risk.bounds import Foresight
+from lowregret.risk.kept import Foretold, Kept, Trial, next_freeze
+from lowregret.risk.statistics import Tally
+from lowregret.rows import Features, Rows, Sparse, as_rows, highest
+from lowregret.state import State
+from lowregret.store.file import Arrays, Saved
+from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.types import Vector
+from lowregret.words import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EARLY = 8  # the history begins when a look at all coordinates costs no more than this many per round so far
+NEVER = 2**62  # more rounds than there will be
+
+
+class Proof(Saved):
+    """What follows from a learner, its state and its history."""
+
+    learns: ClassVar[type]  # what its learner must be
+    certify: bool  # whether a history is kept
+
+    def __init__(
+        self, learner: Any, state: State, comparator: Domain, *, history: Vector | None = None, compiled: bool = True
+    ) -> None:
+        self.learner: Learner = learner
+        self.state = state
+        self.comparator = comparator
+        self.comparator.fits(self._coordinates)
+        self.compiled = compiled
+        self._history: list[Any] = [] if history is None else list(history)
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    @property
+    def books(self) -> State:
+        """The state as proofs read it: a row of the table for each weight that comparators have."""
+        return self.state
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """All certificates that speak of this learner, tightest first."""
+        return certificates(self.learner, self.books, self.comparator)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The tightest certificate whose premises hold."""
+        return tightest(self.certificates)
+
+    @property
+    def fixed_certificate(self) -> Certificate:
+        """The certificate against fixed predictors."""
+        return self.certificate
+
+    def linear_regret(self, comparator: Domain | None = None) -> float:
+        """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
+        found = evidence(self.learner, self.books, comparator or self.comparator).linear_regret
+        if found is None:
+            raise PartError("Forgotten: the sum of sub-gradients was not kept; use Eager(..., Summed())")
+        return found
+
+    @property
+    def trace(self) -> Trace:
+        """Loss, linearised regret and bound over the rounds."""
+        history = np.array([*self._history, self._snapshot()])
+        if len(self._history) and self._history[-1][: WIDTH - 4].tobytes() == history[-1][: WIDTH - 4].tobytes():
+            history = history[:-1]
+        return trace(self.learner, history, self.comparator)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, theirs: Vector | None = None) -> Figure:
+        """Mean loss, and linearised regret under its bound, over the rounds; written to `path` if given.
+
+        With `theirs`, the losses of a fixed choice that `against` tells, also the regret itself.
+        """
+        from lowregret.show.plot import plot_run
+
+        return plot_run(self, path, theirs)
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        description = {
+            "learner": to_json(self.learner),
+            "comparator": to_json(self.comparator),
+            "compiled": self.compiled,
+        }
+        return description, self.state._asdict() | {"history": np.array(self._history).reshape(-1, WIDTH)}
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
+        if not (isinstance(learner, cls.learns) and isinstance(comparator, Domain)):
+            raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
+        return cls(learner, comparator=comparator, **cls._given(learner, description, arrays))
+
+    @classmethod
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        """What else the constructor is given, by `contents`."""
+        return {
+            "state": State(*(arrays[name] for name in State._fields)),
+            "history": arrays["history"],
+            "compiled": description["compiled"],
+        }
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _of(self) -> str:
+        return type(self.learner.rule).__name__
+
+    def _facts(self: Any) -> Iterator[str]:
+        yield counted(self.rounds, "round")
+        yield f"{type(self.learner.loss).__name__} loss {self._mean_loss()}"
+        yield from self._proved()
+
+    def _mean_loss(self: Any) -> str:
+        return f"{self.loss / max(self.rounds, 1):.4g} a round"
+
+    def _proved(self) -> Iterator[str]:
+        """The regret, where O(d) is enough."""
+        rule = self.learner.rule
+        if rule.keeps_sum() and compilable(self.comparator):
+            yield f"{'weighted ' * rule.schedule().weighted()}regret ≤ {self.linear_regret():.4g}"
+
+    @property
+    def _coordinates(self) -> int:
+        """How many weights comparators have."""
+        return self.state.dimension
+
+    def _next_mark(self) -> int:
+        """The round whose ledger the history keeps next."""
+        early = -(-self.state.dimension // EARLY)
+        return next_mark(max(self.state.rounds, early - 1)) if self.certify else NEVER
+
+    def _at_mark(self) -> None:
+        self._history.append(self._snapshot())
+
+    def _snapshot(self) -> Vector:
+        return snapshot(self.state, self.learner.rule)
+
+    def _call(self, loop: Any, *args: Any) -> Any:
+        return call(loop, self.compiled, *args)
+
+
+BY_FEATURE = ("table", "lag")  # arrays of a state with cells for each feature
+KEPT = ("seen", "uniform", "certify")  # attributes of a ledger that its file describes as they are
+
+
+class Ledger(Proof, Foresight):
+    """A learner, its state, and the proof of how well it has done so far."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        state: State,
+        comparator: Domain | None = None,
+        *,
+        history: Vector | None = None,
+        seen: int | None = None,
+        places: Places | None = None,
+        uniform: bool = True,
+        tally: Tally | None = None,
+        trial: Trial | None = None,
+        frozen: Any = None,
+        certify: bool = True,
+        compiled: bool = True,
+    ) -> None:
+        self.learner, self.state = learner, state
+        self.seen = seen  # features that occurred so far, in a run that grows with them
+        self.places = places or Places() if seen is not None else None  # where they lie; None: at their columns
+        u = comparator or natural_comparator(learner, self._coordinates)
+        super().__init__(learner, state, u, history=history, compiled=compiled and compilable(learner))
+        self.certify = certify
+        self.uniform = uniform  # all weights were 1
+        self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
+        self.trial, self.frozen = trial or Trial(), frozen  # what `kept` asks: the judgement, and the model on trial
+        self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
+
+    # ---- learning ------------------------------------------------------------------------------------------------
+
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
+        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+        if isinstance(features, Stream):
+            for batch in sound(features.batches()):
+                self.learn_batch(batch)
+            return self
+        x = self._rows(as_rows(features, checked=False))
+        y = self._labels(labels, x.shape[0])
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        self._learn(x, y, w, "row {}".format)
+        return self
+
+    @abstractmethod
+    def learn_batch(self, batch: Batch) -> None:
+        """Learn the rows of a batch."""
+
+    @abstractmethod
+    def _learn(self, x: Rows, y: Any, w: Vector, place: Place) -> None:
+        """Learn rows; those before one that is refused are learnt."""
+
+    @abstractmethod
+    def _labels(self, labels: Any, rows: int) -> Any:
+        """A label for each row."""
+
+    def _rows(self, features: Features) -> Rows:
+        x = as_rows(features)
+        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.features:
+            x = replace(features, columns=self.features)  # rows of a stream know their highest column, not how many
+        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        return x
+
+    def located(self, x: Rows) -> Rows:
+        """Rows to be judged, not learnt, whose columns are as the state counts features."""
+        if self.places is not None:
+            return self.places.find(x, self._places, self.compiled)
+        return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
+
+    @property
+    @abstractmethod
+    def placed_weights(self) -> Vector:
+        """`weights` as the state counts features, the bias last; 0 where no feature lies yet: O(d)."""
+
+    @property
+    def met_weights(self) -> tuple[Any, Vector]:
+        """The columns that have weights, in order, `features` standing for the bias; and those weights: O(d)."""
+        w, bias = self.placed_weights, self.learner.bias > 0
+        columns = np.arange(self.features) if self.places is None else self.places.columns.astype(np.int64)
+        order = np.argsort(columns)
+        kept = np.concatenate([order, np.arange(len(w) - bias, len(w))])
+        return np.append(columns[order], [self.features] * bias), w[kept]
+
+    # ---- the model that is kept ------------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> Kept | None:
+        """What the model loses once it is kept and learns no more, measured on rows that were new to it.
+
+        None where too few rows were judged: before some 100 rounds, or with certify=False.
+        """
+        return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
+
+    @abstractmethod
+    def _freeze(self) -> None:
+        """Make `frozen` the model as `predict` would use it now."""
+
+    @abstractmethod
+    def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
+        """What the frozen model lost on the picked rows, which were learnt since, and what the live one did."""
+
+    def _stretch(self, learn: Callable[[int, int], int], x: Rows, y: Any, w: Vector, i: int) -> tuple[int, bool]:
+        """Learn rows from i on to the next mark or pause, by `learn(row, rounds)`, and judge the frozen model by them.
+
+        Returns the first row that was not learnt, and whether the mark or pause was reached.
+        """
+        mark, pause, rounds = self._next_mark(), self._next_pause(), self.rounds
+        end = learn(i, min(mark, pause - rounds + self.state.rounds))  # a run may restart, and its state count afresh
+        picked, t = self.trial.picked(w, i, end, rounds)
+        if picked.size:
+            weights = w[picked] if w.size else np.ones(picked.size)
+            self.trial.see(t, weights, self._foretold(x, y, picked, weights))
+        marked, paused = self.state.rounds == mark, self.rounds == pause
+        if paused:
+            self._pause()
+        if marked:
+            self._at_mark()
+        return end, marked or paused
+
+    def _next_pause(self) -> int:
+        """The round after which something is done that is not done after every one."""
+        return next_freeze(self.rounds) if self.certify else NEVER
+
+    def _pause(self) -> None:
+        if self.rounds == next_freeze(self.rounds - 1) and self.trial.ended is None:
+            self.trial.freeze()
+            self._freeze()
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super().contents()
+        description |= {name: getattr(self, name) for name in KEPT}
+        description |= {"room": self._places, "ended": self.trial.ended}
+        state, places = self._filed()
+        for name in BY_FEATURE:
+            arrays |= split(name, getattr(state, name), places, min(self._met, places), self.learner.bias > 0)
+        if self.places is not None:
+            arrays["columns"] = self.places.columns
+        return description, arrays | self.tally.arrays() | {"trial": self.trial.records} | self._frozen_arrays()
+
+    def _frozen_arrays(self) -> Arrays:
+        return {} if self.frozen is None else self._split("frozen", self.frozen)
+
+    def _split(self, name: str, cells: Any) -> Arrays:
+        """What a file keeps of cells for each feature and the bias."""
+        return split(name, cells, self._places, self._met, self.learner.bias > 0)
+
+    @classmethod
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        given = super()._given(learner, description, arrays) | {name: description[name] for name in KEPT}
+        return given | {
+            "state": cls._restored(learner, given["state"], description, arrays),
+            "places": Places(arrays["columns"]) if "columns" in arrays else None,
+            "trial": Trial(arrays["trial"], description["ended"]),
+            "frozen": joined("frozen", arrays, description["room"]) if "frozen" in arrays else None,
+        }
+
+    @classmethod
+    def _restored(cls, learner: Any, state: State, description: dict[str, Any], arrays: Arrays) -> State:
+        """The state with cells for all features that there is room for."""
+        return state._replace(**{name: joined(name, arrays, description["room"]) for name in BY_FEATURE})
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _filed(self) -> tuple[State, int]:
+        """The state to be saved, and how many places it has room for."""
+        return self.state, self._places
+
+    @property
+    def _places(self) -> int:
+        """Features that there is room for."""
+        return self.state.dimension - (self.learner.bias > 0)
+
+    @property
+    def _met(self) -> int:
+        """Features that have a place."""
+        return self._places if self.places is None else len(self.places)
+
+    def _placed(self, x: Rows, w: Vector) -> Placed:
+        """Rows to be learnt, whose columns are as the state counts features."""
+        if self.places is None:
+            return Placed(self.located(x), np.zeros(x.shape[0], np.int64))
+        return self.places.place(x, w, self.compiled)
+
+    def _refused(self, x: Rows) -> Rows:
+        """Rows of which one was refused, for errors that name its columns."""
+        return x if self.places is not None else self.located(x)
+
+    def _settle(self, x: Rows, placed: Placed, done: int) -> None:
+        """So many of the rows were learnt: what the others brought is forgotten."""
+        if self.places is not None and self.seen is not None:
+            self.seen = max(self.seen, highest(x, done))
+            if done < x.shape[0]:
+                self.places.forget_after(int(placed.needs[done - 1]) - 1 if done else placed.before)
+
+    def _by_column(self, w: Vector) -> Vector:
+        """Numbers of places, the bias last, as those of columns."""
+        return w if self.places is None else self.places.by_column(w, self.features, self.learner.bias > 0)
+
+    def _by_place(self, u: Vector, room: int) -> Vector:
+        """Numbers of columns, the bias last, as those of so many places, more than there are."""
+        return u if self.places is None else self.places.by_place(u, room, self.learner.bias > 0)
+
+    def _mean_loss(self) -> str:
+        return f"{self.mean_loss:.4g} {'a round' if self.alike else 'per unit of weight'}"
+
+    def __str__(self) -> str:
+        from lowregret.show.text import summary
+
+        return summary(self)
+
+
+class Packed(NamedTuple):
+    """A run as what it would save."""
+
+    kind: type[Ledger]
+    description: dict[str, Any]
+    arrays: Arrays
+
+
+def packed(value: Any) -> Any:
+    """What travels in a pickle instead of a run; anything else as it is."""
+    return Packed(type(value), *value.contents()) if isinstance(value, Ledger) else value
+
+
+def unpacked(value: Any, path: str) -> Any:
+    """The run again, with arrays of its own: those that joblib reads from `path` cannot be written to."""
+    if not isinstance(value, Packed):
+        return value
+    return value.kind.of(path, value.description, {name: np.array(array) for name, array in value.arrays.items()})

@@ -1,0 +1,132 @@
+"""Which class was taken for which, counted as the rows go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from lowregret.types import Vector
+
+WORST = 10  # confusions that are worth telling
+WEIGHT, WRONG, LOSS = range(3)  # sums[…, y] over the rows of class y: Σc, Σc·[wrong], Σc·φ
+
+
+class Confusion:
+    """counts[y, ŷ]: rows of class y that were taken for ŷ; last column: for none, last row: of no known class
+
+    A row of importance weight c counts as c rows in every share and mean; counts are of rows.
+    """
+
+    def __init__(self, counts: Any = None, sums: Vector | None = None) -> None:
+        self.counts = np.zeros((1, 1), np.int64) if counts is None else counts
+        self.sums = self._plain() if sums is None else sums
+        self.judged = False  # whether rows came with their losses
+
+    def see(self, classes: int, codes: Any, guesses: Any, weights: Vector, losses: Vector | None = None) -> None:
+        """Count rows by their importance; no weights: all 1. Codes below 0 are none of the classes.
+
+        `losses`: theirs; that of a row of no known class is not looked at.
+        """
+        self.make_room(classes)
+        self.judged = losses is not None
+        weights = weights if weights.size else np.ones(codes.size)
+        counted = np.flatnonzero(weights)
+        own, guesses, weights = np.where(codes < 0, classes, codes)[counted], guesses[counted], weights[counted]
+        size = classes + 1
+        pairs = own * size + np.where(guesses < 0, classes, guesses)
+        self.counts += np.bincount(pairs, minlength=size * size).reshape(size, size)
+        np.add.at(self.sums[WEIGHT], own, weights)  # one after the other: batches change no bit
+        np.add.at(self.sums[WRONG], own, np.where(own == guesses, 0.0, weights))
+        if losses is not None:
+            np.add.at(self.sums[LOSS], own, weights * losses[counted])
+
+    def _plain(self) -> Vector:
+        """The sums of rows of weight 1 without losses."""
+        of_class, right = self.counts.sum(axis=1), np.diagonal(self.counts).copy()
+        right[-1] = 0
+        return np.array([of_class, of_class - right, np.zeros(len(right))], float)
+
+    def make_room(self, classes: int) -> None:
+        """At least so many classes."""
+        size = len(self.counts) - 1
+        if size < classes:
+            larger, sums = np.zeros((classes + 1, classes + 1), np.int64), np.zeros((3, classes + 1))
+            larger[:size, :size] = self.counts[:size, :size]
+            larger[:size, -1], larger[-1, :size] = self.counts[:size, -1], self.counts[-1, :size]
+            larger[-1, -1] = self.counts[-1, -1]
+            sums[:, :size], sums[:, -1] = self.sums[:, :size], self.sums[:, -1]
+            self.counts, self.sums = larger, sums
+
+    @property
+    def rows(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def matrix(self) -> Any:
+        """counts[y, ŷ] of the classes alone."""
+        return self.counts[:-1, :-1]
+
+    @property
+    def weight(self) -> float:
+        """Σ c: how many rows there are if all weights are 1."""
+        return float(self.sums[WEIGHT].sum())
+
+    @property
+    def alike(self) -> bool:
+        """Whether rows count alike, as far as their weights' sum tells."""
+        return self.weight == self.rows
+
+    @property
+    def total(self) -> float:
+        """Σ c·φ over rows of known classes."""
+        return float(self.sums[LOSS, :-1].sum())
+
+    @property
+    def mean_loss(self) -> float | None:
+        """Σ c·φ / Σ c over rows of known classes; None if losses were not told."""
+        return self.total / (float(self.sums[WEIGHT, :-1].sum()) or 1.0) if self.rows and self.judged else None
+
+    @property
+    def error(self) -> float | None:
+        """Σ c·[wrong] / Σ c, the share of rows whose class was not predicted."""
+        return float(self.sums[WRONG].sum()) / self.weight if self.rows else None
+
+    @property
+    def recall(self) -> Vector:
+        """Share of each class's rows that were predicted to be of it; NaN for a class without rows."""
+        of_class = self.counts[:-1].sum(axis=1)
+        return np.where(of_class > 0, np.diagonal(self.matrix) / np.maximum(of_class, 1), np.nan)
+
+    @property
+    def commonest(self) -> tuple[int, float]:
+        """The class with the largest share of rows, and the error of always guessing it."""
+        of_class = self.sums[WEIGHT, :-1]
+        k = int(np.argmax(of_class))
+        return k, 1.0 - float(of_class[k]) / (self.weight or 1.0)
+
+    def worst(self, count: int = WORST) -> Iterator[tuple[int, int, int]]:
+        """The most frequent confusions: class, taken for, rows."""
+        wrong = self.matrix - np.diag(np.diagonal(self.matrix))
+        for place in np.argsort(-wrong, axis=None, kind="stable")[:count].tolist():
+            y, guess = divmod(place, len(wrong))
+            if wrong[y, guess]:
+                yield y, guess, int(wrong[y, guess])
+
+    def arrays(self) -> dict[str, Any]:
+        """What must be kept to go on counting."""
+        return {"confusion": self.counts, "sums": self.sums}
+
+    def to_json(self, names: Sequence[Any]) -> dict[str, Any]:
+        """Recall by class, and the whole matrix in the order of the classes."""
+        recall = {str(name): None if r != r else float(r) for name, r in zip(names, self.recall, strict=False)}
+        worst = [{"class": names[y], "taken_for": names[g], "rows": n} for y, g, n in self.worst()]
+        return {
+            "weight": self.weight,
+            "classes": list(names),
+            "recall": recall,
+            "confusion": self.matrix.tolist(),
+            "worst_confusions": worst,
+            "unknown_class": int(self.counts[-1].sum()),
+        }

@@ -1,0 +1,330 @@
+"""Asking and telling: predictions are made now, their answers come later, in any order, or never.
+
+    run = delayed(zoo.ogd_eager(Logistic(), eta=0.1), features=3)
+    rounds, scores = run.ask(X)          # decided with the present weights
+    run.tell(rounds[::-1], y[::-1])      # whenever the labels are known
+
+`late.py` says why this can be certified.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from lowregret.certificate import Certificate, certificates
+from lowregret.certificate.trace import Trace
+from lowregret.domain import Domain
+from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.learner.linear import Linear
+from lowregret.learner.places import NOTHING, Placed
+from lowregret.learner.validate import Place, numbers, refuse, require_bounded, require_finite, require_label
+from lowregret.rows import Features, Rows, Sparse, as_rows
+from lowregret.run.delayed_loop import (
+    BOOK,
+    DRIFT,
+    LEDGER,
+    WEIGHT,
+    WRONG,
+    ask_and_learn,
+    dual_exponent,
+    late_certificates,
+)
+from lowregret.run.linear import Run, start
+from lowregret.run.pending import NEVER, Pending
+from lowregret.store.file import Arrays
+from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.types import Vector
+from lowregret.words import counted
+
+NOBODY = Placed(Sparse(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0), np.empty(0, np.int64))
+LONGEST = 1 << 60  # delay, in rounds
+CHUNK = 4096  # rows asked at a time, or as many as wait: long batches are not copied whole, nor sorted often
+
+
+def delayed(
+    learner: Linear, features: int | None = None, comparator: Domain | None = None, *, compiled: bool = True
+) -> DelayedRun:
+    """A run before its first round, whose answers may be late; `features` None: as many as there turn out to be.
+
+    Round s is decided with the present w_s; when its answer comes, the present iterate v moves by the sub-gradient
+    ∂f_s(w_s) (ALG-OGD-DELAY, for every rule and every order of arrival). The step counts the answers, not the rounds.
+    """
+    if not isinstance(learner, Linear):
+        raise PartError(f"the learner must be a Linear such as zoo.ogd_eager(Hinge(), eta=0.1), got {learner!r}")
+    step = learner.rule.schedule()
+    if learner.ridge > 0 or step.weighted():
+        raise PartError(
+            "a ridge or a schedule that weighs the rounds needs w_s when the answer to round s comes, and only its "
+            "score is kept: use ridge=0 and a step such as Constant or InverseSqrt"
+        )
+    first = start(learner, features, comparator, compiled=compiled)
+    return DelayedRun(learner, first.state, first.comparator, seen=first.seen, compiled=compiled)
+
+
+class Asked(NamedTuple):
+    """Rows to be asked, from `first` on."""
+
+    x: Rows
+    placed: Placed
+    first: int
+    place: Place
+
+
+class DelayedRun(Run):
+    """A `Run` that separates asking and telling. What it reports speaks of the rounds that were answered.
+
+    `asked` counts the rounds decided, `rounds` those answered (weight 0 not counted), `pending` those that wait.
+    """
+
+    kind = "delayed-run"
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.asked = 0
+        self.ledger: Vector = np.zeros(BOOK)
+        self._pending = Pending()
+        self._ledgers: list[Vector] = []  # at the rounds of the history
+
+    # ---- asking and telling --------------------------------------------------------------------------------------
+
+    def ask(self, features: Features) -> tuple[Any, Vector]:
+        """Decide rows, one round each: their round numbers, from 1, and scores. All rows or none: O(nnz)."""
+        x = self._rows(features)
+        if not np.isfinite(x.data).all():  # type: ignore[attr-defined]
+            for i in range(x.shape[0]):
+                require_finite(x, i, f"row {i}")
+        before = self.asked
+        self._decide(x, None, "row {}".format)
+        return np.arange(before + 1, self.asked + 1), self.scores
+
+    def tell(self, rounds: Any, labels: Any, weights: Any = None) -> Self:
+        """The answers to some rounds, learnt in the order given. Weight 0: there is no answer, the round is forgotten.
+
+        Nothing is learnt unless all rounds wait and all labels fit.
+        """
+        told, at = self._waiting(rounds)
+        y = numbers(np.atleast_1d(labels), "labels", told.size)
+        w = np.ones(told.size) if weights is None else numbers(np.atleast_1d(weights), "weights", told.size)
+        loss, pending = self.learner.loss, self._pending
+        for round_, label, weight in zip(told.tolist(), y.tolist(), w.tolist(), strict=True):
+            if not 0 <= weight < np.inf:
+                raise DataError(f"round {round_}: weight {weight} is not a finite number ≥ 0")
+            if weight != 0:
+                require_label(label, f"round {round_}", loss.accepts(label), type(loss).__name__, loss.labels)
+        self.uniform &= bool(np.all(w == 1))
+        pending.send(at, y, w, self.asked)
+        try:
+            self._run(at, pending.size)
+        finally:
+            left = pending.find(told)
+            pending.recall(left[left >= 0])
+        return self
+
+    def deliver(self) -> Self:
+        """Let all answers arrive that `learn` has sent and that are still on their way, in order."""
+        at = self._pending.arriving()
+        due = self._pending.slots.due
+        due[at] = np.minimum(due[at], self.asked)
+        self._run(at, self._pending.size)
+        return self
+
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None, *, delay: Any = 0) -> Self:
+        """Ask rows whose answers arrive late: that of round s after round s + delay was decided. O(nnz) per row.
+
+        `delay`: a number, or one per row. Answers due after the last row arrive as more rounds are asked, or by
+        `deliver`. Splitting the rows over several calls changes nothing, not even the last bit.
+        """
+        if isinstance(features, Stream):
+            done = 0
+            for batch in sound(features.batches()):
+                self.learn_batch(batch, _delays(delay, done, len(batch)))
+                done += len(batch)
+            return self
+        x = self._rows(as_rows(features, checked=False))
+        y = numbers(labels, "labels", x.shape[0])
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        if np.ndim(delay) and len(delay) != y.size:
+            raise DataError(f"give one delay for all rows, or one for each of {y.size}; got {len(delay)}")
+        self._decide(x, (y, w, _delays(delay, 0, y.size)), "row {}".format)
+        return self
+
+    def learn_batch(self, batch: Batch, delay: Any = 0) -> None:
+        """Ask the rows of a batch, answered late; `scores` are theirs until the next one."""
+        delays = _delays(delay, 0, len(batch))
+        self.scores = np.empty(0)
+        if len(batch):
+            self._decide(batch.rows, (batch.labels, batch.weights, delays), batch.place)
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> int:
+        """Rounds that were asked and wait for their answer."""
+        return len(self._pending)
+
+    @property
+    def waiting(self) -> Any:
+        """Their numbers."""
+        used = self._pending.used
+        return used.rounds[used.waiting]
+
+    @property
+    def weight(self) -> float:
+        return float(self.ledger[WEIGHT])
+
+    @property
+    def wrong(self) -> float:
+        return float(self.ledger[WRONG])
+
+    @property
+    def alike(self) -> bool:
+        return self.uniform
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """All certificates that speak of this learner and of late answers, tightest first."""
+        found = certificates(self.learner, self.state, self.comparator)
+        return late_certificates(self.learner, found, self.ledger, self.pending)
+
+    def linear_regret(self, comparator: Domain | None = None) -> float:
+        """Σ⟨w_s,z_s⟩ + max_u⟨u,−Σz_s⟩ over the rounds answered, w_s the iterate that decided round s: O(d)."""
+        return super().linear_regret(comparator) + float(self.ledger[DRIFT])
+
+    def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
+        """No mistake bound speaks of late answers."""
+        raise PartError("the mistake bounds hold for answers that come at once: use train, or the certificates")
+
+    @property
+    def trace(self) -> Trace:
+        """Loss, linearised regret and bound over the rounds answered."""
+        found = super().trace
+        drift = np.array([*self._ledgers, self.ledger[:LEDGER]])[: found.rounds.size, DRIFT]
+        late = "+DRIFT" if np.any(drift) else ""
+        return replace(
+            found,
+            linear_regret=found.linear_regret + drift,
+            bound=found.bound + drift,
+            theorem=found.theorem + late,
+        )
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\npending    {self.pending:,} of {counted(self.asked, 'round')} asked"
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super().contents()
+        ledgers = np.array(self._ledgers).reshape(-1, LEDGER)
+        late = {"ledger": self.ledger, "ledgers": ledgers} | self._pending.arrays()
+        return description | {"asked": self.asked}, arrays | late
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        run = super().of(path, description, arrays)
+        run.asked, run.ledger = description["asked"], arrays["ledger"]
+        if run.ledger.size < BOOK:  # of a file from before weights were summed: rows stand for them
+            run.ledger = np.append(run.ledger, [run.rounds, run.mistakes or 0])
+        run._ledgers, run._pending = list(arrays["ledgers"]), Pending.of(arrays)
+        return run
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _waiting(self, rounds: Any) -> tuple[Any, Any]:
+        """The rounds told and their places in the table, if all wait for an answer from outside, each once."""
+        told = np.atleast_1d(np.asarray(rounds))
+        if told.dtype.kind not in "iu" or told.ndim != 1:
+            raise DataError(f"rounds must be numbers that ask gave, got {rounds!r}")
+        at, seen = self._pending.find(told), set[int]()
+        for round_, place in zip(told.tolist(), at.tolist(), strict=True):
+            if round_ in seen:
+                raise DataError(f"round {round_} is told twice in one call: give one answer for each round")
+            if not 1 <= round_ <= self.asked:
+                raise DataError(f"round {round_} was not asked: those asked so far are 1 to {self.asked}")
+            if place < 0:
+                raise DataError(f"round {round_} was told already: an answer can be given once")
+            if self._pending.slots.due[place] < NEVER:
+                raise DataError(f"round {round_} was learnt with its label, which is on its way: do not tell it")
+            seen.add(round_)
+        return told, at
+
+    def _decide(self, x: Rows, answers: tuple[Vector, Vector, Any] | None, place: Place) -> None:
+        """Ask rows in chunks; `answers` are labels, weights and delays, if they are known."""
+        pending, begin, count = self._pending, 0, x.shape[0]
+        placed = self._placed(x, NOTHING)
+        self.scores = np.full(count, np.nan)
+        while begin < count:
+            end = min(begin + max(CHUNK, pending.size), count)
+            first, before = pending.size, self.asked
+            pending.append(placed.rows, begin, end, before + 1)
+            if answers is not None:
+                y, w, delays = answers
+                weights = w[begin:end] if w.size else np.ones(end - begin)
+                new = slice(first, pending.size)
+                pending.send(new, y[begin:end], weights, pending.slots.rounds[new] + delays[begin:end])
+                self.uniform &= bool(np.all(weights == 1))
+            try:
+                self._run(pending.arriving(before + end - begin), first, Asked(x, placed, begin, place))
+            except BaseException:
+                self._settle(x, placed, begin + self.asked - before)
+                raise
+            begin = end
+        self._settle(x, placed, count)
+
+    def _run(self, arrivals: Any, i: int, rows: Asked | None = None) -> None:
+        """Ask `rows`, which are those of the table from i on, and learn the arrivals due meanwhile."""
+        pending, first, asked, e = self._pending, i, self.asked, 0
+        row, placed = (rows.first, rows.placed) if rows else (0, NOBODY)
+        slots, p = pending.slots, dual_exponent(self.learner)
+        try:
+            while True:
+                mark = self._next_mark()
+                x, end = pending.rows(self._places), first + placed.fitting(self._places) - row
+                clock, fixed = asked + i - first, (arrivals, self.ledger, p)
+                end = min(end, pending.size)
+                i, e = self._call(ask_and_learn, self.learner, self.state, x, slots, *fixed, clock, end, i, e, mark)
+                due = e < arrivals.size and slots.due[arrivals[e]] <= asked + i - first
+                if self.state.rounds == mark:
+                    self._at_mark()
+                elif due:
+                    raise self._diverged(int(slots.rounds[arrivals[e]]))
+                elif rows is None or i == pending.size:
+                    break
+                elif not self._grow(placed, row + i - first):
+                    weight = slots.weights[i] if slots.due[i] < NEVER else 0.0
+                    self._refuse(rows, row + i - first, slots.labels[i], weight)
+        finally:
+            self.asked = asked + i - first
+            self.scores[row : row + i - first] = slots.scores[first:i]
+            pending.cut(i)
+            pending.answered(arrivals[:e])
+        require_bounded(self.state)
+
+    def _refuse(self, rows: Asked, i: int, label: float, weight: float) -> None:
+        """Say why row i could not be asked."""
+        x, alike = self._refused(rows.x), np.ones(i + 1)
+        refuse(self.learner.loss, x, label * alike, weight * alike, i, rows.place(i))
+
+    def _at_mark(self) -> None:
+        super()._at_mark()
+        self._ledgers.append(self.ledger[:LEDGER].copy())
+
+    def _diverged(self, round_: int) -> DivergedError:
+        return DivergedError(
+            f"round {round_}: the score or loss left the range of numbers: the weights diverged (use a smaller step, "
+            "a bounded domain or scaled features) or the loss is not defined there; the round is still pending"
+        )
+
+
+def _delays(delay: Any, begin: int, count: int) -> Any:
+    """The delays of rows begin … begin + count − 1, whole numbers ≥ 0."""
+    given = np.asarray(delay)
+    delays = np.full(count, given) if given.ndim == 0 else given[begin : begin + count]
+    if delays.ndim != 1 or delays.dtype.kind not in "iu" or np.any((delays < 0) | (delays > LONGEST)):
+        raise DataError(f"delays must be whole numbers ≥ 0, at most {LONGEST}, got {delay!r}")
+    if delays.size < count:
+        raise DataError(f"there are more rows than delays ({given.size}): give one for each row")
+    return delays.astype(np.int64)

@@ -1,0 +1,131 @@
+"""Eras of a run of `auto`: equal stretches of rounds, and what the mixture and each expert lost in each of them.
+
+Kept are the sums at the ends of eras, 32 to 64 of them, whose length doubles as the run goes on: 16 rounds, 32, 64, ….
+The ends depend on the round alone, so a run that was split or resumed has the same eras.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, NAMES, TRUST, WEIGHTS, settled
+from lowregret.certificate import Certificate
+from lowregret.errors import PartError
+from lowregret.types import Vector
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHORTEST, MOST = 16, 64
+ROUND, LOST, KEPT = 0, 1, 2  # a row of sums: the round, the mixture's loss, and what the mixture keeps (`trust`)
+WIDTH = KEPT + TRUST
+
+
+def era_length(rounds: int) -> int:
+    """16 times the least power of two with which 64 eras hold so many rounds."""
+    length = SHORTEST
+    while length * MOST < rounds:
+        length *= 2
+    return length
+
+
+def next_end(rounds: int) -> int:
+    """The end of the era that comes after this many rounds."""
+    length = era_length(rounds + 1)
+    return (rounds // length + 1) * length
+
+
+def sums(rounds: int, loss: float, trust: Vector) -> Vector:
+    """What is kept at the end of an era."""
+    return np.concatenate([[rounds, loss], settled(trust)])
+
+
+def thinned(ends: list[Vector], rounds: int) -> list[Vector]:
+    """Those that are ends still: where the length has doubled, every second."""
+    length = era_length(rounds)
+    return [row for row in ends if row[ROUND] % length == 0]
+
+
+@dataclass(frozen=True)
+class Eras:
+    """Losses inside eras: of the mixture, and of each expert, whose names are `names`."""
+
+    ends: NDArray[np.int64]  # the round that each ends with
+    mixture: Vector
+    experts: NDArray[np.float64]  # an era a row
+    weights: NDArray[np.float64]  # how far each expert was trusted at the end
+    gaps: Vector  # what importance weights above 1 cost
+    classifies: bool
+
+    names = NAMES
+
+    @classmethod
+    def of(cls, rows: list[Vector], count: int | None, classifies: bool) -> Eras:
+        """From sums at ends of eras, the last that of the whole run: all eras, or so many, as equal as may be."""
+        if count is not None and count < 1:
+            raise PartError(f"a run has at least one era, got {count}")
+        found = np.array(rows).reshape(-1, WIDTH)
+        if count is not None and len(found):
+            wanted = found[-1, ROUND] * np.arange(1, count + 1) / count
+            found = found[np.unique(np.abs(found[:, ROUND, None] - wanted).argmin(axis=0))]
+        inside = np.diff(found, axis=0, prepend=np.zeros((1, WIDTH)))
+        trust = inside[:, KEPT:]
+        return cls(
+            found[:, ROUND].astype(np.int64),
+            inside[:, LOST],
+            trust[:, LOSSES : LOSSES + EXPERTS],
+            found[:, KEPT + WEIGHTS : KEPT + WEIGHTS + EXPERTS],
+            trust[:, GAP],
+            classifies,
+        )
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Rounds in each."""
+        return np.diff(self.ends, prepend=0)
+
+    @property
+    def best(self) -> NDArray[np.int64]:
+        """The best expert of each era."""
+        return self.experts.argmin(axis=1)
+
+    @property
+    def least(self) -> Vector:
+        """What it lost."""
+        return self.experts.min(axis=1, initial=math.inf)
+
+    @property
+    def bounds(self) -> Vector:
+        """How much the mixture can lose to the best expert of each era: ln N + ln(end); of the square loss nothing is
+        known."""
+        if not self.classifies:
+            return np.full(self.ends.size, math.inf)
+        return math.log(EXPERTS) + np.log(self.ends) + self.gaps
+
+    @property
+    def switches(self) -> NDArray[np.int64]:
+        """The rounds after which another expert is the best."""
+        return self.ends[:-1][np.diff(self.best) != 0]
+
+    @property
+    def certificate(self) -> Certificate:
+        """MIX-SHARE-ERAS: the mixture against the best expert of each era, one after the other."""
+        regret, bound = float(self.mixture.sum() - self.least.sum()), math.inf
+        if self.classifies and self.ends.size:
+            logs = np.log([EXPERTS, self.ends[-1], *self.switches]).sum() + self.switches.size * math.log(EXPERTS)
+            bound = float(logs + self.gaps.sum())
+        comparator = {"set": "experts", "count": EXPERTS, "eras": self.ends.size, "switches": self.switches.size}
+        statement = "(m + 1)·ln N + ln T + Σ ln t_i over m switches after rounds t_i + Σ[loss − mix loss]₊"
+        return Certificate("MIX-SHARE-ERAS", statement, comparator, regret, bound, regret=regret)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Mean loss of the mixture and of the best experts in eras, weights below; written to `path` if given."""
+        from lowregret.show.plot import plot_eras
+
+        return plot_eras(self, path)

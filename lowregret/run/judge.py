@@ -1,0 +1,71 @@
+"""Judging rows with a model as it is: they are scored and counted, nothing is learnt, and no label is known before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from lowregret.errors import DataError
+from lowregret.learner.multiclass import judge_classes
+from lowregret.learner.validate import call, require_weight
+from lowregret.rows import Rows
+from lowregret.run.auto import AutoRun
+from lowregret.run.confusion import Confusion
+from lowregret.run.linear import Run
+from lowregret.run.metrics import Metrics
+from lowregret.run.multiclass import ClassRun
+from lowregret.stream.batch import Batch
+from lowregret.types import Vector
+
+Judged: TypeAlias = Metrics | Confusion  # figures on rows: of one score, or of many classes
+
+
+def no_rows(run: Run | AutoRun | ClassRun) -> Judged:
+    """Figures before the first row."""
+    return Confusion() if isinstance(run, ClassRun) else Metrics(run.learner.loss)
+
+
+def judge(run: Run | AutoRun | ClassRun, batch: Batch, weights: Vector, found: Judged) -> Vector:
+    """The scores of a batch; of many classes those predicted, or with `keep_scores` a row of scores for each.
+
+    Rows with a label count in `found` by their importance; no weights: all 1.
+    """
+    weights = weights.copy() if weights.size else np.ones(len(batch))
+    for i in np.flatnonzero(~((weights >= 0) & (weights < np.inf))).tolist():
+        require_weight(weights, i, batch.place(i))
+    if isinstance(run, ClassRun):
+        assert isinstance(found, Confusion)
+        return _judge_classes(run, batch, weights, found)
+    assert isinstance(found, Metrics)
+    scores = run.predict(_fitted(run, batch))
+    weights[[not run.learner.loss.accepts(y) for y in batch.labels.tolist()]] = 0.0
+    found.see(batch.labels, weights, scores)
+    return scores
+
+
+def _judge_classes(run: ClassRun, batch: Batch, weights: Vector, found: Confusion) -> Any:
+    scores = np.ascontiguousarray(run.decisions(_fitted(run, batch)))
+    codes = run.classes.encode(batch.labels, np.zeros(len(batch), bool), batch.names)
+    losses, guesses, slopes = np.empty(codes.size), np.empty(codes.size, np.int64), np.empty(scores.shape[1])
+    judged = run.learner.loss, slopes.size, np.maximum(codes, 0), scores, slopes, losses, guesses
+    call(judge_classes, run.compiled, *judged)
+    weights[np.isnan(batch.labels)] = 0.0
+    found.see(len(run.classes), codes, guesses, weights, losses)
+    return scores if run.keep_scores else guesses
+
+
+def _fitted(run: Run | AutoRun | ClassRun, batch: Batch) -> Rows:
+    """The rows, as wide as a model whose number of features was settled beforehand; refuses one that is wider."""
+    rows = batch.rows
+    if run.seen is not None or rows.columns == run.features:
+        return rows
+    beyond = np.flatnonzero(rows.indices >= run.features)
+    if beyond.size:
+        row = int(np.searchsorted(rows.indptr, beyond[0], "right")) - 1
+        raise DataError(
+            f"{batch.place(row)}: feature {int(rows.indices[beyond[0]]) + 1}, counted from 1, is beyond the model's "
+            f"{run.features:,}: leave it out, or train with a larger --dimension"
+        )
+    return replace(rows, columns=run.features)

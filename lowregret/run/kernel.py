@@ -1,0 +1,182 @@
+"""What comes of training in kernel form: a `KernelRun`, with the verbs of `Run`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from lowregret.certificate import Certificate
+from lowregret.certificate.mistakes import perceptron_bounds
+from lowregret.compile.spec import from_json, to_json
+from lowregret.errors import DataError, DivergedError, PartError, StoreError
+from lowregret.learner.kernel_perceptron import (
+    CAPACITY,
+    KernelPerceptron,
+    Support,
+    learn_kernel_rows,
+    score_kernel_rows,
+    spread_row,
+)
+from lowregret.learner.validate import (
+    call,
+    compilable,
+    finite_numbers,
+    numbers,
+    require_finite,
+    require_label,
+    require_narrow,
+    require_rows,
+    require_scores,
+)
+from lowregret.rows import Features, Rows, as_rows
+from lowregret.state import ENERGY, LARGEST, ROUNDS, TOTAL
+from lowregret.store.file import Arrays, Saved
+from lowregret.types import Vector
+
+
+class KernelRun(Saved):
+    """A learner in kernel form, its support set, and what has come of it so far."""
+
+    kind = "kernel-run"
+
+    def __init__(self, learner: KernelPerceptron, support: Support, *, compiled: bool = True) -> None:
+        self.learner = learner
+        self.support = support
+        self.compiled = compiled and compilable(learner)
+        self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
+
+    # ---- learning and predicting ---------------------------------------------------------------------------------
+
+    def learn(self, features: Features, labels: Any) -> Self:
+        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+        x = self._rows(features)
+        y = numbers(labels, "labels", x.shape[0])
+        self.scores = np.full(y.size, np.nan)
+        row, i = np.zeros(self.support.dimension), 0
+        while i < y.size:
+            i = self._call(learn_kernel_rows, self.learner, self.support, x, y, self.scores, row, i)
+            if self.support.full:
+                self.support = self.support.resized(max(2 * self.support.size, CAPACITY))
+            elif i < y.size:
+                self._refuse(x, y, i)
+        return self
+
+    def predict(self, features: Features) -> Vector:
+        """Scores Σ_{i∈M} y_i K(x_i, x) of rows: O(|M|) kernels each."""
+        return self._scores(self.support, self._rows(features))
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    @property
+    def rounds(self) -> int:
+        return int(self.support.counts[ROUNDS])
+
+    @property
+    def mistakes(self) -> int:
+        """|M|, which is also the size of the support set."""
+        return self.support.size
+
+    @property
+    def loss(self) -> float:
+        """Σ_{t∈M} [1 − y_t p_t]₊, progressive: each row is judged before it is learnt."""
+        return float(self.support.sums[TOTAL])
+
+    @property
+    def mean_loss(self) -> float:
+        """The same per row."""
+        return self.loss / max(self.rounds, 1)
+
+    @property
+    def error(self) -> float:
+        """Share of rows predicted wrongly before they were learnt."""
+        return self.mistakes / max(self.rounds, 1)
+
+    def mistake_certificates(self, alpha: Any, features: Features, labels: Any) -> list[Certificate]:
+        """Mistake bounds of the Perceptron against u = Σ_i α_i K(x_i, ·), x_i the rows of the latest `learn`.
+
+        u(x) = Σ_i α_i K(x_i, x) takes the place of ⟨u, x⟩, αᵀKα of ‖u‖² and K(x, x) of ‖x‖². Every α_i ≠ 0 costs as
+        many kernels as there are rows.
+        """
+        x = self._rows(features)
+        y = numbers(labels, "labels", x.shape[0])
+        if y.size != self.rounds or self.scores.size != y.size:
+            raise DataError(f"give all {self.rounds} rows of the run, learnt in one call; got {y.size}")
+        coefficients = finite_numbers(alpha, "alpha", x.shape[0])
+        of_u = self._scores(self._combination(x, coefficients), x)
+        square = float(coefficients @ of_u)
+        if square < -1e-9 * float(np.abs(coefficients * of_u).sum()):
+            raise PartError(f"{self.learner.kernel} is not positive semi-definite: αᵀKα = {square:.6g} < 0")
+        wrong = y * self.scores <= 0
+        if np.count_nonzero(wrong) != self.mistakes:
+            raise DataError("these are not the labels that were learnt: they do not fit the mistakes made")
+        f = float(np.sum(np.maximum(1 - y * of_u, 0.0)[wrong]))
+        energy, largest = float(self.support.sums[ENERGY]), math.sqrt(self.support.sums[LARGEST])
+        norm, margin = math.sqrt(max(square, 0.0)), float(np.min(y * of_u))
+        return perceptron_bounds(self.mistakes, f, norm, energy, largest, margin)
+
+    def __str__(self) -> str:
+        from lowregret.show.text import kernel_summary
+
+        return kernel_summary(self)
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        description = {"learner": to_json(self.learner), "compiled": self.compiled}
+        return description, self.support.resized(self.support.size)._asdict()
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        learner = from_json(description["learner"])
+        if not isinstance(learner, KernelPerceptron):
+            raise StoreError(f"{path} holds a {type(learner).__name__}, not a KernelPerceptron")
+        return cls(learner, Support(*(arrays[name] for name in Support._fields)), compiled=description["compiled"])
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _of(self) -> str:
+        return type(self.learner.kernel).__name__
+
+    def _facts(self) -> Iterator[str]:
+        yield from super()._facts()
+        yield f"error {self.error:.2%}"
+
+    def _call(self, loop: Any, *args: Any) -> Any:
+        return call(loop, self.compiled, *args)
+
+    def _rows(self, features: Features) -> Rows:
+        x = as_rows(features)
+        require_rows(x, self.support.dimension)
+        require_narrow(x, self.learner, "use zoo.perceptron(), or hash the features to fewer")
+        return x
+
+    def _scores(self, support: Support, x: Rows) -> Vector:
+        scores = np.empty(x.shape[0])
+        self._call(score_kernel_rows, self.learner, support, x, scores, np.zeros(support.dimension))
+        require_scores(x, scores)
+        return scores
+
+    def _combination(self, x: Rows, coefficients: Vector) -> Support:
+        """Σ_i α_i K(x_i, ·), without the terms that are 0."""
+        used = np.flatnonzero(coefficients)
+        rows = np.zeros((used.size, self.support.dimension))
+        for k, i in enumerate(used.tolist()):
+            spread_row(x, i, rows[k])
+        return Support.of(rows, coefficients[used])
+
+    def _refuse(self, x: Rows, y: Vector, i: int) -> None:
+        """Say why row i could not be learnt; the support set is as it was before that row."""
+        require_label(y[i], f"row {i}", abs(y[i]) == 1, "the Perceptron", "-1 or +1")
+        require_finite(x, i, f"row {i}")
+        row = np.zeros(self.support.dimension)
+        spread_row(x, i, row)
+        square = call(self.learner.kernel.value, False, row, row)
+        if square < 0:
+            raise PartError(f"row {i}: {self.learner.kernel} is not positive semi-definite: K(x, x) = {square:.6g} < 0")
+        raise DivergedError(
+            f"row {i}: the score left the range of numbers although the row is finite: scale the features"
+        )

@@ -1,0 +1,163 @@
+"""What people ask of predictions, in one pass over scores and labels.
+
+A row of importance weight c counts as c rows in every mean and share, Σ c·ℓ / Σ c; counts are of rows. Every sum is
+taken row by row in compiled code, so the figures do not depend on how the rows came in batches.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lowregret.compile.kernel import kernel
+from lowregret.loss import Logistic, Loss
+from lowregret.stream.word import bits
+from lowregret.types import Vector
+
+ROWS, LOSS, ABSOLUTE, SQUARED = range(4)  # Σ1, Σc·ℓ, Σc|p−y|, Σc(p−y)²
+POSITIVE_RIGHT, POSITIVE_WRONG, NEGATIVE_RIGHT, NEGATIVE_WRONG = range(4, 8)  # rows
+LABEL, LABEL_SPREAD = 8, 9  # mean of y, and Σc(y − mean)², brought up to date row by row
+WEIGHT, WRONG, POSITIVE = 10, 11, 12  # Σc of all rows, of those predicted wrongly, of those labelled +1
+SUMS = 13
+
+SIGNS = "+1", "-1"  # what labels are called that have no other names
+
+BINS = 1 << 17  # of scores: sign, exponent and eight bits of the fraction, so a bin is 0.4 % wide
+_ORIGIN = BINS // 2
+_FRACTION = np.uint64(44)  # bits of a double that a bin does not see
+_LOWEST = (1023 - 126) * 256 - 1
+
+
+def bin_of(p: float) -> int:
+    """A bin that never falls when p rises: sign, octave from 2^−126 to 2^128, and 256 steps within."""
+    step = min(max(int(bits(abs(p)) >> _FRACTION) - _LOWEST, 0), _ORIGIN - 1)
+    return _ORIGIN + step if p > 0.0 else _ORIGIN - step
+
+
+@kernel
+def tally(loss: Loss, y: Vector, weights: Vector, scores: Vector, sums: Vector, bins: Vector) -> None:
+    """Add rows to the sums, but for those of weight 0."""
+    for i in range(y.size):
+        weight = weights[i] if weights.size > 0 else 1.0
+        if weight == 0.0:
+            continue
+        p, label = scores[i], y[i]
+        value, _ = loss.at(p, label)
+        sums[ROWS] += 1.0
+        sums[WEIGHT] += weight
+        sums[LOSS] += weight * value
+        sums[ABSOLUTE] += weight * abs(p - label)
+        sums[SQUARED] += weight * ((p - label) * (p - label))
+        off = label - sums[LABEL]
+        sums[LABEL] += off * (weight / sums[WEIGHT])
+        sums[LABEL_SPREAD] += weight * off * (label - sums[LABEL])
+        if bins.size > 0:
+            positive, wrong = label > 0.0, loss.wrong(p, label)
+            sums[(POSITIVE_RIGHT if positive else NEGATIVE_RIGHT) + (1 if wrong else 0)] += 1.0
+            sums[WRONG] += weight if wrong else 0.0
+            sums[POSITIVE] += weight if positive else 0.0
+            bins[2 * bin_of(p) + (1 if positive else 0)] += weight
+
+
+class Metrics:
+    """Error, confusion, area under the curve and log loss of a classifier; mean errors of a regression."""
+
+    def __init__(self, loss: Loss, sums: Vector | None = None, bins: Any = None) -> None:
+        self.loss = loss
+        self.sums = np.zeros(SUMS) if sums is None else sums
+        if self.sums.size < SUMS:  # of a file from before weights were summed: rows stand for them
+            right, wrong, _, wrong_negative = self.sums[POSITIVE_RIGHT : NEGATIVE_WRONG + 1]
+            self.sums = np.append(self.sums, [self.sums[ROWS], wrong + wrong_negative, right + wrong])
+        size = 2 * BINS if loss.classifies else 0
+        self.bins = np.zeros(size)
+        if bins is not None:
+            self.bins[bins[0].astype(np.int64)] = bins[1]
+
+    def see(self, labels: Vector, weights: Vector, scores: Vector) -> None:
+        """Count rows by their importance; no weights: all 1."""
+        tally(self.loss, labels, weights, scores, self.sums, self.bins)
+
+    @property
+    def rows(self) -> int:
+        return int(self.sums[ROWS])
+
+    @property
+    def weight(self) -> float:
+        """Σ c: how many rows there are if all weights are 1."""
+        return float(self.sums[WEIGHT])
+
+    @property
+    def alike(self) -> bool:
+        """Whether rows count alike, as far as their weights' sum tells."""
+        return self.weight == self.rows
+
+    @property
+    def total(self) -> float:
+        """Σ c·ℓ."""
+        return float(self.sums[LOSS])
+
+    @property
+    def mean_loss(self) -> float | None:
+        """Σ c·ℓ / Σ c."""
+        return self._mean(LOSS) if self.rows else None
+
+    @property
+    def error(self) -> float | None:
+        """Σ c·[wrong] / Σ c, the share of rows predicted wrongly."""
+        return self._mean(WRONG) if self.loss.classifies and self.rows else None
+
+    @property
+    def positives(self) -> float:
+        """The share of rows labelled +1."""
+        return self._mean(POSITIVE)
+
+    @property
+    def spread(self) -> float:
+        """Root mean square error of always guessing the mean label."""
+        return math.sqrt(self._mean(LABEL_SPREAD))
+
+    def _mean(self, of: int) -> float:
+        return float(self.sums[of]) / (self.weight or 1.0)
+
+    @property
+    def constant(self) -> float | None:
+        """The label, if all that were seen are the same."""
+        return float(self.sums[LABEL]) if self.rows and self.sums[LABEL_SPREAD] == 0 else None
+
+    @property
+    def auc(self) -> tuple[float, float] | None:
+        """The chance that a positive row scores above a negative one, and how far it can be off for want of bins."""
+        negative, positive = (self.bins[k::2] for k in (0, 1))
+        pairs = negative.sum() * positive.sum()
+        if not pairs:
+            return None
+        below = np.cumsum(negative) - negative
+        ties = float(positive @ negative)
+        return (float(positive @ below) + ties / 2) / pairs, ties / 2 / pairs
+
+    def to_json(self, signs: tuple[str, str] = SIGNS) -> dict[str, Any]:
+        """All that fits the loss; `signs` are the names of +1 and −1."""
+        if not self.loss.classifies:
+            return {
+                "weight": self.weight,
+                "mae": self._mean(ABSOLUTE) if self.rows else None,
+                "rmse": math.sqrt(self._mean(SQUARED)) if self.rows else None,
+            }
+        right, wrong, right_negative, wrong_negative = (int(n) for n in self.sums[POSITIVE_RIGHT : NEGATIVE_WRONG + 1])
+        up, down = signs
+        found: dict[str, Any] = {
+            "weight": self.weight,
+            "confusion": {up: {up: right, down: wrong}, down: {up: wrong_negative, down: right_negative}},
+        }
+        if self.auc is not None:
+            found["auc"], found["auc_resolution"] = self.auc
+        if isinstance(self.loss, Logistic):
+            found["log_loss"] = self.mean_loss
+        return found
+
+    def arrays(self) -> dict[str, Any]:
+        """What must be kept to go on counting."""
+        filled = np.flatnonzero(self.bins)
+        return {"sums": self.sums, "bins": np.array([filled, self.bins[filled]])}

@@ -1,0 +1,135 @@
+"""What people should know of labels and columns, for figures do not show it: one sentence each, cause and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lowregret.run.metrics import SIGNS, Metrics
+from lowregret.stream.met import FEW, Met, number_name
+from lowregret.stream.notice import FEW as FEW_ROWS
+from lowregret.stream.notice import NEARLY
+from lowregret.words import counted
+
+_SHOWN = 5  # names of columns
+
+
+def one_label(metrics: Metrics, signs: tuple[str, str] | None) -> str | None:
+    """All labels were the same; `signs` are the names of +1 and −1, if they have any."""
+    label = metrics.constant
+    if label is None:
+        return None
+    if not metrics.loss.classifies:
+        return f"{_all(metrics.rows, number_name(label))}: nothing but this number could be learnt"
+    met, other = (signs or SIGNS)[:: 1 if label > 0 else -1]
+    return f"{_all(metrics.rows, met)}: nothing could be learnt about {other}"
+
+
+def one_class(rows: int, name: object) -> str:
+    """All rows were of one class."""
+    return f"{_all(rows, name)}: nothing could be learnt about other classes"
+
+
+def many_classes(rows: int, classes: int) -> Iterator[str]:
+    """Nearly every row was of a class of its own."""
+    if rows >= FEW_ROWS and classes >= NEARLY * rows:
+        yield (
+            f"the target has {classes:,} classes in {rows:,} rows: it is probably a number (say --loss square) or an "
+            "id, of which nothing can be learnt"
+        )
+
+
+def _all(rows: int, label: object) -> str:
+    return f"all {rows:,} labels were {label}" if rows > 1 else f"the only label was {label}"
+
+
+def idle(names: Sequence[str]) -> Iterator[str]:
+    """Columns or namespaces that were named, and never occurred."""
+    for name in names:
+        yield f"{name}, named in the options, never occurs in the rows: check how it is spelt"
+
+
+def unweighted(weight: str, new: Met) -> Iterator[str]:
+    """Tables without the column that the model's rows were weighed by."""
+    for file in new.tables:
+        if weight and file not in new.weighted:
+            yield f"column {weight}, which the model takes weights from, is not in {file}: its figures are not weighted"
+
+
+def unlike(model: str, positive: str | None, known: Met, new: Met, learnt: bool = False) -> Iterator[str]:
+    """How the columns and labels of tables differ from those that a model knows; `learnt`: it learns their rows."""
+    columns, how = known.columns, "learnt" if learnt else "scored"
+    for file, found in new.tables.items():
+        there, trained = set(found), set(columns)
+        lacking = [name for name in columns if not _among(name, there)]
+        strange = [name for name in found if not _among(name, trained)]
+        has = f"{_columns(strange)}, which {model} does not know" if strange else ""
+        if columns and lacking:
+            told = f"{_columns(lacking)}, which {model} knows, {_are(lacking)} not in {file}"
+            yield told + (f"; it has {has}" if has else f": its rows are {how} without")
+        elif columns and strange:
+            yield f"{file} has {has}: no weight was learnt for {'it' if len(strange) == 1 else 'them'}"
+    yield from _written_otherwise(known, new)
+    if positive and (others := other_labels(known, new)):
+        told, names = knows(model, positive, known), ", ".join(others)
+        taken = f"; {names} {_are(others)} taken for not {positive}"
+        yield told + (taken if learnt else f", not {names}: predictions are not judged")
+
+
+def other_labels(known: Met, new: Met) -> list[str]:
+    """Labels, besides the positive one, that a model does not know although it keeps all that it met."""
+    return [label for label in new.labels if label not in known.labels] if 0 < len(known.labels) < FEW else []
+
+
+def knows(model: str, positive: str, known: Met) -> str:
+    """What labels a model was trained on."""
+    return f"{model} knows the labels {' and '.join([positive, *known.labels])}"
+
+
+def _written_otherwise(known: Met, new: Met) -> Iterator[str]:
+    """Columns that hold something else than in training: other features, for which no weight was learnt."""
+    trained = known.spelling
+    for file, spelt in new.spelt.items():
+        unlike: dict[tuple[str, str], list[str]] = {}
+        for name, what in spelt.items():
+            if trained.get(name, what) != what:
+                unlike.setdefault((trained[name], what), []).append(name)
+        for (before, what), names in unlike.items():
+            were = "was" if len(names) == 1 else "were"
+            told = f"{_columns(names)} {were} {before} in training and {_are(names)} {what} in {file}"
+            yield f"{told}: write {'it' if len(names) == 1 else 'them'} as there"
+
+
+def unjudged(rows: int, label: float, takes: str) -> str:
+    """Labels that a loss does not take, so that predictions are not judged by any label of these data."""
+    have = "has a label" if rows == 1 else "have labels"
+    told = f"{counted(rows, 'row')} {have} such as {number_name(label)}, but the model was trained on {takes}"
+    return f"{told}: predictions are not judged"
+
+
+def taken_for_negative(rows: int) -> str:
+    """Labels 0 and 1 where a model knows −1 and +1."""
+    return f"the labels are 0 and 1, the model was trained on -1 and +1: 0, in {counted(rows, 'row')}, is taken for -1"
+
+
+def no_known_class(name: object) -> str:
+    """Classes of which a model has met none."""
+    return f"no label is of a class that the model knows (there is {name}): predictions are not judged"
+
+
+def unknown_classes(rows: int, name: object) -> str:
+    """Classes that a model has never met."""
+    return f"{counted(rows, 'row')} of classes that the model does not know, such as {name}, counted as wrong"
+
+
+def _among(name: str, names: set[str]) -> bool:
+    """Whether a column is there, perhaps taken apart, or as part of another."""
+    return name in names or any(n.startswith(f"{name}.") or name.startswith(f"{n}.") for n in names)
+
+
+def _columns(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return f"column{'s' * (len(names) != 1)} {shown}"
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"

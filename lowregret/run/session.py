@@ -1,0 +1,393 @@
+"""Training from files as one goes along: a run, how its rows are read, and the figures people ask for.
+
+A session is what the command line keeps in a model file: enough to go on, to predict, and to tell what was learnt.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate
+from lowregret.compile.part import Part
+from lowregret.compile.spec import from_json, to_json
+from lowregret.convex.minimise import Solution
+from lowregret.errors import PartError, StoreError
+from lowregret.hindsight.against import is_plain, losses_at
+from lowregret.loss.name import loss_name
+from lowregret.risk.bounds import risk_json
+from lowregret.rule import Proximal
+from lowregret.run import notes
+from lowregret.run.auto import AutoRun
+from lowregret.run.auto_multiclass import AutoClassRun
+from lowregret.run.confusion import Confusion
+from lowregret.run.judge import Judged, judge, no_rows
+from lowregret.run.linear import Run
+from lowregret.run.metrics import SIGNS, Metrics
+from lowregret.run.multiclass import ClassRun
+from lowregret.run.passes import Pass, best_pass, weighed
+from lowregret.run.standing import Standing
+from lowregret.state import RIDGE, TOTAL, WEIGHTED
+from lowregret.store import file as store
+from lowregret.stream.batch import Batch
+from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.met import Met
+from lowregret.stream.read import know_formats, positive_name
+from lowregret.types import Vector
+
+if TYPE_CHECKING:
+    from lowregret.hindsight import Pass as Rereading
+    from lowregret.hindsight import Report
+
+
+@dataclass
+class Session:
+    """A run fed from a stream."""
+
+    run: Run | AutoRun | ClassRun
+    form: Part  # how rows are read
+    algorithm: str
+    rows: int = 0  # read, with those held out or without a label
+    reread: int = 0  # in passes after the first
+    nonzeros: int = 0
+    unlabelled: int = 0
+    skipped: int = 0  # lines that could not be read
+    seconds: float = 0.0  # of learning, waiting for rows not counted
+    again: Vector = field(default_factory=lambda: np.zeros(3))  # loss, weight, weight of mistakes after the first pass
+    metrics: Judged = field(init=False)  # of rows learnt, in their first pass
+    held: Judged = field(init=False)  # of rows held out, in the latest pass
+    held_last: bool = False  # whether these are the last rows
+    passes: list[Pass] = field(default_factory=list)  # made since the session was begun or loaded
+    dictionary: Dictionary | None = None  # names of features, if they are kept
+    remarks: list[str] = field(default_factory=list)  # on columns of which little is learnt
+    best: Solution | None = None  # the best fixed choice in hindsight
+    theirs: Vector | None = None  # its losses at the rounds of the run's trace
+    met: Met = field(default_factory=Met)  # names of labels and columns
+    origin: tuple[str, Met] | None = None  # the file that it was loaded from, and what was met by then
+
+    def __post_init__(self) -> None:
+        self.metrics, self.held = no_rows(self.run), no_rows(self.run)
+        self._begun = self.again  # sums when the present pass began
+        self._kept: Any = None  # a copy of the run after the best pass
+
+    # ---- learning ----------------------------------------------------------------------------------------------
+
+    def learn(self, batch: Batch) -> None:
+        """Learn a batch, and count. If a row cannot be learnt, those before it are, and count."""
+        begin, before = time.perf_counter(), self._sums()
+        rounds = self.run.rounds
+        self.met.join(batch.met)
+        try:
+            self.run.learn_batch(batch)
+        finally:
+            done = self._judge(batch)
+            self.nonzeros += batch.nonzeros(done) if self.run.rounds > rounds else 0
+            self._count(batch, done)
+            if self.passes:
+                self.again += self._sums() - before
+            self.seconds += time.perf_counter() - begin
+
+    def judge(self, batch: Batch) -> Vector:
+        """Score and count the last rows, which are held out, with the model as it is."""
+        begin = time.perf_counter()
+        assert batch.held is not None
+        scores = judge(self.run, batch, batch.held, self.held)
+        self._count(batch, len(batch))
+        self.seconds += time.perf_counter() - begin
+        return scores
+
+    def _count(self, batch: Batch, done: int) -> None:
+        """What was read, each row once."""
+        if self.passes:
+            self.reread += done
+        else:
+            self.rows += done
+            self.unlabelled += batch.unlabelled
+            self.skipped += len(batch.faults)
+
+    def _judge(self, batch: Batch) -> int:
+        """Count what was predicted in a batch; returns how many of its rows were learnt."""
+        run, counted = self.run, [] if self.passes else [(self.metrics, batch.weights)]
+        if batch.held is not None:
+            counted.append((self.held, batch.held))
+        done = run.done if isinstance(run, ClassRun) else _scored(run.scores)
+        for found, weights in counted:
+            if isinstance(run, ClassRun) and isinstance(found, Confusion):
+                found.see(len(run.classes), run.codes[:done], run.guesses[:done], weights[:done])
+            elif isinstance(found, Metrics):
+                found.see(batch.labels[:done], weights[:done], run.scores[:done])
+        return done
+
+    # ---- passes ------------------------------------------------------------------------------------------------
+
+    def begin_pass(self, held_last: bool = False, several: bool = False) -> None:
+        """Before the rows are read, perhaps again.
+
+        `held_last`: the last ones are held out. What is held out is judged afresh in each of `several` passes.
+        """
+        if self.passes:
+            self.run.tally.repeat()
+            self.run.trial.end(self.run.rounds)
+        if several or held_last:
+            self.held = no_rows(self.run)
+        self.held_last, self._begun = held_last, self._sums() if self.passes else self.again.copy()
+
+    def end_pass(self, more: bool = False) -> bool:
+        """After all rows were read; returns whether another pass, if there are `more`, may bring something.
+
+        It may not once the rows held out are predicted worse than before. A copy of the run is kept of the best pass.
+        """
+        loss, weight, wrong = (self._sums() - self._begun).tolist()
+        error = wrong / (weight or 1.0) if self.run.learner.loss.classifies else None
+        held = self.held if self.held.rows else None
+        self.passes.append(Pass(len(self.passes) + 1, loss / (weight or 1.0), error, held))
+        best = best_pass(self.passes)
+        if held is not None and best is self.passes[-1]:
+            self._kept = copy.deepcopy((self.run.contents(), self.again, self.nonzeros)) if more else None
+        return more and (held is None or best.merit == self.passes[-1].merit)
+
+    def keep_best(self) -> None:
+        """Go back to the run as it was after the best pass, if others were begun after it."""
+        if self._kept is not None:
+            contents, self.again, self.nonzeros = self._kept
+            self.run = type(self.run).of("the best pass", *contents)
+            self.held = self.passes[self.best_pass - 1].held or self.held
+        self._kept = None
+
+    @property
+    def best_pass(self) -> int:
+        """The pass whose model is kept, from 1."""
+        return best_pass(self.passes).number if self.passes else 1
+
+    def _sums(self) -> Vector:
+        """Loss, weight, and weight of mistakes, in all rounds."""
+        return np.array([self.run.loss, self.run.weight, self.run.wrong])
+
+    # ---- in hindsight ------------------------------------------------------------------------------------------
+
+    @property
+    def single(self) -> Run | AutoRun:
+        """The run, if it has one score a row: all that an exact regret is found for."""
+        if isinstance(self.run, ClassRun):
+            raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
+        return self.run
+
+    def require_answer(self) -> None:
+        """Refuse to look for the best fixed choice in hindsight where nobody can find it."""
+        from lowregret.hindsight import require_answer  # with SciPy, which few commands need
+
+        require_answer(self.single.learner.loss, self.single.comparator)
+
+    def look_back(self, rows: Rereading, report: Report | None = None) -> None:
+        """Find the best fixed choice on the rows that were learnt, all of them, `run.located`, in all passes.
+
+        Where the step schedule weighs the rounds, each row counts as often as its rounds did.
+        """
+        from lowregret.hindsight import best_fixed, silent
+
+        run = self.single
+        learner, u, passes = run.linear, run.comparator, self.best_pass
+        step = learner.rule.schedule()
+        counted = partial(weighed, rows, step, run.rounds, passes)
+        kappa = learner.ridge * step.total_importance(run.rounds)
+        start = run.placed_weights
+        self.best = best_fixed(learner, u, counted, start, kappa, run.compiled, report=report or silent)
+        if is_plain(learner):
+            again = (piece for _ in range(passes) for piece in rows())
+            self.theirs = losses_at(learner, self.best.w, again, run.trace.rounds, run.compiled)
+
+    @property
+    def certificate(self) -> Certificate:
+        """Against fixed choices, with the exact regret if that was looked for: between `regret` and `regret` + gap."""
+        run, best = self.run, self.best
+        if best is None:
+            return run.fixed_certificate
+        step, sums = run.learner.rule.schedule(), run.state.sums
+        mine = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) + run.learner.ridge / 2 * float(sums[RIDGE])
+        share = 1 / step.total_importance(run.rounds) if step.weighted() else 1.0  # weighted regret is a mean
+        told = {"loss": share * best.value, "gap": share * best.gap}
+        return replace(run.fixed_certificate, hindsight=told, regret=share * (mine - best.value))
+
+    # ---- results -----------------------------------------------------------------------------------------------
+
+    @property
+    def loss(self) -> float:
+        """Σ c·ℓ over rows in their first pass, each judged before it was learnt."""
+        return float((self._sums() - self.again)[0])
+
+    @property
+    def mean_loss(self) -> float:
+        """The same per unit of weight."""
+        loss, weight, _ = self._sums() - self.again
+        return float(loss / (weight or 1.0))
+
+    @property
+    def error(self) -> float | None:
+        """Σ c·[wrong] / Σ c over rows in their first pass; None for regression."""
+        _, weight, wrong = self._sums() - self.again
+        return float(wrong / (weight or 1.0)) if self.run.learner.loss.classifies else None
+
+    @property
+    def signs(self) -> tuple[str, str] | None:
+        """The names of +1 and −1, if one of the labels was named as the positive one."""
+        positive = positive_name(self.form)
+        if positive is None:
+            return None
+        return positive, self.met.labels[0] if len(self.met.labels) == 1 else f"not {positive}"
+
+    @property
+    def one_label(self) -> str | None:
+        """That all labels were the same, if they were: then nothing is known of rows with others."""
+        if not isinstance(self.run, ClassRun):
+            return notes.one_label(self.metrics, self.signs) if isinstance(self.metrics, Metrics) else None
+        met = np.flatnonzero(self.run.confusion.counts.sum(axis=1)[:-1])
+        return notes.one_class(self.run.rounds, self.run.classes.names[int(met[0])]) if met.size == 1 else None
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known of the labels and columns, for the figures do not show it."""
+        found = [*self.remarks, *notes.idle(self.met.idle)]
+        found += [self.one_label] if self.one_label is not None else []
+        if isinstance(self.run, ClassRun):
+            found += notes.many_classes(self.run.rounds, len(self.run.classes))
+        if self.origin is not None:
+            found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
+        return found
+
+    def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:
+        """The public form of what was learnt."""
+        run = self.run
+        metrics = self.judged(self.metrics)
+        metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
+        if isinstance(run.learner.rule, Proximal):
+            metrics["nonzero_weights"] = int(np.count_nonzero(run.placed_weights))
+        found: dict[str, Any] = {
+            "algorithm": self.algorithm,
+            "spec": to_json(run.learner),
+            "rounds": run.rounds,
+            "nonzeros": self.nonzeros,
+            "dimension": run.dimension,
+            "loss": loss_json(run, self.loss, self.mean_loss),
+            "error": self.error if run.rounds else None,
+            "kept": None if run.kept is None else run.kept.to_json(),
+            "metrics": metrics,
+            "passes": [done.to_json() for done in self.passes],
+            "best_pass": self.best_pass,
+            "certificate": self.certificate.to_json() | self._risk_json(),
+            "seconds": {**seconds, "learn": self.seconds},
+            "model": model,
+            "notes": self.notes,
+        }
+        if isinstance(run, Standing):
+            found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
+            if found["kept"] is not None:
+                found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
+        if self.dictionary is not None:
+            metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
+        if self.held.rows:
+            kind = "last" if self.held_last else "every"
+            told = {"kind": kind, "rows": self.held.rows, "loss": self.held.mean_loss, "error": self.held.error}
+            metrics["holdout"] = told | self.judged(self.held)
+        return found
+
+    def _risk_json(self) -> dict[str, Any]:
+        """What is known of rows yet to come, which is nothing where all labels were the same."""
+        return risk_json(self.run.risks()) | ({"risk": None} if self.one_label is not None else {})
+
+    def judged(self, metrics: Judged) -> dict[str, Any]:
+        """The public form of figures on predictions."""
+        if isinstance(self.run, ClassRun) and isinstance(metrics, Confusion):
+            metrics.make_room(len(self.run.classes))
+            return metrics.to_json(self.run.classes.names)
+        assert isinstance(metrics, Metrics)
+        return metrics.to_json(self.signs or SIGNS)
+
+    def weights_by_name(self) -> Iterator[tuple[str, float]]:
+        """Names and weights, the largest weights first; names that share a slot come together, numbers as they are."""
+        run = self.run
+        columns, weights = run.met_weights
+        lanes = run.classes.names if isinstance(run, ClassRun) else [""]
+        for place in np.argsort(-np.abs(weights), axis=None, kind="stable").tolist():
+            slot, lane = int(columns[place // len(lanes)]), place % len(lanes)
+            weight = float(weights.flat[place])
+            if weight != 0:
+                known = self.dictionary.names(slot) if self.dictionary is not None else []
+                bias = slot == run.features and run.learner.bias > 0
+                name = "(bias)" if bias else " + ".join(known) or str(slot)
+                yield f"{name}\t{lanes[lane]}" if isinstance(run, ClassRun) else name, weight
+
+    # ---- files -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run with all that belongs to it; `lowregret.load` reads it as a run."""
+        description, arrays = self.run.contents()
+        counts = {name: getattr(self, name) for name in _COUNTS} | {"again": self.again.tolist()}
+        met = {"labels": self.met.labels, "columns": list(self.met.columns), "spelt": self.met.spelling}
+        description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts | met
+        held = no_rows(self.run) if self.held_last else self.held  # a later model would judge the last rows otherwise
+        for name, found in (("metrics", self.metrics), ("held", held)):
+            arrays |= {f"{name}.{key}": array for key, array in found.arrays().items()}
+        if self.dictionary is not None:
+            arrays |= self.dictionary.save()
+        store.write(path, self.run.kind, description, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Session:
+        """Read a session written by `save`."""
+        kind = store.kind_of(path)
+        if kind not in _RUNS:
+            raise StoreError(
+                f"{path} holds a {kind}, not a run from files: open it in Python, lowregret.load({path!r})"
+            )
+        description, arrays = store.read(path, kind)
+        if "session" not in description:
+            raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
+        know_formats()
+        with store.complete(path):
+            return cls._of(path, _RUNS[kind].of(path, description, arrays), description["session"], arrays)
+
+    @classmethod
+    def _of(cls, path: str | os.PathLike[str], run: Any, told: dict[str, Any], arrays: store.Arrays) -> Session:
+        """The session of a run, with all that was saved beside it."""
+        counts = {name: told[name] for name in _COUNTS} | {"again": np.array(told["again"], float)}
+        session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
+        known = Met(list(told["labels"]), {str(path): tuple(told["columns"])}, spelt={str(path): told["spelt"]})
+        session.met, session.origin = copy.deepcopy(known), (str(path), known)
+        for name in ("metrics", "held"):
+            if isinstance(run, ClassRun):
+                found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))
+            else:
+                found = Metrics(run.learner.loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"])
+            setattr(session, name, found)
+        if "names" in arrays:
+            session.dictionary = Dictionary.load(arrays)
+        return session
+
+
+_ALL: tuple[type[Run | AutoRun | ClassRun], ...] = (Run, AutoRun, ClassRun, AutoClassRun)
+_RUNS = {run.kind: run for run in _ALL}
+_COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
+
+
+def _scored(scores: Vector) -> int:
+    """How many rows were scored before one was refused."""
+    missing = np.flatnonzero(np.isnan(scores))
+    return int(missing[0]) if missing.size else scores.size
+
+
+def loss_json(run: Run | AutoRun | ClassRun, total: float, mean: float | None) -> dict[str, Any]:
+    """The public form of a loss: in all, and per unit of weight."""
+    plain = None if mean is None else _plain(mean)
+    return {"name": loss_name(run.learner.loss), "total": _plain(total), "mean": plain}
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,181 @@
+"""A run in sentences a person understands."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
+from lowregret.loss import Square
+from lowregret.output import Last
+from lowregret.risk.online_to_batch import DRAWN
+from lowregret.words import counted
+
+if TYPE_CHECKING:
+    from lowregret.certificate import Certificate
+    from lowregret.risk.kept import Figures
+    from lowregret.risk.online_to_batch import RiskCertificate
+    from lowregret.run.base import Ledger
+    from lowregret.run.kernel import KernelRun
+
+
+_HORIZONS = {0.125: "an eighth as many", 1.0: "as many"}
+BEFORE, AGAIN = "live: each row judged before it was learnt", "rows that came again having been learnt before"
+
+
+def summary(run: Ledger) -> str:
+    """What was learnt, how well, and the proof."""
+    rounds, certificate = max(run.rounds, 1), run.certificate
+    lines = [
+        f"{counted(run.rounds, 'round')}, {counted(run.dimension, 'weight')}",
+        f"loss       {run.loss:.6g} in all, {run.mean_loss:.4g} per {'round' if run.alike else 'unit of weight'}, "
+        f"{AGAIN if run.tally.repeated else BEFORE}",
+    ]
+    if run.error is not None:
+        lines.append(f"error      {run.error:.2%} of the {'rows' if run.alike else 'weight'} predicted wrongly")
+    lines += describe_kept(run)
+    return "\n".join([*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_risk(run)])
+
+
+def describe_kept(run: Ledger) -> list[str]:
+    """What the model loses once it is kept, and what labels that come at once are worth."""
+    kept = run.kept
+    if kept is None:
+        return []
+
+    def told(figures: Figures) -> str:
+        if figures.error is not None:
+            return f"{figures.error:.2%}"
+        return f"{math.sqrt(figures.loss):.4g}" if isinstance(run.learner.loss, Square) else f"{figures.loss:.4g}"
+
+    what = (
+        "wrong" if kept.error is not None else "root mean square" if isinstance(run.learner.loss, Square) else "a row"
+    )
+    near = [f"{told(figures)} on {_HORIZONS[share]}" for share, figures in kept.horizons if share in _HORIZONS]
+    once = "once the first pass is done and the model" if kept.repeated else "once the model"
+    lines = [
+        f"kept       {told(kept.figures)} {what} {once} learns no more, on the rows that follow, up to half",
+        f"           as many as it learnt ({', '.join(near)};",
+        f"           {counted(kept.figures.rows, 'row')} judged, by models kept after {kept.models})",
+    ]
+    if kept.worth is not None:
+        points = f"{100 * kept.worth:.{0 if kept.worth > 0.02 else 1}f} points"
+        share = points if kept.error is not None else f"{kept.worth / kept.loss:.0%} of the loss"
+        lines.append(
+            f"           labels that come at once are worth {share} here: live figures need them, predict has none"
+        )
+    return lines
+
+
+def kernel_summary(run: KernelRun) -> str:
+    """What was learnt, and how well."""
+    return "\n".join(
+        [
+            f"{counted(run.rounds, 'round')}, {counted(run.support.dimension, 'feature')}, "
+            f"{counted(run.mistakes, 'support row')}",
+            f"error      {run.error:.2%} of the rows predicted wrongly, each judged before it was learnt",
+        ]
+    )
+
+
+def describe(certificate: Certificate, rounds: int) -> list[str]:
+    """The three nested numbers, and the premises that failed."""
+    exact, linear = certificate.regret, certificate.linear_regret
+    kind, what, _ = certificate.measure.rpartition("regret")
+    head = f"{'regret':<10} {kind.strip()}, " if what and kind else f"{certificate.measure:<10} "
+
+    def told(value: float) -> str:
+        return f"{value:.6g}" + (f" ({value / rounds:.4g} per round)" if certificate.measure == "regret" else "")
+
+    lines = []
+    if exact is not None:
+        lines.append(f"{head}{told(exact)} against {certificate.rivals(best=True)}")
+    if linear is not None and exact is None:
+        lines.append(f"{head}at most {told(linear)} against {certificate.rivals()}")
+    elif linear is not None and linear != exact:
+        lines.append(f"           at most {told(linear)}, linearised")
+    if certificate.bound < math.inf:
+        lines.append(f"           theory promised at most {certificate.bound:.6g} ({certificate.id})")
+    lines += [
+        f"           but the premise fails: {p.name} (observed {p.observed})"
+        for p in certificate.premises
+        if not p.holds
+    ]
+    return lines
+
+
+def describe_fixed(run: Ledger) -> list[str]:
+    """The certificate against fixed predictors, where that is another one."""
+    fixed = run.fixed_certificate
+    return describe(fixed, max(run.rounds, 1)) if fixed.id != run.certificate.id else []
+
+
+def describe_risk(run: Ledger, shell: bool = False, delta: float = 0.05) -> list[str]:
+    """What is known of rows yet to come, or why nothing is; remedies as on the command line, or in Python."""
+    from lowregret.risk.bounds import INDEPENDENT, headline
+
+    found = run.risks(delta)
+    best = headline(found)
+    if best is None:
+        failed = {p.name: p.observed for p in found[0].premises if not p.holds} if found else {}
+        if INDEPENDENT in failed:
+            return [
+                "risk       unknown: the stream does not look independent;",
+                f"           labels of independent rows would look so with probability at most {failed[INDEPENDENT]}",
+            ]
+        return [f"risk       unknown, for this is not so: {name}" for name in failed] or _silent(run, shell)
+    if best.of == "error" and best.bound >= 1:
+        return _vacuous(run, found, shell)
+    size = f"{best.bound:.2%}" if best.of == "error" else f"{best.bound:.4g}"
+    drawn = " on average over the draw" if best.output == DRAWN else ""
+    lines = [
+        f"risk       with probability {1 - delta:.0%} the {best.of} of {best.output} on new data of the same kind",
+        f"           is at most {size}{drawn} ({best.id}, if rows are drawn independently from one source)",
+    ]
+    if best.of == "loss":
+        lines.append(
+            f"           counting as 0 the rows longer than {best.details['row']:g} or with a label beyond "
+            f"±{best.details['label']:g}, at most {best.details['outside']:.2%} of them"
+        )
+    if drawn and not run.learner.output.replaces():
+        lines.append(f"           nothing of the kind is known of the model that is kept{_remedy(run, shell)}")
+    return lines
+
+
+def _vacuous(run: Ledger, found: list[RiskCertificate], shell: bool) -> list[str]:
+    """Why the bound of an error is 1, and of which model more is known."""
+    best = found[0]
+    said = f"risk       of {best.output} nothing can be said: "
+    if "ceiling" not in best.details:
+        return [f"{said}too many errors, or too few rows ({run.rounds:,})"]
+    w, x, m = (best.details[name] for name in ("iterate", "row", "ceiling"))
+    lines = [
+        f"{said}weights of length up to {w:,.4g} and rows",
+        f"           of length up to {x:,.4g} allow losses up to {m:,.5g}, too large for {counted(run.rounds, 'row')}",
+    ]
+    drawn = next((c for c in found if c.of == "error" and c.output == DRAWN), None)
+    if drawn is not None and drawn.bound < 1:
+        lines.append(f"           more is known of {drawn.output}{_remedy(run, shell)}")
+    return lines
+
+
+def _silent(run: Ledger, shell: bool) -> list[str]:
+    """Why nothing is said of rows yet to come though no premise failed."""
+    if not run.tally.rounds:
+        return []
+    if not isinstance(run.learner.output, Last):
+        return ["risk       unknown: nothing is proved of this output with this learner and loss"]
+    return [f"risk       nothing is proved of the model that is kept{_remedy(run, shell)}"]
+
+
+def _remedy(run: Ledger, shell: bool) -> str:
+    """How to keep a model of which more is known, if that can be."""
+    if not isinstance(run.learner, Linear | Multiclass):
+        return f": {'--algorithm ogd --output average' if shell else 'zoo.ogd(loss, output=Average())'} keeps one"
+    if not run.knows_outputs:
+        return ""
+    last = isinstance(run.learner.output, Last)
+    if shell:
+        return f": --output random{' or average' if last else ''} keeps one"
+    return f": output=Random(){' or Average()' if last else ''} keeps one"

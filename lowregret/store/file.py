@@ -1,0 +1,197 @@
+"""Files that survive: arrays and a JSON description, compressed, versioned, checksummed, written atomically.
+
+    MAGIC, chunks of the arrays, header (JSON), its length (8 bytes), SHA-256 of all that (32 bytes)
+
+Numbers of an array are compressed in chunks, first bytes first, then second bytes, …: signs and exponents are alike.
+No pickle: reading a file never runs code. A crash, a full disk or kill -9 while writing leaves the old file as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, ClassVar, Self
+
+import numpy as np
+
+from lowregret.compile.memory import roomy
+from lowregret.errors import StoreError
+from lowregret.store.replacing import real_file, replaced
+from lowregret.words import Brief
+
+MAGIC = b"lowregret\n"
+FORMAT = 3  # raised when readers of the one could not make sense of the other
+CHUNK = 1 << 16  # numbers compressed at a time
+LEVEL = 1  # of zstandard: mantissas do not get smaller by more effort
+BLOCK = 1 << 20  # bytes read at a time for the checksum
+
+_LENGTH, _DIGEST = 8, 32  # bytes at the end of a file
+_FIRST_FORMAT = b'{"__metadata__":{"lowregret":'  # how files of format 1 went on after eight bytes
+
+Arrays = dict[str, "np.ndarray[Any, Any]"]
+
+
+def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], arrays: Arrays) -> None:
+    """Write one file: to a temporary name beside it, flushed to disk, then renamed over the old one."""
+    target = real_file(path)
+    header = {"kind": kind, "format": FORMAT, "description": json.dumps(description, allow_nan=True, sort_keys=True)}
+    try:
+        with replaced(target) as file:
+            _write(file, header, arrays)
+    except (OSError, ValueError) as error:  # a path without a name is a ValueError
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"cannot write {path}: {reason}; what was there before is unharmed") from error
+
+
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Arrays]:
+    """The description and arrays of a file written by `write` for the same `kind`."""
+    with _opened(path) as file:
+        header, arrays = _header(file, path), {}
+        if header["kind"] != kind:
+            raise StoreError(f"{path} holds a {header['kind']}, not a {kind}")
+        if not _is_whole(file):
+            raise StoreError(f"{path} is damaged: its checksum does not fit; restore it from a backup or train again")
+        file.seek(len(MAGIC))
+        for name, (code, shape, sizes) in header["arrays"].items():
+            arrays[name] = _unpacked(file, code, shape, sizes)
+    return json.loads(header["description"]), arrays
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What a file holds."""
+    with _opened(path) as file:
+        return str(_header(file, path)["kind"])
+
+
+@contextmanager
+def complete(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Around making something of a file's contents: what is not among them is the file's fault."""
+    try:
+        yield
+    except KeyError as error:
+        raise StoreError(f"{path} lacks {error}, which this version of lowregret needs: train again") from error
+
+
+class Saved(Brief, ABC):
+    """What is kept in files of a kind of its own."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        """What `save` writes: a description, and arrays."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        """What has these `contents`, found at `path`."""
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything, so that `load` goes on to the last bit. Saving changes nothing."""
+        write(path, self.kind, *self.contents())
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        contents = read(path, cls.kind)
+        with complete(path):
+            return cls.of(path, *contents)
+
+
+# ---- inside a file --------------------------------------------------------------------------------------------------
+
+
+def _write(file: IO[bytes], header: dict[str, Any], arrays: Arrays) -> None:
+    digest, listed = hashlib.sha256(), {}
+
+    def put(data: bytes) -> int:
+        digest.update(data)
+        return file.write(data)
+
+    put(MAGIC)
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        listed[name] = array.dtype.str, arrays[name].shape, [put(chunk) for chunk in _packed(array)]
+    length = put(json.dumps(header | {"arrays": listed}).encode())
+    put(length.to_bytes(_LENGTH, "little"))
+    file.write(digest.digest())
+
+
+def _packed(array: Any) -> Iterator[bytes]:
+    """The numbers of an array, compressed chunk by chunk."""
+    import zstandard
+
+    numbers, press = array.reshape(-1), zstandard.ZstdCompressor(level=LEVEL)
+    for begin in range(0, numbers.size, CHUNK):
+        chunk = numbers[begin : begin + CHUNK]
+        yield press.compress(chunk.view(np.uint8).reshape(chunk.size, -1).T.tobytes())
+
+
+def _unpacked(file: IO[bytes], code: str, shape: list[int], sizes: list[int]) -> Any:
+    """The next array of a file."""
+    import zstandard
+
+    kind, press = np.dtype(code), zstandard.ZstdDecompressor()
+    numbers = roomy(int(np.prod(shape)), kind)
+    for k, size in enumerate(sizes):
+        chunk = numbers[k * CHUNK : (k + 1) * CHUNK]
+        planes = np.frombuffer(press.decompress(file.read(size)), np.uint8)
+        chunk.view(np.uint8).reshape(chunk.size, -1)[...] = planes.reshape(-1, chunk.size).T
+    return numbers.reshape(shape)
+
+
+def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise StoreError(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path} is not a lowregret file, or it is damaged: {error}") from error
+
+
+def _header(file: IO[bytes], path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The header, if it is one that can be read."""
+    begin = file.read(_LENGTH + len(_FIRST_FORMAT))
+    if begin[_LENGTH:] == _FIRST_FORMAT:
+        raise _outdated(path, 1)
+    end = file.seek(0, os.SEEK_END) - _LENGTH - _DIGEST
+    if not begin.startswith(MAGIC) or end < len(MAGIC):
+        raise StoreError(f"{path} is not a lowregret file, or it is damaged")
+    file.seek(end)
+    length = int.from_bytes(file.read(_LENGTH), "little")
+    file.seek(max(end - length, 0))
+    try:
+        header = json.loads(file.read(min(length, end)))
+    except ValueError:
+        header = None
+    types = {"kind": str, "format": int, "description": str, "arrays": dict}
+    if not isinstance(header, dict) or not all(isinstance(header.get(key), kind) for key, kind in types.items()):
+        raise StoreError(f"{path} is not a lowregret file, or it is damaged")
+    if header["format"] > FORMAT:
+        raise StoreError(f"{path} was written by a newer lowregret (format {header['format']}): upgrade to read it")
+    if header["format"] < FORMAT:
+        raise _outdated(path, header["format"])
+    return header
+
+
+def _outdated(path: str | os.PathLike[str], format: int) -> StoreError:
+    return StoreError(
+        f"{path} was written by an older lowregret (format {format}), which is not read any more: train again"
+    )
+
+
+def _is_whole(file: IO[bytes]) -> bool:
+    """Whether the checksum fits."""
+    left, digest = file.seek(0, os.SEEK_END) - _DIGEST, hashlib.sha256()
+    file.seek(0)
+    while left:
+        block = file.read(min(BLOCK, left))
+        digest.update(block)
+        left -= len(block)
+    return file.read() == digest.digest()

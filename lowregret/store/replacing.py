@@ -1,0 +1,90 @@
+"""Files replaced as a whole: written beside the old one, flushed to disk, then renamed over it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from lowregret.errors import StoreError
+
+_OTHER = {
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+    stat.S_IFIFO: "pipe",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFDIR: "folder",
+}
+
+
+def real_file(path: str | os.PathLike[str]) -> Path:
+    """The file that a name stands for, links followed, there or not yet; refuses what a file must not replace."""
+    try:
+        found = os.stat(path).st_mode
+    except FileNotFoundError:
+        found = stat.S_IFREG
+    except (OSError, ValueError) as error:  # links in a circle; a zero byte
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"cannot write {path}: {reason}; name another file") from error
+    if not stat.S_ISREG(found):
+        what = _OTHER.get(stat.S_IFMT(found), "special file")
+        raise StoreError(f"cannot write {path}: it is a {what}, which no file may replace; name another file")
+    return Path(os.path.realpath(path))
+
+
+@contextmanager
+def replaced(target: Path) -> Iterator[IO[bytes]]:
+    """What is written takes the place of `target`, a `real_file`, with its permissions; on errors all is as before."""
+    _remove_leftovers(target)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            if target.exists():
+                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what others left who were killed while they replaced the same file."""
+    ours = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.(\d+)\.tmp")
+    with suppress(OSError):
+        for name in os.listdir(target.parent):
+            found = ours.fullmatch(name)
+            if found and not _lives(int(found[1]), int(found[2])):
+                target.with_name(name).unlink(missing_ok=True)
+
+
+def _lives(process: int, thread: int) -> bool:
+    """Whether someone is still there; of another process any thread counts."""
+    if process == os.getpid():  # or one before it with the same number, as in containers
+        return thread in sys._current_frames()
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # somebody else's
+        return True
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the renaming itself durable, where the system allows it."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

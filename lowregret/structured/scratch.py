@@ -1,0 +1,110 @@
+"""What a round of structured prediction works with: scratch room, and a sparse sub-gradient as it is put together.
+
+Joint features ψ(x, ℓ) of different places of a structure may share coordinates, and rules want each coordinate once. So
+a sub-gradient is piled up in a dense vector of zeros, remembering which coordinates were touched, then collected into
+one sparse row, O(entries), which leaves the pile empty again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowregret.compile.part import Part
+from lowregret.rows import Rows, Sparse
+from lowregret.types import Cells, Index, Vector
+
+
+class Room(NamedTuple):
+    """How much scratch a batch needs: floats and integers to decode with, labels of a round, entries of a gradient."""
+
+    floats: int
+    integers: int
+    labels: int
+    entries: int
+
+
+class Desk(NamedTuple):
+    """Scratch arrays of one batch."""
+
+    floats: Cells
+    integers: Cells
+    rival: Cells  # the structure that a round's sub-gradient prefers to the right one
+    pile: Cells  # (dimension,), zeros between rounds
+    touched: Cells  # coordinates, as unsigned integers
+    amounts: Cells
+    ends: Cells  # 0, and the number of entries: with the two above a sparse matrix of one row
+
+    @classmethod
+    def of(cls, room: Room, dimension: int) -> Desk:
+        """An empty desk."""
+        return cls(
+            np.zeros(room.floats),
+            np.zeros(room.integers, np.int64),
+            np.zeros(room.labels, np.int64),
+            np.zeros(dimension),
+            np.zeros(room.entries, np.uint64),
+            np.zeros(room.entries),
+            np.zeros(2, np.int64),
+        )
+
+    @property
+    def row(self) -> Sparse:
+        """The collected sub-gradient, seen as a row of features."""
+        return Sparse(self.ends, self.touched, self.amounts, self.pile.size)
+
+
+class Frozen(Part):
+    """Reads a vector as rules read their state, so that the same code decodes with w_t and with a fixed model."""
+
+    def scale(self, s: Cells) -> float:
+        return 1.0
+
+    def raw(self, s: Cells, j: Index) -> float:
+        return s[j]
+
+
+def add(desk: Desk, j: Index, amount: float) -> None:
+    """gradient[j] += amount. A coordinate whose sum returns to 0 may be listed twice, which `collect` does not mind."""
+    if desk.pile[j] == 0.0:
+        desk.touched[desk.ends[1]] = j
+        desk.ends[1] += 1
+    desk.pile[j] += amount
+
+
+def add_row(desk: Desk, x: Rows, i: int, width: int, block: int, amount: float) -> None:
+    """gradient[j·width + block] += amount·x_i[j] for all features j of row i."""
+    for k in range(x.begin(i), x.end(i)):
+        value = x.value(i, k)
+        if value != 0.0:
+            add(desk, np.uint64(x.column(i, k)) * np.uint64(width) + np.uint64(block), amount * value)
+
+
+def collect(desk: Desk) -> None:
+    """Make one sparse row of the pile, each coordinate once and none of them 0, and clear the pile: O(entries)."""
+    kept = 0
+    for k in range(desk.ends[1]):
+        j = desk.touched[k]
+        if desk.pile[j] != 0.0:
+            desk.touched[kept] = j
+            desk.amounts[kept] = desk.pile[j]
+            desk.pile[j] = 0.0
+            kept += 1
+    desk.ends[1] = kept
+
+
+def block_scores(reader: Any, s: Any, x: Rows, i: int, width: int, scores: Vector, at: Index) -> None:
+    """scores[at + c] = Σ_j w[j·width + c]·x_i[j], c = 0 … width − 1: O(nnz·width)."""
+    end = np.uint64(width)
+    for c in range(end):
+        scores[at + np.uint64(c)] = 0.0
+    for k in range(x.begin(i), x.end(i)):
+        value = x.value(i, k)
+        if value != 0.0:
+            block = np.uint64(x.column(i, k)) * end
+            for c in range(end):
+                scores[at + np.uint64(c)] += value * reader.raw(s, block + np.uint64(c))
+    scale = reader.scale(s)
+    for c in range(end):
+        scores[at + np.uint64(c)] *= scale
