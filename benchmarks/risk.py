@@ -25,7 +25,8 @@ from lowregret.loss import Hinge, Logistic, OnMistakes
 from lowregret.output import Average, Random, WeightedAverage
 from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED
 from lowregret.rule import Lazy
-from lowregret.run.linear import Run, train
+from lowregret.run.linear import Run
+from lowregret.train import train
 
 DELTA, ROUNDS = 0.05, 4000
 NOISE, DIMENSION = 0.1, 20

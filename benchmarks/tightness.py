@@ -29,8 +29,9 @@ from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.play.game import Game, play
 from lowregret.regret import GameRecord, Moving
 from lowregret.rule import Eager, Lazy
-from lowregret.run.linear import Run, train
+from lowregret.run.linear import Run
 from lowregret.step import Constant, InverseSqrt
+from lowregret.train import train
 from tests.laws import classifiers, sequences
 from tests.laws.cases import CASES, Case
 from tests.laws.comparators import least

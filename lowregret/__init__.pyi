@@ -198,7 +198,6 @@ from .run.doubling import DoublingRun as DoublingRun
 from .run.doubling import doubling as doubling
 from .run.kernel import KernelRun as KernelRun
 from .run.linear import Run as Run
-from .run.linear import train as train
 from .run.multiclass import ClassRun as ClassRun
 from .step import Adaptive as Adaptive
 from .step import Constant as Constant
@@ -227,5 +226,6 @@ from .structured import sequences as sequences
 from .structured import structured_perceptron as structured_perceptron
 from .structured import structured_svm as structured_svm
 from .structured import table_sequences as table_sequences
+from .train import train as train
 
 __version__: str

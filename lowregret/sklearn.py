@@ -34,9 +34,9 @@ from lowregret.learner.validate import numbers
 from lowregret.loss import Affine, Logistic, Margin, MultiLoss, Poisson, Softmax, Square
 from lowregret.rows import narrow
 from lowregret.run.base import packed, unpacked
-from lowregret.run.linear import train
 from lowregret.stream.arrow import TableFormat
 from lowregret.stream.frame import SLOTS, Frame, Names, frame_rows, table_form, takes_table
+from lowregret.train import train
 from lowregret.types import Vector
 from lowregret.zoo import auto
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from lowregret.compile.call import call
 from lowregret.learner.linear import Linear, learn_rows
-from lowregret.learner.validate import call
 from lowregret.rows import as_rows
 from lowregret.state import State
 from tests.compositions import Rows

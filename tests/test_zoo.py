@@ -38,9 +38,10 @@ from lowregret.rule import (
 from lowregret.run.auto import AutoRun
 from lowregret.run.delayed import delayed
 from lowregret.run.kernel import KernelRun
-from lowregret.run.linear import Run, train
+from lowregret.run.linear import Run
 from lowregret.run.multiclass import ClassRun
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
+from lowregret.train import train
 from lowregret.zoo import ZOO, Entry
 from tests.compositions import TEXTBOOK
 from tests.naive import Matrix, Vector

@@ -21,8 +21,9 @@ from lowregret.output import Average, WeightedAverage
 from lowregret.play.game import play
 from lowregret.risk.online_to_batch import cor_13, o2b_hp, o2b_small, prop_3, prop_4, thm_14_9
 from lowregret.rule import Eager
-from lowregret.run.linear import Run, train
+from lowregret.run.linear import Run
 from lowregret.step import Constant
+from lowregret.train import train
 
 ROUNDS, EXACTLY = (16, 32, 64, 128, 256), (1, 2, 3, 4, 5)
 RUNS, DELTA, LAM = 40, 0.1, 0.1

@@ -17,9 +17,10 @@ from lowregret.bandit.proof import bandit_certificates, scaled
 from lowregret.bandit.state import CHOICES, COST, COSTS, LATE, BanditState
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate
+from lowregret.compile.call import call, compilable
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, PartError, StoreError
-from lowregret.learner.validate import call, compilable, finite_numbers
+from lowregret.learner.validate import finite_numbers
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
 from lowregret.words import counted

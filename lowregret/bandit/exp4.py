@@ -14,10 +14,10 @@ from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
 from lowregret.bandit.state import CHOICES, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, BanditState
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import uniform
 from lowregret.errors import DataError, PartError
-from lowregret.learner.validate import call
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
 from lowregret.words import counted

@@ -15,8 +15,8 @@ from lowregret.bandit.loops import replay_log
 from lowregret.bandit.stochastic import Thompson, Ucb1
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.bandit.value import AZUMA, Estimate
+from lowregret.compile.call import call
 from lowregret.errors import DataError, PartError
-from lowregret.learner.validate import call
 from lowregret.types import Vector
 
 NAMES = ("exp3", "exp3-ix", "tsallis-inf", "ucb1", "thompson")

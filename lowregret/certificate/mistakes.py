@@ -13,11 +13,11 @@ import numpy as np
 
 from lowregret.certificate.aggressive import aggressive_certificates, speaks_of
 from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.domain import Point, Reals
 from lowregret.errors import DataError, PartError
 from lowregret.learner.linear import Linear, loss_of, score_rows
-from lowregret.learner.validate import call
 from lowregret.loss import Affine, Hinge, Loss, OnMistakes
 from lowregret.mirror import Euclidean, UnnormalisedEntropy
 from lowregret.rows import EVERY, Rows, Sparse

@@ -26,9 +26,9 @@ from lowregret.cli.clock import Clock
 from lowregret.cli.make import MAKERS
 from lowregret.errors import PartError
 from lowregret.loss import Logistic, Softmax, Square
-from lowregret.run.linear import train
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.read import format_part, stream_of
+from lowregret.train import train
 from lowregret.words import counted
 from lowregret.zoo import auto
 

@@ -1,4 +1,4 @@
-"""Convex sets, by the cost of projecting on them: see `kind.py`."""
+"""Convex sets, by the cost of projecting on them: see `base.py`."""
 
 from lowregret.domain.ball import L1Ball, L2Ball, LqBall, Point, Reals
 from lowregret.domain.base import Domain, Radial, Separable, Whole

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import hashed, key_of, unit
 from lowregret.experts.advice import judge, mix
@@ -19,7 +20,6 @@ from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.panel import Panel
 from lowregret.experts.state import ROUNDS, Book
 from lowregret.experts.substitute import Substitution
-from lowregret.learner.validate import call
 from lowregret.loss import Cost, Loss
 from lowregret.types import Vector
 

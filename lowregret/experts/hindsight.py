@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.convex.minimise import Solution
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
-from lowregret.learner.validate import call
 from lowregret.loss import Absolute, LogWealth, Loss, Quantile, Square
 from lowregret.types import Vector
 

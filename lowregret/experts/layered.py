@@ -15,13 +15,13 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.call import call
 from lowregret.errors import PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
 from lowregret.experts.certify import bound_against
 from lowregret.experts.panel import KEPT, Matrix, Panel
 from lowregret.experts.state import NAPS, Book
-from lowregret.learner.validate import call
 from lowregret.loss import Loss, Square
 from lowregret.store.file import Arrays
 from lowregret.types import Vector

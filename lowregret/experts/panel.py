@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.call import call, compilable
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
@@ -19,7 +20,6 @@ from lowregret.experts.aggregator import Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificate, is_mixable
 from lowregret.experts.state import OWN, ROUNDS, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
-from lowregret.learner.validate import call, compilable
 from lowregret.loss import Loss, Square
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.call import call
 from lowregret.convex.minimise import Solution
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import Hedge, MLPoly
 from lowregret.experts.hindsight import best_mixture, quadratic_on_simplex
 from lowregret.experts.panel import Matrix, Panel
-from lowregret.learner.validate import call
 from lowregret.loss import LogWealth
 from lowregret.types import Vector
 from lowregret.words import counted

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.compile.call import call
 from lowregret.convex.minimise import Solution
 from lowregret.experts.advice import loss_rows
 from lowregret.experts.hindsight import Path, best_combination, best_switching
 from lowregret.experts.panel import Matrix, Panel
-from lowregret.learner.validate import call
 from lowregret.words import counted
 
 SWITCHES = (1, 5, 10)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.call import call, compilable
 from lowregret.compile.kernel import kernel
 from lowregret.errors import DataError
 from lowregret.experts.advice import first_refused
@@ -19,7 +20,6 @@ from lowregret.experts.aggregator import Hedge
 from lowregret.experts.certify import certificate
 from lowregret.experts.state import NAPS, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import Mean
-from lowregret.learner.validate import call, compilable
 from lowregret.loss import Loss, Square
 from lowregret.types import Vector
 from lowregret.words import Brief

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate.mistakes import mistake_rounds
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.errors import DataError, PartError
 from lowregret.learner.linear import Linear, loss_of
-from lowregret.learner.validate import call, require_label
+from lowregret.learner.validate import require_label
 from lowregret.loss import OnMistakes
 from lowregret.rows import Rows
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, State

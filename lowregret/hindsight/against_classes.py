@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate.classes import Margins
+from lowregret.compile.call import call
 from lowregret.learner.multiclass import NONE, Multiclass, Room, class_losses, longest, score_classes
-from lowregret.learner.validate import call
 from lowregret.loss import PerceptronLoss
 from lowregret.rows import EVERY, Rows
 from lowregret.state import RIDGE, TOTAL, WEIGHTED, State

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
-from lowregret.learner.validate import call
 from lowregret.types import Vector
 
 Numbers: TypeAlias = NDArray[np.int64]  # of rows

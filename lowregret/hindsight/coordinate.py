@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.hindsight.cluster import Numbers
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
-from lowregret.learner.validate import call
 from lowregret.loss import Loss
 from lowregret.rows import Dense, Rows, Sparse
 from lowregret.types import Cells, Vector

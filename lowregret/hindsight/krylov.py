@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
 from lowregret.hindsight.precondition import SHIFT, Preconditioner
 from lowregret.hindsight.quadratic import orthonormal
-from lowregret.learner.validate import call
 from lowregret.rows import Rows
 from lowregret.types import Cells, Vector
 

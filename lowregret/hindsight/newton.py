@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.numerics import norm
 from lowregret.domain import L2Ball, Reals
@@ -24,7 +25,6 @@ from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
 from lowregret.hindsight.polytope import Bent, Factored, Matrix, in_polytope, in_space, rooms
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
-from lowregret.learner.validate import call
 from lowregret.loss import Loss
 from lowregret.rows import Dense, Rows, as_rows
 from lowregret.types import Cells, Vector

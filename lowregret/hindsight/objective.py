@@ -18,9 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.domain import Domain
-from lowregret.learner.validate import call
 from lowregret.loss import Loss
 from lowregret.rows import Rows
 from lowregret.types import Cells, Vector

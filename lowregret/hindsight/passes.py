@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.convex.functions import Convex, Pieces, QuadraticFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
@@ -19,7 +20,6 @@ from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Domain
 from lowregret.hindsight.objective import Report
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import call
 from lowregret.rows import Rows
 from lowregret.types import Vector
 

@@ -23,12 +23,12 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from lowregret.compile.call import call
 from lowregret.compile.numerics import norm
 from lowregret.domain import Reals
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.newton import Smooth, add_diagonal
 from lowregret.hindsight.objective import Best, Objective, Report
-from lowregret.learner.validate import call
 from lowregret.types import Vector
 
 STEPS = 100  # of Newton's method and of λ, at most

@@ -15,11 +15,11 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from lowregret.compile.call import call
 from lowregret.hindsight.cluster import Numbers, clusters
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.newton import add_gram
 from lowregret.hindsight.objective import Objective
-from lowregret.learner.validate import call
 from lowregret.rows import as_rows
 from lowregret.types import Vector
 

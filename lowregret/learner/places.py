@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
-from lowregret.learner.validate import call
 from lowregret.rows import Rows, as_sparse
 from lowregret.types import Cells, Vector
 

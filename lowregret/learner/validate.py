@@ -20,19 +20,6 @@ Place = Callable[[int], str]  # where row i is, for errors
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
 
 
-def compilable(part: Part) -> bool:
-    """Whether this part and all parts in it can be compiled."""
-    return part.compilable and all(compilable(v) for v in part.parameters.values() if isinstance(v, Part))
-
-
-def call(loop: Callable[..., Any], compiled: bool, *args: Any) -> Any:
-    """Run a loop compiled, or the same code interpreted, where an overflow is then as quiet as in compiled code."""
-    if compiled:
-        return loop(*args)
-    with np.errstate(all="ignore"):
-        return getattr(loop, "py_func", loop)(*args)
-
-
 def numbers(values: Any, what: str, size: int) -> Vector:
     """A float64 vector of the right length, not read-only: for such, loops would be compiled once more."""
     try:

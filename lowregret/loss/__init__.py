@@ -1,4 +1,4 @@
-"""Losses ℓ(p, y) of a score p = ⟨w, x⟩: see `kind.py`; and of many scores: see `multiclass.py`."""
+"""Losses ℓ(p, y) of a score p = ⟨w, x⟩: see `base.py`; and of many scores: see `multiclass.py`."""
 
 from lowregret.loss.base import Loss, Margin
 from lowregret.loss.linear import Cost, LogWealth

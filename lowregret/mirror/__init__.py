@@ -1,4 +1,4 @@
-"""Mirror maps: see `kind.py`."""
+"""Mirror maps: see `base.py`."""
 
 from lowregret.mirror.base import Mirror
 from lowregret.mirror.entropy import Entropic, Entropy, UnnormalisedEntropy

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowregret.certificate import Certificate, Evidence, evaluate
+from lowregret.compile.call import call, compilable
 from lowregret.convex.functions import Convex, Sum
 from lowregret.convex.leader import Follower
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError
 from lowregret.learner.linear import Linear, learn_rows, write_point
-from lowregret.learner.validate import call, compilable
 from lowregret.loss import Cost
 from lowregret.rows import Dense
 from lowregret.rule import Lazy, Rule

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.certificate.delay import DRIFT, LAGGED, LEDGER, TRAVELLED, dual_exponent, late_certificates
 from lowregret.certificate.doubling import bounds_of, summed
 from lowregret.convex.functions import Convex
 from lowregret.convex.leader import Follower
@@ -16,7 +17,6 @@ from lowregret.learner.wrappers import Delayed, Doubling, block_of
 from lowregret.loss import Cost
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat
 from lowregret.rule import Rule
-from lowregret.run.delayed_loop import DRIFT, LAGGED, LEDGER, TRAVELLED, dual_exponent, late_certificates
 from lowregret.state import COUNTS, LAST_RATE, SUMS, State
 from lowregret.types import Vector
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.convex.functions import Convex, LinearFunction, Pieces, Sum
 from lowregret.convex.leader import FollowTheLeader
@@ -20,7 +21,7 @@ from lowregret.domain import Domain, Simplex
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight import best_fixed
 from lowregret.learner.linear import Linear, score_rows
-from lowregret.learner.validate import call, finite_numbers, numbers
+from lowregret.learner.validate import finite_numbers, numbers
 from lowregret.loss import OnMistakes
 from lowregret.play.game import Game
 from lowregret.play.player import RuleSeat

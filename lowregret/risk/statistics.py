@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import call
 from lowregret.risk.independence import close_block, evidence, first_levels
 from lowregret.rows import Rows, Sparse
 from lowregret.types import Vector
@@ -226,7 +226,7 @@ class Tally:
 
     @property
     def dependence(self) -> float:
-        """ln E against independent labels: see `drift.py`."""
+        """ln E against independent labels: see `independence.py`."""
         bits = max(self.rounds - self._warm, 0)
         ones, both, last, _, marked = (int(n) for n in self.counts[ONES : MARKED_ONES + 1])
         return evidence(bits, ones, both, last, self.levels, ones - marked, bits % BLOCK)

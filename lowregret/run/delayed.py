@@ -4,7 +4,7 @@
     rounds, scores = run.ask(X)          # decided with the present weights
     run.tell(rounds[::-1], y[::-1])      # whenever the labels are known
 
-`late.py` says why this can be certified.
+`certificate/delay.py` says why this can be certified.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, certificates
+from lowregret.certificate.delay import BOOK, DRIFT, LEDGER, WEIGHT, WRONG, dual_exponent, late_certificates
 from lowregret.certificate.trace import Trace
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
@@ -23,16 +24,7 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, refuse, require_bounded, require_finite, require_label
 from lowregret.rows import Features, Rows, Sparse, as_rows
-from lowregret.run.delayed_loop import (
-    BOOK,
-    DRIFT,
-    LEDGER,
-    WEIGHT,
-    WRONG,
-    ask_and_learn,
-    dual_exponent,
-    late_certificates,
-)
+from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.linear import Run, start
 from lowregret.run.pending import NEVER, Pending
 from lowregret.store.file import Arrays

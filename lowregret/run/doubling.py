@@ -2,7 +2,7 @@
 
     run = doubling(zoo.ogd_eager(Hinge(), eta=1.0), features=50).learn(X, y)
 
-`blocks.py` says why their certificates add up.
+`certificate/doubling.py` says why their certificates add up.
 """
 
 from __future__ import annotations

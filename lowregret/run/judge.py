@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lowregret.compile.call import call
 from lowregret.errors import DataError
 from lowregret.learner.multiclass import judge_classes
-from lowregret.learner.validate import call, require_weight
+from lowregret.learner.validate import require_weight
 from lowregret.rows import Rows
 from lowregret.run.auto import AutoRun
 from lowregret.run.confusion import Confusion

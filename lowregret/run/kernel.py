@@ -11,6 +11,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import perceptron_bounds
+from lowregret.compile.call import call, compilable
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, DivergedError, PartError, StoreError
 from lowregret.learner.kernel_perceptron import (
@@ -22,8 +23,6 @@ from lowregret.learner.kernel_perceptron import (
     spread_row,
 )
 from lowregret.learner.validate import (
-    call,
-    compilable,
     finite_numbers,
     numbers,
     require_finite,

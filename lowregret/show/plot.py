@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
     from lowregret.certificate import Certificate
     from lowregret.certificate.trace import Trace
-    from lowregret.play.game import Game
-    from lowregret.regret.result import Regret
-    from lowregret.run.base import Proof
-    from lowregret.run.eras import Eras
-    from lowregret.run.standing import Standing
+    from lowregret.show.subjects import Compared, InEras, Mixed, Played, Proved
 
 EXACT, REGRET, BOUND, LOSS = (
     "#009e73",
@@ -59,7 +55,7 @@ def require_picture(path: str | os.PathLike[str] | None) -> None:
         raise StoreError(f"cannot write {path}: there is no kind of picture .{ending}; use .png, .svg or .pdf")
 
 
-def plot_run(run: Proof, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
+def plot_run(run: Proved, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
     """Mean progressive loss above; linearised regret under the theorem's bound below.
 
     `theirs`, the losses of a fixed choice, adds its mean loss above, and the regret against it below.
@@ -69,7 +65,7 @@ def plot_run(run: Proof, path: str | os.PathLike[str] | None, theirs: Any = None
     return finish(figure, path)
 
 
-def plot_auto(run: Standing, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
+def plot_auto(run: Mixed, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
     """As `plot_run`, the regret being that against experts; below, mean losses in eras, and weights of experts.
 
     With `theirs`, a panel of its own for the regret against the fixed choice, under the linearised one.
@@ -89,18 +85,18 @@ def plot_auto(run: Standing, path: str | os.PathLike[str] | None, theirs: Any = 
     return finish(figure, path)
 
 
-def plot_eras(eras: Eras, path: str | os.PathLike[str] | None) -> Figure:
+def plot_eras(eras: InEras, path: str | os.PathLike[str] | None) -> Figure:
     """Mean losses in eras, and weights of experts."""
     figure, panels = new_figure(2, f"{eras.ends.size} eras")
     era_curves(eras, panels)
     return finish(figure, path)
 
 
-def _title(run: Proof) -> str:
-    return f"{type(run.learner.loss).__name__} loss, {counted(run.state.rounds, 'round')}"
+def _title(run: Proved) -> str:
+    return f"{type(run.learner.loss).__name__} loss, {counted(run.rounds, 'round')}"
 
 
-def run_curves(run: Proof, panels: Any, theirs: Any) -> None:
+def run_curves(run: Proved, panels: Any, theirs: Any) -> None:
     """The two panels of every run."""
     t, (above, below) = run.trace, panels
     loss_curves(t, above, theirs)
@@ -120,7 +116,7 @@ def loss_curves(t: Trace, axes: Axes, theirs: Any) -> None:
         axes.legend(fontsize="small")
 
 
-def era_curves(eras: Eras, panels: Any) -> None:
+def era_curves(eras: InEras, panels: Any) -> None:
     """Mean loss in each era: of the mixture, of its best expert, and of the best of the whole run; below, weights."""
     above, below = panels
     above.set_ylabel("mean loss in the era")
@@ -157,7 +153,7 @@ def stacked_weights(axes: Axes, rounds: Any, weights: Any, names: Any) -> None:
     axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
-def plot_game(game: Game, path: str | os.PathLike[str] | None) -> Figure:
+def plot_game(game: Played, path: str | os.PathLike[str] | None) -> Figure:
     """Regret under linearised regret under the bound."""
     t = game.trace
     figure, (axes,) = new_figure(1, f"{type(game.player).__name__}, {counted(game.rounds, 'round')}")
@@ -167,7 +163,7 @@ def plot_game(game: Game, path: str | os.PathLike[str] | None) -> Figure:
     return finish(figure, path)
 
 
-def plot_regret(found: Regret, path: str | os.PathLike[str] | None) -> Figure:
+def plot_regret(found: Compared, path: str | os.PathLike[str] | None) -> Figure:
     """Cumulative loss, mine and the comparator's; the regret so far below, under its bound."""
     mine, theirs = np.cumsum(found.mine), np.cumsum(found.theirs)
     rounds = np.arange(1, mine.size + 1) + found.details.get("first", 1) - 1

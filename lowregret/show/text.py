@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from lowregret.certificate import Certificate
     from lowregret.risk.kept import Figures
     from lowregret.risk.online_to_batch import RiskCertificate
-    from lowregret.run.base import Ledger
-    from lowregret.run.kernel import KernelRun
+    from lowregret.show.subjects import Learnt, Supported
 
 
 _HORIZONS = {0.125: "an eighth as many", 1.0: "as many"}
 BEFORE, AGAIN = "live: each row judged before it was learnt", "rows that came again having been learnt before"
 
 
-def summary(run: Ledger) -> str:
+def summary(run: Learnt) -> str:
     """What was learnt, how well, and the proof."""
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
@@ -38,7 +37,7 @@ def summary(run: Ledger) -> str:
     return "\n".join([*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_risk(run)])
 
 
-def describe_kept(run: Ledger) -> list[str]:
+def describe_kept(run: Learnt) -> list[str]:
     """What the model loses once it is kept, and what labels that come at once are worth."""
     kept = run.kept
     if kept is None:
@@ -68,7 +67,7 @@ def describe_kept(run: Ledger) -> list[str]:
     return lines
 
 
-def kernel_summary(run: KernelRun) -> str:
+def kernel_summary(run: Supported) -> str:
     """What was learnt, and how well."""
     return "\n".join(
         [
@@ -105,13 +104,13 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
     return lines
 
 
-def describe_fixed(run: Ledger) -> list[str]:
+def describe_fixed(run: Learnt) -> list[str]:
     """The certificate against fixed predictors, where that is another one."""
     fixed = run.fixed_certificate
     return describe(fixed, max(run.rounds, 1)) if fixed.id != run.certificate.id else []
 
 
-def describe_risk(run: Ledger, shell: bool = False, delta: float = 0.05) -> list[str]:
+def describe_risk(run: Learnt, shell: bool = False, delta: float = 0.05) -> list[str]:
     """What is known of rows yet to come, or why nothing is; remedies as on the command line, or in Python."""
     from lowregret.risk.bounds import INDEPENDENT, headline
 
@@ -143,7 +142,7 @@ def describe_risk(run: Ledger, shell: bool = False, delta: float = 0.05) -> list
     return lines
 
 
-def _vacuous(run: Ledger, found: list[RiskCertificate], shell: bool) -> list[str]:
+def _vacuous(run: Learnt, found: list[RiskCertificate], shell: bool) -> list[str]:
     """Why the bound of an error is 1, and of which model more is known."""
     best = found[0]
     said = f"risk       of {best.output} nothing can be said: "
@@ -160,7 +159,7 @@ def _vacuous(run: Ledger, found: list[RiskCertificate], shell: bool) -> list[str
     return lines
 
 
-def _silent(run: Ledger, shell: bool) -> list[str]:
+def _silent(run: Learnt, shell: bool) -> list[str]:
     """Why nothing is said of rows yet to come though no premise failed."""
     if not run.tally.rounds:
         return []
@@ -169,7 +168,7 @@ def _silent(run: Ledger, shell: bool) -> list[str]:
     return [f"risk       nothing is proved of the model that is kept{_remedy(run, shell)}"]
 
 
-def _remedy(run: Ledger, shell: bool) -> str:
+def _remedy(run: Learnt, shell: bool) -> str:
     """How to keep a model of which more is known, if that can be."""
     if not isinstance(run.learner, Linear | Multiclass):
         return f": {'--algorithm ogd --output average' if shell else 'zoo.ogd(loss, output=Average())'} keeps one"

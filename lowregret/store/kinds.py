@@ -3,47 +3,41 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import Any
 
-from lowregret.bandit import Bandit, Exp4
 from lowregret.errors import StoreError
-from lowregret.experts.layered import Layered
-from lowregret.experts.panel import Panel
-from lowregret.play.game import Game
-from lowregret.run.auto import AutoRun
-from lowregret.run.auto_multiclass import AutoClassRun
-from lowregret.run.delayed import DelayedRun
-from lowregret.run.doubling import DoublingRun
-from lowregret.run.kernel import KernelRun
-from lowregret.run.linear import Run
-from lowregret.run.multiclass import ClassRun
-from lowregret.store import file as store
-from lowregret.structured import OwnRun, RankingRun, StructuredRun, TaskRun
+from lowregret.store.file import Saved, kind_of
 
-Kept = Run | AutoRun | ClassRun | KernelRun | Game | Bandit | Exp4 | Panel | TaskRun
-
-_ALL: tuple[type[Kept], ...] = (
-    Run,
-    DelayedRun,
-    DoublingRun,
-    ClassRun,
-    AutoRun,
-    AutoClassRun,
-    KernelRun,
-    Game,
-    Bandit,
-    Exp4,
-    Panel,
-    Layered,
-    StructuredRun,
-    OwnRun,
-    RankingRun,
-)
-KINDS = {kept.kind: kept for kept in _ALL}
+# What a file can hold, and the class that reads it; named, not imported: rooms above this one are read when needed.
+KINDS = {
+    "run": "run.linear:Run",
+    "delayed-run": "run.delayed:DelayedRun",
+    "doubling-run": "run.doubling:DoublingRun",
+    "class-run": "run.multiclass:ClassRun",
+    "auto-run": "run.auto:AutoRun",
+    "auto-class-run": "run.auto_multiclass:AutoClassRun",
+    "kernel-run": "run.kernel:KernelRun",
+    "game": "play.game:Game",
+    "bandit": "bandit.bandit:Bandit",
+    "exp4": "bandit.exp4:Exp4",
+    "experts": "experts.panel:Panel",
+    "layered-experts": "experts.layered:Layered",
+    "structured-run": "structured.compiled_run:StructuredRun",
+    "own-structured-run": "structured.own:OwnRun",
+    "ranking-run": "structured.compiled_run:RankingRun",
+}
 
 
-def load(path: str | os.PathLike[str]) -> Kept:
+def load(path: str | os.PathLike[str]) -> Any:
     """The run, game, bandit or panel of experts in a file, ready to go on where it stopped."""
-    kind = store.kind_of(path)
+    kind = kind_of(path)
     if kind not in KINDS:
         raise StoreError(f"{path} holds a {kind}, which this version of lowregret cannot read: upgrade to read it")
-    return KINDS[kind].load(path)
+    return class_of(kind).load(path)
+
+
+def class_of(kind: str) -> type[Saved]:
+    """The class whose files are of this kind."""
+    module, _, name = KINDS[kind].partition(":")
+    return getattr(import_module(f"lowregret.{module}"), name)

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import DataError
-from lowregret.learner.validate import compilable, finite_numbers, require_bounded, require_cheap
+from lowregret.learner.validate import finite_numbers, require_bounded, require_cheap
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse, as_rows
 from lowregret.structured.bounds import drawn_error, structured_certificates

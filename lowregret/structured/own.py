@@ -26,10 +26,11 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import DataError, PartError
 from lowregret.learner.linear import write_point
-from lowregret.learner.validate import compilable, finite_numbers, require_bounded
+from lowregret.learner.validate import finite_numbers, require_bounded
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse
 from lowregret.structured.bounds import drawn_error, structured_certificates

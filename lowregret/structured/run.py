@@ -15,7 +15,7 @@ from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError
 from lowregret.learner.linear import Linear, write_model, write_point
 from lowregret.learner.validate import finite_numbers
-from lowregret.run.base import Proof
+from lowregret.run.proof import Proof
 from lowregret.state import MISTAKES, RIDGE, TOTAL, WEIGHTED, State
 from lowregret.store.file import Arrays
 from lowregret.structured.learner import Task

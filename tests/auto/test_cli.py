@@ -12,9 +12,9 @@ from lowregret.errors import DataError, PartError
 from lowregret.loss import Hinge
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoClassRun
-from lowregret.run.linear import train
 from lowregret.run.session import Session
 from lowregret.store.kinds import load
+from lowregret.train import train
 from tests.cli.running import run, svm_lines
 
 Capsys = pytest.CaptureFixture[str]

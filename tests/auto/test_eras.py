@@ -18,8 +18,8 @@ from lowregret.errors import PartError
 from lowregret.loss import Square
 from lowregret.run.auto import start_auto
 from lowregret.run.eras import MOST, SHORTEST, next_end
-from lowregret.run.linear import train
 from lowregret.store.kinds import load
+from lowregret.train import train
 from tests.auto.real import PROBLEMS, Find
 from tests.auto.test_laws import every_loss, rows_for
 from tests.naive import Matrix, Vector

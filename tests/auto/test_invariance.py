@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, diags_array, hstack
 
 from lowregret import zoo
 from lowregret.loss import Logistic, Softmax, Square
-from lowregret.run.linear import train
+from lowregret.train import train
 from tests.auto.real import PROBLEMS, Find, Problem
 from tests.auto.test_naive import mixed_rows
 

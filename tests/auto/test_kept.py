@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from lowregret import zoo
 from lowregret.auto.kept import DONE, GAP, KEPT_NAMES, MIXED, NOW, VOTES, closed, hedged
 from lowregret.loss import Logistic, Softmax, Square
-from lowregret.run.linear import train
+from lowregret.train import train
 from tests.auto.naive_kept import keep
 from tests.auto.real import PROBLEMS, Find, Problem
 from tests.auto.test_laws import every_loss, rows_for

@@ -19,10 +19,10 @@ from lowregret.errors import LowRegretError
 from lowregret.loss import Logistic, Softmax, Square
 from lowregret.run.auto import AutoRun, start_auto
 from lowregret.run.auto_multiclass import AutoClassRun, start_auto_classes
-from lowregret.run.linear import train
 from lowregret.state import TOTAL
 from lowregret.store.kinds import load
 from lowregret.stream.read import read
+from lowregret.train import train
 from tests.auto.test_naive import mixed_rows
 from tests.naive import Matrix, Vector
 

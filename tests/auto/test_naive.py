@@ -7,7 +7,7 @@ import pytest
 
 from lowregret import zoo
 from lowregret.loss import Square
-from lowregret.run.linear import train
+from lowregret.train import train
 from tests.auto import naive
 from tests.naive import Matrix, Vector
 

@@ -12,7 +12,7 @@ import pytest
 from lowregret import zoo
 from lowregret.loss import Softmax
 from lowregret.run.auto_multiclass import AutoClassRun, start_auto_classes
-from lowregret.run.linear import train
+from lowregret.train import train
 from tests.auto.naive_classes import Made, classify_many
 from tests.auto.real import PROBLEMS, Find
 from tests.auto.test_naive import mixed_rows

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lowregret import ClassRun, load, read
-from lowregret.run.linear import train
+from lowregret.train import train
 from lowregret.zoo import mc_perceptron
 from tests.cli.running import run, written
 

@@ -72,7 +72,7 @@ def test_in_pieces_from_disk_and_one_by_one_is_all_at_once(kind: int, cut: int, 
     expected = whole.learn(x, y)
     first = split.learn(x[:cut], y[:cut])
     with TemporaryDirectory() as folder:
-        split = lowregret.load(split.save(Path(folder) / "panel.lr"))  # type: ignore[assignment]
+        split = lowregret.load(split.save(Path(folder) / "panel.lr"))
     assert type(split) is type(whole)
     said = []
     for row, outcome in zip(x[cut : cut + 20], y[cut : cut + 20], strict=True):

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lowregret import Hypotheses, Littlestone, dimensions, make_hypotheses
+from lowregret.compile.call import call
 from lowregret.finite import memo as memo_module
 from lowregret.finite.memo import Memo
 from lowregret.finite.search import Bracket, VapnikChervonenkis, distinct_columns
 from lowregret.finite.shatter import OPEN, VERDICT, Stack, advance
 from lowregret.finite.subsets import Subsets, advance_subsets
 from lowregret.finite.witness import is_shattered_set, is_shattered_tree, tree_of
-from lowregret.learner.validate import call
 from tests.finite.naive import Matrix, everyone, ldim, log2, vcdim
 
 matrices = arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5)))

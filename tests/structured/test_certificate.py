@@ -13,7 +13,6 @@ from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import Eager, Forgotten, Lazy
-from lowregret.run.linear import train
 from lowregret.state import LARGEST
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from lowregret.structured import (
@@ -27,6 +26,7 @@ from lowregret.structured import (
     structured_perceptron,
     structured_svm,
 )
+from lowregret.train import train
 from tests.structured.naive import NaiveSpace
 from tests.structured.problems import SPACES, click_problem, lists_of, pairs_of, sequence_problem
 

@@ -17,7 +17,6 @@ from lowregret.loss.multiclass import MultiHinge, MultiLoss, PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Random, WeightedAverage
 from lowregret.rule import Eager, Lazy, Rule
-from lowregret.run.linear import train
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime
 from lowregret.structured import (
     Chain,
@@ -29,6 +28,7 @@ from lowregret.structured import (
     structured_perceptron,
     structured_svm,
 )
+from lowregret.train import train
 from tests.structured.naive import Step, structured
 from tests.structured.problems import SPACES, pairs_of, sequence_problem
 

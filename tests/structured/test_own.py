@@ -16,9 +16,9 @@ from lowregret.domain import L2Ball
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.output import Average
 from lowregret.rule import Eager
-from lowregret.run.linear import train
 from lowregret.step import InverseSqrt
 from lowregret.structured import Chain, OwnRun, Structured, StructuredRun, structured_perceptron, structured_svm
+from lowregret.train import train
 from tests.structured.naive import NaiveChain, Structure, Vector
 from tests.structured.problems import FEATURES, pairs_of, sequence_problem
 

@@ -15,9 +15,9 @@ from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import Eager, Lazy, Rule
-from lowregret.run.linear import train
 from lowregret.step import Constant, InverseSqrt
 from lowregret.structured import Chain, Choices, Ranking, RankingRun, choices, click_ranking, structured_svm
+from lowregret.train import train
 from tests.structured.naive import Step, ranking
 from tests.structured.problems import click_problem, lists_of, sequence_problem
 

@@ -13,7 +13,6 @@ from lowregret.domain import L2Ball
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import Lazy
-from lowregret.run.linear import train
 from lowregret.step import Constant
 from lowregret.structured import (
     Chain,
@@ -24,6 +23,7 @@ from lowregret.structured import (
     click_ranking,
     structured_perceptron,
 )
+from lowregret.train import train
 
 Words = tuple[Sequences, Sequences]
 

@@ -1,0 +1,87 @@
+"""Certificates of answers that come late, and the ledger of lateness that they read.
+
+Round s is decided with w_s; when its answer arrives, the iterate is v_s, and it moves by z_s = ∂f_s(w_s). In order of
+arrival this is an undelayed run on the linear losses z_s, which plays the v_s: all theorems about LinReg hold for it.
+What lateness costs beside is the *drift*, which is known exactly:
+
+    Σ_s⟨w_s − u, z_s⟩ = Σ_s⟨v_s − u, z_s⟩ + Σ_s⟨w_s − v_s, z_s⟩
+
+and is bounded by how far the iterate travelled meanwhile. A step of a projected or mirrored rule is at most η‖z‖_*/σ
+long (projections do not lengthen steps; the link is 1/σ-Lipschitz), so with A the sum of η‖z‖_* over the steps so far,
+
+    ⟨w_s − v_s, z_s⟩ ≤ ‖z_s‖_*·(A at arrival − A at decision)/σ                                            (DELAY)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from lowregret.certificate.certificate import Certificate
+from lowregret.learner.linear import Linear
+from lowregret.mirror import PNorm
+from lowregret.rule import Eager, Lazy
+from lowregret.types import Vector
+
+TRAVELLED = 0  # A = Σ η‖z‖_*, over the steps taken so far
+LAGGED = 1  # Σ ‖z_s‖_*·(A at arrival − A at decision)
+DRIFT = 2  # Σ ⟨w_s − v_s, z_s⟩
+LEDGER = 3  # what the history keeps
+WEIGHT = 3  # Σ of the importance weights of answers
+WRONG = 4  # the same over mistakes
+BOOK = 5
+
+
+def dual_exponent(learner: Linear) -> float:
+    """The p of the norm ‖·‖_p in which steps are measured; NaN where none is known."""
+    rule = learner.rule
+    if isinstance(rule, Lazy) and isinstance(rule.mirror, PNorm):
+        return float(rule.mirror.p)
+    norm = rule.mirror.norm if isinstance(rule, Lazy) else "2"
+    return {"2": 2.0, "1": math.inf}.get(norm, math.nan)
+
+
+def late_certificates(learner: Linear, found: list[Certificate], ledger: Vector, pending: int) -> list[Certificate]:
+    """What theorems about the run in order of arrival say about the delayed one: their bound and the drift.
+
+    DELAY bounds the drift too, in advance: it holds for every order of arrival, and every rate that does not grow.
+    """
+    drift, lagged = float(ledger[DRIFT]), float(ledger[LAGGED])
+    details = {"drift": drift, "pending": float(pending)}
+    about = f", over the rounds answered ({pending} pending)" if pending else ""
+    if drift == 0.0 and lagged == 0.0:  # no answer was late
+        return [replace(c, statement=c.statement + about, details=details) for c in found]
+    late = [
+        replace(
+            c,
+            id=f"{c.id}+DRIFT",
+            statement=f"{c.statement} + Σ⟨w_s − v_s, z_s⟩{about}",
+            linear_regret=None if c.linear_regret is None else c.linear_regret + drift,
+            bound=c.bound + drift,
+            details=details,
+        )
+        for c in found
+    ]
+    base, strength = _base(learner)
+    late += [
+        replace(
+            c,
+            id="DELAY",
+            statement=f"{found[k].statement} + Σ‖z_s‖(A'_s − A_s){about}",
+            bound=found[k].bound + lagged / strength,
+        )
+        for k, c in enumerate(late)
+        if found[k].id == base
+    ]
+    return sorted(late, key=lambda c: (not c.premises_hold, c.bound))
+
+
+def _base(learner: Linear) -> tuple[str, float]:
+    """The theorem that DELAY rests on, and σ; none where nothing is known about the length of a step."""
+    rule = learner.rule
+    if isinstance(rule, Eager):
+        return ("THM-14.5" if rule.step.constant else "EAGER-DEC"), 1.0
+    if not isinstance(rule, Lazy):
+        return "", 1.0
+    known = rule.step.constant and not math.isnan(dual_exponent(learner))
+    return ("THM-2.21" if known else ""), rule.mirror.strength()

@@ -1,0 +1,174 @@
+"""Training on rows in memory or from a stream: `train` begins the run that fits the learner, and feeds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+from lowregret.auto import Auto, AutoMulticlass
+from lowregret.domain import Domain
+from lowregret.errors import DataError, PartError
+from lowregret.learner.kernel_perceptron import KernelPerceptron
+from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
+from lowregret.rows import Features, as_rows
+from lowregret.run.auto import AutoRun, auto_for, start_auto
+from lowregret.run.auto_multiclass import AutoClassRun, start_auto_classes
+from lowregret.run.kernel import KernelRun
+from lowregret.run.linear import Run, start
+from lowregret.run.multiclass import ClassRun, start_classes
+from lowregret.stream.ahead import Ahead
+from lowregret.stream.batch import Stream
+from lowregret.structured import Task, TaskRun, train_task
+
+
+@overload
+def train(
+    learner: Linear,
+    features: Features | Stream,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    comparator: Domain | None = None,
+    dimension: int | None = None,
+    certify: bool = True,
+    compiled: bool = True,
+) -> Run: ...
+
+
+@overload
+def train(
+    learner: Multiclass,
+    features: Features | Stream,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    comparator: Domain | None = None,
+    dimension: int | None = None,
+    classes: Sequence[Any] | None = None,
+    certify: bool = True,
+    compiled: bool = True,
+) -> ClassRun: ...
+
+
+@overload
+def train(
+    learner: Auto | Literal["auto"],
+    features: Features | Stream,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    comparator: Domain | None = None,
+    dimension: int | None = None,
+    certify: bool = True,
+    compiled: bool = True,
+) -> AutoRun: ...
+
+
+@overload
+def train(
+    learner: AutoMulticlass,
+    features: Features | Stream,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    comparator: Domain | None = None,
+    dimension: int | None = None,
+    classes: Sequence[Any] | None = None,
+    certify: bool = True,
+    compiled: bool = True,
+) -> AutoClassRun: ...
+
+
+@overload
+def train(learner: KernelPerceptron, features: Features, labels: Any, *, compiled: bool = True) -> KernelRun: ...
+
+
+@overload
+def train(
+    learner: Task, features: Any, labels: Any = None, *, comparator: Domain | None = None, compiled: bool = True
+) -> TaskRun: ...
+
+
+def train(
+    learner: Linear | Multiclass | KernelPerceptron | Task | Auto | AutoMulticlass | Literal["auto"],
+    features: Features | Stream,
+    labels: Any = None,
+    weights: Any = None,
+    *,
+    comparator: Domain | None = None,
+    dimension: int | None = None,
+    classes: Sequence[Any] | None = None,
+    certify: bool = True,
+    compiled: bool = True,
+) -> Run | ClassRun | KernelRun | TaskRun | AutoRun:
+    """Learn the rows once, in order, and return the run.
+
+    `features`: a NumPy matrix, nested lists or a SciPy sparse matrix; `labels`: one number per row; `weights`: how much
+    each row counts (0 = not at all). Or a stream of rows with labels, such as `read("data/*.svm.gz")`; it need not say
+    how many features there are, unless the learner's start depends on it (`dimension`). A `Multiclass` takes classes as
+    labels, whole numbers or texts, which may be given beforehand (`classes`) or are met as the rows go by. "auto" is
+    `zoo.auto()` with the logistic loss if the first labels are ±1, with softmax if they are texts, else with the square
+    loss.
+    `comparator`: what the certificate compares with, by default the learner's own domain or the unit ball.
+    `certify=False` keeps nothing for it that the learner does not need itself: no history, and for eager rules no
+    linearised regret, only the theorem's bound, for which they are about a fifth faster.
+    `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
+    """
+    plain = weights is None and dimension is None and classes is None and certify
+    if isinstance(learner, KernelPerceptron):
+        return _train_kernel(learner, features, labels, compiled, plain and comparator is None)
+    if isinstance(learner, Task):
+        return train_task(learner, features, labels, comparator, compiled, plain)
+    rows, columns = _told(features, labels, weights, dimension)
+    if learner == "auto" and isinstance(rows, Stream):
+        rows = Ahead(rows)  # whose first labels are looked at
+    how = {"certify": certify, "compiled": compiled}
+    return _begun(learner, rows, columns, labels, classes, comparator, how).learn(rows, labels, weights)
+
+
+def _begun(
+    learner: Any,
+    rows: Any,
+    columns: int | None,
+    labels: Any,
+    classes: Sequence[Any] | None,
+    comparator: Domain | None,
+    how: dict[str, bool],
+) -> Run | ClassRun | AutoRun:
+    """A run before its first row; of `auto`, for what the labels are if that was not said."""
+    if learner == "auto":
+        learner = auto_for(rows, labels)
+    if isinstance(learner, AutoMulticlass):
+        return start_auto_classes(learner, columns, classes, comparator, **how)
+    if isinstance(learner, Multiclass):
+        return start_classes(learner, columns, classes, comparator, **how)
+    if not isinstance(learner, Linear | Auto):
+        raise PartError(
+            f"the learner must be a Linear, Multiclass or KernelPerceptron such as zoo.perceptron(), got {learner!r}"
+        )
+    if classes is not None:
+        raise PartError(f"{learner.loss} is a loss of one score: use Multiclass(Softmax(), …) for classes")
+    if isinstance(learner, Auto):
+        return start_auto(learner, columns, comparator, **how)
+    return start(learner, columns, comparator, **how)
+
+
+def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:
+    """`plain` says that nothing else was asked for."""
+    if not plain:
+        raise PartError("KernelPerceptron takes neither weights nor a comparator nor certify: leave them out")
+    rows = as_rows(features)
+    return KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled).learn(rows, labels)
+
+
+def _told(features: Features | Stream, labels: Any, weights: Any, dimension: int | None) -> tuple[Any, int | None]:
+    """The rows, and how many columns they have, if that is known."""
+    if isinstance(features, Stream):
+        if labels is not None or weights is not None:
+            raise DataError("a stream brings its own labels and weights: leave them out")
+        return features, dimension
+    if dimension is not None:
+        raise DataError("rows in memory say how many features they have: leave dimension out")
+    rows = as_rows(features, checked=False)
+    return rows, rows.shape[1]

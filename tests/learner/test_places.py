@@ -1,0 +1,150 @@
+"""Where features lie: by the order of learning, whatever their columns are, and files and memory follow from that."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowregret import Logistic, Softmax, load, read, train, zoo
+from lowregret.errors import DataError
+from lowregret.learner.multiclass import Multiclass
+from lowregret.learner.places import NEAR, NOTHING, Places
+from lowregret.rows import as_rows
+from lowregret.rule import Diagonal, Root
+from lowregret.run.auto import start_auto
+from lowregret.run.auto_multiclass import start_auto_classes
+from lowregret.run.linear import start
+from lowregret.run.multiclass import start_classes
+from lowregret.run.session import Session
+from lowregret.stream.svm import SvmText
+
+FAR = 2 * 10**9  # a column
+
+
+def spread_out(columns: Any, rows: int = 24, seed: int = 0) -> tuple[Any, Any, Any]:
+    """Rows of some features, as columns 0, 1, … and as these columns; and labels."""
+    rng = np.random.default_rng(seed)
+    dense = np.where(rng.random((rows, len(columns))) < 0.4, rng.normal(size=(rows, len(columns))), 0.0)
+    near = sp.csr_matrix(dense)
+    wide = sp.csr_matrix((near.data, np.asarray(columns)[near.indices], near.indptr), (rows, max(columns) + 1))
+    return near, wide, np.where(rng.random(rows) < 0.5, 1.0, -1.0)
+
+
+@given(st.lists(st.integers(0, 2**62), max_size=40), st.sets(st.integers(0, 40)))
+def test_places_are_numbered_in_the_order_of_learning(columns: list[int], cuts: set[int]) -> None:
+    numbers = {column: place for place, column in enumerate(dict.fromkeys(columns))}
+    places = Places()
+    edges = [0, *sorted(cut for cut in cuts if cut < len(columns)), len(columns)]
+    found: list[int] = []
+    for begin, end in itertools.pairwise(edges):
+        rows = [[column] for column in columns[begin:end]]
+        found += _placed(places, rows)
+    assert found == [numbers[column] for column in columns]
+    assert places.columns.tolist() == list(numbers)
+    assert Places(places.columns).columns.tolist() == list(numbers)
+
+
+def _placed(places: Places, rows: list[list[int]], weights: Any = NOTHING) -> list[int]:
+    indices = np.array([column for row in rows for column in row], np.int64)
+    indptr = np.cumsum([0, *map(len, rows)])
+    x = as_rows(sp.csr_matrix((np.ones(indices.size), indices, indptr), (len(rows), 2**62 + 1)))
+    return [int(place) for place in places.place(x, weights, False).rows.indices]  # type: ignore[attr-defined]
+
+
+def test_rows_of_weight_0_take_no_place_and_what_was_refused_is_forgotten() -> None:
+    places = Places()
+    assert _placed(places, [[5], [7], [7, FAR]], np.array([1.0, 0.0, 1.0])) == [0, 1, 1, 2]
+    assert places.columns.tolist() == [5, 7, FAR]
+    places.forget_after(1)
+    assert places.columns.tolist() == [5]
+    assert _placed(places, [[FAR], [7]]) == [1, 2]
+
+
+@pytest.mark.parametrize("columns", [range(0, 300, 10), range(FAR, FAR + 30), [0, NEAR - 1, NEAR, FAR]])
+def test_where_columns_are_changes_nothing(columns: Any, tmp_path: Path) -> None:
+    """Not the scores, the figures, the size of the state or the file, and unknown features weigh nothing."""
+    near, wide, y = spread_out(columns)
+    for begin in (start, start_auto):
+        learner: Any = zoo.ogd(Logistic()) if begin is start else zoo.auto()
+        runs = [begin(learner, None, compiled=False).learn(x, y) for x in (near, wide)]
+        assert runs[0].scores.tobytes() == runs[1].scores.tobytes()
+        assert runs[0].state.table.size == runs[1].state.table.size
+        assert runs[0].predict(near).tobytes() == runs[1].predict(wide).tobytes()
+        assert runs[1].features == int(wide.indices.max()) + 1
+        again = load(runs[1].save(tmp_path / "m"))
+        assert again.predict(wide).tobytes() == runs[1].predict(wide).tobytes()
+        assert (tmp_path / "m").stat().st_size < 60_000
+    unknown = sp.csr_matrix(([3.0, 1.0], ([0, 1], [FAR + 99, 2])), (2, FAR + 100))
+    assert start(zoo.ogd(Logistic()), None, compiled=False).learn(near, y).predict(unknown)[0] == 0.0
+
+
+def test_classes_wherever_columns_are(tmp_path: Path) -> None:
+    near, wide, _ = spread_out(range(FAR, FAR + 12))
+    y = [("a", "b", "c", "d", "e")[k % 5] for k in range(24)]
+    adagrad = Multiclass(Softmax(), Diagonal(Root(0.5)), bias=1.0)
+    begun: list[tuple[Any, Any]] = [(start_classes, adagrad), (start_auto_classes, zoo.auto(Softmax()))]
+    for begin, learner in begun:
+        a, b = (begin(learner, None, compiled=False).learn(x, y) for x in (near, wide))
+        assert a.guesses.tobytes() == b.guesses.tobytes()
+        again = load(b.save(tmp_path / "m"))
+        assert a.decisions(near).tobytes() == b.decisions(wide).tobytes() == again.decisions(wide).tobytes()
+        assert b.linear_regret() == pytest.approx(a.linear_regret())
+
+
+def test_u_and_weights_are_by_column() -> None:
+    _, wide, y = spread_out([4, 7, 9])
+    known = train(zoo.ogd(Logistic()), wide, y, compiled=False)
+    run = start(zoo.ogd(Logistic()), None, compiled=False).learn(wide, y)
+    assert run.weights.tobytes() == known.weights.tobytes()
+    u = np.arange(10.0)
+    assert run.regret(u, wide, y) == known.regret(u, wide, y)
+    columns, weights = run.met_weights
+    assert columns.tolist() == [4, 7, 9]
+    assert weights.tolist() == known.weights[[4, 7, 9]].tolist()
+
+
+def test_a_row_that_is_refused_brings_no_feature() -> None:
+    near, _, y = spread_out(range(8))
+    run = start(zoo.ogd(Logistic()), None, compiled=False)
+    bad = y.copy()
+    bad[3] = 7.0
+    with pytest.raises(DataError, match="row 3: label 7"):
+        run.learn(near, bad)
+    assert run.places is not None
+    assert set(run.places.columns.tolist()) == set(near[:3].indices.tolist())
+    whole = start(zoo.ogd(Logistic()), None, compiled=False).learn(near, y)
+    run.learn(near[3:], y[3:])
+    assert [a.tobytes() for a in run.state] == [a.tobytes() for a in whole.state]
+
+
+def test_hashed_names_take_the_room_of_those_that_occur(tmp_path: Path) -> None:
+    """Not that of 2¹⁸ slots; nor does a LIBSVM index of a thousand million."""
+    (tmp_path / "f.vw").write_text("1 | red sweet\n-1 | green sour\n" * 9)
+    (tmp_path / "f.svm").write_text("+1 1000000000:1 3:1\n-1 1999999999:1 3:0.5\n" * 9)
+    for name in ("f.vw", "f.svm"):
+        run = train(zoo.auto(), read(str(tmp_path / name)), compiled=False)
+        assert run.state.table.size < 10_000
+        assert run.save(tmp_path / "m").stat().st_size < 30_000
+
+
+def test_weights_by_name_do_not_need_all_columns(tmp_path: Path) -> None:
+    (tmp_path / "f.svm").write_text("+1 1000000000:1\n-1 1999999999:1\n" * 20)
+    run = train(zoo.ogd(Logistic()), read(str(tmp_path / "f.svm")), compiled=False)
+    names = [name for name, _ in Session(run, SvmText(), "ogd").weights_by_name()]
+    assert sorted(names) == ["1000000000", "1999999999"]
+
+
+def test_contents_are_views_that_a_copy_of_the_run_does_not_share() -> None:
+    near, _, y = spread_out(range(20))
+    run = start_auto(zoo.auto(), None, compiled=False).learn(near, y)
+    twin = type(run).of("memory", *run.contents())
+    before = run.state.table.tobytes(), run.mind.bank.tobytes()
+    twin.learn(near, -y)
+    assert (run.state.table.tobytes(), run.mind.bank.tobytes()) == before
