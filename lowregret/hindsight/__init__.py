@@ -4,7 +4,7 @@
 
 | loss and set                                | method                                              | file            |
 |---------------------------------------------|-----------------------------------------------------|-----------------|
-| linear costs                                | written down                                        | `convex/minimise.py`   |
+| linear costs                                | written down                                        | `convex.minimise`|
 | kinks, in a box, a simplex or an L1 ball    | interior points of the rows' slopes and the set     | `corner.py`     |
 | up to 600 coordinates                       | Newton, its quadratic model solved in the set; with |                 |
 |                                             | kinks, in an L2 ball, dual coordinate ascent first  | `newton.py`     |
