@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed import OUT
-from lowregret import Absolute, AdaHedge, Aggregator, Cost, Hedge, MLPoly, Panel, Specialists, Squint
+from lowregret import Absolute, AdaHedge, Aggregator, Cost, ExpertMixture, Hedge, MLPoly, Specialists, Squint
 from lowregret.types import Vector
 
 EXPERTS, ROUNDS, ETA = 100, 100_000, 0.05
@@ -65,7 +65,7 @@ def river(x: Any, y: Vector) -> Vector:
 
 def ours(x: Any, y: Vector, aggregator: Aggregator) -> Vector:
     """The same aggregation, with regrets and certificate."""
-    return np.asarray(Panel(x.shape[1], aggregator, Absolute(), linearised=False).learn(x, y))
+    return np.asarray(ExpertMixture(x.shape[1], aggregator, Absolute(), linearised=False).learn(x, y))
 
 
 def timed(run: Callable[[], Any], turns: int) -> tuple[float, Any]:
@@ -104,11 +104,11 @@ def long_run() -> dict[str, float]:
     """Seconds for ten million rounds of two experts with costs up to 1e6, and for a million specialists, ten awake."""
     rng = np.random.default_rng(1)
     costs = rng.uniform(-1e6, 1e6, (10**7, 2))
-    Panel(2, AdaHedge(), Cost()).learn(costs[:2], np.ones(2))
+    ExpertMixture(2, AdaHedge(), Cost()).learn(costs[:2], np.ones(2))
     found = {
-        "10⁷ rounds, 2 experts, AdaHedge": timed(lambda: Panel(2, AdaHedge(), Cost()).learn(costs, np.ones(10**7)), 1)[
-            0
-        ]
+        "10⁷ rounds, 2 experts, AdaHedge": timed(
+            lambda: ExpertMixture(2, AdaHedge(), Cost()).learn(costs, np.ones(10**7)), 1
+        )[0]
     }
     rounds, awake = 100_000, 10
     ids = np.sort(rng.integers(0, 10**5, (rounds, awake)) * awake + np.arange(awake), 1).ravel()

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 from benchmarks.nested import Data, data_sets
-from lowregret import DivergedError, Hinge, Logistic, Run, train, zoo
+from lowregret import DivergedError, Hinge, LinearRun, Logistic, train, zoo
 from lowregret.learner.linear import Linear
-from lowregret.rule import Proximal
+from lowregret.rule import FTRLProximal
 from lowregret.rule.newton import MOST
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "parameter-free.md"
@@ -86,7 +86,7 @@ def error(scores: Scores, data: Data) -> float:
     return float(np.mean((scores >= 0) != (data.y > 0)))
 
 
-def certified(run: Run) -> str:
+def certified(run: LinearRun) -> str:
     """Linearised regret and bound a row, against the unit ball, as they stand in the table."""
     for found in run.certificates:
         assert found.holds == found.premises_hold, found
@@ -111,7 +111,7 @@ def measure(name: str, data: Data) -> dict[str, tuple[str, str]]:
             table[who] = "diverged", "–"
             continue
         text = f"{100 * error(run.scores, data):.2f}"
-        if isinstance(learner.rule, Proximal):
+        if isinstance(learner.rule, FTRLProximal):
             text += f" ({np.count_nonzero(run.weights):,} of {run.weights.size:,} weights)"
         table[who] = text, certified(run)
         print(f"{name:<12}{who:<24}{text:<30}{time.perf_counter() - begin:6.1f} s", file=sys.stderr)

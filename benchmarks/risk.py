@@ -24,8 +24,8 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Logistic, OnMistakes
 from lowregret.output import Average, Random, WeightedAverage
 from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED
-from lowregret.rule import Lazy
-from lowregret.run.linear import Run
+from lowregret.rule import MirrorDescent
+from lowregret.run.linear import LinearRun
 from lowregret.train import train
 
 DELTA, ROUNDS = 0.05, 4000
@@ -86,15 +86,15 @@ LEARNERS = {
 }
 
 
-def directions(run: Run, x: Any, y: Any) -> Any:
-    """θ_1 … θ_T, of which the iterates of `Lazy` Euclidean rules are positive multiples: as good for judging errors."""
+def directions(run: LinearRun, x: Any, y: Any) -> Any:
+    """θ_1 … θ_T, of which the iterates of Euclidean mirror descent are positive multiples, as good for errors."""
     scored = zip(run.scores.tolist(), y.tolist(), strict=True)
     slopes = np.array([run.learner.loss.at(p, label)[1] for p, label in scored])
     dense = x if isinstance(x, np.ndarray) else x.toarray()
     return np.vstack([np.zeros(x.shape[1]), -np.cumsum(slopes[:, None] * dense, axis=0)[:-1]])
 
 
-def mean_error(source: Source, run: Run, x: Any, y: Any, rng: np.random.Generator) -> float:
+def mean_error(source: Source, run: LinearRun, x: Any, y: Any, rng: np.random.Generator) -> float:
     """Of the run's iterates: of all, or of one drawn from each of so many equal stretches."""
     points = directions(run, x, y)
     if source.stretches:
@@ -112,7 +112,7 @@ def measure(source: Source, runs: int, found: dict[Key, list[tuple[float, float]
             run = train(learner, x, y)
             own = source.truth(run.weights[None], learner)
             truth = {(output, of): float(own[of][0]) for output in (AVERAGE, WEIGHTED) for of in own}
-            if isinstance(learner.rule, Lazy):
+            if isinstance(learner.rule, MirrorDescent):
                 truth[DRAWN, "error"] = mean_error(source, run, x, y, rng)
                 key = source.name, f"error of {DRAWN}", CONTROL, name
                 found.setdefault(key, []).append((truth[DRAWN, "error"], float(run.error or 0.0)))

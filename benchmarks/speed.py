@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
 
-from lowregret import Constant, Eager, Euclidean, Hinge, L2Ball, Lazy, Linear, train, zoo
+from lowregret import Constant, Euclidean, Hinge, L2Ball, Linear, MirrorDescent, ProjectedGradient, train, zoo
 
 ROWS, NONZEROS, FEATURES = 200_000, 72, 47_236
 ETA, RADIUS = 1.0, 1000.0  # large enough for both to follow the same path as the peer, which does not project
@@ -55,8 +55,8 @@ def against_sgd(repetitions: int = 15) -> dict[str, float]:
     peer = SGDClassifier(
         loss="hinge", penalty=None, learning_rate="constant", eta0=ETA, max_iter=1, tol=None, shuffle=False
     )
-    lazy = Linear(Hinge(), Lazy(Euclidean(L2Ball(RADIUS)), Constant(ETA)))
-    eager = Linear(Hinge(), Eager(L2Ball(RADIUS), Constant(ETA)))
+    lazy = Linear(Hinge(), MirrorDescent(Euclidean(L2Ball(RADIUS)), Constant(ETA)))
+    eager = Linear(Hinge(), ProjectedGradient(L2Ball(RADIUS), Constant(ETA)))
     times = best_times(
         {
             "peer": lambda: peer.fit(x, y),

@@ -28,8 +28,8 @@ from lowregret.loss import Cost
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.play.game import Game, play
 from lowregret.regret import GameRecord, Moving
-from lowregret.rule import Eager, Lazy
-from lowregret.run.linear import Run
+from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.run.linear import LinearRun
 from lowregret.step import Constant, InverseSqrt
 from lowregret.train import train
 from tests.laws import classifiers, sequences
@@ -68,14 +68,14 @@ def streams(learner: Linear, d: int, seed: int) -> list[Stream]:
     ]
 
 
-def exact_regrets(learner: Linear, stream: Stream, sets: list[Domain]) -> Iterator[tuple[Run, Domain, float]]:
+def exact_regrets(learner: Linear, stream: Stream, sets: list[Domain]) -> Iterator[tuple[LinearRun, Domain, float]]:
     """At every mark: the run so far, a set of comparators (w_{T+1} is one more), and the regret against the set."""
     if learner.ridge > 0:
         for run, books in walk(learner, stream):
             if run.rounds in MARKS:
                 yield from ((run, u, books.linear_regret(u)) for u in [*sets, Point(run.point)])
         return
-    run, own = Run(learner, learner.start(stream.x.shape[1]), compiled=False), 0.0
+    run, own = LinearRun(learner, learner.start(stream.x.shape[1]), compiled=False), 0.0
     rows = np.hstack([stream.x, np.full((len(stream.x), 1), learner.bias)]) if learner.bias else stream.x
     for begin, end in pairwise((0, *MARKS)):
         run.learn(stream.x[begin:end], stream.y[begin:end])
@@ -132,7 +132,7 @@ def measure_perceptron() -> Iterator[Measurement]:
             yield from _mistakes(run, stream, classifiers.widest(stream.x, stream.y), len(wrong))
 
 
-def _mistakes(run: Run, stream: Stream, u: Vector, measured: float) -> Iterator[Measurement]:
+def _mistakes(run: LinearRun, stream: Stream, u: Vector, measured: float) -> Iterator[Measurement]:
     place = f"{stream.name}: d = {u.size}, ‖u‖ = {np.linalg.norm(u):.3g}"
     return _ratios(run.mistake_certificates(u, stream.x, stream.y), measured, place, len(stream.y))
 
@@ -183,7 +183,7 @@ def measure_quadratic_games() -> Iterator[Measurement]:
             for player, comparators in players:
                 game = Game(player, d, comparators)
                 for begin, end in pairwise((0, *MARKS)):
-                    game.go_on(map(QuadraticFunction, stream.x[begin:end]))
+                    game.learn(map(QuadraticFunction, stream.x[begin:end]))
                     regret = game.loss - least_quadratic(stream.x[:end], comparators)
                     yield from _game_ratios(game, regret, f"{stream.name} as centres: {_called(player)}, d = {d}")
 
@@ -202,7 +202,7 @@ def measure_linear_games() -> Iterator[Measurement]:
         for player, comparators in players:
             game = Game(player, 3, comparators)
             for begin, end in pairwise((0, *MARKS)):
-                game.go_on(stream.x[begin:end])
+                game.learn(stream.x[begin:end])
                 regret = game.loss - least(stream.x[:end].sum(axis=0), comparators)
                 yield from _game_ratios(game, regret, f"{stream.name}: {_called(player)}, d = 3")
 
@@ -221,11 +221,11 @@ def _game_ratios(game: Game, regret: float, place: str) -> Iterator[Measurement]
 
 def measure_wrapped() -> Iterator[Measurement]:
     """Late answers, restarts, and comparators that move, against descent and EG."""
-    rules: dict[str, Lazy | Eager] = {}
+    rules: dict[str, MirrorDescent | ProjectedGradient] = {}
     for eta in RATES:
-        rules[f"eager on a ball, η = {eta:.3g}"] = Eager(L2Ball(1.0), Constant(eta))
-        rules[f"eager on a ball, η/√t, η = {eta:.3g}"] = Eager(L2Ball(1.0), InverseSqrt(eta))
-        rules[f"EG, η = {eta:.3g}"] = Lazy(Entropy(), Constant(eta))
+        rules[f"eager on a ball, η = {eta:.3g}"] = ProjectedGradient(L2Ball(1.0), Constant(eta))
+        rules[f"eager on a ball, η/√t, η = {eta:.3g}"] = ProjectedGradient(L2Ball(1.0), InverseSqrt(eta))
+        rules[f"EG, η = {eta:.3g}"] = MirrorDescent(Entropy(), Constant(eta))
     for stream in sequences.random_costs(ROUNDS, 3, 3) + sequences.hard_costs(ROUNDS, 3):
         for name, rule in rules.items():
             players: dict[str, Part] = {f"{tau} rounds late": Delayed(rule, tau) for tau in (1, 3, 10)}
@@ -236,7 +236,7 @@ def measure_wrapped() -> Iterator[Measurement]:
                 found = [c for c in game.certificates if c.id in ("DELAY", "DOUBLING")]
                 if (regret := game.loss - least(stream.x.sum(axis=0), rule.domain)) > WORTH_MEASURING:
                     yield from _ratios(found, regret, f"{stream.name}: {name}, {how}, d = 3", ROUNDS, True)
-            if isinstance(rule, Eager):
+            if isinstance(rule, ProjectedGradient):
                 yield from _moving(play(rule, stream.x, compiled=False), stream, f"{stream.name}: {name}, d = 3")
 
 

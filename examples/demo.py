@@ -18,10 +18,10 @@ from lowregret import (
     Euclidean,
     FollowTheLeader,
     L2Ball,
-    Lazy,
     LinearFunction,
+    LinearRun,
     Logistic,
-    Run,
+    MirrorDescent,
     play,
     train,
     zoo,
@@ -92,7 +92,7 @@ def learn_a_stream() -> None:
     draw(run, u, x, y)
 
 
-def draw(run: Run, u: NDArray[np.float64], x: sp.csr_array, y: NDArray[np.float64]) -> None:
+def draw(run: LinearRun, u: NDArray[np.float64], x: sp.csr_array, y: NDArray[np.float64]) -> None:
     """The regret against u, round by round, under the linearised regret and the bound."""
     ours, best = np.logaddexp(0, -y * run.scores), np.logaddexp(0, -y * (x @ u))
     t = run.trace
@@ -115,7 +115,7 @@ def play_a_game(rounds: int = 1000) -> None:
             yield LinearFunction(np.array([1.0 if t % 2 == 0 else -1.0]))
 
     mirror = Euclidean(square)
-    descent = Lazy(mirror, mirror.tuned(radius=1, lipschitz=1, rounds=rounds))
+    descent = MirrorDescent(mirror, mirror.tuned(radius=1, lipschitz=1, rounds=rounds))
     print(f"A game of {rounds} rounds made to mislead whoever follows the leader:")
     for name, player in (("follow the leader", FollowTheLeader(square)), ("mirror descent", descent)):
         game = play(player, costs(), dimension=1, comparator=square)

@@ -31,7 +31,7 @@ from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.validate import numbers
-from lowregret.loss import Affine, Logistic, Margin, MultiLoss, Poisson, Softmax, Square
+from lowregret.loss import Affine, Logistic, Margin, MultiLoss, Softmax, Square
 from lowregret.rows import narrow
 from lowregret.run.base import packed, unpacked
 from lowregret.stream.arrow import TableFormat
@@ -218,7 +218,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     """Classes of any kind, two or many.
 
     `learner`: None for `auto`, or a learner of two classes, such as `zoo.adagrad(Logistic())`, or of many, such as
-    `Multiclass(Softmax(), Diagonal(Root(0.5)))`. `comparator`: what the certificate compares with, by default the
+    `Multiclass(Softmax(), AdaGrad(0.5))`. `comparator`: what the certificate compares with, by default the
     learner's own domain or the unit ball. Of two classes, the run sees the second in `classes_` as +1, the first as −1.
     `text`, `date`, `categorical`: columns of a table whose words, parts of dates or numbers are names of features;
     `ngrams`: up to so many words in a row.
@@ -342,12 +342,12 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         """Of a learner of many classes a score for each, else a number that is not negative for the second."""
         check_is_fitted(self)
         if isinstance(self.run_.learner, MANY):
-            return self._scores(self.run_.decisions, X)[:, self._order()]
-        made = self._scores(self.run_.predict, X)
+            return self._scores(self.run_.decision_function, X)[:, self._order()]
+        made = self._scores(self.run_.decision_function, X)
         loss = getattr(self.run_.learner, "loss", None)
         if loss is None or type(loss).decision is Margin.decision:
             return made
-        return np.array([loss.decision(p) for p in made.tolist()])
+        return loss.decisions(made)
 
     def _linear(self) -> tuple[Vector, Any]:
         coef, intercept = super()._linear()
@@ -387,8 +387,7 @@ class OnlineRegressor(RegressorMixin, Online):  # type: ignore[misc]
     def predict(self, X: Any) -> Vector:
         """A number for each row; with the Poisson loss e^score, the mean."""
         check_is_fitted(self)
-        scores = self._scores(self.run_.predict, X)
-        return np.exp(scores) if isinstance(self.run_.learner.loss, Poisson) else scores
+        return self._scores(self.run_.predict, X)
 
     def _chosen(self) -> Any:
         learner = auto(Square()) if self.learner is None else self.learner

@@ -131,18 +131,18 @@ class Own(Step):
 
 
 class PassiveAggressive(Step):
-    """η_t = min(C, ℓ_t/‖z_t‖²): as far as the row's loss asks (PA; PA-I with a limit C).
+    """η_t = min(C, ℓ_t/‖z_t‖²): as far as the row's loss asks (PA; PA-I with a finite C).
 
     `squared`: ℓ_t/(‖z_t‖² + 1/(2C)), which penalises the squared loss that remains (PA-II). Crammer et al. 2006.
     """
 
     falling: ClassVar[bool] = False
-    limit: float = math.inf
+    C: float = math.inf
     squared: bool = False
 
     def check(self) -> None:
-        self.require(self.limit > 0, f"limit must be a positive number, or inf for none, got {self.limit}")
-        self.require(not (self.squared and self.limit == math.inf), "squared needs a finite limit, such as 1.0")
+        self.require(self.C > 0, f"C must be a positive number, or inf for none, got {self.C}")
+        self.require(not (self.squared and math.inf == self.C), "squared needs a finite C, such as 1.0")
 
     def needs_loss(self) -> bool:
         return True
@@ -155,12 +155,12 @@ class PassiveAggressive(Step):
             return 0.0
         loss = max(s.sums[LOSS], 0.0)
         if self.squared:
-            return loss / (present + 0.5 / self.limit)
-        return min(self.limit, loss / present)
+            return loss / (present + 0.5 / self.C)
+        return min(self.C, loss / present)
 
     def gain(self, eta: float, loss: float, energy: float) -> float:
         """η(2ℓ − η‖z‖²); PA-II: η(2ℓ − η(‖z‖² + 1/(2C))) = ηℓ"""
-        return eta * (2.0 * loss - eta * (energy + (0.5 / self.limit if self.squared else 0.0)))
+        return eta * (2.0 * loss - eta * (energy + (0.5 / self.C if self.squared else 0.0)))
 
 
 def _require_positive(step: Step, name: str, value: float) -> None:

@@ -13,10 +13,10 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Features, as_rows
 from lowregret.run.auto import AutoRun, auto_for, start_auto
-from lowregret.run.auto_multiclass import AutoClassRun, start_auto_classes
+from lowregret.run.auto_multiclass import AutoMulticlassRun, start_auto_classes
 from lowregret.run.kernel import KernelRun
-from lowregret.run.linear import Run, start
-from lowregret.run.multiclass import ClassRun, start_classes
+from lowregret.run.linear import LinearRun, start
+from lowregret.run.multiclass import MulticlassRun, start_classes
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.structured import Task, TaskRun, train_task
@@ -33,7 +33,7 @@ def train(
     dimension: int | None = None,
     certify: bool = True,
     compiled: bool = True,
-) -> Run: ...
+) -> LinearRun: ...
 
 
 @overload
@@ -48,7 +48,7 @@ def train(
     classes: Sequence[Any] | None = None,
     certify: bool = True,
     compiled: bool = True,
-) -> ClassRun: ...
+) -> MulticlassRun: ...
 
 
 @overload
@@ -77,7 +77,7 @@ def train(
     classes: Sequence[Any] | None = None,
     certify: bool = True,
     compiled: bool = True,
-) -> AutoClassRun: ...
+) -> AutoMulticlassRun: ...
 
 
 @overload
@@ -101,7 +101,7 @@ def train(
     classes: Sequence[Any] | None = None,
     certify: bool = True,
     compiled: bool = True,
-) -> Run | ClassRun | KernelRun | TaskRun | AutoRun:
+) -> LinearRun | MulticlassRun | KernelRun | TaskRun | AutoRun:
     """Learn the rows once, in order, and return the run.
 
     `features`: a NumPy matrix, nested lists or a SciPy sparse matrix; `labels`: one number per row; `weights`: how much
@@ -135,7 +135,7 @@ def _begun(
     classes: Sequence[Any] | None,
     comparator: Domain | None,
     how: dict[str, bool],
-) -> Run | ClassRun | AutoRun:
+) -> LinearRun | MulticlassRun | AutoRun:
     """A run before its first row; of `auto`, for what the labels are if that was not said."""
     if learner == "auto":
         learner = auto_for(rows, labels)

@@ -12,7 +12,7 @@ def counted(count: float, thing: str, things: str = "") -> str:
 
 
 class Brief:
-    """What shows itself in one line, such as `<Run of Lazy: 2,000 rounds, …>`, at any time and at little cost."""
+    """Shows itself in one line, such as `<LinearRun of MirrorDescent: 2,000 rounds, …>`, at any time, cheaply."""
 
     def _of(self) -> str:
         """What it is made of, if that is worth a word."""

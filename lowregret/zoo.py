@@ -24,35 +24,34 @@ from lowregret.loss import Affine, Hinge, Logistic, Loss, MultiLoss, OnMistakes,
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, Last, Output, WeightedAverage
 from lowregret.rule import (
+    AROW,
     COCOB,
     KT,
-    Arow,
-    Diagonal,
-    Eager,
+    NAG,
+    AdaGrad,
+    DiagonalNewton,
     FreeGrad,
-    Lazy,
+    FTRLProximal,
+    MirrorDescent,
     Newton,
-    Normalised,
-    Proportional,
-    Proximal,
-    Root,
+    ProjectedGradient,
 )
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
 
 
 def ogd(loss: Loss, eta: float | None = None, output: Output = Last()) -> Linear:
     """w ← w − ηz on R^d, that is w = ηθ (ALG-OGD). Without η the step adapts: w_t = θ_t/√(Σ_{s<t}‖z_s‖²)."""
-    return Linear(loss, Lazy(Euclidean(), Adaptive() if eta is None else Constant(eta)), output)
+    return Linear(loss, MirrorDescent(Euclidean(), Adaptive() if eta is None else Constant(eta)), output)
 
 
 def ogd_lazy(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last()) -> Linear:
     """w = Π(ηθ) on the L2 ball, θ the negated sum of sub-gradients (ALG-OGD-LAZY)."""
-    return Linear(loss, Lazy(Euclidean(L2Ball(radius)), Constant(eta)), output)
+    return Linear(loss, MirrorDescent(Euclidean(L2Ball(radius)), Constant(eta)), output)
 
 
 def ogd_eager(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last()) -> Linear:
     """w ← Π(w − ηz) on the L2 ball (ALG-OGD-EAGER)."""
-    return Linear(loss, Eager(L2Ball(radius), Constant(eta)), output)
+    return Linear(loss, ProjectedGradient(L2Ball(radius), Constant(eta)), output)
 
 
 def ogd_delay(
@@ -66,27 +65,27 @@ def ogd_delay(
 
 def ogd_sqrt(loss: Loss, eta: float, radius: float = 1.0, output: Output = Last()) -> Linear:
     """w ← Π(w − (η/√t)z) on the L2 ball (ALG-OGD-SQRT); η = √2·U/G for sub-gradients up to G."""
-    return Linear(loss, Eager(L2Ball(radius), InverseSqrt(eta)), output)
+    return Linear(loss, ProjectedGradient(L2Ball(radius), InverseSqrt(eta)), output)
 
 
-def ogd_sc(loss: Loss, lam: float, on: Domain = Reals(), output: Output = Average()) -> Linear:
+def ogd_sc(loss: Loss, lam: float, domain: Domain = Reals(), output: Output = Average()) -> Linear:
     """η_t = 1/(λt) on ℓ + (λ/2)‖w‖² (ALG-OGD-SC)."""
-    return Linear(loss, Eager(on, InverseTime(lam)), output, ridge=lam)
+    return Linear(loss, ProjectedGradient(domain, InverseTime(lam)), output, ridge=lam)
 
 
-def ogd_scw(loss: Loss, lam: float, on: Domain = Reals(), output: Output = WeightedAverage()) -> Linear:
+def ogd_scw(loss: Loss, lam: float, domain: Domain = Reals(), output: Output = WeightedAverage()) -> Linear:
     """η_t = 2/(λ(t+1)) on ℓ + (λ/2)‖w‖², later rounds weighing more (ALG-OGD-SCW)."""
-    return Linear(loss, Eager(on, WeightedInverseTime(lam)), output, ridge=lam)
+    return Linear(loss, ProjectedGradient(domain, WeightedInverseTime(lam)), output, ridge=lam)
 
 
 def svm_online(radius: float = 1.0, output: Output = Average()) -> Linear:
     """Hinge loss on [x, 1], eager with η_t = 1/√t, bias inside the ball (ALG-SVM-ONLINE)."""
-    return Linear(Hinge(), Eager(L2Ball(radius), InverseSqrt(1.0)), output, bias=1.0)
+    return Linear(Hinge(), ProjectedGradient(L2Ball(radius), InverseSqrt(1.0)), output, bias=1.0)
 
 
 def omd(loss: Loss, mirror: Mirror, eta: float, output: Output = Last()) -> Linear:
     """w = ∇R*(ηθ) for any mirror map (ALG-OMD)."""
-    return Linear(loss, Lazy(mirror, Constant(eta)), output)
+    return Linear(loss, MirrorDescent(mirror, Constant(eta)), output)
 
 
 def eg(loss: Loss, eta: float, total: float = 1.0, output: Output = Last()) -> Linear:
@@ -106,19 +105,19 @@ def pnorm(loss: Loss, eta: float, p: float, output: Output = Last()) -> Linear:
 
 def mc_perceptron(output: Output = Last()) -> Multiclass:
     """w_y ← w_y + x, w_ŷ ← w_ŷ − x on mistakes, ŷ the class of the highest score (ALG-MC-PERCEPTRON)."""
-    return Multiclass(PerceptronLoss(), Lazy(Euclidean(), Constant(1.0)), output)
+    return Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(), Constant(1.0)), output)
 
 
 def perceptron(output: Output = Last()) -> Linear:
     """w ← w + yx on mistakes (ALG-PERCEPTRON)."""
-    return Linear(OnMistakes(Hinge()), Lazy(Euclidean(), Constant(1.0)), output)
+    return Linear(OnMistakes(Hinge()), MirrorDescent(Euclidean(), Constant(1.0)), output)
 
 
 def winnow(dimension: int, eta: float = 0.25, output: Output = Last()) -> Linear:
     """w[i] ← w[i]·e^{2ηyx[i]} on mistakes, predicting sign(2⟨w,x⟩ − 1) (ALG-WINNOW, with its sign corrected)."""
     part = UnnormalisedEntropy(1 / dimension)
     part.require(eta < 0.5, f"Winnow needs η < ½, got {eta}: its bound divides by 1 − 2η")
-    return Linear(OnMistakes(Affine(Hinge(), 2.0, -1.0)), Lazy(part, Constant(eta)), output)
+    return Linear(OnMistakes(Affine(Hinge(), 2.0, -1.0)), MirrorDescent(part, Constant(eta)), output)
 
 
 def kernel_perceptron(kernel: Kernel) -> KernelPerceptron:
@@ -146,9 +145,9 @@ def auto(loss: Loss | MultiLoss = Logistic()) -> Auto | AutoMulticlass:
     raise PartError(f"auto learns with the logistic, square or softmax loss, not {loss}: use ogd for others")
 
 
-def adagrad(loss: Loss, eta: float = 0.5, on: Domain = Reals(), output: Output = Last()) -> Linear:
+def adagrad(loss: Loss, eta: float = 0.5, domain: Domain = Reals(), output: Output = Last()) -> Linear:
     """w ← Π(w − ηz/√Σz²), each coordinate with a rate of its own (ALG-ADAGRAD), on R^d or a box."""
-    return Linear(loss, Diagonal(Root(eta), on), output)
+    return Linear(loss, AdaGrad(eta, domain), output)
 
 
 def ftrl_proximal(
@@ -158,12 +157,12 @@ def ftrl_proximal(
 
     A coordinate's rate is α/(β + √Σz²); it is 0 exactly until its gradient sum exceeds l1.
     """
-    return Linear(loss, Proximal(Root(alpha, beta), l1, l2), output)
+    return Linear(loss, FTRLProximal(alpha, beta, l1, l2), output)
 
 
-def kt(loss: Loss, limit: float = 1.0, wealth: float = 1.0, output: Output = Last()) -> Linear:
-    """Bet the share (Σ coins)/(n + 1) of each coordinate's wealth (ALG-KT); sub-gradients up to `limit` in size."""
-    return Linear(loss, KT(limit, wealth), output)
+def kt(loss: Loss, clip: float = 1.0, wealth: float = 1.0, output: Output = Last()) -> Linear:
+    """Bet the share (Σ coins)/(n + 1) of each coordinate's wealth (ALG-KT); sub-gradients up to `clip` in size."""
+    return Linear(loss, KT(clip, wealth), output)
 
 
 def freegrad(loss: Loss, wealth: float = 1.0, output: Output = Last()) -> Linear:
@@ -178,7 +177,7 @@ def cocob(loss: Loss, alpha: float = 100.0, output: Output = Last()) -> Linear:
 
 def nag(loss: Loss, eta: float = 0.5, output: Output = Last()) -> Linear:
     """Normalised adaptive gradient: the units of features do not matter (ALG-NAG)."""
-    return Linear(loss, Normalised(eta), output)
+    return Linear(loss, NAG(eta), output)
 
 
 def newton(loss: Loss, eta: float = 1.0, epsilon: float = 1.0, output: Output = Last()) -> Linear:
@@ -188,22 +187,22 @@ def newton(loss: Loss, eta: float = 1.0, epsilon: float = 1.0, output: Output = 
 
 def newton_diagonal(loss: Loss, eta: float = 1.0, epsilon: float = 1.0, output: Output = Last()) -> Linear:
     """w ← w − ηz/(ε + Σz²) per coordinate: the diagonal of the Newton step (ALG-NEWTON-DIAGONAL)."""
-    return Linear(loss, Diagonal(Proportional(1 / eta, epsilon)), output)
+    return Linear(loss, DiagonalNewton(1 / eta, epsilon), output)
 
 
-def pa(loss: Loss = Hinge(), limit: float = math.inf, output: Output = Last()) -> Linear:
-    """w ← w − min(C, ℓ/‖z‖²)z: as far as the row's loss asks, but not beyond C (ALG-PA; PA-I with a limit C)."""
-    return Linear(loss, Eager(Reals(), PassiveAggressive(limit)), output)
+def pa(loss: Loss = Hinge(), C: float = math.inf, output: Output = Last()) -> Linear:
+    """w ← w − min(C, ℓ/‖z‖²)z: as far as the row's loss asks, but not beyond C (ALG-PA; PA-I with a finite C)."""
+    return Linear(loss, ProjectedGradient(Reals(), PassiveAggressive(C)), output)
 
 
-def pa_ii(loss: Loss = Hinge(), limit: float = 1.0, output: Output = Last()) -> Linear:
+def pa_ii(loss: Loss = Hinge(), C: float = 1.0, output: Output = Last()) -> Linear:
     """w ← w − ℓ/(‖z‖² + 1/(2C))·z, which penalises the squared loss that remains (ALG-PA-II)."""
-    return Linear(loss, Eager(Reals(), PassiveAggressive(limit, squared=True)), output)
+    return Linear(loss, ProjectedGradient(Reals(), PassiveAggressive(C, squared=True)), output)
 
 
 def arow(loss: Loss = Hinge(), r: float = 1.0, output: Output = Last()) -> Linear:
     """As pa-ii with C = 1/(2r), in a metric in which weights that were often moved are hard to move (ALG-AROW)."""
-    return Linear(loss, Arow(r), output)
+    return Linear(loss, AROW(r), output)
 
 
 @dataclass(frozen=True)

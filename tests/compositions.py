@@ -15,15 +15,15 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Cost, EpsilonInsensitive, Hinge, Logistic, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, WeightedAverage
-from lowregret.rule import Eager, Forgotten, Lazy
+from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
 from lowregret.step import Adaptive, Constant, InverseSqrt
 from tests import naive
 from tests import naive_adaptive as adaptive
-from tests.naive import Matrix, Run, Vector
+from tests.naive import LinearRun, Matrix, Vector
 
 ETA, RADIUS, LAM, TOTAL, P = 0.25, 0.5, 0.3, 2.0, 3.0
 
-Naive = Callable[[Matrix, Vector, Vector], Run]
+Naive = Callable[[Matrix, Vector, Vector], LinearRun]
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,14 @@ def lazy(loss: naive.Loss, link: naive.Link, rate: naive.Rate) -> Naive:
 def eager(loss: naive.Loss, project: naive.Projection, rate: naive.Rate, lam: float = 0.0) -> Naive:
     """Projected gradient descent from Π(0), regularised by (λ/2)‖w‖²."""
 
-    def run(X: Matrix, y: Vector, c: Vector) -> Run:
+    def run(X: Matrix, y: Vector, c: Vector) -> LinearRun:
         game = naive.regularised(naive.score_game(X, y, c, loss), lam)
         return naive.ogd_eager(game, len(X), project(np.zeros(X.shape[1])), project, rate)
 
     return run
 
 
-def algorithm(run: Callable[..., Run], loss: naive.Loss, *parameters: object) -> Naive:
+def algorithm(run: Callable[..., LinearRun], loss: naive.Loss, *parameters: object) -> Naive:
     """An algorithm called with (game, rounds, dimension, parameters)."""
     return lambda X, y, c: run(naive.score_game(X, y, c, loss), len(X), X.shape[1], *parameters)
 
@@ -97,12 +97,12 @@ def low(d: int) -> Vector:
     return np.linspace(-1.0, 0.2, d)
 
 
-def naive_box(X: Matrix, y: Vector, c: Vector) -> Run:
+def naive_box(X: Matrix, y: Vector, c: Vector) -> LinearRun:
     project = naive.onto_box(low(X.shape[1]), 0.4)
     return eager(naive.square, project, naive.inverse_sqrt(ETA))(X, y, c)
 
 
-def scw(X: Matrix, y: Vector, c: Vector) -> Run:
+def scw(X: Matrix, y: Vector, c: Vector) -> LinearRun:
     game = naive.score_game(X, y, c, naive.hinge)
     return naive.ogd_scw(game, len(X), X.shape[1], LAM, naive.onto_l2_ball(RADIUS))[0]
 
@@ -210,46 +210,46 @@ OTHERS = [
     ),
     Composition(
         "lazy-box",
-        lambda d: Linear(Absolute(), Lazy(Euclidean(Box(-0.5, 0.3)), InverseSqrt(ETA)), Average()),
+        lambda d: Linear(Absolute(), MirrorDescent(Euclidean(Box(-0.5, 0.3)), InverseSqrt(ETA)), Average()),
         lazy(naive.absolute, naive.euclid(naive.onto_box(-0.5, 0.3)), SQRT),
         "real",
     ),
     Composition(
         "eager-box",
-        lambda d: Linear(Square(), Eager(Box(low(d), 0.4), InverseSqrt(ETA)), Average()),
+        lambda d: Linear(Square(), ProjectedGradient(Box(low(d), 0.4), InverseSqrt(ETA)), Average()),
         naive_box,
         "real",
     ),
     Composition(
         "lazy-orthant",
-        lambda d: Linear(Hinge(), Lazy(Euclidean(Orthant()), Constant(ETA))),
+        lambda d: Linear(Hinge(), MirrorDescent(Euclidean(Orthant()), Constant(ETA))),
         lazy(naive.hinge, naive.euclid(naive.onto_orthant), STEADY),
     ),
     Composition(
         "eager-orthant",
-        lambda d: Linear(Hinge(), Eager(Orthant(), Constant(ETA)), WeightedAverage()),
+        lambda d: Linear(Hinge(), ProjectedGradient(Orthant(), Constant(ETA)), WeightedAverage()),
         eager(naive.hinge, naive.onto_orthant, STEADY),
     ),
     Composition(
         "lazy-simplex",
-        lambda d: Linear(Hinge(), Lazy(Euclidean(Simplex(TOTAL)), InverseSqrt(ETA)), Average()),
+        lambda d: Linear(Hinge(), MirrorDescent(Euclidean(Simplex(TOTAL)), InverseSqrt(ETA)), Average()),
         lazy(naive.hinge, naive.euclid(SIMPLEX), SQRT),
     ),
     Composition(
         "eager-simplex",
-        lambda d: Linear(Cost(), Eager(Simplex(TOTAL), Constant(ETA)), Average()),
+        lambda d: Linear(Cost(), ProjectedGradient(Simplex(TOTAL), Constant(ETA)), Average()),
         eager(naive.cost, SIMPLEX, STEADY),
         "costs",
     ),
     Composition(
         "lazy-l1",
-        lambda d: Linear(Square(), Lazy(Euclidean(L1Ball(RADIUS)), Constant(ETA))),
+        lambda d: Linear(Square(), MirrorDescent(Euclidean(L1Ball(RADIUS)), Constant(ETA))),
         lazy(naive.square, naive.euclid(L1), STEADY),
         "real",
     ),
     Composition(
         "eager-l1",
-        lambda d: Linear(Square(), Eager(L1Ball(RADIUS), Constant(ETA))),
+        lambda d: Linear(Square(), ProjectedGradient(L1Ball(RADIUS), Constant(ETA))),
         eager(naive.square, L1, STEADY),
         "real",
     ),
@@ -260,27 +260,27 @@ OTHERS = [
     ),
     Composition(
         "eager-adaptive",
-        lambda d: Linear(Hinge(), Eager(Reals(), Adaptive())),
+        lambda d: Linear(Hinge(), ProjectedGradient(Reals(), Adaptive())),
         eager(naive.hinge, naive.anywhere, naive.adaptive(1.0)),
     ),
     Composition(
         "ridge-adaptive",
-        lambda d: Linear(Logistic(), Eager(L2Ball(RADIUS), Adaptive(2.0)), Average(), ridge=LAM, bias=0.5),
+        lambda d: Linear(Logistic(), ProjectedGradient(L2Ball(RADIUS), Adaptive(2.0)), Average(), ridge=LAM, bias=0.5),
         lambda X, y, c: eager(naive.logistic, BALL, naive.adaptive(2.0), LAM)(with_bias(X, 0.5), y, c),
     ),
     Composition(
         "ridge-constant",  # ηλ > 1: the common factor changes its sign in every round
-        lambda d: Linear(Hinge(), Eager(Reals(), Constant(ETA)), Average(), ridge=1.5 / ETA),
+        lambda d: Linear(Hinge(), ProjectedGradient(Reals(), Constant(ETA)), Average(), ridge=1.5 / ETA),
         eager(naive.hinge, naive.anywhere, STEADY, 1.5 / ETA),
     ),
     Composition(
         "lazy-adaptive",
-        lambda d: Linear(Hinge(), Lazy(Euclidean(L2Ball(RADIUS)), Adaptive()), Average()),
+        lambda d: Linear(Hinge(), MirrorDescent(Euclidean(L2Ball(RADIUS)), Adaptive()), Average()),
         lazy(naive.hinge, naive.euclid(BALL), naive.adaptive(1.0)),
     ),
     Composition(
         "eg-adaptive",
-        lambda d: Linear(Hinge(), Lazy(Entropy(TOTAL), Adaptive()), Average(), bias=0.5),
+        lambda d: Linear(Hinge(), MirrorDescent(Entropy(TOTAL), Adaptive()), Average(), bias=0.5),
         lambda X, y, c: lazy(naive.hinge, naive.entropic(TOTAL), naive.adaptive(1.0, math.inf))(
             with_bias(X, 0.5), y, c
         ),
@@ -288,13 +288,13 @@ OTHERS = [
     ),
     Composition(
         "pnorm-sqrt",
-        lambda d: Linear(Hinge(), Lazy(PNorm(P), InverseSqrt(ETA)), bias=2.0),
+        lambda d: Linear(Hinge(), MirrorDescent(PNorm(P), InverseSqrt(ETA)), bias=2.0),
         lambda X, y, c: lazy(naive.hinge, naive.p_norm(P), SQRT)(with_bias(X, 2.0), y, c),
         norm=P,
     ),
     Composition(
         "eager-forgotten",
-        lambda d: Linear(Hinge(), Eager(L2Ball(RADIUS), Constant(ETA), Forgotten())),
+        lambda d: Linear(Hinge(), ProjectedGradient(L2Ball(RADIUS), Constant(ETA), Forgotten())),
         eager(naive.hinge, BALL, STEADY),
     ),
 ]

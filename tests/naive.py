@@ -4,7 +4,7 @@ Nothing here imports the package. A game tells in round t = 1, 2, … the loss o
 
     game(t, w) → (f_t(w), z_t),  z_t ∈ ∂f_t(w)
 
-and every algorithm returns a `Run`, which holds all iterates.
+and every algorithm returns a `LinearRun`, which holds all iterates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Link: TypeAlias = Callable[[float, Vector], Vector]  # (η, θ) → ∇R*(θ) fo
 Rate: TypeAlias = Callable[[int, Sequence[Vector]], float]  # (t, sub-gradients it may look at) → η_t
 
 
-class Run(NamedTuple):
+class LinearRun(NamedTuple):
     """What happened: w_1 … w_{T+1}, z_1 … z_T, f_t(w_t), η_t."""
 
     iterates: Matrix
@@ -197,17 +197,17 @@ def ftrl_quadratic(Z: Matrix, eta: float) -> Matrix:
 # ---- gradient descent (theory.md §4) -------------------------------------------------------------------------------
 
 
-def ogd(game: Game, rounds: int, d: int, eta: float) -> Run:
+def ogd(game: Game, rounds: int, d: int, eta: float) -> LinearRun:
     """ALG-OGD: w_1 = 0, w_{t+1} = w_t − ηz_t."""
     return ogd_eager(game, rounds, np.zeros(d), anywhere, constant(eta))
 
 
-def ogd_lazy(game: Game, rounds: int, d: int, project: Projection, rate: Rate) -> Run:
+def ogd_lazy(game: Game, rounds: int, d: int, project: Projection, rate: Rate) -> LinearRun:
     """ALG-OGD-LAZY: w_t = Π_S(η_t θ_t), θ_{t+1} = θ_t − z_t."""
     return omd(game, rounds, d, euclid(project), rate)
 
 
-def ogd_eager(game: Game, rounds: int, start: Vector, project: Projection, rate: Rate) -> Run:
+def ogd_eager(game: Game, rounds: int, start: Vector, project: Projection, rate: Rate) -> LinearRun:
     """ALG-OGD-EAGER: w_{t+1} = Π_S(w_t − η_t z_t); η_t may look at z_1 … z_t."""
     w, iterates, gradients, losses, rates = start, [start], [], [], []
     for t in range(1, rounds + 1):
@@ -221,7 +221,7 @@ def ogd_eager(game: Game, rounds: int, start: Vector, project: Projection, rate:
     return _run(iterates, gradients, losses, rates)
 
 
-def adagrad(game: Game, rounds: int, start: Vector, project: Projection, eta: float) -> Run:
+def adagrad(game: Game, rounds: int, start: Vector, project: Projection, eta: float) -> LinearRun:
     """w_{t+1}[j] = Π(w_t[j] − η·z_t[j]/√(Σ_{s≤t} z_s[j]²)), 0/0 = 0."""
     w, iterates, gradients, losses, squares = start, [start], [], [], np.zeros(start.size)
     for t in range(1, rounds + 1):
@@ -234,23 +234,23 @@ def adagrad(game: Game, rounds: int, start: Vector, project: Projection, eta: fl
     return _run(iterates, gradients, losses, [eta] * rounds)
 
 
-def ogd_sqrt(game: Game, rounds: int, d: int, radius: float, eta: float) -> Run:
+def ogd_sqrt(game: Game, rounds: int, d: int, radius: float, eta: float) -> LinearRun:
     """ALG-OGD-SQRT: a ball, η_t = η/√t."""
     return ogd_eager(game, rounds, np.zeros(d), onto_l2_ball(radius), inverse_sqrt(eta))
 
 
-def ogd_sc(game: Game, rounds: int, d: int, lam: float, project: Projection = anywhere) -> Run:
+def ogd_sc(game: Game, rounds: int, d: int, lam: float, project: Projection = anywhere) -> LinearRun:
     """ALG-OGD-SC on f_t + (λ/2)‖w‖²: η_t = 1/(λt)."""
     return ogd_eager(regularised(game, lam), rounds, np.zeros(d), project, inverse_time(lam))
 
 
-def ogd_scw(game: Game, rounds: int, d: int, lam: float, project: Projection = anywhere) -> tuple[Run, Vector]:
+def ogd_scw(game: Game, rounds: int, d: int, lam: float, project: Projection = anywhere) -> tuple[LinearRun, Vector]:
     """ALG-OGD-SCW on f_t + (λ/2)‖w‖²: η_t = 2/(λ(t+1)); and its output Σ 2(t+1)/(T(T+3)) w_t."""
     run = ogd_eager(regularised(game, lam), rounds, np.zeros(d), project, weighted_inverse_time(lam))
     return run, weighted_average(run)
 
 
-def svm_online(X: Matrix, y: Vector, weights: Vector, radius: float) -> Run:
+def svm_online(X: Matrix, y: Vector, weights: Vector, radius: float) -> LinearRun:
     """ALG-SVM-ONLINE: hinge on x⁺ = [x, 1], ‖w⁺‖ ≤ λ, η_t = 1/√t."""
     plus = np.hstack([X, np.ones((len(X), 1))])
     return ogd_sqrt(score_game(plus, y, weights, hinge), len(X), plus.shape[1], radius, 1.0)
@@ -259,7 +259,7 @@ def svm_online(X: Matrix, y: Vector, weights: Vector, radius: float) -> Run:
 # ---- mirror descent (theory.md §5) ---------------------------------------------------------------------------------
 
 
-def omd(game: Game, rounds: int, d: int, link: Link, rate: Rate) -> Run:
+def omd(game: Game, rounds: int, d: int, link: Link, rate: Rate) -> LinearRun:
     """ALG-OMD: θ_1 = 0, w_t = g(θ_t), θ_{t+1} = θ_t − z_t; η_t may look at z_1 … z_{t−1}."""
     theta = np.zeros(d)
     iterates: list[Vector] = []
@@ -308,17 +308,17 @@ def p_norm(p: float) -> Link:
     return link
 
 
-def eg(game: Game, rounds: int, d: int, eta: float, total: float = 1.0) -> Run:
+def eg(game: Game, rounds: int, d: int, eta: float, total: float = 1.0) -> LinearRun:
     """ALG-EG: w_1 = B/d, w_{t+1} ∝ w_t e^{−ηz_t}, with sum B."""
     return _multiplicative(game, rounds, np.full(d, total / d), eta, lambda w: total * w / w.sum())
 
 
-def ueg(game: Game, rounds: int, d: int, eta: float, start: float) -> Run:
+def ueg(game: Game, rounds: int, d: int, eta: float, start: float) -> LinearRun:
     """ALG-UEG: w_1 = λ, w_{t+1} = w_t e^{−ηz_t}."""
     return _multiplicative(game, rounds, np.full(d, start), eta, lambda w: w)
 
 
-def _multiplicative(game: Game, rounds: int, start: Vector, eta: float, normalise: Projection) -> Run:
+def _multiplicative(game: Game, rounds: int, start: Vector, eta: float, normalise: Projection) -> LinearRun:
     w, iterates, gradients, losses = start, [start], [], []
     for t in range(1, rounds + 1):
         value, z = game(t, w)
@@ -329,7 +329,7 @@ def _multiplicative(game: Game, rounds: int, start: Vector, eta: float, normalis
     return _run(iterates, gradients, losses, [eta] * rounds)
 
 
-def pnorm(game: Game, rounds: int, d: int, eta: float, p: float) -> Run:
+def pnorm(game: Game, rounds: int, d: int, eta: float, p: float) -> LinearRun:
     """ALG-PNORM"""
     return omd(game, rounds, d, p_norm(p), constant(eta))
 
@@ -337,7 +337,7 @@ def pnorm(game: Game, rounds: int, d: int, eta: float, p: float) -> Run:
 # ---- linear classifiers (theory.md §8) -----------------------------------------------------------------------------
 
 
-def perceptron(X: Matrix, y: Vector, weights: Vector) -> tuple[Run, list[int]]:
+def perceptron(X: Matrix, y: Vector, weights: Vector) -> tuple[LinearRun, list[int]]:
     """ALG-PERCEPTRON: w += yx on mistakes y⟨w,x⟩ ≤ 0 (times the round's weight); and the mistake rounds, from 0."""
     w = np.zeros(X.shape[1])
     iterates, gradients, losses, mistakes = [w], [], [], []
@@ -360,7 +360,7 @@ def kernel_perceptron(K: Matrix, y: Vector) -> tuple[Vector, list[int]]:
     return np.array(scores, float), mistakes
 
 
-def winnow(X: Matrix, y: Vector, weights: Vector, eta: float) -> Run:
+def winnow(X: Matrix, y: Vector, weights: Vector, eta: float) -> LinearRun:
     """ALG-WINNOW: w_1 = 1/d; on mistakes y(2⟨w,x⟩ − 1) ≤ 0, w[i] ← w[i]·e^{+2ηy x[i]} (to the round's weight)."""
     d = X.shape[1]
     w = np.full(d, 1 / d)
@@ -438,19 +438,19 @@ def class_game(
 # ---- outputs and regret --------------------------------------------------------------------------------------------
 
 
-def average(run: Run) -> Vector:
+def average(run: LinearRun) -> Vector:
     """(1/T)Σ_{t≤T} w_t"""
     return run.iterates[:-1].mean(axis=0)
 
 
-def weighted_average(run: Run) -> Vector:
+def weighted_average(run: LinearRun) -> Vector:
     """Σ_{t≤T} 2(t+1)/(T(T+3)) w_t"""
     t = np.arange(1, len(run.iterates))
     share = 2 * (t + 1) / (t.size * (t.size + 3))
     return share @ run.iterates[:-1]
 
 
-def linear_regret(run: Run, u: Vector) -> float:
+def linear_regret(run: LinearRun, u: Vector) -> float:
     """LinReg(u) = Σ⟨w_t − u, z_t⟩: the regret itself if all losses are linear."""
     return float(np.sum((run.iterates[:-1] - u) * run.gradients))
 
@@ -478,6 +478,8 @@ def best_in_box(Z: Vector, low: float | Vector, high: float | Vector) -> Vector:
     return np.where(Z > 0, low, high)
 
 
-def _run(iterates: list[Vector], gradients: list[Vector], losses: list[float], rates: list[float]) -> Run:
+def _run(iterates: list[Vector], gradients: list[Vector], losses: list[float], rates: list[float]) -> LinearRun:
     d = iterates[0].size
-    return Run(np.array(iterates), np.array(gradients).reshape(-1, d), np.array(losses, float), np.array(rates, float))
+    return LinearRun(
+        np.array(iterates), np.array(gradients).reshape(-1, d), np.array(losses, float), np.array(rates, float)
+    )

@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tests.naive import Game, Loss, Matrix, Projection, Run, Vector, anywhere
+from tests.naive import Game, LinearRun, Loss, Matrix, Projection, Vector, anywhere
 
 Update = Callable[[Vector, Vector], Vector]  # (w_t, z_t) → w_{t+1}
 
 
-def _play(game: Game, rounds: int, w: Vector, update: Update) -> Run:
+def _play(game: Game, rounds: int, w: Vector, update: Update) -> LinearRun:
     iterates, gradients, losses = [w], [], []
     for t in range(1, rounds + 1):
         value, z = game(t, w)
@@ -24,10 +24,10 @@ def _play(game: Game, rounds: int, w: Vector, update: Update) -> Run:
         iterates.append(w)
         gradients.append(z)
         losses.append(value)
-    return Run(np.array(iterates), np.array(gradients).reshape(-1, w.size), np.array(losses), np.ones(rounds))
+    return LinearRun(np.array(iterates), np.array(gradients).reshape(-1, w.size), np.array(losses), np.ones(rounds))
 
 
-def adagrad(game: Game, rounds: int, d: int, eta: float, project: Projection = anywhere) -> Run:
+def adagrad(game: Game, rounds: int, d: int, eta: float, project: Projection = anywhere) -> LinearRun:
     """Duchi, Hazan and Singer 2011, figure 1 with a diagonal matrix and δ = 0: w − ηz/√Σz², nothing where Σz² = 0."""
     seen: list[Vector] = []
 
@@ -39,7 +39,7 @@ def adagrad(game: Game, rounds: int, d: int, eta: float, project: Projection = a
     return _play(game, rounds, project(np.zeros(d)), update)
 
 
-def newton_diagonal(game: Game, rounds: int, d: int, gamma: float, epsilon: float) -> Run:
+def newton_diagonal(game: Game, rounds: int, d: int, gamma: float, epsilon: float) -> LinearRun:
     """w − z/(γ(ε + Σz²))"""
     seen: list[Vector] = []
 
@@ -50,7 +50,7 @@ def newton_diagonal(game: Game, rounds: int, d: int, gamma: float, epsilon: floa
     return _play(game, rounds, np.zeros(d), update)
 
 
-def ftrl_proximal(game: Game, rounds: int, d: int, alpha: float, beta: float, l1: float, l2: float) -> Run:
+def ftrl_proximal(game: Game, rounds: int, d: int, alpha: float, beta: float, l1: float, l2: float) -> LinearRun:
     """McMahan et al. 2013, algorithm 1, line by line."""
     z, n = np.zeros(d), np.zeros(d)
 
@@ -68,7 +68,7 @@ def ftrl_proximal(game: Game, rounds: int, d: int, alpha: float, beta: float, l1
     return _play(game, rounds, np.zeros(d), update)
 
 
-def kt(game: Game, rounds: int, d: int, limit: float, wealth: float) -> Run:
+def kt(game: Game, rounds: int, d: int, limit: float, wealth: float) -> LinearRun:
     """Orabona and Pál 2016, algorithm 1 on each coordinate: w = (Σc/t)(ε + Σcw), t counting its coins ≠ 0 and one."""
     coins: list[list[float]] = [[] for _ in range(d)]
     gains = np.zeros(d)
@@ -82,7 +82,7 @@ def kt(game: Game, rounds: int, d: int, limit: float, wealth: float) -> Run:
     return _play(game, rounds, np.zeros(d), update)
 
 
-def freegrad(game: Game, rounds: int, d: int, wealth: float) -> Run:
+def freegrad(game: Game, rounds: int, d: int, wealth: float) -> LinearRun:
     """Mhammedi and Koolen 2020, FreeGrad on each coordinate, with sub-gradients cut to the largest before."""
     first, largest, total, squares = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
 
@@ -105,7 +105,7 @@ def freegrad(game: Game, rounds: int, d: int, wealth: float) -> Run:
     return _play(game, rounds, np.zeros(d), update)
 
 
-def cocob(game: Game, rounds: int, d: int, alpha: float) -> Run:
+def cocob(game: Game, rounds: int, d: int, alpha: float) -> LinearRun:
     """Orabona and Tommasi 2017, algorithm 2 from w_1 = 0."""
     bound, absolute, reward, theta = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
 
@@ -121,7 +121,7 @@ def cocob(game: Game, rounds: int, d: int, alpha: float) -> Run:
     return _play(game, rounds, np.zeros(d), update)
 
 
-def newton(game: Game, rounds: int, d: int, gamma: float, epsilon: float) -> Run:
+def newton(game: Game, rounds: int, d: int, gamma: float, epsilon: float) -> LinearRun:
     """Hazan, Agarwal and Kale 2007, figure 2 on R^d: w − A⁻¹z/γ."""
     a = epsilon * np.eye(d)
 
@@ -140,7 +140,7 @@ def epsilon_insensitive(epsilon: float) -> Loss:
     return lambda p, y: (abs(p - y) - epsilon, float(np.sign(p - y))) if abs(p - y) > epsilon else (0.0, 0.0)
 
 
-def nag(X: Matrix, y: Vector, weights: Vector, loss: Loss, eta: float) -> Run:
+def nag(X: Matrix, y: Vector, weights: Vector, loss: Loss, eta: float) -> LinearRun:
     """Ross, Mineiro and Langford 2013, algorithm 2; scales of rows are learnt with them, after the score was made."""
     d = X.shape[1]
     w, scale, squares, content, turns = np.zeros(d), np.zeros(d), np.zeros(d), 0.0, 0
@@ -162,12 +162,12 @@ def nag(X: Matrix, y: Vector, weights: Vector, loss: Loss, eta: float) -> Run:
             for i in np.flatnonzero(x):
                 w[i] -= eta * math.sqrt(turns / content) * z[i] / (scale[i] * math.sqrt(squares[i]))
         iterates.append(w)
-    return Run(np.array(iterates), np.array(gradients), np.array(losses), np.ones(len(X)))
+    return LinearRun(np.array(iterates), np.array(gradients), np.array(losses), np.ones(len(X)))
 
 
 def passive_aggressive(
     X: Matrix, y: Vector, weights: Vector, loss: Loss, limit: float = math.inf, squared: bool = False
-) -> Run:
+) -> LinearRun:
     """Crammer et al. 2006, figure 1 and its two soft forms, on the weighted loss."""
     w = np.zeros(X.shape[1])
     iterates, gradients, losses, rates = [w], [], [], []
@@ -183,10 +183,10 @@ def passive_aggressive(
         gradients.append(z)
         losses.append(value)
         rates.append(tau)
-    return Run(np.array(iterates), np.array(gradients), np.array(losses), np.array(rates))
+    return LinearRun(np.array(iterates), np.array(gradients), np.array(losses), np.array(rates))
 
 
-def arow(X: Matrix, y: Vector, weights: Vector, loss: Loss, r: float) -> Run:
+def arow(X: Matrix, y: Vector, weights: Vector, loss: Loss, r: float) -> LinearRun:
     """Crammer, Kulesza and Dredze 2009, figure 1, keeping the diagonal of Σ⁻¹, on the weighted loss."""
     w, sigma = np.zeros(X.shape[1]), np.ones(X.shape[1])
     iterates, gradients, losses = [w], [], []
@@ -199,4 +199,4 @@ def arow(X: Matrix, y: Vector, weights: Vector, loss: Loss, r: float) -> Run:
         iterates.append(w)
         gradients.append(z)
         losses.append(value)
-    return Run(np.array(iterates), np.array(gradients), np.array(losses), np.ones(len(X)))
+    return LinearRun(np.array(iterates), np.array(gradients), np.array(losses), np.ones(len(X)))

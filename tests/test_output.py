@@ -14,7 +14,7 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge, Logistic
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from tests.compositions import COMPOSITIONS, Composition, Rows, rows_for
 from tests.naive import Vector
@@ -48,45 +48,66 @@ def stored(learner: Linear, rows: Rows) -> tuple[Vector, Vector]:
 
 
 CASES = {
-    "a ball that always binds": (Linear(Hinge(), Eager(L2Ball(0.1), Constant(1.0)), Average()), margins(400)),
-    "a tiny ball": (Linear(Logistic(), Eager(L2Ball(1e-6), Constant(10.0)), Average()), margins(200)),
-    "decay": (Linear(Hinge(), Eager(Reals(), Constant(1.0)), Average(), ridge=0.5), margins(800)),
-    "decay with changing sign": (Linear(Hinge(), Eager(Reals(), Constant(1.0)), Average(), ridge=1.9), margins(400)),
-    "growth": (Linear(Hinge(), Eager(L2Ball(5.0), Constant(1.0)), Average(), ridge=4.0), margins(400)),
-    "1 − ηλ = 0": (Linear(Hinge(), Eager(Reals(), InverseTime(0.5)), Average(), ridge=0.5), margins(200)),
-    "1 − ηλ = 1e-16": (Linear(Hinge(), Eager(Reals(), InverseTime(49.0)), Average(), ridge=49.0), margins(200)),
+    "a ball that always binds": (
+        Linear(Hinge(), ProjectedGradient(L2Ball(0.1), Constant(1.0)), Average()),
+        margins(400),
+    ),
+    "a tiny ball": (Linear(Logistic(), ProjectedGradient(L2Ball(1e-6), Constant(10.0)), Average()), margins(200)),
+    "decay": (Linear(Hinge(), ProjectedGradient(Reals(), Constant(1.0)), Average(), ridge=0.5), margins(800)),
+    "decay with changing sign": (
+        Linear(Hinge(), ProjectedGradient(Reals(), Constant(1.0)), Average(), ridge=1.9),
+        margins(400),
+    ),
+    "growth": (Linear(Hinge(), ProjectedGradient(L2Ball(5.0), Constant(1.0)), Average(), ridge=4.0), margins(400)),
+    "1 − ηλ = 0": (Linear(Hinge(), ProjectedGradient(Reals(), InverseTime(0.5)), Average(), ridge=0.5), margins(200)),
+    "1 − ηλ = 1e-16": (
+        Linear(Hinge(), ProjectedGradient(Reals(), InverseTime(49.0)), Average(), ridge=49.0),
+        margins(200),
+    ),
     "strongly convex, weighted": (
-        Linear(Hinge(), Eager(Reals(), WeightedInverseTime(0.3)), WeightedAverage(), ridge=0.3),
+        Linear(Hinge(), ProjectedGradient(Reals(), WeightedInverseTime(0.3)), WeightedAverage(), ridge=0.3),
         margins(400),
     ),
     "strongly convex, weighted, plain average": (
-        Linear(Hinge(), Eager(L2Ball(1.0), WeightedInverseTime(0.3)), Average(), ridge=0.3),
+        Linear(Hinge(), ProjectedGradient(L2Ball(1.0), WeightedInverseTime(0.3)), Average(), ridge=0.3),
         margins(400),
     ),
-    "gains under an entropy": (Linear(Cost(), Lazy(Entropy(2.0), Constant(1.0)), Average()), gains(900)),
+    "gains under an entropy": (Linear(Cost(), MirrorDescent(Entropy(2.0), Constant(1.0)), Average()), gains(900)),
     "costs under an entropy": (
-        Linear(Cost(), Lazy(Entropy(2.0), Constant(1.0)), WeightedAverage()),
+        Linear(Cost(), MirrorDescent(Entropy(2.0), Constant(1.0)), WeightedAverage()),
         gains(900, -1.0),
     ),
-    "an exponential that overflows": (Linear(Cost(), Lazy(Entropy(), Constant(1.0)), Average()), gains(20, 2000.0)),
-    "one that also underflows": (Linear(Cost(), Lazy(Entropy(), Constant(1.0)), Average()), both_ways(60, 800.0)),
+    "an exponential that overflows": (
+        Linear(Cost(), MirrorDescent(Entropy(), Constant(1.0)), Average()),
+        gains(20, 2000.0),
+    ),
+    "one that also underflows": (
+        Linear(Cost(), MirrorDescent(Entropy(), Constant(1.0)), Average()),
+        both_ways(60, 800.0),
+    ),
     "a changing rate under an entropy": (
-        Linear(Cost(), Lazy(Entropy(), InverseSqrt(3.0)), Average()),
+        Linear(Cost(), MirrorDescent(Entropy(), InverseSqrt(3.0)), Average()),
         both_ways(100, 1.0),
     ),
-    "unnormalised": (Linear(Cost(), Lazy(UnnormalisedEntropy(0.2), Constant(0.3)), Average()), both_ways(200, 1.0)),
-    "a high power": (Linear(Cost(), Lazy(PNorm(20.0), Constant(0.1)), Average()), gains(300)),
-    "a high power, both ways": (Linear(Cost(), Lazy(PNorm(20.0), Constant(0.1)), Average()), both_ways(300, 5.0)),
+    "unnormalised": (
+        Linear(Cost(), MirrorDescent(UnnormalisedEntropy(0.2), Constant(0.3)), Average()),
+        both_ways(200, 1.0),
+    ),
+    "a high power": (Linear(Cost(), MirrorDescent(PNorm(20.0), Constant(0.1)), Average()), gains(300)),
+    "a high power, both ways": (
+        Linear(Cost(), MirrorDescent(PNorm(20.0), Constant(0.1)), Average()),
+        both_ways(300, 5.0),
+    ),
     "a box and a changing rate": (
-        Linear(Hinge(), Lazy(Euclidean(Box(-0.3, 0.2)), InverseSqrt(1.0)), Average()),
+        Linear(Hinge(), MirrorDescent(Euclidean(Box(-0.3, 0.2)), InverseSqrt(1.0)), Average()),
         margins(200),
     ),
     "a simplex and a changing rate": (
-        Linear(Hinge(), Lazy(Euclidean(Simplex(3.0)), InverseSqrt(1.0)), WeightedAverage()),
+        Linear(Hinge(), MirrorDescent(Euclidean(Simplex(3.0)), InverseSqrt(1.0)), WeightedAverage()),
         margins(200),
     ),
     "an adaptive rate that falls at once": (
-        Linear(Cost(), Lazy(Euclidean(L2Ball(1.0)), Adaptive()), Average()),
+        Linear(Cost(), MirrorDescent(Euclidean(L2Ball(1.0)), Adaptive()), Average()),
         both_ways(100, 1e8),
     ),
 }
@@ -102,7 +123,7 @@ def test_the_average_is_that_of_the_iterates(case: str) -> None:
 def test_a_long_average_keeps_its_digits() -> None:
     """Compiled: 100,000 rounds under a ball that always binds, where the common factor falls by e^{-10,000}."""
     rows = margins(100_000, 3)
-    learner = Linear(Hinge(), Eager(L2Ball(0.1), Constant(0.05)), Average())
+    learner = Linear(Hinge(), ProjectedGradient(L2Ball(0.1), Constant(0.05)), Average())
     average = model(learner, learn(learner, rows).state)
     w, total = np.zeros(3), np.zeros(3)
     for x, y in zip(rows.X, rows.y, strict=True):
@@ -114,7 +135,7 @@ def test_a_long_average_keeps_its_digits() -> None:
 
 
 def test_only_averages_cost_memory() -> None:
-    rule = Lazy(Euclidean(), Constant(0.1))
+    rule = MirrorDescent(Euclidean(), Constant(0.1))
     assert Linear(Hinge(), rule, Last()).start(5).lag.size == 0
     assert Linear(Hinge(), rule, Average()).start(5).lag.size == 10
 
@@ -170,7 +191,7 @@ def test_every_composition_draws_what_it_played(composition: Composition) -> Non
 
 def test_drawing_is_compiled_and_split_to_the_bit() -> None:
     rows = margins(500, 8)
-    learner = Linear(Hinge(), Eager(L2Ball(0.3), InverseSqrt(0.5)), Random(7), ridge=0.1, bias=1.0)
+    learner = Linear(Hinge(), ProjectedGradient(L2Ball(0.3), InverseSqrt(0.5)), Random(7), ridge=0.1, bias=1.0)
     whole, slow = learn(learner, rows).state, learn(learner, rows, compiled=False).state
     assert bits(whole) == bits(slow)
     for cut in (1, 63, 499):

@@ -22,7 +22,6 @@ from lowregret import (
     Box,
     Constant,
     DataError,
-    Eager,
     Entropy,
     ExpertRecord,
     Fixed,
@@ -30,10 +29,11 @@ from lowregret import (
     Hinge,
     InverseSqrt,
     L2Ball,
-    Lazy,
     Linear,
+    MirrorDescent,
     Moving,
     PartError,
+    ProjectedGradient,
     QuadraticFunction,
     Realised,
     Reals,
@@ -141,7 +141,7 @@ def test_windows_are_the_worst_of_all(seed: int, rounds: int, experts: int) -> N
 def test_realised_regret_and_luck() -> None:
     rounds, experts, delta = 200, 3, 0.05
     costs = RNG.random((rounds, experts))
-    game = play(Lazy(Entropy(), Constant(0.2)), costs, compiled=False)
+    game = play(MirrorDescent(Entropy(), Constant(0.2)), costs, compiled=False)
     inside, certified = 0, 0
     for seed in range(41):
         drawn = np.array([np.random.default_rng((seed, t)).choice(experts, p=w) for t, w in enumerate(game.points)])
@@ -167,7 +167,7 @@ def test_realised_regret_and_luck() -> None:
 def games() -> list[Any]:
     z = RNG.normal(size=(40, 2))
     y = np.sign(RNG.normal(size=40))
-    rule = Eager(L2Ball(1.0), Constant(0.2))
+    rule = ProjectedGradient(L2Ball(1.0), Constant(0.2))
     return [
         play(rule, z, compiled=False),
         play(rule, [QuadraticFunction(v) for v in z], compiled=False),
@@ -207,7 +207,7 @@ def test_a_solver_gives_an_interval() -> None:
 def test_quadratics_switch_in_closed_form_and_others_by_a_solver() -> None:
     z = np.concatenate([np.full(9, 0.5), np.full(8, -0.5)])[:, None] + 0.1 * RNG.normal(size=(17, 1))
     quadratics = [QuadraticFunction(v) for v in z]
-    game = play(Eager(Box(-1.0, 1.0), Constant(0.2)), quadratics, compiled=False)
+    game = play(ProjectedGradient(Box(-1.0, 1.0), Constant(0.2)), quadratics, compiled=False)
     halves = [float(c * np.var(z[:c]) + (17 - c) * np.var(z[c:])) / 2 for c in range(1, 17)]
     found = regret(game, Switching(1))
     assert found.value == pytest.approx(game.loss - min(halves))
@@ -215,7 +215,7 @@ def test_quadratics_switch_in_closed_form_and_others_by_a_solver() -> None:
     assert found.bound is not None
     assert found.value <= found.bound
     rows = [ScoreFunction(Absolute(), np.ones(1), float(v)) for v in z[:, 0]]
-    game = play(Eager(Box(-1.0, 1.0), Constant(0.2)), rows, compiled=False)
+    game = play(ProjectedGradient(Box(-1.0, 1.0), Constant(0.2)), rows, compiled=False)
     medians = [
         float(np.abs(z[:c] - np.median(z[:c])).sum() + np.abs(z[c:] - np.median(z[c:])).sum()) for c in range(1, 17)
     ]
@@ -229,7 +229,7 @@ def test_quadratics_switch_in_closed_form_and_others_by_a_solver() -> None:
 
 def test_worked_example() -> None:
     """S = [−1, 1], η_t = 1/√t, T = 4, u = (1, 1, −1, −1), |g| = 1: 11.05."""
-    game = play(Eager(Box(-1.0, 1.0), InverseSqrt(1.0)), [[1.0], [-1.0], [1.0], [1.0]], compiled=False)
+    game = play(ProjectedGradient(Box(-1.0, 1.0), InverseSqrt(1.0)), [[1.0], [-1.0], [1.0], [1.0]], compiled=False)
     found = regret(game, Moving([[1.0], [1.0], [-1.0], [-1.0]]))
     assert found.bound == pytest.approx(11.05, abs=0.005)
     assert found.path_length == 2
@@ -240,7 +240,9 @@ def test_worked_example() -> None:
 def test_the_bound_in_advance(seed: int, rounds: int) -> None:
     """η_t = 1/√t: D²√T/2 + G²√T + D·P·√(T−1)."""
     rng = np.random.default_rng(seed)
-    game = play(Eager(Box(-1.0, 1.0), InverseSqrt(1.0)), rng.choice([-3.0, 1.0, 3.0], (rounds, 1)), compiled=False)
+    game = play(
+        ProjectedGradient(Box(-1.0, 1.0), InverseSqrt(1.0)), rng.choice([-3.0, 1.0, 3.0], (rounds, 1)), compiled=False
+    )
     found = regret(game, Moving(rng.uniform(-1, 1, (rounds, 1))))
     assert found.bound is not None
     assert found.path_length is not None
@@ -265,7 +267,7 @@ def test_nothing_that_moves_breaks_it(step: Any, domain: Any, seed: int, kind: s
         "still": np.zeros((rounds, 2)),
     }[kind] * (rng.random((rounds, 1)) < 0.8)
     ball = L2Ball(1.0) if domain == Reals() else domain
-    game = play(Eager(domain, step), costs, comparator=ball, compiled=False)
+    game = play(ProjectedGradient(domain, step), costs, comparator=ball, compiled=False)
     cheapest = np.array([ball.projection(-1e3 * z) for z in costs])
     slow = np.array([ball.projection(v) for v in np.cumsum(rng.normal(size=(rounds, 2)) / 3, axis=0)])
     for path in (cheapest, slow, np.repeat(slow[:1], rounds, axis=0)):
@@ -281,7 +283,7 @@ def test_nothing_that_moves_breaks_it(step: Any, domain: Any, seed: int, kind: s
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_a_comparator_that_rests_gives_the_static_bound(step: Any) -> None:
     """P = 0: EAGER-DEC, or THM-14.5 at a constant rate."""
-    game = play(Eager(Box(-1.0, 1.0), step), RNG.normal(size=(30, 2)), compiled=False)
+    game = play(ProjectedGradient(Box(-1.0, 1.0), step), RNG.normal(size=(30, 2)), compiled=False)
     static = {c.id: c.bound for c in game.certificates}
     found = regret(game, Moving(np.ones((30, 2))))
     assert found.bound == pytest.approx(static["THM-14.5" if step.constant else "EAGER-DEC"])
@@ -289,15 +291,17 @@ def test_a_comparator_that_rests_gives_the_static_bound(step: Any) -> None:
 
 
 def test_outside_of_the_domain_theory_is_silent() -> None:
-    game = play(Eager(Box(-1.0, 1.0), Constant(0.1)), np.ones((5, 1)), compiled=False)
+    game = play(ProjectedGradient(Box(-1.0, 1.0), Constant(0.1)), np.ones((5, 1)), compiled=False)
     assert regret(game, Moving(np.full((5, 1), -2.0))).bound is None
-    assert regret(play(Lazy(Entropy(), Constant(0.1)), np.ones((5, 2)), compiled=False), Windows()).bound is None
+    assert (
+        regret(play(MirrorDescent(Entropy(), Constant(0.1)), np.ones((5, 2)), compiled=False), Windows()).bound is None
+    )
 
 
 def test_weighted_rounds() -> None:
     z = RNG.normal(size=(30, 2))
     functions = [Regularised(lowregret.LinearFunction(v), 0.5) for v in z]
-    game = play(Eager(L2Ball(4.0), WeightedInverseTime(0.5)), functions, compiled=False)
+    game = play(ProjectedGradient(L2Ball(4.0), WeightedInverseTime(0.5)), functions, compiled=False)
     found = regret(game, Weighted())
     t = np.arange(1, 31)
     c = 2 * (t + 1) / (30 * 33)
@@ -313,7 +317,7 @@ def test_weighted_rounds() -> None:
     assert at.value == pytest.approx(found.value)
     assert at.bound is None
     assert regret(game, Weighted(np.ones(30), best)).value == pytest.approx(regret(game, best).value)
-    half = play(Eager(L2Ball(4.0), WeightedInverseTime(0.5)), functions[:2], compiled=False)
+    half = play(ProjectedGradient(L2Ball(4.0), WeightedInverseTime(0.5)), functions[:2], compiled=False)
     assert GameRecord(half).importance == pytest.approx([0.4, 0.6])
     two = regret(ExpertRecord([[0.4, 1.0], [0.2, 0.0]], [[1.0, 0.0], [0.0, 1.0]]), Weighted([0.4, 0.6]))
     assert two.value == pytest.approx(0.16 - min(0.28, 0.4))
@@ -328,7 +332,7 @@ def test_rows(bias: float) -> None:
     x = rng.normal(size=(50, 3))
     y = np.sign(x[:, 0] + rng.normal(size=50))
     weights = rng.choice([0.0, 1.0, 2.0], 50)
-    learner = Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.5)), bias=bias)
+    learner = Linear(Hinge(), ProjectedGradient(L2Ball(2.0), InverseSqrt(0.5)), bias=bias)
     run = train(learner, x, y, weights, compiled=False)
     record = RowRecord(run, x, y, weights)
     assert record.losses.sum() == pytest.approx(run.loss)
@@ -384,7 +388,7 @@ def test_real_experts(data_file: Callable[[str], Path]) -> None:
     ]
     errors = np.abs(np.column_stack([table[n] for n in columns]) - table[target][:, None])
     costs = np.nan_to_num(errors / np.nanmax(errors))
-    game = play(Lazy(Entropy(), Constant(1.0)), costs, compiled=False)
+    game = play(MirrorDescent(Entropy(), Constant(1.0)), costs, compiled=False)
     values = [regret(game, Switching(k)).value for k in range(5)]
     assert values == sorted(values)
     assert values[0] == pytest.approx(game.regret())
@@ -442,7 +446,9 @@ def test_what_is_refused() -> None:
             regret(game, name)
     with pytest.raises(PartError, match="nothing has happened"):
         regret(ExpertRecord(np.ones((0, 2)), np.ones((0, 2))))
-    absolute = play(Eager(L2Ball(), Constant(0.1)), [ScoreFunction(Absolute(), [1.0], 1.0)] * 41, compiled=False)
+    absolute = play(
+        ProjectedGradient(L2Ball(), Constant(0.1)), [ScoreFunction(Absolute(), [1.0], 1.0)] * 41, compiled=False
+    )
     with pytest.raises(PartError, match="at most 40 rounds"):
         regret(absolute, Windows())
     x, y = np.ones((4, 2)), np.ones(4)

@@ -16,7 +16,7 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.state import ENERGY, FIRST_RATE, LAST_RATE, RATE, ROUNDS, State
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, Step, WeightedInverseTime
 from tests.running import costs, iterates, labelled, learn
@@ -90,7 +90,7 @@ Z = np.array([[3.0, 4.0], [0.0, 0.0], [-6.0, 8.0], [5.0, 12.0], [0.0, 1.0]])
 
 def test_eager_adaptive_steps_use_the_present_gradient() -> None:
     """w_{t+1} = w_t − z_t·scale/√(Σ_{s≤t}‖z_s‖²)"""
-    learner = Linear(Cost(), Eager(Reals(), Adaptive(2.0)))
+    learner = Linear(Cost(), ProjectedGradient(Reals(), Adaptive(2.0)))
     w = iterates(learner, costs(Z))
     seen = np.cumsum(np.sum(Z * Z, axis=1))
     np.testing.assert_allclose(np.diff(w, axis=0), -Z * 2 / np.sqrt(seen)[:, None], rtol=1e-12, atol=1e-15)
@@ -106,7 +106,7 @@ def test_eager_adaptive_steps_use_the_present_gradient() -> None:
 )
 def test_lazy_adaptive_steps_use_the_past_alone(mirror: Mirror, dual: float) -> None:
     """w_t = ∇R*(η_t θ_t), η_t = scale/√(Σ_{s<t}‖z_s‖_*²): the present gradient has no say in w_t."""
-    learner = Linear(Cost(), Lazy(mirror, Adaptive(2.0)))
+    learner = Linear(Cost(), MirrorDescent(mirror, Adaptive(2.0)))
     w = iterates(learner, costs(Z))
     seen = np.concatenate([[0.0], np.cumsum(np.linalg.norm(Z, dual, axis=1) ** 2)])
     theta = np.vstack([np.zeros(2), -np.cumsum(Z, axis=0)])
@@ -120,10 +120,10 @@ def test_schedules_count_idle_rounds() -> None:
     """A round whose loss is flat is a round all the same: η_t is that of its number."""
     rows = labelled(np.ones((4, 1)), np.array([1.0, 0.0, 0.0, 1.0]))  # a label of 0 makes the cost 0
     for step in (InverseSqrt(1.0), InverseTime(1.0)):
-        w = iterates(Linear(Cost(), Eager(Reals(), step)), rows)
+        w = iterates(Linear(Cost(), ProjectedGradient(Reals(), step)), rows)
         assert w[-1] - w[-2] == pytest.approx(-step.rate(after(3), 0.0), rel=1e-15)
 
 
 def test_lazy_rules_refuse_schedules_that_weigh_rounds() -> None:
-    with pytest.raises(PartError, match="use it with Eager"):
-        Lazy(Euclidean(), WeightedInverseTime(1.0))
+    with pytest.raises(PartError, match="use it with ProjectedGradient"):
+        MirrorDescent(Euclidean(), WeightedInverseTime(1.0))

@@ -22,24 +22,23 @@ from lowregret.loss import Affine, Hinge, OnMistakes, PerceptronLoss, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, Last, WeightedAverage
 from lowregret.rule import (
+    AROW,
     COCOB,
     KT,
-    Arow,
-    Diagonal,
-    Eager,
+    NAG,
+    AdaGrad,
+    DiagonalNewton,
     FreeGrad,
-    Lazy,
+    FTRLProximal,
+    MirrorDescent,
     Newton,
-    Normalised,
-    Proportional,
-    Proximal,
-    Root,
+    ProjectedGradient,
 )
 from lowregret.run.auto import AutoRun
 from lowregret.run.delayed import delayed
 from lowregret.run.kernel import KernelRun
-from lowregret.run.linear import Run
-from lowregret.run.multiclass import ClassRun
+from lowregret.run.linear import LinearRun
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
 from lowregret.train import train
 from lowregret.zoo import ZOO, Entry
@@ -55,69 +54,87 @@ COMPOSED: dict[str, list[tuple[Callable[[], Part], Part]]] = {
         (lambda: zoo.auto(Square()), AutoRegressor()),
     ],
     "ogd": [
-        (lambda: zoo.ogd(Hinge(), 0.1), Linear(Hinge(), Lazy(Euclidean(Reals()), Constant(0.1)), Last())),
-        (lambda: zoo.ogd(Hinge()), Linear(Hinge(), Lazy(Euclidean(), Adaptive()), Last())),
+        (lambda: zoo.ogd(Hinge(), 0.1), Linear(Hinge(), MirrorDescent(Euclidean(Reals()), Constant(0.1)), Last())),
+        (lambda: zoo.ogd(Hinge()), Linear(Hinge(), MirrorDescent(Euclidean(), Adaptive()), Last())),
     ],
     "ogd-lazy": [
-        (lambda: zoo.ogd_lazy(Hinge(), 0.1, 2.0), Linear(Hinge(), Lazy(Euclidean(L2Ball(2.0)), Constant(0.1))))
+        (lambda: zoo.ogd_lazy(Hinge(), 0.1, 2.0), Linear(Hinge(), MirrorDescent(Euclidean(L2Ball(2.0)), Constant(0.1))))
     ],
-    "ogd-eager": [(lambda: zoo.ogd_eager(Hinge(), 0.1, 2.0), Linear(Hinge(), Eager(L2Ball(2.0), Constant(0.1))))],
+    "ogd-eager": [
+        (lambda: zoo.ogd_eager(Hinge(), 0.1, 2.0), Linear(Hinge(), ProjectedGradient(L2Ball(2.0), Constant(0.1))))
+    ],
     "ogd-delay": [
-        (lambda: zoo.ogd_delay(Hinge(), 4, 9, 2.0, 3.0), Linear(Hinge(), Eager(L2Ball(3.0), Constant(3 / (2 * 9)))))
+        (
+            lambda: zoo.ogd_delay(Hinge(), 4, 9, 2.0, 3.0),
+            Linear(Hinge(), ProjectedGradient(L2Ball(3.0), Constant(3 / (2 * 9)))),
+        )
     ],
-    "ogd-sqrt": [(lambda: zoo.ogd_sqrt(Hinge(), 0.1, 2.0), Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.1))))],
+    "ogd-sqrt": [
+        (lambda: zoo.ogd_sqrt(Hinge(), 0.1, 2.0), Linear(Hinge(), ProjectedGradient(L2Ball(2.0), InverseSqrt(0.1))))
+    ],
     "ogd-sc": [
-        (lambda: zoo.ogd_sc(Hinge(), 0.1), Linear(Hinge(), Eager(Reals(), InverseTime(0.1)), Average(), ridge=0.1))
+        (
+            lambda: zoo.ogd_sc(Hinge(), 0.1),
+            Linear(Hinge(), ProjectedGradient(Reals(), InverseTime(0.1)), Average(), ridge=0.1),
+        )
     ],
     "ogd-scw": [
         (
             lambda: zoo.ogd_scw(Hinge(), 0.1, L2Ball(9.0)),
-            Linear(Hinge(), Eager(L2Ball(9.0), WeightedInverseTime(0.1)), WeightedAverage(), ridge=0.1),
+            Linear(Hinge(), ProjectedGradient(L2Ball(9.0), WeightedInverseTime(0.1)), WeightedAverage(), ridge=0.1),
         )
     ],
     "svm-online": [
-        (lambda: zoo.svm_online(3.0), Linear(Hinge(), Eager(L2Ball(3.0), InverseSqrt(1.0)), Average(), bias=1.0))
+        (
+            lambda: zoo.svm_online(3.0),
+            Linear(Hinge(), ProjectedGradient(L2Ball(3.0), InverseSqrt(1.0)), Average(), bias=1.0),
+        )
     ],
     "omd": [
-        (lambda: zoo.omd(Hinge(), Euclidean(L2Ball()), 0.1), Linear(Hinge(), Lazy(Euclidean(L2Ball()), Constant(0.1)))),
-        (lambda: zoo.omd(Hinge(), PNorm(3.0), 0.1), Linear(Hinge(), Lazy(PNorm(3.0), Constant(0.1)))),
+        (
+            lambda: zoo.omd(Hinge(), Euclidean(L2Ball()), 0.1),
+            Linear(Hinge(), MirrorDescent(Euclidean(L2Ball()), Constant(0.1))),
+        ),
+        (lambda: zoo.omd(Hinge(), PNorm(3.0), 0.1), Linear(Hinge(), MirrorDescent(PNorm(3.0), Constant(0.1)))),
     ],
-    "eg": [(lambda: zoo.eg(Hinge(), 0.1, 2.0), Linear(Hinge(), Lazy(Entropy(2.0), Constant(0.1))))],
-    "ueg": [(lambda: zoo.ueg(Square(), 0.1, D), Linear(Square(), Lazy(UnnormalisedEntropy(0.25), Constant(0.1))))],
-    "pnorm": [(lambda: zoo.pnorm(Hinge(), 0.1, 3.0), Linear(Hinge(), Lazy(PNorm(3.0), Constant(0.1))))],
+    "eg": [(lambda: zoo.eg(Hinge(), 0.1, 2.0), Linear(Hinge(), MirrorDescent(Entropy(2.0), Constant(0.1))))],
+    "ueg": [
+        (lambda: zoo.ueg(Square(), 0.1, D), Linear(Square(), MirrorDescent(UnnormalisedEntropy(0.25), Constant(0.1))))
+    ],
+    "pnorm": [(lambda: zoo.pnorm(Hinge(), 0.1, 3.0), Linear(Hinge(), MirrorDescent(PNorm(3.0), Constant(0.1))))],
     "mc-perceptron": [
-        (lambda: zoo.mc_perceptron(), Multiclass(PerceptronLoss(), Lazy(Euclidean(Reals()), Constant(1.0))))
+        (lambda: zoo.mc_perceptron(), Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(Reals()), Constant(1.0))))
     ],
-    "perceptron": [(lambda: zoo.perceptron(), Linear(OnMistakes(Hinge()), Lazy(Euclidean(Reals()), Constant(1.0))))],
+    "perceptron": [
+        (lambda: zoo.perceptron(), Linear(OnMistakes(Hinge()), MirrorDescent(Euclidean(Reals()), Constant(1.0))))
+    ],
     "kernel-perceptron": [(lambda: zoo.kernel_perceptron(Gaussian(2.0)), KernelPerceptron(Gaussian(2.0)))],
     "winnow": [
         (
             lambda: zoo.winnow(D, 0.2),
-            Linear(OnMistakes(Affine(Hinge(), 2.0, -1.0)), Lazy(UnnormalisedEntropy(1 / D), Constant(0.2))),
+            Linear(OnMistakes(Affine(Hinge(), 2.0, -1.0)), MirrorDescent(UnnormalisedEntropy(1 / D), Constant(0.2))),
         )
     ],
     "adagrad": [
-        (lambda: zoo.adagrad(Hinge(), 0.1), Linear(Hinge(), Diagonal(Root(0.1), Reals()))),
-        (lambda: zoo.adagrad(Hinge(), 0.1, Box(-1.0, 1.0)), Linear(Hinge(), Diagonal(Root(0.1), Box(-1.0, 1.0)))),
+        (lambda: zoo.adagrad(Hinge(), 0.1), Linear(Hinge(), AdaGrad(0.1, Reals()))),
+        (lambda: zoo.adagrad(Hinge(), 0.1, Box(-1.0, 1.0)), Linear(Hinge(), AdaGrad(0.1, Box(-1.0, 1.0)))),
     ],
     "ftrl-proximal": [
-        (lambda: zoo.ftrl_proximal(Hinge(), 0.2, 2.0, 3.0, 4.0), Linear(Hinge(), Proximal(Root(0.2, 2.0), 3.0, 4.0))),
-        (lambda: zoo.ftrl_proximal(Hinge()), Linear(Hinge(), Proximal(Root(0.1, 1.0), 1.0, 1.0))),
+        (lambda: zoo.ftrl_proximal(Hinge(), 0.2, 2.0, 3.0, 4.0), Linear(Hinge(), FTRLProximal(0.2, 2.0, 3.0, 4.0))),
+        (lambda: zoo.ftrl_proximal(Hinge()), Linear(Hinge(), FTRLProximal(0.1, 1.0, 1.0, 1.0))),
     ],
     "kt": [(lambda: zoo.kt(Hinge(), 2.0, 3.0), Linear(Hinge(), KT(2.0, 3.0)))],
     "freegrad": [(lambda: zoo.freegrad(Hinge(), 3.0), Linear(Hinge(), FreeGrad(3.0)))],
     "cocob": [(lambda: zoo.cocob(Hinge()), Linear(Hinge(), COCOB(100.0)))],
-    "nag": [(lambda: zoo.nag(Hinge()), Linear(Hinge(), Normalised(0.5)))],
+    "nag": [(lambda: zoo.nag(Hinge()), Linear(Hinge(), NAG(0.5)))],
     "newton": [(lambda: zoo.newton(Square(), 4.0, 2.0), Linear(Square(), Newton(0.25, 2.0)))],
-    "newton-diagonal": [
-        (lambda: zoo.newton_diagonal(Hinge(), 4.0, 2.0), Linear(Hinge(), Diagonal(Proportional(0.25, 2.0))))
-    ],
+    "newton-diagonal": [(lambda: zoo.newton_diagonal(Hinge(), 4.0, 2.0), Linear(Hinge(), DiagonalNewton(0.25, 2.0)))],
     "pa": [
-        (lambda: zoo.pa(), Linear(Hinge(), Eager(Reals(), PassiveAggressive()))),
-        (lambda: zoo.pa(Hinge(), 0.5), Linear(Hinge(), Eager(Reals(), PassiveAggressive(0.5)))),
+        (lambda: zoo.pa(), Linear(Hinge(), ProjectedGradient(Reals(), PassiveAggressive()))),
+        (lambda: zoo.pa(Hinge(), 0.5), Linear(Hinge(), ProjectedGradient(Reals(), PassiveAggressive(0.5)))),
     ],
-    "pa-ii": [(lambda: zoo.pa_ii(), Linear(Hinge(), Eager(Reals(), PassiveAggressive(1.0, squared=True))))],
-    "arow": [(lambda: zoo.arow(Hinge(), 2.0), Linear(Hinge(), Arow(2.0)))],
+    "pa-ii": [(lambda: zoo.pa_ii(), Linear(Hinge(), ProjectedGradient(Reals(), PassiveAggressive(1.0, squared=True))))],
+    "arow": [(lambda: zoo.arow(Hinge(), 2.0), Linear(Hinge(), AROW(2.0)))],
 }
 
 every_entry = pytest.mark.parametrize("entry", ZOO, ids=lambda entry: entry.name)
@@ -129,22 +146,22 @@ def stream() -> tuple[Matrix, Vector]:
     return X, np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
 
 
-def learn(entry: Entry) -> list[Run | ClassRun | KernelRun | AutoRun]:
+def learn(entry: Entry) -> list[LinearRun | MulticlassRun | KernelRun | AutoRun]:
     if entry.name == "ogd-delay":
         return [delayed(zoo.ogd_delay(Hinge(), 4, 40, 2.0), D, compiled=False).learn(*stream(), delay=4).deliver()]
     return [_learn(make()) for make, _ in COMPOSED[entry.name]]
 
 
-def _learn(learner: Any) -> Run | ClassRun | KernelRun | AutoRun:
+def _learn(learner: Any) -> LinearRun | MulticlassRun | KernelRun | AutoRun:
     return train(learner, *stream(), compiled=False)
 
 
-def certified(run: Run | ClassRun | KernelRun | AutoRun) -> set[str]:
+def certified(run: LinearRun | MulticlassRun | KernelRun | AutoRun) -> set[str]:
     """Mistake bounds where there are any, else regret bounds."""
     X, y = stream()
     if isinstance(run, KernelRun):
         return {c.id for c in run.mistake_certificates(0.1 * y, X, y)}
-    if isinstance(run, ClassRun):
+    if isinstance(run, MulticlassRun):
         return {c.id for c in run.mistake_certificates([[1.0, -1.0]] * D, X, y)}
     if isinstance(run, AutoRun):
         return {c.id for c in run.certificates}
@@ -191,7 +208,7 @@ def test_it_learns(entry: Entry) -> None:
     for run in learn(entry):
         assert run.rounds == 40
         assert np.isfinite(run.scores).all()
-        assert np.isfinite(run.predict(X)).all()
+        assert np.isfinite(run.decision_function(X)).all()
         assert run.loss > 0
         assert str(run).startswith("40 rounds")
 
@@ -205,4 +222,4 @@ def test_the_certificates_listed_are_those_found(entry: Entry) -> None:
         assert all(set(entry.certificates) < ids for ids in found)
     else:
         assert set(entry.certificates) == set.union(*found)
-    assert all(run.certificate.holds for run in runs if isinstance(run, Run))
+    assert all(run.certificate.holds for run in runs if isinstance(run, LinearRun))

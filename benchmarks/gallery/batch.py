@@ -20,8 +20,8 @@ from lowregret.loss import Hinge
 from lowregret.output import Average, WeightedAverage
 from lowregret.play.game import play
 from lowregret.risk.online_to_batch import cor_13, o2b_hp, o2b_small, prop_3, prop_4, thm_14_9
-from lowregret.rule import Eager
-from lowregret.run.linear import Run
+from lowregret.rule import ProjectedGradient
+from lowregret.run.linear import LinearRun
 from lowregret.step import Constant
 from lowregret.train import train
 
@@ -37,7 +37,7 @@ HINGE_MOST = 2.0  # [1 − ⟨w,x⟩]₊ on the unit ball
 class Sample(NamedTuple):
     """A run on independent rows."""
 
-    run: Run
+    run: LinearRun
     x: Any
     y: Any
 
@@ -76,7 +76,7 @@ def _excess() -> Curves:
         means = np.zeros(3)
         for at in itertools.product(range(P.size), repeat=t):
             chance, rows = float(np.prod(P[list(at)])), [ScoreFunction(Hinge(), X[i], float(Y[i])) for i in at]
-            game = play(Eager(L2Ball(1.0), Constant(1 / math.sqrt(t))), rows, compiled=False)
+            game = play(ProjectedGradient(L2Ball(1.0), Constant(1 / math.sqrt(t))), rows, compiled=False)
             each = np.mean([risk(w) for w in game.points])
             means += chance * np.array([risk(np.mean(game.points, axis=0)), each, game.regret(u) / t + risk(u)])
         average.append(means[0] - risk(u))

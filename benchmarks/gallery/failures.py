@@ -16,7 +16,7 @@ from lowregret.game.costs import Wobble
 from lowregret.game.rows import Disjunction, Orthonormal
 from lowregret.mirror import PNorm
 from lowregret.risk.online_to_batch import thm_14_9
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.step import Constant, InverseSqrt
 from tests.laws.classifiers import mistakes_of_winnow
 
@@ -78,7 +78,7 @@ def _e38() -> Curves:
     """From the left end of [0, 2], diameter 2, radius 1, to the right."""
     interval = Box(0.0, 2.0)
     return along(
-        at_costs(_OneWay(), lambda t: Eager(interval, InverseSqrt(1.0)), interval),
+        at_costs(_OneWay(), lambda t: ProjectedGradient(interval, InverseSqrt(1.0)), interval),
         {"EAGER-DEC, D the diameter": "EAGER-DEC",
          "D²√T/2 + G²√T, D the radius": lambda _, t: 1.5 * math.sqrt(t)},
         16, exceeded=("D²√T/2 + G²√T, D the radius",),
@@ -114,7 +114,7 @@ FAILURES = (
         "e14", ("E14",), "The p-norm's second term",
         "printed: ‖u‖_q²/(2η(q−1)) + ηΣ‖z_t‖_p² ;  true: ‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", "p > 3",
         "p = 6, η = ½, u = 0: one long step, then small ones across it",
-        lambda: along(at_costs(Wobble(d=2), lambda t: Lazy(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))), {
+        lambda: along(at_costs(Wobble(d=2), lambda t: MirrorDescent(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))), {
             "COR-2.18": "COR-2.18", "ηΣ‖z_t‖_p²": lambda table, t: 0.5 * energy(table, 6.0)}, 1024,
             exceeded=("ηΣ‖z_t‖_p²",)),
     ),

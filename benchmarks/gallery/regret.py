@@ -15,7 +15,7 @@ from lowregret.game.costs import Wobble
 from lowregret.game.tables import CostTable
 from lowregret.mirror import Entropy, PNorm
 from lowregret.play.game import Game
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.step import Constant, WeightedInverseTime
 
 
@@ -33,10 +33,10 @@ def _at_its_own_end() -> Curves:
     measured, bound = [], []
     for t in HORIZONS:
         e: Any = game("coin-flips")
-        table = CostTable(e, Lazy(Entropy(), Constant(math.sqrt(2 * math.log(10) / t))), t, 0, ())
+        table = CostTable(e, MirrorDescent(Entropy(), Constant(math.sqrt(2 * math.log(10) / t))), t, 0, ())
         table.until(t)
         u = Point(table.game.seat.point())
-        again = Game(table.game.player, 10, u, compiled=False).go_on(table.game.functions)
+        again = Game(table.game.player, 10, u, compiled=False).learn(table.game.functions)
         measured.append(again.regret())
         bound.append(next(c.bound for c in again.certificates if c.id == "LEM-2.20"))
     return curves(HORIZONS, {"regret against w_{T+1}": measured}, {"LEM-2.20": bound})
@@ -47,7 +47,7 @@ def _weighted() -> Curves:
     measured, bound = [], []
     for t in HORIZONS:
         e: Any = game("quadratic")
-        table = CostTable(e, Eager(Reals(), WeightedInverseTime(1.0)), t, 0, ())
+        table = CostTable(e, ProjectedGradient(Reals(), WeightedInverseTime(1.0)), t, 0, ())
         table.until(t)
         a = 2 * (np.arange(t) + 2) / (t * (t + 3))
         z = np.array([f.z for f in table.game.functions])  # type: ignore[attr-defined]
@@ -202,7 +202,7 @@ MIRROR = (
     Exhibit(
         "pnorm", ("COR-2.18",), "The p-norm algorithm",
         "regret(u) ≤ ‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", "p ≥ 2", "p = 6 at u = 0, where a p-norm curves most",
-        lambda: along(at_costs(Wobble(d=2), lambda t: Lazy(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))),
+        lambda: along(at_costs(Wobble(d=2), lambda t: MirrorDescent(PNorm(6.0), Constant(0.5)), Point(np.zeros(2))),
                       {"COR-2.18": "COR-2.18"}, 1024), "wobble pnorm --eta 0.5",
         "The form that the source prints is exceeded on this very game: [E14](e14.md).",
     ),

@@ -20,7 +20,7 @@ from lowregret.game.rows import Halfspace, Orthonormal
 from lowregret.game.tables import RowTable
 from lowregret.play.game import Game, play
 from lowregret.regret import Moving, regret
-from lowregret.rule import Eager
+from lowregret.rule import ProjectedGradient
 from lowregret.step import Constant, InverseSqrt
 
 DIMENSIONS = (4, 8, 16, 32, 64, 128, 256)
@@ -70,7 +70,7 @@ def _moving() -> Curves:
     """DYN against the circling best point."""
     e, measured, sharp, seed_form = Circling(period=400.0), [], [], []
     for t in HORIZONS:
-        played = play(Eager(L2Ball(1.0), InverseSqrt(1.0)), e.table(t, 0), compiled=False)
+        played = play(ProjectedGradient(L2Ball(1.0), InverseSqrt(1.0)), e.table(t, 0), compiled=False)
         angle = 2 * np.pi * np.arange(t) / e.period
         path = -np.stack([np.cos(angle), np.sin(angle)], axis=1)
         found = regret(played, Moving(path))
@@ -90,9 +90,9 @@ def _structured() -> Curves:
     u *= 2 / np.linalg.norm(u)
     for t in HORIZONS:
         x = np.random.default_rng(1).normal(size=(t, d)) / math.sqrt(d)
-        player = Eager(L2Ball(2.0), Constant(2.0 / (2 * math.sqrt(t))))
+        player = ProjectedGradient(L2Ball(2.0), Constant(2.0 / (2 * math.sqrt(t))))
         played = Game(player, k * d, Point(u.ravel()), compiled=False)
-        played.go_on([_max_loss(row, int(np.argmax(u @ row)), k) for row in x])
+        played.learn([_max_loss(row, int(np.argmax(u @ row)), k) for row in x])
         measured.append(played.regret(u.ravel()))
         bounds.append(next(c.bound for c in played.certificates if c.id == "THM-14.5"))
     return curves(HORIZONS, {"measured regret": measured}, {"THM-14.5": bounds})
@@ -205,7 +205,7 @@ MOVING = (
         "orthogonal costs, ten rounds late",
         lambda: horizons(
             at_costs(LateAnswers(game("orthogonal"), 10),
-                     lambda t: Eager(L2Ball(1.0), InverseSqrt(math.sqrt(2 / 20)))),
+                     lambda t: ProjectedGradient(L2Ball(1.0), InverseSqrt(math.sqrt(2 / 20)))),
             {"4FL√(τT)": _recalled, "DELAY": "DELAY"}, HORIZONS[4:]),
     ),
 )  # fmt: skip

@@ -40,7 +40,7 @@ from lowregret.loss import Softmax
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
-from lowregret.rule import Lazy, Rule
+from lowregret.rule import MirrorDescent, Rule
 from lowregret.state import LINEAR, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.step import Constant
 from lowregret.types import Cells, Vector
@@ -112,7 +112,7 @@ class AutoMulticlass(Learner):
     loss: Softmax = Softmax()
 
     # What it is compared with: fixed linear predictors with a bias.
-    rule: ClassVar[Rule] = Lazy(Euclidean(), Constant(1.0))
+    rule: ClassVar[Rule] = MirrorDescent(Euclidean(), Constant(1.0))
     output: ClassVar[Output] = Last()
     ridge: ClassVar[float] = 0.0
     bias: ClassVar[float] = 1.0

@@ -23,7 +23,7 @@ from lowregret.loss import Loss
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
-from lowregret.rule import Lazy, Rule
+from lowregret.rule import MirrorDescent, Rule
 from lowregret.state import DIMENSION, LINEAR, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.step import Constant
 from lowregret.types import Cells, Vector, cell
@@ -119,7 +119,7 @@ class Auto(Learner):
     loss: Loss
 
     # What it is compared with: fixed linear predictors with a bias.
-    rule: ClassVar[Rule] = Lazy(Euclidean(), Constant(1.0))
+    rule: ClassVar[Rule] = MirrorDescent(Euclidean(), Constant(1.0))
     output: ClassVar[Output] = Last()
     ridge: ClassVar[float] = 0.0
     bias: ClassVar[float] = 1.0

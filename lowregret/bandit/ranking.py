@@ -14,7 +14,7 @@ from lowregret.certificate import Certificate, Premise, certificates
 from lowregret.compile.random import new_chance, uniform
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Entropy
-from lowregret.rule import Lazy, Rule
+from lowregret.rule import MirrorDescent, Rule
 from lowregret.step import Constant
 from lowregret.types import Vector
 from lowregret.words import Brief
@@ -49,7 +49,7 @@ class ExpertRanking(_Positions):
         if items < 1:
             raise PartError(f"there must be at least one item to rank, got {items}")
         self.items, self.chance = items, new_chance(seed)
-        self.descent = EstimatedDescent(Lazy(Entropy(), Constant(eta)), experts)
+        self.descent = EstimatedDescent(MirrorDescent(Entropy(), Constant(eta)), experts)
         self._orders: Any = None
         self._drawn = 0
 

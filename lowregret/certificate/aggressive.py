@@ -16,7 +16,7 @@ from lowregret.domain import Point, Reals
 from lowregret.learner.linear import Linear
 from lowregret.loss import EpsilonInsensitive, Hinge, Loss
 from lowregret.rows import Rows
-from lowregret.rule import Arow, Eager
+from lowregret.rule import AROW, ProjectedGradient
 from lowregret.rule.adagrad import CURVED, PULL, PULLED, SQUARES, WIDEST
 from lowregret.rule.projected_gradient import LOST, WON
 from lowregret.state import LARGEST, MISTAKES, State
@@ -29,7 +29,9 @@ Row = tuple[str, str, str, float, float, tuple[Premise, ...]]  # id, what is mea
 def speaks_of(learner: Linear) -> bool:
     """Whether the bounds here speak of this learner."""
     match learner:
-        case Linear(Hinge() | EpsilonInsensitive(), Eager(Reals(), PassiveAggressive()) | Arow(), ridge=0.0):
+        case Linear(
+            Hinge() | EpsilonInsensitive(), ProjectedGradient(Reals(), PassiveAggressive()) | AROW(), ridge=0.0
+        ):
             return True
     return False
 
@@ -39,7 +41,7 @@ def aggressive_certificates(learner: Linear, state: State, x: Rows, y: Vector, u
     found = np.zeros(3)
     losses_of(learner.loss, learner.bias, np.ascontiguousarray(u, float), x, y, found)
     rule = learner.rule
-    rows = _arow(rule, state, u, found) if isinstance(rule, Arow) else _passive(learner, state, u, found)
+    rows = _arow(rule, state, u, found) if isinstance(rule, AROW) else _passive(learner, state, u, found)
     norm = float(np.linalg.norm(u))
     told = [
         Certificate(
@@ -76,10 +78,10 @@ def losses_of(loss: Loss, bias: float, w: Vector, x: Rows, y: Vector, found: Vec
 def _passive(learner: Linear, state: State, u: Vector, found: Vector) -> list[Row]:
     step, size, largest = learner.rule.schedule(), float(u @ u), float(state.sums[LARGEST])
     assert isinstance(step, PassiveAggressive)
-    won, lost, limit = float(state.sums[WON]), float(state.sums[LOST]), step.limit
+    won, lost, c = float(state.sums[WON]), float(state.sums[LOST]), step.C
     f, squares, shares = (float(v) for v in found)
     if step.squared:
-        right = size + 2 * limit * squares
+        right = size + 2 * c * squares
         return [
             ("PA-II+", "Σℓ_t²/(‖x_t‖² + 1/(2C))", "‖u‖² + 2CΣf_t(u)²", won, right, ()),
             (
@@ -87,16 +89,16 @@ def _passive(learner: Linear, state: State, u: Vector, found: Vector) -> list[Ro
                 "Σℓ_t²",
                 "(R² + 1/(2C))(‖u‖² + 2CΣf_t(u)²)",
                 lost,
-                (largest + 0.5 / limit) * right,
+                (largest + 0.5 / c) * right,
                 (),
             ),
         ]
-    if limit < math.inf:
-        right, wrong = size + 2 * limit * f, float(state.counts[MISTAKES])
+    if c < math.inf:
+        right, wrong = size + 2 * c * f, float(state.counts[MISTAKES])
         rows: list[Row] = [("PA-I+", "Ση_t(2ℓ_t − η_t‖x_t‖²)", "‖u‖² + 2CΣf_t(u)", won, right, ())]
         if isinstance(learner.loss, Hinge):
             unit = Premise("the margin is at least 1", learner.loss.margin >= 1.0, learner.loss.margin)
-            most = max(largest, 1 / limit) * right
+            most = max(largest, 1 / c) * right
             rows.append(("PA-I", "mistakes", "max(R², 1/C)(‖u‖² + 2CΣf_t(u))", wrong, most, (unit,)))
         return rows
     right = (math.sqrt(shares) + math.sqrt(shares + size)) ** 2
@@ -107,7 +109,7 @@ def _passive(learner: Linear, state: State, u: Vector, found: Vector) -> list[Ro
     ]
 
 
-def _arow(rule: Arow, state: State, u: Vector, found: Vector) -> list[Row]:
+def _arow(rule: AROW, state: State, u: Vector, found: Vector) -> list[Row]:
     table, r = state.table.reshape(state.dimension, -1), rule.r
     spread = float(u @ u + (table[:, int(SQUARES)] / r) @ (u * u) - 2 * table[:, int(PULL)] @ u)
     right = spread + float(state.sums[PULLED]) + float(found[1]) / r

@@ -16,7 +16,7 @@ from lowregret.certificate.certificate import Premise
 from lowregret.certificate.evidence import Evidence
 from lowregret.domain import Box, L1Ball, L2Ball, LqBall, Point, Simplex
 from lowregret.learner.linear import Learner
-from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, WIDEST, Diagonal, Metric, Proximal, Root
+from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, WIDEST, AdaGrad, Diagonal, FTRLProximal, Metric
 from lowregret.types import Vector
 
 Summand = Callable[[Any], Vector]  # u ↦ (φ_j(u[j]))_j; a number stands for a vector of it, at a fifth of the cost
@@ -60,7 +60,7 @@ def of_rule(*rules: type[Any]) -> Callable[[Learner], bool]:
 
 def has_roots(learner: Learner) -> bool:
     """AdaGrad, projected or not."""
-    return isinstance(learner.rule, Diagonal) and isinstance(learner.rule.precision, Root)
+    return isinstance(learner.rule, AdaGrad)
 
 
 def precisions(e: Evidence) -> float:
@@ -68,8 +68,8 @@ def precisions(e: Evidence) -> float:
     rule = e.learner.rule
     assert isinstance(rule, Metric)
     table, start = columns(e), e.start
-    first = rule.precision.at(0.0)
-    l1, l2 = (rule.l1, rule.l2) if isinstance(rule, Proximal) else (0.0, 0.0)
+    first = rule.precision(0.0)
+    l1, l2 = (rule.l1, rule.l2) if isinstance(rule, FTRLProximal) else (0.0, 0.0)
     curvature = _final(rule, table) + l2
     pull = table[:, int(PULL)] + first * start if first > 0 else table[:, int(PULL)]
 
@@ -82,7 +82,7 @@ def precisions(e: Evidence) -> float:
 
 def _final(rule: Metric, table: Vector) -> Vector:
     """P_T, per coordinate"""
-    return rule.precision.of_all(table[:, int(SQUARES)])
+    return rule.precisions(table[:, int(SQUARES)])
 
 
 def gap(e: Evidence) -> float | None:
@@ -111,11 +111,10 @@ def largest_distance(e: Evidence) -> float:
 def duchi(e: Evidence) -> float:
     """(D_∞²/2)Σ_j P_T + η²Σ_j(P_T − P_0): D_∞²/(2η)Σ√S + ηΣ√S for P = √S/η"""
     rule = e.learner.rule
-    assert isinstance(rule, Diagonal)
-    assert isinstance(rule.precision, Root)
+    assert isinstance(rule, AdaGrad)
     grown = float(e.sums[GROWN])
-    total = grown + rule.precision.at(0.0) * e.dimension
-    return largest_distance(e) ** 2 / 2 * total + rule.precision.eta**2 * grown
+    total = grown + rule.precision(0.0) * e.dimension
+    return largest_distance(e) ** 2 / 2 * total + rule.eta**2 * grown
 
 
 def bounded(e: Evidence) -> tuple[Premise, ...]:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from lowregret.certificate.certificate import Certificate
 from lowregret.learner.linear import Linear
 from lowregret.mirror import PNorm
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.types import Vector
 
 TRAVELLED = 0  # A = Σ η‖z‖_*, over the steps taken so far
@@ -35,9 +35,9 @@ BOOK = 5
 def dual_exponent(learner: Linear) -> float:
     """The p of the norm ‖·‖_p in which steps are measured; NaN where none is known."""
     rule = learner.rule
-    if isinstance(rule, Lazy) and isinstance(rule.mirror, PNorm):
+    if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, PNorm):
         return float(rule.mirror.p)
-    norm = rule.mirror.norm if isinstance(rule, Lazy) else "2"
+    norm = rule.mirror.norm if isinstance(rule, MirrorDescent) else "2"
     return {"2": 2.0, "1": math.inf}.get(norm, math.nan)
 
 
@@ -79,9 +79,9 @@ def late_certificates(learner: Linear, found: list[Certificate], ledger: Vector,
 def _base(learner: Linear) -> tuple[str, float]:
     """The theorem that DELAY rests on, and σ; none where nothing is known about the length of a step."""
     rule = learner.rule
-    if isinstance(rule, Eager):
+    if isinstance(rule, ProjectedGradient):
         return ("THM-14.5" if rule.step.constant else "EAGER-DEC"), 1.0
-    if not isinstance(rule, Lazy):
+    if not isinstance(rule, MirrorDescent):
         return "", 1.0
     known = rule.step.constant and not math.isnan(dual_exponent(learner))
     return ("THM-2.21" if known else ""), rule.mirror.strength()

@@ -12,7 +12,7 @@ from lowregret.certificate.certificate import Premise
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
 from lowregret.learner.linear import Learner
 from lowregret.mirror import Entropic, PNorm
-from lowregret.rule import Lazy
+from lowregret.rule import MirrorDescent
 from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, RIDGE, ROUNDS, State
 from lowregret.types import Vector
 
@@ -127,9 +127,9 @@ def natural_comparator(learner: Learner, d: int, radius: float = 1.0) -> Domain:
     domain, rule = learner.rule.domain, learner.rule
     if math.isfinite(domain.reach(2, d)) or learner.ridge > 0:  # a ridge keeps the regret finite on all of R^d
         return domain
-    if isinstance(rule, Lazy) and isinstance(rule.mirror, PNorm):
+    if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, PNorm):
         return LqBall(radius, rule.mirror.q)
-    if isinstance(rule, Lazy) and isinstance(rule.mirror, Entropic):
+    if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, Entropic):
         return Simplex(radius)
     ball = L2Ball(radius)
     return ball if domain.covers(ball, d) else Simplex(radius)

@@ -21,7 +21,7 @@ from lowregret.learner.linear import Linear, loss_of, score_rows
 from lowregret.loss import Affine, Hinge, Loss, OnMistakes
 from lowregret.mirror import Euclidean, UnnormalisedEntropy
 from lowregret.rows import EVERY, Rows, Sparse
-from lowregret.rule import Lazy
+from lowregret.rule import MirrorDescent
 from lowregret.state import ENERGY, LARGEST, LOCAL, LOWEST, MISTAKES, TOTAL, State
 from lowregret.step import Constant
 from lowregret.types import Vector
@@ -32,14 +32,14 @@ def mistake_certificates(
 ) -> list[Certificate]:
     """The mistake bounds that speak of this learner against u, tightest first; `scores` are the run's own."""
     match learner:
-        case Linear(OnMistakes(Hinge(1.0) as hinge), Lazy(Euclidean(Reals()), Constant())):
+        case Linear(OnMistakes(Hinge(1.0) as hinge), MirrorDescent(Euclidean(Reals()), Constant())):
             marks = mistake_rounds(learner.loss, state, y, scores)
             f, margin = _losses(replace(learner, loss=hinge), x, y, marks, u)
             norm, made = Point(u).reach(2, u.size), int(state.counts[MISTAKES])
             energy, largest = float(state.sums[ENERGY]), math.sqrt(state.sums[LARGEST])
             return perceptron_bounds(made, f, norm, energy, largest, margin)
         case Linear(
-            OnMistakes(Affine(Hinge(1.0), 2.0, -1.0) as hinge), Lazy(UnnormalisedEntropy(start), Constant(eta))
+            OnMistakes(Affine(Hinge(1.0), 2.0, -1.0) as hinge), MirrorDescent(UnnormalisedEntropy(start), Constant(eta))
         ):
             marks = mistake_rounds(learner.loss, state, y, scores)
             f, _ = _losses(replace(learner, loss=hinge), x, y, marks, u)

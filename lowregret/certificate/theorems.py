@@ -21,7 +21,7 @@ from lowregret.certificate.wealth import freegrad, kt_closed, kt_exact, kt_premi
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.rule import KT, Diagonal, Eager, FreeGrad, Lazy, Newton, Proximal
+from lowregret.rule import KT, Diagonal, FreeGrad, FTRLProximal, MirrorDescent, Newton, ProjectedGradient
 from lowregret.state import ENERGY, LARGEST, LINEAR, LOCAL, LOWEST, SPREAD, STEPPED
 from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
 
@@ -67,7 +67,7 @@ def lazy(*mirrors: type[Any]) -> Callable[[Learner], bool]:
 
     def applies(learner: Learner) -> bool:
         rule = learner.rule
-        return isinstance(rule, Lazy) and isinstance(rule.mirror, mirrors) and rule.step.constant
+        return isinstance(rule, MirrorDescent) and isinstance(rule.mirror, mirrors) and rule.step.constant
 
     return applies
 
@@ -77,7 +77,7 @@ def _strong(constant: bool) -> Callable[[Learner], bool]:
 
     def applies(learner: Learner) -> bool:
         rule = learner.rule
-        return isinstance(rule, Lazy) and rule.mirror.strength() > 0 and rule.step.constant == constant
+        return isinstance(rule, MirrorDescent) and rule.mirror.strength() > 0 and rule.step.constant == constant
 
     return applies
 
@@ -87,7 +87,7 @@ def eager(*steps: type[Any]) -> Callable[[Learner], bool]:
 
     def applies(learner: Learner) -> bool:
         rule = learner.rule
-        known = isinstance(rule, Eager) and isinstance(rule.step, steps or object)
+        known = isinstance(rule, ProjectedGradient) and isinstance(rule.step, steps or object)
         return known and rule.schedule().falling and not rule.schedule().weighted()
 
     return applies
@@ -105,7 +105,7 @@ def _sqrt_ball(learner: Learner) -> bool:
 
 
 def _mirror(e: Evidence) -> Mirror:
-    assert isinstance(e.learner.rule, Lazy)
+    assert isinstance(e.learner.rule, MirrorDescent)
     return e.learner.rule.mirror
 
 
@@ -207,7 +207,7 @@ def _weighted(e: Evidence) -> float:
 
 
 def _is_weighted(learner: Learner) -> bool:
-    return isinstance(learner.rule, Eager) and isinstance(learner.rule.step, WeightedInverseTime)
+    return isinstance(learner.rule, ProjectedGradient) and isinstance(learner.rule.step, WeightedInverseTime)
 
 
 _FREE = lazy(UnnormalisedEntropy)
@@ -258,7 +258,7 @@ THEOREMS = (
     Theorem(
         "FTRL-PROXIMAL",
         "½Σ_jΣ_t(P_t − P_{t−1})(w_t − u)² + ½(P₀ + l2)‖u‖² + l1·‖u‖₁ + ½Σ_jΣ_t z_t²/(P_t + l2)",
-        of_rule(Proximal),
+        of_rule(FTRLProximal),
         precisions,
         needs_table=True,
     ),

@@ -16,7 +16,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.learner.linear import Learner
 from lowregret.mirror import PNorm
-from lowregret.rule import Lazy, Rule
+from lowregret.rule import MirrorDescent, Rule
 from lowregret.state import COUNTS, FACTOR, MASS, ROUNDS, SUMS, TOTAL, State
 from lowregret.types import Vector
 
@@ -118,7 +118,7 @@ def _support(learner: Learner, sums: Vector, norms: Vector, comparator: Domain, 
             return float(total * norms[TOP])
         case Box(low, high) if low.size == high.size == 1 and low[0] == -high[0]:
             return float(high[0] * norms[L1])
-        case LqBall(radius) if isinstance(learner.rule, Lazy) and isinstance(learner.rule.mirror, PNorm):
+        case LqBall(radius) if isinstance(learner.rule, MirrorDescent) and isinstance(learner.rule.mirror, PNorm):
             mirror = learner.rule.mirror
             if mirror.q == comparator.q:
                 return float(radius * sums[FACTOR] * sums[MASS] ** (1 / mirror.p))

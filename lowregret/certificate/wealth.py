@@ -71,7 +71,7 @@ def _kt(e: Evidence) -> KT:
 def kt_exact(e: Evidence) -> float:
     """L·Σ_j(ε + F*(u))"""
     rule, n = _kt(e), np.ascontiguousarray(columns(e)[:, int(COUNT)])
-    return rule.limit * highest(e, lambda u: rule.wealth + kt_conjugate(u, n, rule.wealth))
+    return rule.clip * highest(e, lambda u: rule.wealth + kt_conjugate(u, n, rule.wealth))
 
 
 def kt_closed(e: Evidence) -> float:
@@ -82,13 +82,13 @@ def kt_closed(e: Evidence) -> float:
     def phi(u: Any) -> Vector:
         return np.abs(u) * np.sqrt(n * np.log1p(24 * (n * u / rule.wealth) ** 2)) + rest
 
-    return rule.limit * highest(e, phi)
+    return rule.clip * highest(e, phi)
 
 
 def kt_premise(e: Evidence) -> tuple[Premise, ...]:
     """The coins are in [−1, 1]."""
-    limit, seen = _kt(e).limit, float(e.sums[STEEPEST])
-    return (Premise(f"|z_t[j]| ≤ L = {limit:.6g}", seen <= limit, seen),)
+    clip, seen = _kt(e).clip, float(e.sums[STEEPEST])
+    return (Premise(f"|z_t[j]| ≤ L = {clip:.6g}", seen <= clip, seen),)
 
 
 # ---- FreeGrad ------------------------------------------------------------------------------------------------------

@@ -175,7 +175,8 @@ def _learning(learning: _ArgumentGroup) -> None:
     learning.add_argument("--l1", type=not_negative, help="L1 penalty of ftrl-proximal (1)")
     learning.add_argument("--l2", type=not_negative, help="L2 penalty of ftrl-proximal (1)")
     learning.add_argument("--beta", type=not_negative, help="β of ftrl-proximal's rates η/(β + √Σz²) (1)")
-    learning.add_argument("--limit", type=positive, help="size of sub-gradients for kt (1), C for pa (none), pa-ii (1)")
+    learning.add_argument("--clip", type=positive, help="size of sub-gradients, beyond which kt clips them (1)")
+    learning.add_argument("--C", type=positive, help="largest step of pa (none), softness of pa-ii (1)")
     learning.add_argument("--bias", action="store_true", help="add a constant feature")
     learning.add_argument(
         "--output", choices=("last", "average", "weighted", "random"),

@@ -17,7 +17,7 @@ from lowregret.cli.report import page, picture, proof, require_folder, table, wr
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, StoreError
 from lowregret.experts.layered import Layered
-from lowregret.experts.panel import Panel
+from lowregret.experts.panel import ExpertMixture
 from lowregret.experts.review import Review
 from lowregret.stream.table import read_table
 from lowregret.words import counted
@@ -81,7 +81,7 @@ def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, 
         print(summary)
 
 
-def _spec(panel: Panel) -> Any:
+def _spec(panel: ExpertMixture) -> Any:
     if isinstance(panel, Layered):
         return {"lanes": [to_json(lane.aggregator) for lane in panel.lanes], "loss": to_json(panel.loss)}
     parts = {"aggregator": panel.aggregator, "substitution": panel.substitution, "loss": panel.loss}
@@ -107,7 +107,7 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
     return "\n".join(lines)
 
 
-def _ranking(panel: Panel) -> str:
+def _ranking(panel: ExpertMixture) -> str:
     weights, order = panel.weights, np.argsort(panel.book.losses - panel.book.owed, kind="stable")
     rows = [
         (panel.names[i], f"{panel.book.losses[i]:.6g}", f"{int(panel.book.awake[i]):,}", f"{weights[i]:.4g}")

@@ -37,7 +37,7 @@ from lowregret.run.auto import auto_for, start_auto
 from lowregret.run.auto_multiclass import start_auto_classes
 from lowregret.run.linear import start
 from lowregret.run.metrics import Metrics
-from lowregret.run.multiclass import ClassRun, start_classes
+from lowregret.run.multiclass import MulticlassRun, start_classes
 from lowregret.run.session import Session
 from lowregret.show.plot import require_picture
 from lowregret.store.replacing import real_file
@@ -56,7 +56,7 @@ SHOWN_FAULTS = 5
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
     "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss "
-    "algorithm eta radius p lam output l1 l2 beta limit bias dimension zero_based no_header seed classes unit"
+    "algorithm eta radius p lam output l1 l2 beta clip C bias dimension zero_based no_header seed classes unit"
 )
 
 
@@ -286,7 +286,7 @@ def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
     try:
         session.learn(batch)
     finally:
-        if first and isinstance(run, ClassRun):
+        if first and isinstance(run, MulticlassRun):
             made = run.scores if run.keep_scores else run.guesses[: run.done]
             scores.write(made)
         elif first:

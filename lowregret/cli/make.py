@@ -106,14 +106,14 @@ MAKERS: dict[str, tuple[Maker, str, str]] = {
     "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
     "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 0.5), "", "eta radius"),
     "ftrl-proximal": (_ftrl_proximal, "", "eta beta l1 l2 radius"),
-    "kt": (lambda loss, a: zoo.kt(loss, a.limit or 1.0), "", "limit radius"),
+    "kt": (lambda loss, a: zoo.kt(loss, a.clip or 1.0), "", "clip radius"),
     "freegrad": (lambda loss, a: zoo.freegrad(loss), "", "radius"),
     "cocob": (lambda loss, a: zoo.cocob(loss), "", "radius"),
     "nag": (lambda loss, a: zoo.nag(loss, a.eta or 0.5), "", "eta radius"),
     "newton": (lambda loss, a: zoo.newton(loss, a.eta or 1.0), "dimension", "eta radius"),
     "newton-diagonal": (lambda loss, a: zoo.newton_diagonal(loss, a.eta or 1.0), "", "eta radius"),
-    "pa": (lambda loss, a: zoo.pa(loss, a.limit or math.inf), "", "limit radius"),
-    "pa-ii": (lambda loss, a: zoo.pa_ii(loss, a.limit or 1.0), "", "limit radius"),
+    "pa": (lambda loss, a: zoo.pa(loss, a.C or math.inf), "", "C radius"),
+    "pa-ii": (lambda loss, a: zoo.pa_ii(loss, a.C or 1.0), "", "C radius"),
     "arow": (lambda loss, a: zoo.arow(loss), "", "radius"),
 }
 _OWN_LOSS = ("svm-online", "perceptron", "mc-perceptron", "winnow")
@@ -154,7 +154,7 @@ def make_learner(
     """
     name = algorithm(args)
     make, needed, welcome = MAKERS[name]
-    for option in ("eta", "radius", "p", "lam", "l1", "l2", "beta", "limit"):
+    for option in ("eta", "radius", "p", "lam", "l1", "l2", "beta", "clip", "C"):
         given = getattr(args, option) is not None
         if given and option not in (needed + " " + welcome).split():
             raise PartError(f"{name} takes no --{option}: leave it out, or see `lowregret zoo {name}`")

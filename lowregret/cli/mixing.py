@@ -16,13 +16,13 @@ from lowregret.experts import (
     BinaryLogScore,
     BrierSimplex,
     Descent,
+    ExpertMixture,
     FixedShare,
     Hedge,
     Layered,
     LogScore,
     Mean,
     MLPoly,
-    Panel,
     Percentage,
     SquareOn,
     Squint,
@@ -50,7 +50,7 @@ TAKES: dict[str, tuple[str, bool]] = {
 }
 
 
-def make_panel(args: Namespace, found: Forecasts) -> Panel:
+def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     """The panel that the options describe; an option that the algorithm does not take is refused."""
     loss = _loss(args.loss, found.parts)
     prior = _prior(args.prior, found.names) if args.prior else None
@@ -66,14 +66,14 @@ def make_panel(args: Namespace, found: Forecasts) -> Panel:
     if name == "auto" and args.loss not in ("log", "brier", "portfolio"):
         return Layered(found.names, loss, parts=found.parts, prior=prior)
     if name == "auto" and args.loss == "portfolio":
-        return Panel(found.names, Hedge(CALM), loss, prior=prior)
+        return ExpertMixture(found.names, Hedge(CALM), loss, prior=prior)
     if name == "auto":
         name, linearised = "bayes", False
     substitution = Mean() if linearised else _sharpest(args.loss, found.parts)
     aggregator = _aggregator(name, args, mixable_rate(loss, substitution))
     if isinstance(aggregator, Hedge | FixedShare) and aggregator.eta > mixable_rate(loss, substitution):
         substitution = Mean()
-    return Panel(
+    return ExpertMixture(
         found.names,
         aggregator,
         loss,

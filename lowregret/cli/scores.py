@@ -12,7 +12,7 @@ import numpy as np
 
 from lowregret.errors import PartError, StoreError
 from lowregret.loss import Loss, Margin, MultiLoss
-from lowregret.run.multiclass import ClassRun
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.session import Session
 from lowregret.types import Vector
 
@@ -65,7 +65,7 @@ class ScoreFile:
 class ClassFile(ScoreFile):
     """Writes classes by name, or, with a first line of their names, a column of scores or chances for each."""
 
-    def __init__(self, path: str | None, link: str, session: Session, run: ClassRun) -> None:
+    def __init__(self, path: str | None, link: str, session: Session, run: MulticlassRun) -> None:
         super().__init__(path, link, session)
         self.run, self.begun = run, False
         if link != "label" and path is not None and not (run.classes.fixed or run.rounds):
@@ -91,19 +91,17 @@ class ClassFile(ScoreFile):
 def score_file(path: str | None, link: str | None, session: Session) -> ScoreFile:
     """Where predictions go: scores unless said otherwise, of many classes their names."""
     run = session.run
-    if not isinstance(run, ClassRun):
+    many = isinstance(run, MulticlassRun)
+    if link == "prob":
+        run.learner.loss.probabilities(np.zeros((1, 1) if many else 1))  # which says so if there are none
+    if not isinstance(run, MulticlassRun):
         return ScoreFile(path, link or "raw", session)
     run.keep_scores = path is not None and link in ("raw", "prob")
-    if link == "prob":
-        run.learner.loss.probabilities(np.zeros((1, 1)))  # which says so if there are none
     return ClassFile(path, link or "label", session, run)
 
 
 def linked(scores: Vector, link: str, loss: Loss | MultiLoss) -> Vector:
     """Scores as they are, as probabilities 1/(1 + e^{−p}), or as the sign of the decision."""
     if link == "prob":
-        return 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
-    if link == "label" and isinstance(loss, Margin):
-        decided = np.array([loss.decision(p) for p in scores.tolist()])
-        return np.where(decided >= 0, 1.0, -1.0)
-    return scores
+        return loss.probabilities(scores)[:, 1]
+    return loss.predictions(scores) if link == "label" and isinstance(loss, Margin) else scores

@@ -9,11 +9,11 @@ import numpy as np
 from lowregret.cli.clock import Seconds
 from lowregret.learner.labels import Name
 from lowregret.loss.name import loss_name
-from lowregret.rule import Proximal
+from lowregret.rule import FTRLProximal
 from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged
 from lowregret.run.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, SIGNS
-from lowregret.run.multiclass import ClassRun
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.session import Session
 from lowregret.show.text import AGAIN, BEFORE, describe, describe_kept, describe_risk
 from lowregret.words import counted
@@ -45,7 +45,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         lines.append(f"unlabelled {counted(session.unlabelled, 'row')} had no label: scored, not learnt")
     if session.skipped:
         lines.append(f"skipped    {counted(session.skipped, 'line')} that could not be read")
-    if isinstance(run.learner.rule, Proximal):
+    if isinstance(run.learner.rule, FTRLProximal):
         lines.append(f"sparse     {np.count_nonzero(run.placed_weights):,} of {run.dimension:,} weights are not 0")
     lines += [f"note       {note}" for note in session.notes]
     if model:
@@ -136,7 +136,7 @@ def judged(session: Session, metrics: Judged) -> list[str]:
     if not metrics.rows:
         return []
     if isinstance(metrics, Confusion):
-        assert isinstance(session.run, ClassRun)
+        assert isinstance(session.run, MulticlassRun)
         return _confused(metrics, session.run.classes.names)
     if not metrics.loss.classifies:
         told = metrics.to_json()

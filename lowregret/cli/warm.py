@@ -158,7 +158,7 @@ def _arrays(_folder: Path) -> None:
     turns, rows = np.arange(ROWS), np.arange(ROWS * FEATURES).reshape(ROWS, FEATURES) % 7 / 7
     for kind in (np.float64, np.float32):
         for loss, labels in ((Logistic(), turns % 2 * 2.0 - 1), (Square(), turns / ROWS), (Softmax(), turns % 3)):
-            train(auto(loss), rows.astype(kind), labels).predict(rows.astype(kind))
+            train(auto(loss), rows.astype(kind), labels).decision_function(rows.astype(kind))
 
 
 def _experts(folder: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -28,10 +28,11 @@ class Follower(Part):
 
     compilable: ClassVar[bool] = False
 
-    @property
-    @abstractmethod
-    def domain(self) -> Domain:
-        """S"""
+    if TYPE_CHECKING:  # a field of some players, which an inherited property would hide
+
+        @property
+        def domain(self) -> Domain:
+            """S"""
 
     @property
     @abstractmethod
@@ -75,14 +76,12 @@ class FollowTheLeader(Follower):
     mean, O(d) (FTL-QUAD). It is no remedy against adversaries: on f_t = ±w it pays for every round (DEMO-FTL-FAIL).
     """
 
-    on: Domain
+    domain: Domain
 
     def check(self) -> None:
-        self.require(isinstance(self.on, Domain), f"on must be a Domain such as L2Ball(1.0), got {self.on!r}")
-
-    @property
-    def domain(self) -> Domain:
-        return self.on
+        self.require(
+            isinstance(self.domain, Domain), f"domain must be a Domain such as L2Ball(1.0), got {self.domain!r}"
+        )
 
     @property
     def folds(self) -> bool:
@@ -96,13 +95,13 @@ class FollowTheLeader(Follower):
         return 0.0
 
     def nearest(self, b: Vector, s: float) -> Vector:
-        return self.on.projection(-b / s) if s > 0 else vertex(self.on, b)
+        return self.domain.projection(-b / s) if s > 0 else vertex(self.domain, b)
 
     def highest(self, comparator: Domain, d: int) -> float:
         return 0.0
 
     def fits(self, d: int) -> None:
-        self.on.fits(d)
+        self.domain.fits(d)
 
 
 class FollowTheRegularisedLeader(Follower):

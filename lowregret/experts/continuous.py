@@ -1,6 +1,7 @@
 """ALG-HEDGE on a continuum Ω: p_t(w) ∝ p_0(w)·e^{−ηΣℓ_s(w)}, a fresh draw every round.
 
-- on a grid: `points = grid(low, high, 20)`, then `Panel(len(points), Hedge(η), Cost())` or `Drawing` on ℓ_t(points);
+- on a grid: `points = grid(low, high, 20)`, then `ExpertMixture(len(points), Hedge(η), Cost())` or `Drawing` on
+  ℓ_t(points);
 - linear losses on a box, uniform prior: `BoxHedge`, sampled and certified exactly;
 - anything else: `SampledHedge` with a sampler of your own, and no certificate.
 """

@@ -17,7 +17,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.random import hashed, key_of, unit
 from lowregret.experts.advice import judge, mix
 from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.panel import Panel
+from lowregret.experts.panel import ExpertMixture
 from lowregret.experts.state import ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Cost, Loss
@@ -36,7 +36,7 @@ class Drawing:
         prior: Any = None,
         compiled: bool = True,
     ) -> None:
-        self.panel = Panel(experts, aggregator, Cost(), prior=prior, compiled=compiled)
+        self.panel = ExpertMixture(experts, aggregator, Cost(), prior=prior, compiled=compiled)
         self.seed, self.realised = seed, 0.0
 
     @property

@@ -20,7 +20,7 @@ from lowregret.errors import PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
 from lowregret.experts.certify import bound_against
-from lowregret.experts.panel import KEPT, Matrix, Panel
+from lowregret.experts.panel import KEPT, ExpertMixture, Matrix
 from lowregret.experts.state import NAPS, Book
 from lowregret.loss import Loss, Square
 from lowregret.store.file import Arrays
@@ -30,7 +30,7 @@ from lowregret.words import counted
 LANES: tuple[Aggregator, ...] = (MLPoly(), MLPoly(0.99), MLPoly(0.9), AdaHedge(), Squint())
 
 
-class Layered(Panel):
+class Layered(ExpertMixture):
     """The default: every lane linearises at its own forecasts, and `MLPoly` mixes the lanes."""
 
     kind = "layered-experts"
@@ -47,15 +47,17 @@ class Layered(Panel):
         if not math.isfinite(loss.at(0.0, 1.0)[0]):
             raise PartError(
                 f"{type(loss).__name__} can be infinite for a lane that trusts one expert: use "
-                "Panel(experts, Hedge(1.0), loss, linearised=False), the Bayes mixture, which needs no tuning either"
+                "ExpertMixture(experts, Hedge(1.0), loss, linearised=False), the Bayes mixture, which needs no tuning"
             )
         super().__init__(experts, MLPoly(), loss, parts=parts, prior=prior, compiled=compiled)
-        self.lanes = [Panel(self.names, lane, loss, parts=parts, prior=prior, compiled=compiled) for lane in LANES]
-        self.chief = Panel([_name(lane) for lane in LANES], MLPoly(), loss, parts=parts, compiled=compiled)
+        self.lanes = [
+            ExpertMixture(self.names, lane, loss, parts=parts, prior=prior, compiled=compiled) for lane in LANES
+        ]
+        self.chief = ExpertMixture([_name(lane) for lane in LANES], MLPoly(), loss, parts=parts, compiled=compiled)
         self._rounds: dict[int, list[int]] = {}  # pending rounds: their numbers in each lane and the chief
 
     def learn(self, forecasts: Any, outcomes: Any) -> Matrix:
-        """As `Panel.learn`: O(TN) for each lane."""
+        """As `ExpertMixture.learn`: O(TN) for each lane."""
         x = self.as_forecasts(forecasts)
         y = self.as_outcomes(outcomes, x.shape[0])
         said = np.stack([lane.learn(forecasts, outcomes) for lane in self.lanes], axis=1)
@@ -138,12 +140,12 @@ class Layered(Panel):
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        outer = Panel.of(path, description, arrays)
+        outer = ExpertMixture.of(path, description, arrays)
         whole = cls(outer.names, outer.loss, parts=outer.parts, compiled=outer.compiled)
         for name in ("book", "late", "asked", "pending", "_weights", "_regrets", "_every"):
             setattr(whole, name, getattr(outer, name))
         panels = [
-            Panel.of(
+            ExpertMixture.of(
                 path,
                 description[f"lane {i}"],
                 {name: arrays[f"lane {i}.{name}"] for name in (*Book._fields, *KEPT)},

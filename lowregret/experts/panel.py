@@ -43,7 +43,7 @@ class Best:
     loss: float
 
 
-class Panel(Saved):
+class ExpertMixture(Saved):
     """Experts, and how their forecasts become one.
 
     `parts`: numbers per forecast: 1, or one for each class. `linearised`: learn from ⟨ℓ'(p), p − x[i]⟩, to compete with

@@ -11,10 +11,10 @@ from lowregret.words import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lowregret.experts.panel import Panel
+    from lowregret.experts.panel import ExpertMixture
 
 
-def plot_panel(panel: Panel, path: str | os.PathLike[str] | None) -> Figure:
+def plot_panel(panel: ExpertMixture, path: str | os.PathLike[str] | None) -> Figure:
     """Weights over the rounds, stacked, the most trusted by name and all others in grey; below, the regret."""
     rounds, weights = panel.history
     figure, (above, below) = new_figure(2, f"{counted(len(panel.names), 'expert')}, {counted(panel.rounds, 'round')}")

@@ -2,9 +2,9 @@
 
     wealth after T rounds = Π⟨w_t, x_t⟩ = e^{−loss},     regret = ln(best rebalanced portfolio's wealth / ours)
 
-`Panel(assets, Hedge(0.05), LogWealth())` is EG (Helmbold, Schapire, Singer, Warmuth, Mathematical Finance 8, 1998),
-`Panel(assets, AdaHedge(), LogWealth())` the same without a learning rate, both with the gradients as observed. Here are
-two that owe only a logarithm. Ask for `weights`, invest, and `learn` one row of relatives or many.
+`ExpertMixture(assets, Hedge(0.05), LogWealth())` is EG (Helmbold, Schapire, Singer, Warmuth, Mathematical Finance 8,
+1998), `ExpertMixture(assets, AdaHedge(), LogWealth())` the same without a learning rate, both with the gradients as
+observed. Here are two that owe only a logarithm. Ask for `weights`, invest, and `learn` one row of relatives or many.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import Hedge, MLPoly
 from lowregret.experts.hindsight import best_mixture, quadratic_on_simplex
-from lowregret.experts.panel import Matrix, Panel
+from lowregret.experts.panel import ExpertMixture, Matrix
 from lowregret.loss import LogWealth
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -29,7 +29,7 @@ from lowregret.words import counted
 CELLS = 2_000_000  # nodes × assets up to which the universal portfolio is integrated, not sampled
 
 
-class Portfolio(Panel):
+class Portfolio(ExpertMixture):
     """Assets and weights on them; a subclass says `weights` and `_invest`."""
 
     def __init__(self, assets: int | list[str], *, compiled: bool = True) -> None:
@@ -157,7 +157,9 @@ class Universal(Portfolio):
         else:
             self.nodes = np.random.default_rng(seed).dirichlet(np.ones(n), nodes)
             prior = np.full(nodes, 1 / nodes)
-        self.inner = Panel(len(prior), Hedge(1.0), LogWealth(), linearised=False, prior=prior, compiled=compiled)
+        self.inner = ExpertMixture(
+            len(prior), Hedge(1.0), LogWealth(), linearised=False, prior=prior, compiled=compiled
+        )
 
     @property
     def weights(self) -> Vector:

@@ -13,7 +13,7 @@ from lowregret.compile.call import call
 from lowregret.convex.minimise import Solution
 from lowregret.experts.advice import loss_rows
 from lowregret.experts.hindsight import Path, best_combination, best_switching
-from lowregret.experts.panel import Matrix, Panel
+from lowregret.experts.panel import ExpertMixture, Matrix
 from lowregret.words import counted
 
 SWITCHES = (1, 5, 10)
@@ -23,13 +23,13 @@ SWITCHES = (1, 5, 10)
 class Review:
     """Losses over the rounds that a panel learnt."""
 
-    panel: Panel
+    panel: ExpertMixture
     uniform: float  # of the mean of those awake
     combination: Solution | None  # the best fixed weights; None if somebody slept, or no solver knows the loss
     paths: list[Path]  # the best sequences with 1, 5 and 10 switches
 
     @classmethod
-    def of(cls, panel: Panel, forecasts: Any, outcomes: Any) -> Review:
+    def of(cls, panel: ExpertMixture, forecasts: Any, outcomes: Any) -> Review:
         """Look back on all rounds that a panel has learnt, given again: O(kTN), and the solver for the combination."""
         x, y = panel.as_forecasts(forecasts), panel.as_outcomes(outcomes, len(forecasts))
         awake = np.all(~np.isnan(x), axis=1)

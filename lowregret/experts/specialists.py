@@ -1,7 +1,7 @@
 """Very many experts of which few are awake: O(awake) a round, whatever N is.
 
 Exponential weights among those awake need only their own R, and those asleep stay as they are: the same weights and the
-same certificate as `Panel(N, Hedge(η), loss)` with NaN for all others, without ever looking at these.
+same certificate as `ExpertMixture(N, Hedge(η), loss)` with NaN for all others, without ever looking at these.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 from lowregret.certificate import Certificate
 from lowregret.errors import DataError, PartError
 from lowregret.experts.aggregator import Hedge
-from lowregret.experts.panel import Panel
+from lowregret.experts.panel import ExpertMixture
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner
 from lowregret.loss import Absolute
@@ -28,7 +28,7 @@ class WeightedMajority(FiniteLearner):
         super().__init__(hypotheses)
         self.horizon = require_horizon(rounds)
         self.eta = tuned_rate(math.log(len(hypotheses)), rounds)
-        self.panel = Panel(len(hypotheses), Hedge(self.eta), Absolute(), linearised=False)
+        self.panel = ExpertMixture(len(hypotheses), Hedge(self.eta), Absolute(), linearised=False)
 
     def predict(self, x: int) -> float:
         self.hypotheses.check_point(x)

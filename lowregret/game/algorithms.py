@@ -42,7 +42,7 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.wrappers import Doubling
 from lowregret.loss import Loss
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.step import Constant, InverseSqrt, InverseTime
 
 
@@ -160,32 +160,32 @@ def _at_costs(make: Callable[[Setting], Part], *theorems: str) -> Callable[[Sett
     return lambda s: CostTable(s.e, make(s), s.rounds, s.seed, theorems)
 
 
-def _mirror(mirror: Mirror, s: Setting, radius: float, p: float) -> Lazy:
-    return Lazy(mirror, Constant(s.rate(mirror.tuned_rate(radius, s.lipschitz(p), s.rounds, s.d))))
+def _mirror(mirror: Mirror, s: Setting, radius: float, p: float) -> MirrorDescent:
+    return MirrorDescent(mirror, Constant(s.rate(mirror.tuned_rate(radius, s.lipschitz(p), s.rounds, s.d))))
 
 
-def _euclid(s: Setting, on: Any) -> Lazy:
+def _euclid(s: Setting, on: Any) -> MirrorDescent:
     return _mirror(Euclidean(on), s, s.away if not isinstance(on, Reals) else s.reach, 2.0)
 
 
-def _eager(s: Setting) -> Eager:
-    return Eager(s.e.domain, Constant(s.rate(s.away / (s.lipschitz() * math.sqrt(s.rounds)))))
+def _eager(s: Setting) -> ProjectedGradient:
+    return ProjectedGradient(s.e.domain, Constant(s.rate(s.away / (s.lipschitz() * math.sqrt(s.rounds)))))
 
 
-def _sqrt(s: Setting) -> Eager:
-    return Eager(s.e.domain, InverseSqrt(s.rate(math.sqrt(2) * s.reach / s.lipschitz())))
+def _sqrt(s: Setting) -> ProjectedGradient:
+    return ProjectedGradient(s.e.domain, InverseSqrt(s.rate(math.sqrt(2) * s.reach / s.lipschitz())))
 
 
-def _inverse_time(s: Setting) -> Eager:
+def _inverse_time(s: Setting) -> ProjectedGradient:
     """η_t = 1/(σt); where nothing is curved, 1/t, of which THM-14.11 says nothing (E40)."""
-    return Eager(Reals() if s.e.curvature else s.e.domain, InverseTime(s.e.curvature or 1.0))
+    return ProjectedGradient(Reals() if s.e.curvature else s.e.domain, InverseTime(s.e.curvature or 1.0))
 
 
 def _doubling(s: Setting) -> Doubling:
-    return Doubling(Eager(s.e.domain, Constant(s.rate(s.away / s.lipschitz()))))
+    return Doubling(ProjectedGradient(s.e.domain, Constant(s.rate(s.away / s.lipschitz()))))
 
 
-def _pnorm(s: Setting) -> Lazy:
+def _pnorm(s: Setting) -> MirrorDescent:
     p = max(2.0, 2 * math.log(s.d))
     mirror = PNorm(p)
     return _mirror(mirror, s, s.e.domain.reach(mirror.q, s.d), p)

@@ -16,7 +16,7 @@ from lowregret.certificate.mistakes import mistake_certificates, mistake_rounds
 from lowregret.compile.spec import to_json
 from lowregret.convex.functions import LinearFunction
 from lowregret.errors import DataError
-from lowregret.experts import Aggregator, Panel
+from lowregret.experts import Aggregator, ExpertMixture
 from lowregret.finite import FiniteLearner
 from lowregret.game.environment import BanditFeedback, CostGame, ObliviousGame
 from lowregret.game.finite import FiniteGame
@@ -101,7 +101,7 @@ class CostTable(Table):
         self.answer, self.theorems = e.begin(rounds, seed), theorems
 
     def until(self, t: int) -> Row:
-        self.game.go_on(self.answer, t - self.game.rounds)
+        self.game.learn(self.answer, t - self.game.rounds)
         self.certificates = self.game.certificates
         found = preferred(self.certificates, self.theorems)
         linear = None if found.linear_regret is None else self.game.linear_regret()
@@ -117,7 +117,7 @@ class PanelTable(Table):
     """An aggregator of experts against their costs: the loss is the mixture's, Σ⟨w_t, z_t⟩."""
 
     def __init__(self, e: CostGame, aggregator: Aggregator, rounds: int, seed: int) -> None:
-        self.panel = Panel(e.dimension, aggregator, Cost(), compiled=rounds > LONG)
+        self.panel = ExpertMixture(e.dimension, aggregator, Cost(), compiled=rounds > LONG)
         self.costs = e.table(rounds, seed) if isinstance(e, ObliviousGame) else None
         self.answer = e.begin(rounds, seed)
 

@@ -43,7 +43,7 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.validate import finite_numbers
 from lowregret.loss import Cost, Loss, OnMistakes, Square
 from lowregret.rows import as_rows
-from lowregret.rule import Eager
+from lowregret.rule import ProjectedGradient
 from lowregret.step import Constant
 from lowregret.types import Vector
 
@@ -85,7 +85,7 @@ def best_in_hindsight(
     No point of the domain has less than `value` − `gap`. The gap sought is tolerance·(1 + |value|); where it cannot be
     reached the answer says so by its gap. With `bias` > 0 each row gets one more feature of that value, the last.
     """
-    learner = Linear(loss, Eager(Reals(), Constant(1.0)), bias=bias)
+    learner = Linear(loss, ProjectedGradient(Reals(), Constant(1.0)), bias=bias)
     if not (0 < tolerance < math.inf and 0 <= ridge < math.inf):
         raise PartError(f"tolerance must be positive and ridge ≥ 0, got {tolerance} and {ridge}")
     if not isinstance(domain, Domain):

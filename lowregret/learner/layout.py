@@ -100,4 +100,4 @@ def write_plain(rule: DiagonalEights, table: Vector, lanes: int, features: int, 
         first = place * lanes if place < features else table.size // FIELDS - lanes
         theta, w, squares = rule.fields(table, first + lane)
         out[j, 0], out[j, 1], out[j, 2] = theta, w, squares
-        out[j, 3] = rule.precision.at(squares) * w - theta  # for w_1 = 0
+        out[j, 3] = rule.precision(squares) * w - theta  # for w_1 = 0

@@ -17,7 +17,7 @@ from lowregret.loss import Loss, Square
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
-from lowregret.rule import Eager, Lazy, Rule
+from lowregret.rule import MirrorDescent, ProjectedGradient, Rule
 from lowregret.state import (
     AVERAGED,
     DIMENSION,
@@ -35,7 +35,7 @@ from lowregret.state import (
 from lowregret.step import Constant
 from lowregret.types import Index, Vector
 
-_ANY_RULE, _ANY_LOSS = Lazy(Euclidean(), Constant(1.0)), Square()
+_ANY_RULE, _ANY_LOSS = MirrorDescent(Euclidean(), Constant(1.0)), Square()
 FAR = 1e4  # how far the scale of an iterate may fall below the average scale before sums of both lose digits
 
 
@@ -61,7 +61,7 @@ class Learner(Part):
     def check(self) -> None:
         for name, kind, example in (
             ("loss", self.losses, self.example),
-            ("rule", Rule, "Eager(Reals(), Constant(0.1))"),
+            ("rule", Rule, "ProjectedGradient(Reals(), Constant(0.1))"),
             ("output", Output, "Average()"),
         ):
             value = getattr(self, name)
@@ -70,8 +70,9 @@ class Learner(Part):
         self.require(0 <= self.bias < math.inf, f"bias must be ≥ 0, got {self.bias}")
         if self.ridge > 0:
             self.require(
-                isinstance(self.rule, Eager),
-                f"ridge needs a rule that can shrink w: use Eager instead of {type(self.rule).__name__}, or ridge=0",
+                isinstance(self.rule, ProjectedGradient),
+                "ridge needs a rule that can shrink w: "
+                f"use ProjectedGradient instead of {type(self.rule).__name__}, or ridge=0",
             )
             self.require(
                 isinstance(self.rule.domain, Radial),

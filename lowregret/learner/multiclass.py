@@ -63,7 +63,7 @@ class Multiclass(Learner):
         rule = self.rule
         self.require(
             not (rule.weighs() or rule.needs_loss() or rule.needs_weight()),
-            f"{type(rule).__name__} is made for one score a row: use Eager, Lazy or Diagonal",
+            f"{type(rule).__name__} is made for one score a row: use ProjectedGradient, MirrorDescent or AdaGrad",
         )
 
     @classmethod

@@ -10,7 +10,7 @@ from lowregret.compile.simd import LANES, load, spread, store
 from lowregret.domain import Reals
 from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Rows
-from lowregret.rule import Diagonal, Root
+from lowregret.rule import AdaGrad
 from lowregret.rule.eights import DiagonalEights
 from lowregret.state import DIMENSION, State
 from lowregret.types import Cells, Index
@@ -66,9 +66,7 @@ def at_work(learner: Multiclass) -> Multiclass:
     A subclass may do its rounds in another way, so it does them itself.
     """
     rule = learner.rule
-    if type(learner) is Multiclass and type(rule) is Diagonal:
-        precision = rule.precision
-        if type(precision) is Root and type(rule.on) is Reals:
-            rest = learner.output, learner.ridge, learner.bias, learner.unit
-            return EightMulticlass(learner.loss, DiagonalEights(precision), *rest)
+    if type(learner) is Multiclass and type(rule) is AdaGrad and type(rule.domain) is Reals:
+        rest = learner.output, learner.ridge, learner.bias, learner.unit
+        return EightMulticlass(learner.loss, DiagonalEights(rule.eta, rule.beta), *rest)
     return learner

@@ -25,7 +25,9 @@ class Delayed(Part):
     delay: Any
 
     def check(self) -> None:
-        self.require(isinstance(self.rule, Rule), f"rule must be a Rule such as Eager(...), got {self.rule!r}")
+        self.require(
+            isinstance(self.rule, Rule), f"rule must be a Rule such as ProjectedGradient(...), got {self.rule!r}"
+        )
         self.require(not self.rule.schedule().weighted(), "a schedule that weighs the rounds cannot be delayed")
         delays = np.asarray(self.delay)
         whole = delays.dtype.kind in "iu" and delays.ndim <= 1 and delays.size > 0 and bool(np.all(delays >= 0))

@@ -19,7 +19,11 @@ import math
 from abc import abstractmethod
 from typing import ClassVar
 
+import numpy as np
+
 from lowregret.compile.part import Part
+from lowregret.errors import PartError
+from lowregret.types import Vector
 
 
 class Loss(Part):
@@ -67,6 +71,14 @@ class Loss(Part):
         """Whether predicting with score p counts as a mistake (classification only)."""
         return False
 
+    def predictions(self, scores: Vector) -> Vector:
+        """What scores predict: numbers, or −1 and +1."""
+        return scores
+
+    def probabilities(self, scores: Vector) -> Vector:
+        """The chances of −1 and +1 that scores stand for, a column each."""
+        raise PartError(f"{type(self).__name__} gives scores, not probabilities: use Logistic()")
+
     @property
     def lipschitz(self) -> float:
         return math.inf
@@ -92,6 +104,13 @@ class Margin(Loss):
     def decision(self, p: float) -> float:
         """The number whose sign is the prediction."""
         return p
+
+    def decisions(self, scores: Vector) -> Vector:
+        """The decision on each of many scores."""
+        return np.array([self.decision(p) for p in scores.tolist()])
+
+    def predictions(self, scores: Vector) -> Vector:
+        return np.where(self.decisions(scores) >= 0, 1.0, -1.0)
 
     def wrong(self, p: float, y: float) -> bool:
         return (self.decision(p) >= 0.0) != (y > 0.0)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from lowregret.compile.numerics import logistic, logit_root, xlogx
 from lowregret.loss.base import Margin
+from lowregret.types import Vector
 
 
 class Hinge(Margin):
@@ -69,6 +72,10 @@ class Logistic(Margin):
             return math.log1p(e), -y * e / (1.0 + e)
         e = math.exp(m)
         return math.log1p(e) - m, -y / (1.0 + e)
+
+    def probabilities(self, scores: Vector) -> Vector:
+        """1/(1 + e^p) and 1/(1 + e^{−p})"""
+        return np.exp(-np.logaddexp(0.0, np.stack([scores, -scores], axis=-1)))
 
     def conjugate(self, a: float, y: float) -> float:
         """s·ln s + (1 − s)·ln(1 − s) for s = −y·a ∈ [0, 1]"""

@@ -6,8 +6,11 @@ import math
 from abc import abstractmethod
 from typing import ClassVar
 
+import numpy as np
+
 from lowregret.compile.numerics import exp, log_factorial, poisson_root, xlogx
 from lowregret.loss.base import Loss
+from lowregret.types import Vector
 
 
 class Residual(Loss):
@@ -154,6 +157,10 @@ class Poisson(Loss):
     def at(self, p: float, y: float) -> tuple[float, float]:
         mean = exp(p)
         return mean - y * p + log_factorial(y), mean - y
+
+    def predictions(self, scores: Vector) -> Vector:
+        """The mean e^p."""
+        return np.exp(scores)
 
     def conjugate(self, a: float, y: float) -> float:
         """m·ln m − m − ln y! for the mean m = a + y ≥ 0"""

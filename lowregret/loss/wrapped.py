@@ -6,6 +6,7 @@ import math
 
 from lowregret.loss.base import Margin
 from lowregret.loss.margin import Hinge
+from lowregret.types import Vector
 
 
 class Affine(Margin):
@@ -49,6 +50,9 @@ class Affine(Margin):
 
     def decision(self, p: float) -> float:
         return self.loss.decision(self.shifted(p))
+
+    def probabilities(self, scores: Vector) -> Vector:
+        return self.loss.probabilities(self.slope * scores + self.offset)
 
     def wrong(self, p: float, y: float) -> bool:
         return self.loss.wrong(self.shifted(p), y)

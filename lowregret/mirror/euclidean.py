@@ -17,27 +17,23 @@ class Euclidean(Mirror):
     """R(w) = ½‖w‖₂² on S, link Π_S(θ); MASS = ‖θ‖²"""
 
     norm: ClassVar[str] = "2"
-    on: Domain = Reals()
+    domain: Domain = Reals()
 
     def check(self) -> None:
         self.require(
-            isinstance(self.on, Domain) and self.on.playable,
-            f"needs a domain that can be projected on, such as Reals() or L2Ball(1.0), got {self.on!r}",
+            isinstance(self.domain, Domain) and self.domain.playable,
+            f"needs a domain that can be projected on, such as Reals() or L2Ball(1.0), got {self.domain!r}",
         )
 
-    @property
-    def domain(self) -> Domain:
-        return self.on
-
     def value(self, w: Vector) -> float:
-        return 0.5 * float(w @ w) if self.on.contains(w) else math.inf
+        return 0.5 * float(w @ w) if self.domain.contains(w) else math.inf
 
     def conjugate(self, theta: Vector) -> float:
-        w = self.on.projection(theta)
+        w = self.domain.projection(theta)
         return float(w @ theta) - 0.5 * float(w @ w)
 
     def link(self, theta: Vector) -> Vector:
-        return self.on.projection(theta)
+        return self.domain.projection(theta)
 
     def divergence(self, w: Vector, u: Vector) -> float:
         return 0.5 * float((w - u) @ (w - u))
@@ -54,46 +50,46 @@ class Euclidean(Mirror):
         return radius / (lipschitz * math.sqrt(rounds))
 
     def begin(self, s: State) -> None:
-        if self.on.whole():
-            s.table[1::2] = self.on.projection(np.zeros(s.dimension))
+        if self.domain.whole():
+            s.table[1::2] = self.domain.projection(np.zeros(s.dimension))
 
     def whole(self) -> bool:
-        return self.on.whole()
+        return self.domain.whole()
 
     def width(self) -> int:
-        return 2 if self.on.whole() else 1
+        return 2 if self.domain.whole() else 1
 
     def rated(self) -> bool:
-        return self.on.rated()
+        return self.domain.rated()
 
     def stores_rate(self) -> bool:
-        return self.on.whole()
+        return self.domain.whole()
 
     def raw(self, s: State, j: Index, eta: float) -> float:
-        if self.on.whole():
+        if self.domain.whole():
             return s.table[cell(j, self.width()) + WEIGHT]
-        return self.on.lazy_raw(j, s.table[cell(j, self.width())], eta)
+        return self.domain.lazy_raw(j, s.table[cell(j, self.width())], eta)
 
     def scale(self, s: State, eta: float) -> float:
-        return self.on.lazy_scale(eta, math.sqrt(s.sums[MASS]))
+        return self.domain.lazy_scale(eta, math.sqrt(s.sums[MASS]))
 
     def square_length(self, s: State, eta: float) -> float:
         scale = self.scale(s, eta)
-        return scale * scale * s.sums[MASS] if self.on.radial() else math.inf
+        return scale * scale * s.sums[MASS] if self.domain.radial() else math.inf
 
     def needs_square(self) -> bool:
         return True
 
     def open(self, product: float, square: float) -> tuple[float, float]:
         """(change of ‖θ‖², ‖z‖²): where raw weights are θ itself, ‖θ − z‖² = ‖θ‖² − 2⟨θ,z⟩ + ‖z‖² is known now."""
-        return square - 2.0 * product if self.on.radial() else 0.0, square
+        return square - 2.0 * product if self.domain.radial() else 0.0, square
 
     def push(self, s: State, j: Index, g: float, eta: float, round_sums: tuple[float, float]) -> tuple[float, float]:
         at = cell(j, self.width())
         old = s.table[at]
         new = old - g
         s.table[at] = new
-        if self.on.radial():
+        if self.domain.radial():
             return round_sums
         return round_sums[0] + (new - old) * (new + old), round_sums[1]
 
@@ -107,8 +103,8 @@ class Euclidean(Mirror):
             theta = s.table[cell(j, self.width())]
             mass += theta * theta
         s.sums[MASS] = mass
-        if self.on.whole():
+        if self.domain.whole():
             for j in range(s.counts[DIMENSION]):
                 at = cell(j, self.width())
                 s.table[at + WEIGHT] = eta * s.table[at]
-            self.on.project(s.table[1::2])
+            self.domain.project(s.table[1::2])

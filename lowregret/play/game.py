@@ -48,12 +48,12 @@ def play(
 ) -> Game:
     """Play a game, or go on with one.
 
-    `player`: a rule (`Lazy`, `Eager`), a follower, or a `Game` to go on with. `functions`: convex functions or cost
-    vectors, one per round; or an adversary, called with (t, w_t), that answers with one. `rounds`: how many (all, if
-    the functions end by themselves). `dimension` is needed only where the functions do not tell it.
+    `player`: a rule (`MirrorDescent`, `ProjectedGradient`), a follower, or a `Game` to go on with. `functions`: convex
+    functions or cost vectors, one per round; or an adversary, called with (t, w_t), that answers with one. `rounds`:
+    how many (all, if the functions end by themselves). `dimension` is needed only where the functions do not tell it.
     """
     if isinstance(player, Game):
-        return player.go_on(functions, rounds)
+        return player.learn(functions, rounds)
     if callable(functions) and dimension is None:
         raise PartError("an adversary does not tell how many coordinates it takes: give dimension")
     if not callable(functions):
@@ -67,7 +67,7 @@ def play(
                 raise PartError(f"{type(f).__name__} does not tell how many coordinates it takes: give dimension")
             dimension, functions = f.dimension, _chain(f, functions)
     assert dimension is not None
-    return Game(player, dimension, comparator, compiled=compiled).go_on(functions, rounds)
+    return Game(player, dimension, comparator, compiled=compiled).learn(functions, rounds)
 
 
 def _chain(first: Convex, rest: Iterator[Any]) -> Iterator[Any]:
@@ -129,7 +129,7 @@ class Game(Saved):
 
     # ---- playing -------------------------------------------------------------------------------------------------
 
-    def go_on(self, functions: Functions, rounds: int | None = None) -> Game:
+    def learn(self, functions: Functions, rounds: int | None = None) -> Game:
         """Play more rounds. Splitting a game changes nothing, not even the last bit."""
         if callable(functions) and rounds is None:
             raise PartError("an adversary never ends by itself: give rounds")

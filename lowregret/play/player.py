@@ -17,7 +17,7 @@ from lowregret.errors import DataError, DivergedError
 from lowregret.learner.linear import Linear, learn_rows, write_point
 from lowregret.loss import Cost
 from lowregret.rows import Dense
-from lowregret.rule import Lazy, Rule
+from lowregret.rule import MirrorDescent, Rule
 from lowregret.state import SUMS, State
 from lowregret.types import Vector
 
@@ -78,7 +78,7 @@ class RuleSeat(Seat):
 
     def theta(self) -> Vector | None:
         """−Σz_t, where theorems ask for it."""
-        return np.ascontiguousarray(self.state.theta) if isinstance(self.learner.rule, Lazy) else None
+        return np.ascontiguousarray(self.state.theta) if isinstance(self.learner.rule, MirrorDescent) else None
 
     def certificates(self, ledger: Vector, theta: Vector | None, look: Look) -> list[Certificate]:
         """What the theorems say of a ledger."""

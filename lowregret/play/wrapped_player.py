@@ -142,6 +142,6 @@ def take_seat(
     if isinstance(player, Follower):
         return FollowerSeat(player, dimension, functions, arrays)
     raise PartError(
-        "the player must be a rule such as Lazy(Euclidean(), Constant(0.1)) or a follower such as "
+        "the player must be a rule such as MirrorDescent(Euclidean(), Constant(0.1)) or a follower such as "
         f"FollowTheLeader(L2Ball(1.0)), got {player!r}"
     )

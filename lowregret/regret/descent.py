@@ -18,7 +18,7 @@ import numpy as np
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain
 from lowregret.learner.linear import Linear
-from lowregret.rule import Eager
+from lowregret.rule import ProjectedGradient
 from lowregret.state import ENERGY, ROUNDS, State
 from lowregret.step import Step
 from lowregret.types import Vector
@@ -75,7 +75,7 @@ class Descent:
 def descent_of(learner: Linear, sizes: Vector, start: Vector, longest: float, played: Any = None) -> Descent | None:
     """The steps of an eager rule that weighs all rounds alike; None for other rules."""
     rule = learner.rule
-    if not isinstance(rule, Eager) or rule.step.weighted():
+    if not isinstance(rule, ProjectedGradient) or rule.step.weighted():
         return None
     rates = rates_of(rule.step, sizes, np.ones(sizes.size, bool) if played is None else played)
     return Descent(rule.domain, rule.step.constant, rates, sizes, start, longest)

@@ -27,7 +27,7 @@ from lowregret.play.game import Game
 from lowregret.play.player import RuleSeat
 from lowregret.regret.descent import Descent, descent_of
 from lowregret.rows import EVERY, Features, Rows, as_rows
-from lowregret.run.linear import Run
+from lowregret.run.linear import LinearRun
 from lowregret.state import LONGEST
 from lowregret.types import Vector
 
@@ -221,7 +221,7 @@ class ExpertRecord(Functions):
 class RowRecord(Record):
     """A run on rows, all learnt in one call: the same rows, labels and weights once more."""
 
-    def __init__(self, run: Run, features: Features, labels: Any, weights: Any = None) -> None:
+    def __init__(self, run: LinearRun, features: Features, labels: Any, weights: Any = None) -> None:
         learner = run.learner
         if learner.ridge > 0 or isinstance(learner.loss, OnMistakes):
             raise PartError("a ridge, or a loss that depends on what was predicted, has no f_t of the row alone")
@@ -263,7 +263,7 @@ class RowRecord(Record):
 
     @cached_property
     def _descent(self) -> Descent | None:
-        if type(self.run) is not Run:
+        if type(self.run) is not LinearRun:
             return None
         squares = np.empty(self.y.size)
         call(row_squares, self.run.compiled, self.run.learner.judge, self.x, squares)

@@ -10,7 +10,7 @@ from lowregret.loss import Loss
 from lowregret.mirror import Euclidean
 from lowregret.risk.statistics import BLOCK, THRESHOLD, Tally
 from lowregret.rows import Rows
-from lowregret.rule import Lazy
+from lowregret.rule import MirrorDescent
 from lowregret.step import Constant
 from lowregret.types import Vector
 
@@ -25,7 +25,7 @@ class SameClass(Loss):
         return p != y
 
 
-_JUDGE = Linear(SameClass(), Lazy(Euclidean(), Constant(1.0)))
+_JUDGE = Linear(SameClass(), MirrorDescent(Euclidean(), Constant(1.0)))
 
 
 class ClassTally(Tally):

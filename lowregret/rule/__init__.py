@@ -1,37 +1,37 @@
 """Update rules: how a sub-gradient moves the iterate.
 
-`Lazy` keeps gradient sums, `Eager` keeps the iterate; `Diagonal` and `Proximal` have a rate for each coordinate.
+`MirrorDescent` keeps gradient sums, `ProjectedGradient` keeps the iterate; the others have a rate for each
+coordinate.
 """
 
-from lowregret.rule.adagrad import Diagonal, Precision, Proportional, Proximal, Root
+from lowregret.rule.adagrad import AdaGrad, Diagonal, DiagonalNewton, FTRLProximal
 from lowregret.rule.base import SEEN, Rule
 from lowregret.rule.betting import COCOB, KT, Betting, FreeGrad
-from lowregret.rule.confidence import Arow
-from lowregret.rule.mirror_descent import Lazy
-from lowregret.rule.nag import Normalised
+from lowregret.rule.confidence import AROW
+from lowregret.rule.mirror_descent import MirrorDescent
+from lowregret.rule.nag import NAG
 from lowregret.rule.newton import Newton
 from lowregret.rule.per_coordinate import PerCoordinate
-from lowregret.rule.projected_gradient import Eager, Forgotten, Gradients, Summed
+from lowregret.rule.projected_gradient import Forgotten, Gradients, ProjectedGradient, Summed
 
 __all__ = [
+    "AROW",
     "COCOB",
     "KT",
+    "NAG",
     "SEEN",
-    "Arow",
+    "AdaGrad",
     "Betting",
     "Diagonal",
-    "Eager",
+    "DiagonalNewton",
+    "FTRLProximal",
     "Forgotten",
     "FreeGrad",
     "Gradients",
-    "Lazy",
+    "MirrorDescent",
     "Newton",
-    "Normalised",
     "PerCoordinate",
-    "Precision",
-    "Proportional",
-    "Proximal",
-    "Root",
+    "ProjectedGradient",
     "Rule",
     "Summed",
 ]

@@ -2,7 +2,7 @@
 
     S_t = S_{t−1} + z_t²,   P_t = P(S_t)              per coordinate; AdaGrad: P = √S/η, diagonal Newton: P = γ(ε + S)
 
-The bounds of both rules below are ½Σ_t(P_t − P_{t−1})(w_t − u)² + ½Σ_t z_t²/P_t and a penalty of u, summed over the
+The bounds of the rules below are ½Σ_t(P_t − P_{t−1})(w_t − u)² + ½Σ_t z_t²/P_t and a penalty of u, summed over the
 coordinates: a parabola in each u[j], of which two numbers per coordinate tell all (see certificate/coordinates.py).
 """
 
@@ -13,7 +13,6 @@ from abc import abstractmethod
 
 import numpy as np
 
-from lowregret.compile.part import Part
 from lowregret.domain import Domain, Reals, Separable
 from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import FACTOR, LOCAL, MASS, SPREAD, WEIGHT, State
@@ -30,62 +29,16 @@ GROWN = MASS  # Σ_j (P_T − P_0)
 Sums = tuple[float, float, float, float, float]
 
 
-class Precision(Part):
-    """P(S) ≥ 0, growing with S."""
+class Metric(PerCoordinate):
+    """A rule with a precision P(S) ≥ 0 for each coordinate, growing with S: the books that its bounds need."""
 
     @abstractmethod
-    def at(self, squares: float) -> float:
+    def precision(self, squares: float) -> float:
         """P(S)"""
 
-    def of_all(self, squares: Vector) -> Vector:
+    def precisions(self, squares: Vector) -> Vector:
         """P(S) of each of many S."""
-        return np.array([self.at(square) for square in squares])
-
-
-class Root(Precision):
-    """P = (β + √S)/η: AdaGrad for β = 0"""
-
-    eta: float = 1.0
-    beta: float = 0.0
-
-    def check(self) -> None:
-        self.require(0 < self.eta < math.inf, f"eta must be a positive number, got {self.eta}")
-        self.require(0 <= self.beta < math.inf, f"beta must be ≥ 0, got {self.beta}")
-
-    def at(self, squares: float) -> float:
-        return (self.beta + math.sqrt(squares)) / self.eta
-
-    def of_all(self, squares: Vector) -> Vector:
-        return (self.beta + np.sqrt(squares)) / self.eta
-
-
-class Proportional(Precision):
-    """P = γ(ε + S): Newton steps on the diagonal"""
-
-    gamma: float = 1.0
-    epsilon: float = 1.0
-
-    def check(self) -> None:
-        self.require(0 < self.gamma < math.inf, f"gamma must be a positive number, got {self.gamma}")
-        self.require(0 < self.epsilon < math.inf, f"epsilon must be a positive number, got {self.epsilon}")
-
-    def at(self, squares: float) -> float:
-        return self.gamma * (self.epsilon + squares)
-
-    def of_all(self, squares: Vector) -> Vector:
-        return self.gamma * (self.epsilon + squares)
-
-
-class Metric(PerCoordinate):
-    """What the two rules share: squares, precisions, and what their bounds need."""
-
-    precision: Precision
-
-    def check(self) -> None:
-        self.require(
-            isinstance(self.precision, Precision),
-            f"precision must be a Precision such as Root(1.0), got {self.precision!r}",
-        )
+        return np.array([self.precision(square) for square in squares])
 
     @abstractmethod
     def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
@@ -107,8 +60,8 @@ class Metric(PerCoordinate):
         if square == 0.0:
             return round_sums
         w, seen = s.table[at + WEIGHT], s.table[at + SQUARES]
-        precision = self.precision.at(seen + square)
-        gain = precision - self.precision.at(seen)
+        precision = self.precision(seen + square)
+        gain = precision - self.precision(seen)
         s.table[at + SQUARES] = seen + square
         s.table[at + PULL] += gain * w
         s.table[at + WEIGHT] = self.moved(j, w, g, s.table[at] + s.table[at + PULL], precision)
@@ -129,52 +82,96 @@ class Metric(PerCoordinate):
 
 
 class Diagonal(Metric):
-    """w_{t+1} = Π_S(w_t − z_t/P_t), per coordinate, on R^d or a box (Duchi, Hazan and Singer 2011 for P = √S/η).
+    """w_{t+1} = Π_S(w_t − z_t/P_t), per coordinate, on R^d or a box.
 
     ½Σ(P_t − P_{t−1})(w_t − u)² + ½P_0(w_1 − u)² + ½Σz_t²/P_t bounds the regret, since ‖w_{t+1} − u‖²_{P_t} is at most
-    ‖w_t − u‖²_{P_t} − 2⟨z_t, w_t − u⟩ + ‖z_t‖²_{1/P_t}, on R^d exactly. Where P_0 = 0, rates halve as costs double: the
-    iterates do not change if all sub-gradients of a coordinate are multiplied by a number. O(nnz) per row.
+    ‖w_t − u‖²_{P_t} − 2⟨z_t, w_t − u⟩ + ‖z_t‖²_{1/P_t}, on R^d exactly. O(nnz) per row.
     """
 
-    on: Domain = Reals()
+    def check(self) -> None:
+        self.require(
+            isinstance(self.domain, Separable | Reals),
+            f"each coordinate moves on its own, which Reals(), Box and Orthant allow, not {self.domain!r}",
+        )
+
+    def fits(self, d: int) -> None:
+        self.domain.fits(d)
+
+    def begin(self, s: State) -> None:
+        s.table[1::4] = self.domain.projection(np.zeros(s.dimension))
+
+    def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
+        return self.domain.clip(j, w - g / precision)
+
+
+class AdaGrad(Diagonal):
+    """P = (β + √S)/η: w ← Π(w − ηz/(β + √Σz²)), each coordinate with a rate of its own (Duchi, Hazan and Singer 2011).
+
+    With β = 0 rates halve as costs double: the iterates do not change if all sub-gradients of a coordinate are
+    multiplied by a number. O(nnz) per row.
+    """
+
+    eta: float = 1.0
+    domain: Domain = Reals()
+    beta: float = 0.0
 
     def check(self) -> None:
         super().check()
-        self.require(
-            isinstance(self.on, Separable | Reals),
-            f"each coordinate moves on its own, which Reals(), Box and Orthant allow, not {self.on!r}",
-        )
+        self.require(0 < self.eta < math.inf, f"eta must be a positive number, got {self.eta}")
+        self.require(0 <= self.beta < math.inf, f"beta must be ≥ 0, got {self.beta}")
 
-    @property
-    def domain(self) -> Domain:
-        return self.on
+    def precision(self, squares: float) -> float:
+        return (self.beta + math.sqrt(squares)) / self.eta
 
-    def fits(self, d: int) -> None:
-        self.on.fits(d)
-
-    def begin(self, s: State) -> None:
-        s.table[1::4] = self.on.projection(np.zeros(s.dimension))
-
-    def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
-        return self.on.clip(j, w - g / precision)
+    def precisions(self, squares: Vector) -> Vector:
+        return (self.beta + np.sqrt(squares)) / self.eta
 
 
-class Proximal(Metric):
-    """w_{t+1} = argmin ⟨Σz_s, w⟩ + ½Σ(P_s − P_{s−1})(w − w_s)² + ½(P_0 + l2)w² + l1·|w|, per coordinate: FTRL-Proximal.
+class DiagonalNewton(Diagonal):
+    """P = γ(ε + S): w ← Π(w − z/(γ(ε + Σz²))), the online Newton step on the diagonal. O(nnz) per row."""
+
+    gamma: float = 1.0
+    epsilon: float = 1.0
+    domain: Domain = Reals()
+
+    def check(self) -> None:
+        super().check()
+        self.require(0 < self.gamma < math.inf, f"gamma must be a positive number, got {self.gamma}")
+        self.require(0 < self.epsilon < math.inf, f"epsilon must be a positive number, got {self.epsilon}")
+
+    def precision(self, squares: float) -> float:
+        return self.gamma * (self.epsilon + squares)
+
+    def precisions(self, squares: Vector) -> Vector:
+        return self.gamma * (self.epsilon + squares)
+
+
+class FTRLProximal(Metric):
+    """w_{t+1} = argmin ⟨Σz_s, w⟩ + ½Σ(P_s − P_{s−1})(w − w_s)² + ½(P_0 + l2)w² + l1·|w| per coordinate,
+
+    P = (β + √S)/α.
 
     That is 0 where |v| ≤ l1, else (v − l1·sgn v)/(P_t + l2) with v = Σ(P_s − P_{s−1})w_s − Σz_s (McMahan et al. 2013,
-    "Ad click prediction"; P = (β + √S)/α). With l1 = l2 = 0 it is `Diagonal` on R^d. The bound is that of `Diagonal`
-    with P_t + l2 in place of P_t, and ½·l2·u² + l1·|u| more: h_t = ⟨z_{1:t}, ·⟩ + penalties is (P_t + l2)-strongly
-    convex, and w_t minimises it without ⟨z_t, ·⟩. O(nnz) per row.
+    "Ad click prediction"). With l1 = l2 = 0 it is `AdaGrad` on R^d. The bound is that of `AdaGrad` with P_t + l2 in
+    place of P_t, and ½·l2·u² + l1·|u| more: h_t = ⟨z_{1:t}, ·⟩ + penalties is (P_t + l2)-strongly convex, and w_t
+    minimises it without ⟨z_t, ·⟩. O(nnz) per row.
     """
 
+    alpha: float = 0.1
+    beta: float = 1.0
     l1: float = 1.0
     l2: float = 1.0
 
     def check(self) -> None:
-        super().check()
-        for name, value in (("l1", self.l1), ("l2", self.l2)):
+        self.require(0 < self.alpha < math.inf, f"alpha must be a positive number, got {self.alpha}")
+        for name, value in (("beta", self.beta), ("l1", self.l1), ("l2", self.l2)):
             self.require(0 <= value < math.inf, f"{name} must be ≥ 0, got {value}")
+
+    def precision(self, squares: float) -> float:
+        return (self.beta + math.sqrt(squares)) / self.alpha
+
+    def precisions(self, squares: Vector) -> Vector:
+        return (self.beta + np.sqrt(squares)) / self.alpha
 
     def firmness(self) -> float:
         return self.l2

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,10 +27,11 @@ SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to d
 class Rule(Part):
     """How w_{t+1} follows from w_t and z_t."""
 
-    @property
-    @abstractmethod
-    def domain(self) -> Domain:
-        """The set in which the iterates lie."""
+    if TYPE_CHECKING:  # a field of some rules, which an inherited property would hide
+
+        @property
+        def domain(self) -> Domain:
+            """The set in which the iterates lie."""
 
     @abstractmethod
     def fits(self, d: int) -> None:

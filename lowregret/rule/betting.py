@@ -57,11 +57,11 @@ class KT(Betting):
     counts as L, and then only the linearised regret is certified.
     """
 
-    limit: float = 1.0
+    clip: float = 1.0
     wealth: float = 1.0
 
     def check(self) -> None:
-        self.require(0 < self.limit < math.inf, f"limit must be a positive number, got {self.limit}")
+        self.require(0 < self.clip < math.inf, f"clip must be a positive number, got {self.clip}")
         self.require(0 < self.wealth < math.inf, f"wealth must be a positive number, got {self.wealth}")
 
     def raw(self, s: State, j: Index) -> float:
@@ -69,7 +69,7 @@ class KT(Betting):
         return (self.wealth + s.table[at + GAIN]) * s.table[at + COINS] / (s.table[at + COUNT] + 1.0)
 
     def bet(self, s: State, at: Index, g: float, w: float) -> float:
-        coin = -min(max(g / self.limit, -1.0), 1.0)
+        coin = -min(max(g / self.clip, -1.0), 1.0)
         s.table[at + GAIN] += coin * w
         s.table[at + COINS] += coin
         s.table[at + COUNT] += 1.0

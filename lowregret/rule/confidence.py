@@ -12,7 +12,7 @@ from lowregret.types import Index, cell
 Sums = tuple[float, float, float, float, float, float]
 
 
-class Arow(PerCoordinate):
+class AROW(PerCoordinate):
     """w ← w − δA⁻¹z_t, δ = ℓ_t/(v_t + r), v_t = z_t'A⁻¹z_t, A = A_{t−1}; then A_t = A + diag(z_t²)/r; A_0 = I.
 
     Adaptive regularisation of weights with a diagonal A (Crammer, Kulesza and Dredze 2009), written for any loss; for

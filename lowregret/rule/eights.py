@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.compile.simd import LANES, Eight, larger, largest, load, root, spread, store, total, where
-from lowregret.rule.adagrad import CURVED, GROWN, PULLED, WIDEST, Root, Sums
+from lowregret.rule.adagrad import CURVED, GROWN, PULLED, WIDEST, Sums
 from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import State
 from lowregret.types import Cells, Index
@@ -22,15 +22,20 @@ _WEIGHT, _ROOT = np.uint64(LANES), np.uint64(2 * LANES)  # from a coordinate's �
 
 
 class DiagonalEights(PerCoordinate):
-    """`Diagonal(Root(η, β))` on R^d, in three numbers a weight: P_t w_{t+1} = P_t w_t − z_t tells the fourth,
+    """`AdaGrad(η, beta=β)` on R^d, in three numbers a weight: P_t w_{t+1} = P_t w_t − z_t tells the fourth,
 
     Σ(P_t − P_{t−1})w_t = P_T w_{T+1} − P_0 w_1 + Σz_t. O(nnz) per row.
     """
 
-    precision: Root
+    eta: float
+    beta: float
 
     def width(self) -> int:
         return FIELDS
+
+    def precision(self, squares: float) -> float:
+        """P(S), as of `AdaGrad`."""
+        return (self.beta + math.sqrt(squares)) / self.eta
 
     def place(self, j: Index) -> Index:
         """Where θ of coordinate j is."""
@@ -63,7 +68,7 @@ class DiagonalEights(PerCoordinate):
             return round_sums
         w, old = s.table[at + _WEIGHT], s.table[at + _ROOT]
         new = math.sqrt(old * old + square)
-        step = self.precision.eta * g / (self.precision.beta + new)
+        step = self.eta * g / (self.beta + new)
         gain = new - old
         s.table[at + _WEIGHT] = w - step
         s.table[at + _ROOT] = new
@@ -83,7 +88,7 @@ class DiagonalEights(PerCoordinate):
         moves = square > 0.0
         new = where(moves, root(old * old + square), old)
         taken = where(moves, g, zero)
-        step = self.precision.eta * taken / where(moves, self.precision.beta + new, spread(1.0))
+        step = self.eta * taken / where(moves, self.beta + new, spread(1.0))
         gain = new - old
         store(s.table, at, load(s.table, at) - g)
         store(s.table, at + _WEIGHT, w - step)
@@ -105,6 +110,6 @@ class DiagonalEights(PerCoordinate):
     def fold(self, s: State, round_sums: Sums) -> None:
         _, curved, pulled, grown, widest = round_sums
         s.sums[CURVED] += curved
-        s.sums[PULLED] += pulled / self.precision.eta
-        s.sums[GROWN] += grown / self.precision.eta
+        s.sums[PULLED] += pulled / self.eta
+        s.sums[GROWN] += grown / self.eta
         s.sums[WIDEST] = max(s.sums[WIDEST], widest)

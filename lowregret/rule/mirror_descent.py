@@ -25,7 +25,7 @@ from lowregret.step import Step
 from lowregret.types import Index
 
 
-class Lazy(Rule):
+class MirrorDescent(Rule):
     """θ_{t+1} = θ_t − z_t,  w_t = ∇R*(η_t θ_t): mirror descent, and FTRL on the linearised losses (ALG-OMD).
 
     O(nnz) per row for Euclidean geometry on R^d, balls and boxes, for p-norms, and for entropies with a constant rate;
@@ -42,7 +42,7 @@ class Lazy(Rule):
         self.require(isinstance(self.step, Step), f"step must be a Step such as Constant(0.1), got {self.step!r}")
         self.require(
             not self.step.weighted(),
-            f"{type(self.step).__name__} weighs the rounds, which gradient sums cannot undo: use it with Eager",
+            f"{type(self.step).__name__} weighs rounds, which gradient sums cannot undo: use it with ProjectedGradient",
         )
 
     @property

@@ -18,7 +18,7 @@ CONTENT = MASS  # N = Σ_tΣ_j x²/(max |x|)²
 Sums = tuple[float, float]
 
 
-class Normalised(PerCoordinate):
+class NAG(PerCoordinate):
     """w ← w − η√(t/N)·z/(s√Σz²), s = max |x|, N = Σ_tΣ_j(x/s)²; when s grows to s', w ← w·s/s' first: NAG.
 
     Ross, Mineiro and Langford 2013; t and N count the rounds with a sub-gradient, and s is that of the rounds before

@@ -46,7 +46,7 @@ class Newton(PerCoordinate):
         self.require(
             d <= MOST,
             f"a round costs O(d²), too slow for {d} coordinates (at most {MOST}): use the diagonal, "
-            "Diagonal(Proportional(...)), called newton-diagonal",
+            "DiagonalNewton(...), called newton-diagonal",
         )
 
     def columns(self, d: int) -> int:

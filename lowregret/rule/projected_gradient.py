@@ -64,28 +64,28 @@ class Forgotten(Gradients):
         return False
 
 
-class Eager(Rule):
+class ProjectedGradient(Rule):
     """w_{t+1} = Π_S(w_t − η_t z_t), w_1 = Π_S(0) (ALG-OGD-EAGER).
 
     w = a·v with a scalar a, so that projecting on a ball and shrinking by L2 regularisation cost O(1) and a round
     O(nnz); boxes are clipped where touched. Other sets cost O(d) per round.
     """
 
-    on: Domain
+    domain: Domain
     step: Step
     gradients: Gradients = Summed()
 
     def check(self) -> None:
         self.require(isinstance(self.step, Step), f"step must be a Step such as Constant(0.1), got {self.step!r}")
-        self.require(isinstance(self.on, Domain), f"on must be a Domain such as L2Ball(1.0), got {self.on!r}")
-        self.require(self.on.playable, f"{self.on} is a set of comparators, not one to play in: use L2Ball or Box")
-
-    @property
-    def domain(self) -> Domain:
-        return self.on
+        self.require(
+            isinstance(self.domain, Domain), f"domain must be a Domain such as L2Ball(1.0), got {self.domain!r}"
+        )
+        self.require(
+            self.domain.playable, f"{self.domain} is a set of comparators, not one to play in: use L2Ball or Box"
+        )
 
     def fits(self, d: int) -> None:
-        self.on.fits(d)
+        self.domain.fits(d)
 
     def width(self) -> int:
         return 2 if self.gradients.kept() else 1
@@ -101,13 +101,13 @@ class Eager(Rule):
         return self.step
 
     def costs_dimension(self) -> bool:
-        return self.on.whole()
+        return self.domain.whole()
 
     def needs_loss(self) -> bool:
         return self.step.needs_loss()
 
     def begin(self, s: State) -> None:
-        w = self.on.projection(np.zeros(s.dimension))
+        w = self.domain.projection(np.zeros(s.dimension))
         s.table[self.width() - 1 :: self.width()] = w
         s.sums[FACTOR] = 1.0
         s.sums[MASS] = s.sums[PEAK] = np.sum(w * w)  # not BLAS, whose threads would go on spinning
@@ -142,7 +142,7 @@ class Eager(Rule):
                 product *= s.sums[FACTOR]
                 self.rescale(s)
         stride = eta / s.sums[FACTOR]
-        change = stride * (stride * square - 2.0 * product) if self.on.radial() else 0.0
+        change = stride * (stride * square - 2.0 * product) if self.domain.radial() else 0.0
         return change, energy, eta, stride, importance
 
     def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
@@ -151,9 +151,9 @@ class Eager(Rule):
             s.table[cell(j, 2)] -= importance * g
         at = self.at(j)
         old = s.table[at]
-        new = self.on.clip(j, old - stride * g)
+        new = self.domain.clip(j, old - stride * g)
         s.table[at] = new
-        if not self.on.radial():
+        if not self.domain.radial():
             change += (new - old) * (new + old)
         return change, energy, eta, stride, importance
 
@@ -176,13 +176,13 @@ class Eager(Rule):
         s.counts[ROUNDS] += 1
         s.counts[PUSHES] += entries
         s.sums[MASS] = max(s.sums[MASS] + change, 0.0)
-        if self.on.whole():
+        if self.domain.whole():
             self.book_all(s)
-            self.on.project(s.table[self.width() - 1 :: self.width()])
+            self.domain.project(s.table[self.width() - 1 :: self.width()])
             self.measure(s)
         elif entries > 0 and worn(s):
             self.measure(s)
-        s.sums[FACTOR] *= self.on.shrink(abs(s.sums[FACTOR]) * math.sqrt(s.sums[MASS]))
+        s.sums[FACTOR] *= self.domain.shrink(abs(s.sums[FACTOR]) * math.sqrt(s.sums[MASS]))
         if abs(s.sums[FACTOR]) < SMALL:
             self.rescale(s)
 

@@ -66,8 +66,8 @@ def first_labels(stream: Ahead) -> Vector:
 
 
 class AutoRun(Standing, RowRun):
-    """A `Run` of `zoo.auto()`. `certificate` compares with the best of its eleven experts, whose losses are exact;
-    `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
+    """A `LinearRun` of `zoo.auto()`. `certificate` compares with the best of its eleven experts, whose losses are
+    exact; `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
 
     kind = "auto-run"
     learns = Auto
@@ -83,7 +83,7 @@ class AutoRun(Standing, RowRun):
         given = self.learner, self.state, self.mind, Desk.of(longest(x)), x, y, w, self.scores
         return int(self._call(learn_rows, *given, i, mark))
 
-    def predict(self, features: Features) -> Vector:
+    def decision_function(self, features: Features) -> Vector:
         """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
         x = self._rows(features)
         every = np.arange(x.shape[0])

@@ -19,7 +19,7 @@ from lowregret.learner.places import Placed
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
-from lowregret.run.multiclass import LANES, ClassRun
+from lowregret.run.multiclass import LANES, MulticlassRun
 from lowregret.run.standing import Standing
 from lowregret.types import Vector
 
@@ -32,18 +32,20 @@ def start_auto_classes(
     *,
     certify: bool = True,
     compiled: bool = True,
-) -> AutoClassRun:
+) -> AutoMulticlassRun:
     """A run before its first row, for this many features and these classes; None: those that there turn out to be."""
     names = Classes(classes)
     lanes, places = len(names) if names.fixed else LANES, FIRST if features is None else features
     state, mind = learner.start(places, lanes), ClassMind.fresh(places + 1, lanes)
     seen = 0 if features is None else None
-    return AutoClassRun(learner, state, names, comparator, mind=mind, seen=seen, certify=certify, compiled=compiled)
+    return AutoMulticlassRun(
+        learner, state, names, comparator, mind=mind, seen=seen, certify=certify, compiled=compiled
+    )
 
 
-class AutoClassRun(Standing, ClassRun):
-    """A `ClassRun` of `zoo.auto(Softmax())`. `certificate` compares with the best of its eleven experts, whose losses
-    are exact; `linear_regret` and `regret` with fixed linear predictors, with a bias."""
+class AutoMulticlassRun(Standing, MulticlassRun):
+    """A `MulticlassRun` of `zoo.auto(Softmax())`. `certificate` compares with the best of its eleven experts, whose
+    losses are exact; `linear_regret` and `regret` with fixed linear predictors, with a bias."""
 
     kind = "auto-class-run"
     learns = AutoMulticlass
@@ -57,7 +59,7 @@ class AutoClassRun(Standing, ClassRun):
         given = self.learner, self.state, self.mind, desk, x, codes, w, room, self.guesses
         return int(self._call(learn_classes, *given, i, mark))
 
-    def decisions(self, features: Features) -> Vector:
+    def decision_function(self, features: Features) -> Vector:
         """ln(chance) of each class by the model that is kept, which knows no label of these rows: O(nnz · classes)."""
         x = self._rows(features)
         room = Room.of(np.array([self._need_classes()]), self.lanes, max(x.shape[0], 2))

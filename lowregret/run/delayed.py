@@ -25,7 +25,7 @@ from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, refuse, require_bounded, require_finite, require_label
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.delayed_loop import ask_and_learn
-from lowregret.run.linear import Run, start
+from lowregret.run.linear import LinearRun, start
 from lowregret.run.pending import NEVER, Pending
 from lowregret.store.file import Arrays
 from lowregret.stream.batch import Batch, Stream, sound
@@ -66,8 +66,8 @@ class Asked(NamedTuple):
     place: Place
 
 
-class DelayedRun(Run):
-    """A `Run` that separates asking and telling. What it reports speaks of the rounds that were answered.
+class DelayedRun(LinearRun):
+    """A `LinearRun` that separates asking and telling. What it reports speaks of the rounds that were answered.
 
     `asked` counts the rounds decided, `rounds` those answered (weight 0 not counted), `pending` those that wait.
     """

@@ -26,7 +26,7 @@ from lowregret.learner.wrappers import Doubling
 from lowregret.output import Last
 from lowregret.risk.online_to_batch import DRAWN, RiskCertificate
 from lowregret.rows import Features
-from lowregret.run.linear import Run, start
+from lowregret.run.linear import LinearRun, start
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -52,8 +52,8 @@ def doubling(
     return run
 
 
-class DoublingRun(Run):
-    """A `Run` that restarts. `state`, `weights` and `point` are those of the present block, all results of all blocks.
+class DoublingRun(LinearRun):
+    """A `LinearRun` that restarts. `state`, `weights` and `point` are of the present block, all results of all blocks.
 
     The history has one mark per block.
     """

@@ -14,21 +14,21 @@ from lowregret.learner.validate import require_weight
 from lowregret.rows import Rows
 from lowregret.run.auto import AutoRun
 from lowregret.run.confusion import Confusion
-from lowregret.run.linear import Run
+from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
-from lowregret.run.multiclass import ClassRun
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
 Judged: TypeAlias = Metrics | Confusion  # figures on rows: of one score, or of many classes
 
 
-def no_rows(run: Run | AutoRun | ClassRun) -> Judged:
+def no_rows(run: LinearRun | AutoRun | MulticlassRun) -> Judged:
     """Figures before the first row."""
-    return Confusion() if isinstance(run, ClassRun) else Metrics(run.learner.loss)
+    return Confusion() if isinstance(run, MulticlassRun) else Metrics(run.learner.loss)
 
 
-def judge(run: Run | AutoRun | ClassRun, batch: Batch, weights: Vector, found: Judged) -> Vector:
+def judge(run: LinearRun | AutoRun | MulticlassRun, batch: Batch, weights: Vector, found: Judged) -> Vector:
     """The scores of a batch; of many classes those predicted, or with `keep_scores` a row of scores for each.
 
     Rows with a label count in `found` by their importance; no weights: all 1.
@@ -36,18 +36,18 @@ def judge(run: Run | AutoRun | ClassRun, batch: Batch, weights: Vector, found: J
     weights = weights.copy() if weights.size else np.ones(len(batch))
     for i in np.flatnonzero(~((weights >= 0) & (weights < np.inf))).tolist():
         require_weight(weights, i, batch.place(i))
-    if isinstance(run, ClassRun):
+    if isinstance(run, MulticlassRun):
         assert isinstance(found, Confusion)
         return _judge_classes(run, batch, weights, found)
     assert isinstance(found, Metrics)
-    scores = run.predict(_fitted(run, batch))
+    scores = run.decision_function(_fitted(run, batch))
     weights[[not run.learner.loss.accepts(y) for y in batch.labels.tolist()]] = 0.0
     found.see(batch.labels, weights, scores)
     return scores
 
 
-def _judge_classes(run: ClassRun, batch: Batch, weights: Vector, found: Confusion) -> Any:
-    scores = np.ascontiguousarray(run.decisions(_fitted(run, batch)))
+def _judge_classes(run: MulticlassRun, batch: Batch, weights: Vector, found: Confusion) -> Any:
+    scores = np.ascontiguousarray(run.decision_function(_fitted(run, batch)))
     codes = run.classes.encode(batch.labels, np.zeros(len(batch), bool), batch.names)
     losses, guesses, slopes = np.empty(codes.size), np.empty(codes.size, np.int64), np.empty(scores.shape[1])
     judged = run.learner.loss, slopes.size, np.maximum(codes, 0), scores, slopes, losses, guesses
@@ -57,7 +57,7 @@ def _judge_classes(run: ClassRun, batch: Batch, weights: Vector, found: Confusio
     return scores if run.keep_scores else guesses
 
 
-def _fitted(run: Run | AutoRun | ClassRun, batch: Batch) -> Rows:
+def _fitted(run: LinearRun | AutoRun | MulticlassRun, batch: Batch) -> Rows:
     """The rows, as wide as a model whose number of features was settled beforehand; refuses one that is wider."""
     rows = batch.rows
     if run.seen is not None or rows.columns == run.features:

@@ -1,4 +1,4 @@
-"""What comes of training in kernel form: a `KernelRun`, with the verbs of `Run`."""
+"""What comes of training in kernel form: a `KernelRun`, with the verbs of `LinearRun`."""
 
 from __future__ import annotations
 
@@ -64,9 +64,13 @@ class KernelRun(Saved):
                 self._refuse(x, y, i)
         return self
 
-    def predict(self, features: Features) -> Vector:
+    def decision_function(self, features: Features) -> Vector:
         """Scores Σ_{i∈M} y_i K(x_i, x) of rows: O(|M|) kernels each."""
         return self._scores(self.support, self._rows(features))
+
+    def predict(self, features: Features) -> Vector:
+        """−1 or +1 for each row: the sign of its score, +1 if that is 0."""
+        return np.where(self.decision_function(features) >= 0, 1.0, -1.0)
 
     # ---- results -------------------------------------------------------------------------------------------------
 

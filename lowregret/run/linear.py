@@ -16,7 +16,7 @@ from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model
 from lowregret.learner.validate import Place, require_bounded, require_cheap, require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import EVERY, Features, Rows
-from lowregret.rule import Eager, Forgotten
+from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.scored import RowRun
 from lowregret.types import Vector
 
@@ -28,18 +28,18 @@ def start(
     *,
     certify: bool = True,
     compiled: bool = True,
-) -> Run:
+) -> LinearRun:
     """A run before its first row, for this many features; None: as many as there turn out to be."""
-    if not certify and isinstance(learner.rule, Eager):
+    if not certify and isinstance(learner.rule, ProjectedGradient):
         learner = replace(learner, rule=replace(learner.rule, gradients=Forgotten()))
     seen = None
     if features is None:
         require_growth(learner)
         features, seen = FIRST, 0
-    return Run(learner, learner.start(features), comparator, seen=seen, certify=certify, compiled=compiled)
+    return LinearRun(learner, learner.start(features), comparator, seen=seen, certify=certify, compiled=compiled)
 
 
-class Run(RowRun):
+class LinearRun(RowRun):
     """A learner of one score, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
@@ -62,7 +62,7 @@ class Run(RowRun):
         super()._learn(x, y, w, place)
         require_bounded(self.state)
 
-    def predict(self, features: Features) -> Vector:
+    def decision_function(self, features: Features) -> Vector:
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
         x = self._rows(features)
         scores = np.empty(x.shape[0])

@@ -1,6 +1,6 @@
-"""What comes of training with many classes: a `ClassRun`, with the verbs of `Run`.
+"""What comes of training with many classes: a `MulticlassRun`, with the verbs of `LinearRun`.
 
-    run = train(Multiclass(Softmax(), Diagonal(Root(0.5))), X, ["cat", "dog", "cat", …])
+    run = train(Multiclass(Softmax(), AdaGrad(0.5)), X, ["cat", "dog", "cat", …])
     run.predict(X), run.predict_proba(X), run.error, run.confusion.recall, run.certificate
 
 Classes are named by whole numbers or texts. They may be given beforehand, or are met as the rows go by. Then f_t speaks
@@ -36,7 +36,7 @@ from lowregret.risk.class_statistics import ClassTally
 from lowregret.risk.kept import Foretold
 from lowregret.risk.online_to_batch import RiskCertificate, prop_3
 from lowregret.rows import EVERY, OUTSIDE, Features, Rows
-from lowregret.rule import Eager, Forgotten, Lazy
+from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
 from lowregret.run.base import BY_FEATURE, Ledger
 from lowregret.run.confusion import Confusion
 from lowregret.state import DIMENSION, ENERGY, LARGEST, State
@@ -56,11 +56,11 @@ def start_classes(
     *,
     certify: bool = True,
     compiled: bool = True,
-) -> ClassRun:
+) -> MulticlassRun:
     """A run before its first row, for this many features and these classes; None: those that there turn out to be."""
     names = Classes(classes)
     learner.loss.fits(len(names) if names.fixed else None)
-    if not certify and isinstance(learner.rule, Eager):
+    if not certify and isinstance(learner.rule, ProjectedGradient):
         learner = replace(learner, rule=replace(learner.rule, gradients=Forgotten()))
     lanes = len(names) if names.fixed else LANES
     if not names.fixed:
@@ -70,10 +70,10 @@ def start_classes(
         require_zeros(learner.start(1, 1), learner.rule, "features", "give it as dimension (--dimension N)")
         features, seen = FIRST, 0
     state = begun(at_work(learner), features, lanes)
-    return ClassRun(learner, state, names, comparator, seen=seen, certify=certify, compiled=compiled)
+    return MulticlassRun(learner, state, names, comparator, seen=seen, certify=certify, compiled=compiled)
 
 
-class ClassRun(Ledger):
+class MulticlassRun(Ledger):
     """A learner of many classes, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment; fixed choices are matrices with a
@@ -152,13 +152,13 @@ class ClassRun(Ledger):
 
     def predict(self, features: Features) -> Any:
         """The class of each row, by name, with the learner's output (last or averaged iterate)."""
-        return self.classes.decode(np.argmax(self.decisions(features), axis=1))
+        return self.classes.decode(np.argmax(self.decision_function(features), axis=1))
 
     def predict_proba(self, features: Features) -> Vector:
         """The chance of each class, a column each in the order of `classes.names`: of `Softmax` and logistic losses."""
-        return self.learner.loss.probabilities(self.decisions(features))
+        return self.learner.loss.probabilities(self.decision_function(features))
 
-    def decisions(self, features: Features) -> Vector:
+    def decision_function(self, features: Features) -> Vector:
         """Scores ⟨w_ℓ, x⟩ of rows, a column for each class: O(nnz · classes)."""
         x = self._rows(features)
         scores = np.empty((x.shape[0], self._need_classes()))
@@ -202,7 +202,7 @@ class ClassRun(Ledger):
     def mistake_certificates(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> list[Certificate]:
         """MC-OBS, PERC-ROOT and THM-14.2 of the Perceptron against a matrix u, on the rows of one call of `learn`."""
         match self.learner:
-            case Multiclass(PerceptronLoss(), Lazy(Euclidean(Reals()), Constant(1.0))) if self.uniform:
+            case Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(Reals()), Constant(1.0))) if self.uniform:
                 told = self._learnt(features, labels, guessed=True).margins(self._flat(u))
                 energy, largest = float(self.state.sums[ENERGY]), float(np.sqrt(self.state.sums[LARGEST]))
                 return class_mistake_bounds(told, energy, largest, margin)

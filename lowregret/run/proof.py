@@ -73,7 +73,7 @@ class Proof(Saved):
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
         found = evidence(self.learner, self.books, comparator or self.comparator).linear_regret
         if found is None:
-            raise PartError("Forgotten: the sum of sub-gradients was not kept; use Eager(..., Summed())")
+            raise PartError("Forgotten: the sum of sub-gradients was not kept; use ProjectedGradient(..., Summed())")
         return found
 
     @property

@@ -24,15 +24,15 @@ from lowregret.errors import PartError, StoreError
 from lowregret.hindsight.against import is_plain, losses_at
 from lowregret.loss.name import loss_name
 from lowregret.risk.bounds import risk_json
-from lowregret.rule import Proximal
+from lowregret.rule import FTRLProximal
 from lowregret.run import notes
 from lowregret.run.auto import AutoRun
-from lowregret.run.auto_multiclass import AutoClassRun
+from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged, judge, no_rows
-from lowregret.run.linear import Run
+from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import SIGNS, Metrics
-from lowregret.run.multiclass import ClassRun
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.passes import Pass, best_pass, weighed
 from lowregret.run.standing import Standing
 from lowregret.state import RIDGE, TOTAL, WEIGHTED
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 class Session:
     """A run fed from a stream."""
 
-    run: Run | AutoRun | ClassRun
+    run: LinearRun | AutoRun | MulticlassRun
     form: Part  # how rows are read
     algorithm: str
     rows: int = 0  # read, with those held out or without a label
@@ -118,9 +118,9 @@ class Session:
         run, counted = self.run, [] if self.passes else [(self.metrics, batch.weights)]
         if batch.held is not None:
             counted.append((self.held, batch.held))
-        done = run.done if isinstance(run, ClassRun) else _scored(run.scores)
+        done = run.done if isinstance(run, MulticlassRun) else _scored(run.scores)
         for found, weights in counted:
-            if isinstance(run, ClassRun) and isinstance(found, Confusion):
+            if isinstance(run, MulticlassRun) and isinstance(found, Confusion):
                 found.see(len(run.classes), run.codes[:done], run.guesses[:done], weights[:done])
             elif isinstance(found, Metrics):
                 found.see(batch.labels[:done], weights[:done], run.scores[:done])
@@ -174,9 +174,9 @@ class Session:
     # ---- in hindsight ------------------------------------------------------------------------------------------
 
     @property
-    def single(self) -> Run | AutoRun:
+    def single(self) -> LinearRun | AutoRun:
         """The run, if it has one score a row: all that an exact regret is found for."""
-        if isinstance(self.run, ClassRun):
+        if isinstance(self.run, MulticlassRun):
             raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
         return self.run
 
@@ -246,7 +246,7 @@ class Session:
     @property
     def one_label(self) -> str | None:
         """That all labels were the same, if they were: then nothing is known of rows with others."""
-        if not isinstance(self.run, ClassRun):
+        if not isinstance(self.run, MulticlassRun):
             return notes.one_label(self.metrics, self.signs) if isinstance(self.metrics, Metrics) else None
         met = np.flatnonzero(self.run.confusion.counts.sum(axis=1)[:-1])
         return notes.one_class(self.run.rounds, self.run.classes.names[int(met[0])]) if met.size == 1 else None
@@ -256,7 +256,7 @@ class Session:
         """What should be known of the labels and columns, for the figures do not show it."""
         found = [*self.remarks, *notes.idle(self.met.idle)]
         found += [self.one_label] if self.one_label is not None else []
-        if isinstance(self.run, ClassRun):
+        if isinstance(self.run, MulticlassRun):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
         if self.origin is not None:
             found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
@@ -267,7 +267,7 @@ class Session:
         run = self.run
         metrics = self.judged(self.metrics)
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
-        if isinstance(run.learner.rule, Proximal):
+        if isinstance(run.learner.rule, FTRLProximal):
             metrics["nonzero_weights"] = int(np.count_nonzero(run.placed_weights))
         found: dict[str, Any] = {
             "algorithm": self.algorithm,
@@ -304,7 +304,7 @@ class Session:
 
     def judged(self, metrics: Judged) -> dict[str, Any]:
         """The public form of figures on predictions."""
-        if isinstance(self.run, ClassRun) and isinstance(metrics, Confusion):
+        if isinstance(self.run, MulticlassRun) and isinstance(metrics, Confusion):
             metrics.make_room(len(self.run.classes))
             return metrics.to_json(self.run.classes.names)
         assert isinstance(metrics, Metrics)
@@ -314,7 +314,7 @@ class Session:
         """Names and weights, the largest weights first; names that share a slot come together, numbers as they are."""
         run = self.run
         columns, weights = run.met_weights
-        lanes = run.classes.names if isinstance(run, ClassRun) else [""]
+        lanes = run.classes.names if isinstance(run, MulticlassRun) else [""]
         for place in np.argsort(-np.abs(weights), axis=None, kind="stable").tolist():
             slot, lane = int(columns[place // len(lanes)]), place % len(lanes)
             weight = float(weights.flat[place])
@@ -322,7 +322,7 @@ class Session:
                 known = self.dictionary.names(slot) if self.dictionary is not None else []
                 bias = slot == run.features and run.learner.bias > 0
                 name = "(bias)" if bias else " + ".join(known) or str(slot)
-                yield f"{name}\t{lanes[lane]}" if isinstance(run, ClassRun) else name, weight
+                yield f"{name}\t{lanes[lane]}" if isinstance(run, MulticlassRun) else name, weight
 
     # ---- files -------------------------------------------------------------------------------------------------
 
@@ -349,7 +349,9 @@ class Session:
             )
         description, arrays = store.read(path, kind)
         if "session" not in description:
-            raise StoreError(f"{path} was saved by Run.save, which does not say how to read rows: train it from files")
+            raise StoreError(
+                f"{path} was saved by `run.save`, which does not say how to read rows: train it from files"
+            )
         know_formats()
         with store.complete(path):
             return cls._of(path, _RUNS[kind].of(path, description, arrays), description["session"], arrays)
@@ -362,7 +364,7 @@ class Session:
         known = Met(list(told["labels"]), {str(path): tuple(told["columns"])}, spelt={str(path): told["spelt"]})
         session.met, session.origin = copy.deepcopy(known), (str(path), known)
         for name in ("metrics", "held"):
-            if isinstance(run, ClassRun):
+            if isinstance(run, MulticlassRun):
                 found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))
             else:
                 found = Metrics(run.learner.loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"])
@@ -372,7 +374,7 @@ class Session:
         return session
 
 
-_ALL: tuple[type[Run | AutoRun | ClassRun], ...] = (Run, AutoRun, ClassRun, AutoClassRun)
+_ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (LinearRun, AutoRun, MulticlassRun, AutoMulticlassRun)
 _RUNS = {run.kind: run for run in _ALL}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
 
@@ -383,7 +385,7 @@ def _scored(scores: Vector) -> int:
     return int(missing[0]) if missing.size else scores.size
 
 
-def loss_json(run: Run | AutoRun | ClassRun, total: float, mean: float | None) -> dict[str, Any]:
+def loss_json(run: LinearRun | AutoRun | MulticlassRun, total: float, mean: float | None) -> dict[str, Any]:
     """The public form of a loss: in all, and per unit of weight."""
     plain = None if mean is None else _plain(mean)
     return {"name": loss_name(run.learner.loss), "total": _plain(total), "mean": plain}

@@ -11,17 +11,17 @@ from lowregret.store.file import Saved, kind_of
 
 # What a file can hold, and the class that reads it; named, not imported: rooms above this one are read when needed.
 KINDS = {
-    "run": "run.linear:Run",
+    "run": "run.linear:LinearRun",
     "delayed-run": "run.delayed:DelayedRun",
     "doubling-run": "run.doubling:DoublingRun",
-    "class-run": "run.multiclass:ClassRun",
+    "class-run": "run.multiclass:MulticlassRun",
     "auto-run": "run.auto:AutoRun",
-    "auto-class-run": "run.auto_multiclass:AutoClassRun",
+    "auto-class-run": "run.auto_multiclass:AutoMulticlassRun",
     "kernel-run": "run.kernel:KernelRun",
     "game": "play.game:Game",
     "bandit": "bandit.bandit:Bandit",
     "exp4": "bandit.exp4:Exp4",
-    "experts": "experts.panel:Panel",
+    "experts": "experts.panel:ExpertMixture",
     "layered-experts": "experts.layered:Layered",
     "structured-run": "structured.compiled_run:StructuredRun",
     "own-structured-run": "structured.own:OwnRun",

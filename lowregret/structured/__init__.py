@@ -14,7 +14,7 @@ from lowregret.errors import PartError
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output
 from lowregret.rows import as_rows
-from lowregret.rule import Lazy
+from lowregret.rule import MirrorDescent
 from lowregret.step import Adaptive, Constant
 from lowregret.structured.chain import Chain
 from lowregret.structured.compiled_run import GroupRun, RankingRun, StructuredRun
@@ -51,17 +51,17 @@ __all__ = [
 
 def structured_perceptron(space: Any, output: Output = Last()) -> Structured:
     """w ← w + ψ(x, y) − ψ(x, ŷ) on mistakes (ALG-MC-PERCEPTRON); no parameter at all."""
-    return Structured(space, Lazy(Euclidean(), Constant(1.0)), 0.0, output)
+    return Structured(space, MirrorDescent(Euclidean(), Constant(1.0)), 0.0, output)
 
 
 def structured_svm(space: Any, eta: float | None = None, output: Output = Average()) -> Structured:
     """The hinge of LOSS-STRUCT by gradient descent on R^d: w = ηθ. Without η the step adapts, as in `ogd`."""
-    return Structured(space, Lazy(Euclidean(), Adaptive() if eta is None else Constant(eta)), 1.0, output)
+    return Structured(space, MirrorDescent(Euclidean(), Adaptive() if eta is None else Constant(eta)), 1.0, output)
 
 
 def click_ranking(eta: float | None = None, output: Output = Average()) -> Ranking:
     """Ranking from clicks by gradient descent on R^d. Without η the step adapts."""
-    return Ranking(Lazy(Euclidean(), Adaptive() if eta is None else Constant(eta)), output)
+    return Ranking(MirrorDescent(Euclidean(), Adaptive() if eta is None else Constant(eta)), output)
 
 
 def train_task(

@@ -17,7 +17,7 @@ from lowregret.domain import Reals
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
 from lowregret.risk.online_to_batch import RiskCertificate, prop_3
-from lowregret.rule import Lazy
+from lowregret.rule import MirrorDescent
 from lowregret.state import ENERGY, LARGEST, MISTAKES, State
 from lowregret.step import Constant
 from lowregret.structured.learner import Structured
@@ -29,7 +29,7 @@ def structured_certificates(
 ) -> list[Certificate]:
     """Tightest first. `products` are ⟨u, δ_t⟩, `margins` those of u in all rounds, `wrong` marks the mistakes."""
     match learner:
-        case Structured(_, Lazy(Euclidean(Reals()), Constant()), 0.0):
+        case Structured(_, MirrorDescent(Euclidean(Reals()), Constant()), 0.0):
             pass
         case _:
             raise PartError(f"mistake bounds speak of the structured Perceptron, not of {learner}: use `certificates`")

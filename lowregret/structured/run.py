@@ -1,4 +1,4 @@
-"""What comes of learning structures or rankings: runs with the verbs of `Run`."""
+"""What comes of learning structures or rankings: runs with the verbs of `LinearRun`."""
 
 from __future__ import annotations
 

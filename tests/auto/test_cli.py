@@ -11,7 +11,7 @@ from lowregret import zoo
 from lowregret.errors import DataError, PartError
 from lowregret.loss import Hinge
 from lowregret.run.auto import AutoRun
-from lowregret.run.auto_multiclass import AutoClassRun
+from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.session import Session
 from lowregret.store.kinds import load
 from lowregret.train import train
@@ -164,4 +164,4 @@ def test_labels_in_memory() -> None:
     with pytest.raises(DataError, match="the labels are 0 and 1"):
         train("auto", np.eye(2), [0, 1])
     run_of_texts: object = train("auto", np.eye(4), ["a", "b", "a", "b"], compiled=False)
-    assert isinstance(run_of_texts, AutoClassRun)
+    assert isinstance(run_of_texts, AutoMulticlassRun)

@@ -27,7 +27,7 @@ def test_the_kept_model_is_its_transcription() -> None:
     assert run.folded[0] > 0
     np.testing.assert_allclose(run.keeper.losses, keeper.done + keeper.now, rtol=2e-3)
     np.testing.assert_allclose(run.keeper.weights, model.trust, atol=5e-3)
-    np.testing.assert_allclose(run.predict(X[280:]), [model.score(x) for x in X[280:]], rtol=5e-3, atol=5e-3)
+    np.testing.assert_allclose(run.decision_function(X[280:]), [model.score(x) for x in X[280:]], rtol=5e-3, atol=5e-3)
     told = run.keeper.certificate
     assert told.regret == pytest.approx(keeper.own - (keeper.done + keeper.now).min(), rel=2e-2, abs=0.1)
 
@@ -87,7 +87,7 @@ def test_regret_is_below_the_bound_against_an_adversary() -> None:
     X = rng.normal(size=(200, 3))
     run = train(zoo.auto(), X[:16], np.where(X[:16, 0] > 0, 1.0, -1.0), compiled=False)
     for x in X[16:]:
-        run.learn(x[None], [-1.0 if run.predict(x[None])[0] > 0 else 1.0])
+        run.learn(x[None], [-1.0 if run.decision_function(x[None])[0] > 0 else 1.0])
     told = run.keeper.certificate
     assert told.holds
     assert run.kept is not None
@@ -107,15 +107,15 @@ def test_means_of_lanes_do_better_where_the_world_turns() -> None:
     run = train(zoo.auto(), X, y)
     new = rng.normal(size=(2000, 4))
     common = np.where(new @ [1.0, 1.0, 0.0, 0.0] > 0, 1.0, -1.0)
-    lanes = train(zoo.auto(), X[-100:], y[-100:]).predict(new)
-    assert np.mean(run.predict(new) * common <= 0) < 0.15 < np.mean(lanes * common <= 0)
+    lanes = train(zoo.auto(), X[-100:], y[-100:]).decision_function(new)
+    assert np.mean(run.decision_function(new) * common <= 0) < 0.15 < np.mean(lanes * common <= 0)
 
 
 def cut_at(rows: Problem, share: float) -> tuple[float, Any, Any]:
     """The error (root mean square) of a model kept after a share of the rows on those that follow, and the run."""
     n = int(share * len(rows.y))
     run: Any = train(zoo.auto(rows.loss), rows.x[:n], rows.y[:n])
-    made, labels = run.predict(rows.x[n:]), rows.y[n:]
+    made, labels = run.decision_function(rows.x[n:]), rows.y[n:]
     if run.error is None:
         return math.sqrt(float(np.mean((made - labels) ** 2))), run, run.kept
     return float(np.mean(made * labels <= 0)), run, run.kept
@@ -148,7 +148,7 @@ def test_models_of_numbers_and_classes_agree_with_what_was_announced(loss: Any) 
     X, y = rows_for(loss, n=3000)
     n = 2000
     run = train(zoo.auto(loss), X[:n], y[:n])
-    made = run.predict(X[n:])
+    made = run.decision_function(X[n:])
     assert run.kept is not None
     if isinstance(loss, Softmax):
         assert run.kept.error == pytest.approx(float(np.mean(made != y[n:])), abs=0.05)

@@ -18,7 +18,7 @@ from lowregret.domain import L2Ball
 from lowregret.errors import LowRegretError
 from lowregret.loss import Logistic, Softmax, Square
 from lowregret.run.auto import AutoRun, start_auto
-from lowregret.run.auto_multiclass import AutoClassRun, start_auto_classes
+from lowregret.run.auto_multiclass import AutoMulticlassRun, start_auto_classes
 from lowregret.state import TOTAL
 from lowregret.store.kinds import load
 from lowregret.stream.read import read
@@ -37,7 +37,7 @@ def rows_for(loss: Any, seed: int = 0, n: int = 150) -> tuple[Matrix, Any]:
     return (X, score) if isinstance(loss, Square) else (X, np.digitize(score, np.quantile(score, [0.3, 0.6, 0.8])))
 
 
-def begun(loss: Any, features: int | None) -> AutoRun | AutoClassRun:
+def begun(loss: Any, features: int | None) -> AutoRun | AutoMulticlassRun:
     learner = zoo.auto(loss)
     return start_auto(learner, features) if isinstance(learner, Auto) else start_auto_classes(learner, features)
 
@@ -68,7 +68,7 @@ def test_batches_single_rows_and_resuming_change_nothing(loss: Any, tmp_path: Pa
         pieces.learn(X[i : i + 1], y[i : i + 1])
     pieces.save(tmp_path / "run")
     resumed = load(tmp_path / "run")
-    assert isinstance(resumed, AutoRun | AutoClassRun)
+    assert isinstance(resumed, AutoRun | AutoMulticlassRun)
     resumed.learn(X[40:101], y[40:101]).learn(X[101:], y[101:])
     assert same(whole, resumed)
     assert np.array_equal(whole.trace.bound, resumed.trace.bound)
@@ -85,7 +85,7 @@ def test_growing_with_features_and_classes(loss: Any) -> None:
         grown.learn(far[i : i + 7], y[i : i + 7])
     assert known.loss == grown.loss
     assert np.array_equal(known.contest.losses, grown.contest.losses)
-    assert np.array_equal(known.predict(far), grown.predict(far))
+    assert np.array_equal(known.decision_function(far), grown.decision_function(far))
 
 
 @every_loss
@@ -146,7 +146,7 @@ def test_predicting_changes_nothing(loss: Any) -> None:
     X, y = rows_for(loss)
     run = train(zoo.auto(loss), X[:100], y[:100])
     before = deepcopy(run)
-    run.predict(X[100:])
+    run.decision_function(X[100:])
     assert same(run, before)
 
 
@@ -235,7 +235,7 @@ def test_the_linear_model_for_the_eye_is_near_the_mixture() -> None:
     X = rng.normal(5.0, 2.0, (2000, 4))
     y = np.where(X @ [1.0, -1.0, 0.5, 0.0] - 2.5 + rng.normal(size=2000) > 0, 1.0, -1.0)
     run = train(zoo.auto(), X, y)
-    assert np.corrcoef(weights_say(run, X), run.predict(X))[0, 1] > 0.98
+    assert np.corrcoef(weights_say(run, X), run.decision_function(X))[0, 1] > 0.98
 
 
 @every_loss

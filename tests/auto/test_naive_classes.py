@@ -11,7 +11,7 @@ import pytest
 
 from lowregret import zoo
 from lowregret.loss import Softmax
-from lowregret.run.auto_multiclass import AutoClassRun, start_auto_classes
+from lowregret.run.auto_multiclass import AutoMulticlassRun, start_auto_classes
 from lowregret.train import train
 from tests.auto.naive_classes import Made, classify_many
 from tests.auto.real import PROBLEMS, Find
@@ -38,13 +38,13 @@ def coded(y: Any) -> Any:
     return np.array([order.index(label) for label in y.tolist()])
 
 
-def learnt(X: Any, y: Any, weights: Vector | None = None, classes: Sequence[Any] | None = None) -> AutoClassRun:
+def learnt(X: Any, y: Any, weights: Vector | None = None, classes: Sequence[Any] | None = None) -> AutoMulticlassRun:
     run = start_auto_classes(zoo.auto(Softmax()), X.shape[1], classes)
     run.keep_scores = True
     return run.learn(X, y, weights)
 
 
-def require_near(run: AutoClassRun, made: Made, near: float = NEAR) -> None:
+def require_near(run: AutoMulticlassRun, made: Made, near: float = NEAR) -> None:
     """Losses to NEAR; chances to `near`, and guesses where that decides them."""
     np.testing.assert_allclose(run.contest.losses, made.losses, rtol=NEAR)
     assert run.loss == pytest.approx(made.total, rel=NEAR)

@@ -11,13 +11,13 @@ from lowregret import (
     Bandit,
     Constant,
     DataError,
-    Eager,
     Entropy,
     EstimatedDescent,
     Euclidean,
     Exp3,
     L2Ball,
-    Lazy,
+    MirrorDescent,
+    ProjectedGradient,
     Rule,
 )
 from lowregret.bandit.loops import learn_one
@@ -25,7 +25,7 @@ from lowregret.bandit.loops import learn_one
 
 def test_exp3_is_mirror_descent_on_estimates() -> None:
     rng = np.random.default_rng(0)
-    descent, bandit = EstimatedDescent(Lazy(Entropy(), Constant(0.1)), 4), Bandit(4, Exp3(0.1))
+    descent, bandit = EstimatedDescent(MirrorDescent(Entropy(), Constant(0.1)), 4), Bandit(4, Exp3(0.1))
     for _ in range(100):
         w = descent.point
         assert np.allclose(w, bandit.policy)
@@ -41,7 +41,11 @@ def test_exp3_is_mirror_descent_on_estimates() -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    [Lazy(Euclidean(L2Ball(1.0)), Constant(0.2)), Eager(L2Ball(1.0), Constant(0.2)), Lazy(Euclidean(), Constant(0.1))],
+    [
+        MirrorDescent(Euclidean(L2Ball(1.0)), Constant(0.2)),
+        ProjectedGradient(L2Ball(1.0), Constant(0.2)),
+        MirrorDescent(Euclidean(), Constant(0.1)),
+    ],
     ids=str,
 )
 def test_expected_regret_by_enumeration(rule: Rule) -> None:
@@ -62,7 +66,7 @@ def test_expected_regret_by_enumeration(rule: Rule) -> None:
 
 
 def test_estimates_that_are_no_numbers_are_refused() -> None:
-    descent = EstimatedDescent(Lazy(Euclidean(), Constant(0.1)), 2)
+    descent = EstimatedDescent(MirrorDescent(Euclidean(), Constant(0.1)), 2)
     for wrong in ([1.0], [np.nan, 0.0], "no"):
         with pytest.raises(DataError):
             descent.see(wrong)

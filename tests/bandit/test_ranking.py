@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowregret import Constant, DataError, Euclidean, ExpertRanking, L2Ball, Lazy, ScoreRanking
+from lowregret import Constant, DataError, Euclidean, ExpertRanking, L2Ball, MirrorDescent, ScoreRanking
 
 
 def test_experts_regret_in_positions() -> None:
@@ -31,7 +31,7 @@ def test_experts_regret_in_positions() -> None:
 
 
 def test_scores_learn_and_the_surrogate_stays_above() -> None:
-    rng, ranking = np.random.default_rng(2), ScoreRanking(Lazy(Euclidean(L2Ball(3.0)), Constant(0.1)), 5)
+    rng, ranking = np.random.default_rng(2), ScoreRanking(MirrorDescent(Euclidean(L2Ball(3.0)), Constant(0.1)), 5)
     u, loss, best = rng.normal(size=5), 0.0, 0.0
     u *= 3 / np.linalg.norm(u)
     for _ in range(400):
@@ -57,14 +57,14 @@ def test_one_item_and_ties() -> None:
     alone = ExpertRanking(2, 1, 0.1)
     assert alone.rank([[0], [0]]).tolist() == [0]
     assert alone.learn(0) == 1
-    tied = ScoreRanking(Lazy(Euclidean(L2Ball(3.0)), Constant(0.1)), 2)
+    tied = ScoreRanking(MirrorDescent(Euclidean(L2Ball(3.0)), Constant(0.1)), 2)
     tied.rank([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     assert tied.learn(0) == 3  # all scores are 0: the others count as placed before it
     assert tied.surrogate == 2
 
 
 def test_refusals() -> None:
-    experts, scores = ExpertRanking(2, 3, 0.1), ScoreRanking(Lazy(Euclidean(L2Ball(3.0)), Constant(0.1)), 2)
+    experts, scores = ExpertRanking(2, 3, 0.1), ScoreRanking(MirrorDescent(Euclidean(L2Ball(3.0)), Constant(0.1)), 2)
     for orders in ([[0, 1, 2]], [[0, 1, 1], [0, 1, 2]]):
         with pytest.raises(DataError, match="permutations"):
             experts.rank(orders)

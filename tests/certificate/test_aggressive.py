@@ -18,8 +18,8 @@ from lowregret.domain import L2Ball
 from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.loss import EpsilonInsensitive, Hinge, Logistic
-from lowregret.rule import Eager
-from lowregret.run.linear import Run
+from lowregret.rule import ProjectedGradient
+from lowregret.run.linear import LinearRun
 from lowregret.step import PassiveAggressive
 from lowregret.train import train
 from tests.laws import classifiers, sequences
@@ -27,18 +27,18 @@ from tests.naive import Matrix, Vector
 
 LEARNERS: dict[str, Linear] = {
     "PA": zoo.pa(),
-    "PA-I": zoo.pa(limit=0.2),
-    "PA-II": zoo.pa_ii(limit=0.5),
+    "PA-I": zoo.pa(C=0.2),
+    "PA-II": zoo.pa_ii(C=0.5),
     "AROW": zoo.arow(r=0.7),
 }
 EACH = pytest.mark.parametrize("name", LEARNERS)
 
 
-def learnt(learner: Linear, X: Any, y: Vector) -> Run:
+def learnt(learner: Linear, X: Any, y: Vector) -> LinearRun:
     return train(learner, X, y, compiled=False)
 
 
-def check(run: Run, X: Matrix, y: Vector, u: Vector) -> dict[str, Certificate]:
+def check(run: LinearRun, X: Matrix, y: Vector, u: Vector) -> dict[str, Certificate]:
     found = run.mistake_certificates(u, X, y)
     for c in found:
         assert c.holds == c.premises_hold, c
@@ -101,7 +101,7 @@ def test_the_row_is_learnt_at_once() -> None:
     """PA without a limit ends every round with no loss on its row; PA-II and AROW with a share of it."""
     X, y = sequences.labelled(40, 4, 1)[0][1:]
     for name, learner in LEARNERS.items():
-        run = Run(learner, learner.start(4), compiled=False)
+        run = LinearRun(learner, learner.start(4), compiled=False)
         for x, label in zip(X, y, strict=True):
             before = max(1 - label * float(x @ run.point), 0.0)
             run.learn(x[None], [label])
@@ -111,10 +111,10 @@ def test_the_row_is_learnt_at_once() -> None:
 
 def test_rates_need_not_fall_so_the_theorems_of_falling_rates_are_silent() -> None:
     X, y = sequences.labelled(40, 4, 1)[0][1:]
-    run = learnt(zoo.pa(limit=0.5), X, y)
+    run = learnt(zoo.pa(C=0.5), X, y)
     assert [c.id for c in run.certificates] == ["LEM-2.5"]
     assert run.certificate.linear_regret is not None
-    ball = learnt(Linear(Hinge(), Eager(L2Ball(1.0), PassiveAggressive(0.5))), X, y)
+    ball = learnt(Linear(Hinge(), ProjectedGradient(L2Ball(1.0), PassiveAggressive(0.5))), X, y)
     assert [c.id for c in ball.certificates] == ["LEM-2.5"]
 
 
@@ -125,10 +125,10 @@ def test_other_losses_and_weighted_rows_are_refused() -> None:
     weighted = train(zoo.pa(), X, y, np.full(40, 2.0), compiled=False)
     with pytest.raises(PartError, match="weights of 1"):
         weighted.mistake_certificates(np.ones(4), X, y)
-    with pytest.raises(PartError, match="limit must be"):
-        zoo.pa(limit=0.0)
-    with pytest.raises(PartError, match="squared needs a finite limit"):
-        zoo.pa_ii(limit=math.inf)
+    with pytest.raises(PartError, match="C must be"):
+        zoo.pa(C=0.0)
+    with pytest.raises(PartError, match="squared needs a finite C"):
+        zoo.pa_ii(C=math.inf)
 
 
 def test_bounds_hold_on_real_rows(data_file: Callable[[str], Path]) -> None:

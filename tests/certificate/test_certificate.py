@@ -24,8 +24,8 @@ from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Orthant, Point
 from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Cost, Hinge, Logistic, Loss, OnMistakes, Square
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
-from lowregret.rule import Eager, Lazy
-from lowregret.run.linear import Run
+from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.run.linear import LinearRun
 from lowregret.state import LINEAR
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from lowregret.train import train
@@ -49,7 +49,7 @@ def close(a: float, b: float, size: float = 0.0) -> bool:
     return a == b or abs(a - b) <= 1e-9 * (1 + abs(b)) + 1e-13 * size
 
 
-def check(run: Run, books: Books, comparators: Domain, regret: float | None = None) -> Iterator[Certificate]:
+def check(run: LinearRun, books: Books, comparators: Domain, regret: float | None = None) -> Iterator[Certificate]:
     """Assert regret ≤ linearised regret ≤ bound; yields the certificates whose premises hold."""
     linear = books.linear_regret(comparators)
     for found in certificates(run.learner, run.state, comparators):
@@ -159,7 +159,7 @@ def rotated(x: object) -> sequences.Matrix:
 def test_nested_on_sparse_real_data(name: str, rounds: int, data_file: Callable[[str], Path]) -> None:
     stream, ball = sequences.read_svm(data_file(name), rounds), L2Ball(2.0)
     for learner, compiled in ((zoo.ogd_lazy(Hinge(), 0.05, 2.0), True), (zoo.ogd_sqrt(Hinge(), 0.2, 2.0), False)):
-        run = Run(learner, learner.start(stream.x.shape[1]), compiled=compiled)
+        run = LinearRun(learner, learner.start(stream.x.shape[1]), compiled=compiled)
         for begin, end in ((0, 1), (1, rounds // 3), (rounds // 3, rounds)):
             run.learn(stream.x[begin:end], stream.y[begin:end])
             rows = rotated(stream.x[:end].toarray())
@@ -168,7 +168,7 @@ def test_nested_on_sparse_real_data(name: str, rounds: int, data_file: Callable[
             check_run(run, run.loss - best.upper)
 
 
-def check_run(run: Run, regret: float) -> None:
+def check_run(run: LinearRun, regret: float) -> None:
     """As `check`, for a run without books."""
     for found in run.certificates:
         assert found.linear_regret is not None
@@ -180,8 +180,8 @@ def electricity() -> list[tuple[Linear, Domain]]:
     return [
         (zoo.ogd_lazy(Hinge(), 0.1, 3.0), L2Ball(3.0)),
         (zoo.eg(Hinge(), 0.1, 5.0), Simplex(5.0)),
-        (Linear(Logistic(), Eager(Box(-1.0, 1.0), InverseSqrt(0.3))), Box(-1.0, 1.0)),
-        (Linear(Absolute(), Eager(L1Ball(2.0), Adaptive())), L1Ball(2.0)),
+        (Linear(Logistic(), ProjectedGradient(Box(-1.0, 1.0), InverseSqrt(0.3))), Box(-1.0, 1.0)),
+        (Linear(Absolute(), ProjectedGradient(L1Ball(2.0), Adaptive())), L1Ball(2.0)),
     ]
 
 
@@ -190,7 +190,7 @@ def test_nested_on_the_electricity_market(
     learner: Linear, comparators: Domain, data_file: Callable[[str], Path]
 ) -> None:
     stream = sequences.read_elec2(data_file("elec2.csv.gz"), 400)
-    run = Run(learner, learner.start(stream.x.shape[1]), compiled=False)
+    run = LinearRun(learner, learner.start(stream.x.shape[1]), compiled=False)
     for begin, end in ((0, 10), (10, 100), (100, 400)):
         run.learn(stream.x[begin:end], stream.y[begin:end])
         best = hindsight(learner.loss, stream.x[:end], stream.y[:end], np.ones(end), comparators)
@@ -294,31 +294,31 @@ def test_equation_2_15_is_exact_at_the_last_iterate(rows: list[Vector], eta: flo
     assert found.linear_regret == pytest.approx(found.bound, rel=1e-9, abs=1e-9)
 
 
-def named(run: Run, comparators: Domain) -> dict[str, Certificate]:
+def named(run: LinearRun, comparators: Domain) -> dict[str, Certificate]:
     return {c.id: c for c in certificates(run.learner, run.state, comparators)}
 
 
-def play(rule: Lazy | Eager, costs: list[list[float]]) -> Run:
+def play(rule: MirrorDescent | ProjectedGradient, costs: list[list[float]]) -> LinearRun:
     return train(Linear(Cost(), rule), np.array(costs), np.ones(len(costs)), compiled=False)
 
 
 def test_worked_examples_of_gradient_descent() -> None:
-    run = play(Lazy(Euclidean(), Constant(0.5)), [[1.0], [1.0]])
+    run = play(MirrorDescent(Euclidean(), Constant(0.5)), [[1.0], [1.0]])
     found = named(run, Point([-1.0]))["EQ-2.15"]
     assert (found.linear_regret, found.bound) == (1.5, 1.5)
 
-    run = play(Lazy(Euclidean(Box(-0.5, 0.5)), Constant(1.0)), [[1.0], [1.0]])
+    run = play(MirrorDescent(Euclidean(Box(-0.5, 0.5)), Constant(1.0)), [[1.0], [1.0]])
     certified = named(run, Point([-0.5]))
     assert run.linear_regret(Point([-0.5])) == 0.5
     assert certified["LAZY+"].bound == 1.125
     assert certified["LEM-2.20"].bound == 0.5
 
-    run = play(Eager(Box(-1.0, 1.0), InverseSqrt(1.0)), [[1.0], [-1.0], [1.0], [-1.0]])
+    run = play(ProjectedGradient(Box(-1.0, 1.0), InverseSqrt(1.0)), [[1.0], [-1.0], [1.0], [-1.0]])
     observed = 4 + 0.5 * sum(1 / math.sqrt(t) for t in range(1, 5))
     assert named(run, Box(-1.0, 1.0))["EAGER-DEC"].bound == pytest.approx(observed, rel=1e-12)
     assert observed <= 5.5  # the printed form, with G²(√T − ½)
 
-    run = play(Eager(L2Ball(1.0), InverseSqrt(math.sqrt(2.0))), [[1.0]] * 100)
+    run = play(ProjectedGradient(L2Ball(1.0), InverseSqrt(math.sqrt(2.0))), [[1.0]] * 100)
     assert f"{named(run, L2Ball(1.0))['EQ-8'].bound:.1f}" == "28.3"
 
 
@@ -332,8 +332,8 @@ def test_worked_example_of_the_online_svm() -> None:
 
 def test_worked_examples_of_strong_convexity() -> None:
     """G = σ = 1, T = 10: 1.65 is the form with ln T; Σ1/(2t) is the observed one. T = 2: .4."""
-    learner = Linear(Cost(), Eager(Reals(), InverseTime(1.0)), ridge=1.0)
-    run = Run(learner, learner.start(1), compiled=False)
+    learner = Linear(Cost(), ProjectedGradient(Reals(), InverseTime(1.0)), ridge=1.0)
+    run = LinearRun(learner, learner.start(1), compiled=False)
     for _ in range(10):  # ‖z_t + w_t‖ = 1
         run.learn([[1.0 - run.point[0]]], [1.0])
     bound = named(run, Reals())["THM-14.11"].bound
@@ -341,27 +341,27 @@ def test_worked_examples_of_strong_convexity() -> None:
     assert bound <= (1 + math.log(10)) / 2
     assert f"{(1 + math.log(10)) / 2:.2f}" == "1.65"
 
-    learner = Linear(Cost(), Eager(Reals(), WeightedInverseTime(1.0)), ridge=1.0)
-    run = Run(learner, learner.start(1), compiled=False)
+    learner = Linear(Cost(), ProjectedGradient(Reals(), WeightedInverseTime(1.0)), ridge=1.0)
+    run = LinearRun(learner, learner.start(1), compiled=False)
     for _ in range(2):
         run.learn([[1.0 - run.point[0]]], [1.0])
     assert named(run, Reals())["THM-14.12"].bound == pytest.approx(0.4, rel=1e-12)
 
 
 def test_worked_examples_of_mirror_descent() -> None:
-    run = play(Lazy(Entropy(), Constant(math.log(2))), [[1.0, 0.0]] * 2)
+    run = play(MirrorDescent(Entropy(), Constant(math.log(2))), [[1.0, 0.0]] * 2)
     certified = named(run, Point([0.0, 1.0]))
     assert f"{run.loss:.4f}" == "0.8333"
     assert f"{certified['THM-2.22+'].bound:.3f}" == "1.289"
     assert f"{certified['EG-RANGE'].bound:.3f}" == "1.173"
 
-    run = play(Lazy(UnnormalisedEntropy(1.0), Constant(1.0)), [[1.0]])
+    run = play(MirrorDescent(UnnormalisedEntropy(1.0), Constant(1.0)), [[1.0]])
     certified = named(run, Point([math.exp(-1)]))
     assert f"{certified['THM-2.23+'].linear_regret:.3f}" == "0.632"
     assert f"{certified['LEM-2.20'].bound:.3f}" == "0.632"
     assert f"{certified['THM-2.23+'].bound:.3f}" == "0.764"
 
-    run = play(Lazy(PNorm(3.0), Constant(1.0)), [[1.0, 1.0]])
+    run = play(MirrorDescent(PNorm(3.0), Constant(1.0)), [[1.0, 1.0]])
     found = named(run, Point([0.0, 0.0]))["COR-2.18"]
     assert found.linear_regret == 0
     assert f"{found.bound:.3f}" == "1.587"
@@ -371,10 +371,10 @@ def test_worked_examples_of_mirror_descent() -> None:
 def test_tuned_rates_give_the_printed_bounds() -> None:
     """B = L = 1: BL√T for gradient descent; BL√(2T ln d) = 74.5 for EG with d = 16, T = 1000."""
     rate = Entropy().tuned_rate(1.0, 1.0, 1000, 16)
-    run = play(Lazy(Entropy(), Constant(rate)), [[1.0] + [0.0] * 15] * 1000)
+    run = play(MirrorDescent(Entropy(), Constant(rate)), [[1.0] + [0.0] * 15] * 1000)
     assert f"{named(run, Simplex())['COR-2.14'].bound:.1f}" == "74.5"
     rate = Euclidean().tuned_rate(1.0, 1.0, 25, 3)
-    run = play(Lazy(Euclidean(), Constant(rate)), [[1.0, 0.0, 0.0]] * 25)
+    run = play(MirrorDescent(Euclidean(), Constant(rate)), [[1.0, 0.0, 0.0]] * 25)
     assert named(run, L2Ball())["EQ-2.15"].bound == pytest.approx(5.0, rel=1e-12)
 
 
@@ -389,12 +389,26 @@ def failed(found: Certificate) -> list[str]:
 @pytest.mark.parametrize(
     ("rule", "cost", "comparators", "theorem", "premise", "observed"),
     [
-        (Lazy(Entropy(), Constant(0.5)), [-2.5, 0.0], Simplex(), "THM-2.22", "η·z_t[i] ≥ −1", -1.25),
-        (Lazy(Entropy(), Constant(0.5)), [-0.1, 0.0], Simplex(), "THM-2.22+", "z_t[i] ≥ 0", -0.05),
-        (Lazy(UnnormalisedEntropy(0.5), Constant(2.0)), [-0.6, 0.0], Simplex(), "THM-2.23", "η·z_t[i] ≥ −1", -1.2),
-        (Lazy(UnnormalisedEntropy(0.5), Constant(2.0)), [-0.1, 0.0], Simplex(), "THM-2.23+", "z_t[i] ≥ 0", -0.2),
+        (MirrorDescent(Entropy(), Constant(0.5)), [-2.5, 0.0], Simplex(), "THM-2.22", "η·z_t[i] ≥ −1", -1.25),
+        (MirrorDescent(Entropy(), Constant(0.5)), [-0.1, 0.0], Simplex(), "THM-2.22+", "z_t[i] ≥ 0", -0.05),
         (
-            Eager(L2Ball(1.0), InverseSqrt(math.sqrt(2.0))),
+            MirrorDescent(UnnormalisedEntropy(0.5), Constant(2.0)),
+            [-0.6, 0.0],
+            Simplex(),
+            "THM-2.23",
+            "η·z_t[i] ≥ −1",
+            -1.2,
+        ),
+        (
+            MirrorDescent(UnnormalisedEntropy(0.5), Constant(2.0)),
+            [-0.1, 0.0],
+            Simplex(),
+            "THM-2.23+",
+            "z_t[i] ≥ 0",
+            -0.2,
+        ),
+        (
+            ProjectedGradient(L2Ball(1.0), InverseSqrt(math.sqrt(2.0))),
             [1.5, 0.0],
             L2Ball(1.0),
             "EQ-8",
@@ -402,7 +416,7 @@ def failed(found: Certificate) -> list[str]:
             1.5,
         ),
         (
-            Eager(L2Ball(1.0), InverseTime(0.5)),
+            ProjectedGradient(L2Ball(1.0), InverseTime(0.5)),
             [1.0, 0.0],
             L2Ball(1.0),
             "THM-14.11",
@@ -410,7 +424,7 @@ def failed(found: Certificate) -> list[str]:
             0.0,
         ),
         (
-            Eager(L2Ball(1.0), WeightedInverseTime(0.5)),
+            ProjectedGradient(L2Ball(1.0), WeightedInverseTime(0.5)),
             [1.0, 0.0],
             L2Ball(1.0),
             "THM-14.12",
@@ -421,7 +435,12 @@ def failed(found: Certificate) -> list[str]:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_premise_that_fails_says_so(
-    rule: Lazy | Eager, cost: list[float], comparators: Domain, theorem: str, premise: str, observed: float
+    rule: MirrorDescent | ProjectedGradient,
+    cost: list[float],
+    comparators: Domain,
+    theorem: str,
+    premise: str,
+    observed: float,
 ) -> None:
     run = play(rule, [cost])
     found = named(run, comparators)[theorem]
@@ -433,15 +452,15 @@ def test_a_premise_that_fails_says_so(
 @pytest.mark.parametrize(
     ("rule", "inside", "outside"),
     [
-        (Lazy(Euclidean(L2Ball(1.0)), Constant(0.5)), L1Ball(1.0), L2Ball(1.01)),
-        (Lazy(Euclidean(Box(-1.0, 1.0)), Constant(0.5)), L2Ball(1.0), Point([0.0, 1.5])),
-        (Lazy(Entropy(), Constant(0.5)), Point([0.5, 0.5]), Simplex(1.5)),
-        (Lazy(UnnormalisedEntropy(0.5), Constant(0.5)), Simplex(7.0), Point([1.0, -0.1])),
-        (Eager(L1Ball(1.0), Constant(0.5)), Simplex(1.0), L2Ball(1.0)),
-        (Eager(Orthant(), Constant(0.5)), Box(0.0, 2.0), L2Ball(1.0)),
+        (MirrorDescent(Euclidean(L2Ball(1.0)), Constant(0.5)), L1Ball(1.0), L2Ball(1.01)),
+        (MirrorDescent(Euclidean(Box(-1.0, 1.0)), Constant(0.5)), L2Ball(1.0), Point([0.0, 1.5])),
+        (MirrorDescent(Entropy(), Constant(0.5)), Point([0.5, 0.5]), Simplex(1.5)),
+        (MirrorDescent(UnnormalisedEntropy(0.5), Constant(0.5)), Simplex(7.0), Point([1.0, -0.1])),
+        (ProjectedGradient(L1Ball(1.0), Constant(0.5)), Simplex(1.0), L2Ball(1.0)),
+        (ProjectedGradient(Orthant(), Constant(0.5)), Box(0.0, 2.0), L2Ball(1.0)),
     ],
 )
-def test_comparators_must_be_playable(rule: Lazy | Eager, inside: Domain, outside: Domain) -> None:
+def test_comparators_must_be_playable(rule: MirrorDescent | ProjectedGradient, inside: Domain, outside: Domain) -> None:
     run = play(rule, [[1.0, 0.5]])
     assert tightest(certificates(run.learner, run.state, inside)).holds
     for found in certificates(run.learner, run.state, outside):
@@ -457,8 +476,8 @@ def test_comparators_must_be_playable(rule: Lazy | Eager, inside: Domain, outsid
         (zoo.pnorm(Hinge(), 0.1, 3.0), LqBall(1.0, 1.5)),
         (zoo.eg(Hinge(), 0.1, 2.0), Simplex(2.0)),
         (zoo.ueg(Hinge(), 0.1, 3), Simplex(1.0)),
-        (Linear(Hinge(), Eager(Orthant(), Constant(0.1))), Simplex(1.0)),
-        (Linear(Hinge(), Eager(Box(0.0, 2.0), Constant(0.1))), Box(0.0, 2.0)),
+        (Linear(Hinge(), ProjectedGradient(Orthant(), Constant(0.1))), Simplex(1.0)),
+        (Linear(Hinge(), ProjectedGradient(Box(0.0, 2.0), Constant(0.1))), Box(0.0, 2.0)),
     ],
     ids=repr,
 )
@@ -469,14 +488,14 @@ def test_comparators_by_default(learner: Linear, comparators: Domain) -> None:
 
 
 def test_certificates_whose_premises_hold_come_first() -> None:
-    run = play(Eager(L2Ball(1.0), InverseTime(0.5)), [[1.0, 0.0]] * 5)
+    run = play(ProjectedGradient(L2Ball(1.0), InverseTime(0.5)), [[1.0, 0.0]] * 5)
     assert [c.id for c in run.certificates] == ["EAGER-DEC", "THM-14.11"]
     assert run.certificates[1].bound < run.certificates[0].bound
     assert run.certificate.id == "EAGER-DEC"
 
 
 def test_a_learner_without_a_theorem_still_has_its_linearised_regret() -> None:
-    run = play(Lazy(UnnormalisedEntropy(0.5), InverseSqrt(0.5)), [[1.0, 0.0], [0.0, 2.0]])
+    run = play(MirrorDescent(UnnormalisedEntropy(0.5), InverseSqrt(0.5)), [[1.0, 0.0], [0.0, 2.0]])
     (found,) = run.certificates
     assert (found.id, found.holds) == ("LEM-2.5", True)
     assert found.bound == found.linear_regret == run.linear_regret()
@@ -542,7 +561,7 @@ KEYS = "id statement comparator linear_regret bound holds premises hindsight reg
 
 
 def test_the_json_form_has_every_key_of_the_public_contract() -> None:
-    run = play(Lazy(Euclidean(L2Ball(2.0)), Constant(0.5)), [[1.0, 0.5]])
+    run = play(MirrorDescent(Euclidean(L2Ball(2.0)), Constant(0.5)), [[1.0, 0.5]])
     said = json.loads(json.dumps(run.certificate.to_json(), allow_nan=False))
     assert set(KEYS.split()) <= set(said)
     assert said["comparator"] == {"set": "l2-ball", "radius": 2.0}

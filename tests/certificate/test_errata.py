@@ -13,19 +13,19 @@ from lowregret.domain import Box, Domain, Point, Simplex
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropy, PNorm
-from lowregret.rule import Eager, Lazy
-from lowregret.run.linear import Run
+from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.run.linear import LinearRun
 from lowregret.step import Constant, InverseSqrt, InverseTime
 from lowregret.train import train
 from tests.laws import sequences
 from tests.laws.classifiers import disjunction, mistakes_of_winnow, orthonormal
 
 
-def named(run: Run, comparators: Domain) -> dict[str, Certificate]:
+def named(run: LinearRun, comparators: Domain) -> dict[str, Certificate]:
     return {c.id: c for c in certificates(run.learner, run.state, comparators)}
 
 
-def on_costs(learner: Linear, stream: sequences.Stream) -> Run:
+def on_costs(learner: Linear, stream: sequences.Stream) -> LinearRun:
     return train(learner, stream.x, stream.y, compiled=False)
 
 
@@ -46,13 +46,13 @@ def test_e13_the_rate_of_corollary_2_14(d: int, rounds: int) -> None:
     """Printed: η = √(ln d)/(L√(2T)) gives regret ≤ BL√(2T ln d). One free expert among paying ones refutes it."""
     stream = sequences.free_expert(rounds, d)
     eta = math.sqrt(math.log(d) / (2 * rounds))
-    run = on_costs(Linear(Cost(), Lazy(Entropy(), Constant(eta))), stream)
+    run = on_costs(Linear(Cost(), MirrorDescent(Entropy(), Constant(eta))), stream)
     regret = run.loss  # the free expert lost nothing
     printed = math.sqrt(2 * rounds * math.log(d))
     assert printed < regret < 1.1 * printed
     assert all(c.holds for c in certificates(run.learner, run.state, Simplex()))
 
-    tuned = Linear(Cost(), Lazy(Entropy(), Constant(Entropy().tuned_rate(1.0, 1.0, rounds, d))))
+    tuned = Linear(Cost(), MirrorDescent(Entropy(), Constant(Entropy().tuned_rate(1.0, 1.0, rounds, d))))
     run = on_costs(tuned, stream)
     assert run.loss <= printed
     assert named(run, Simplex())["COR-2.14"].bound == pytest.approx(printed, rel=1e-12)
@@ -62,7 +62,7 @@ def test_e13_the_rate_of_corollary_2_14(d: int, rounds: int) -> None:
 def test_e14_the_second_term_of_corollary_2_18(p: float, ratio: float) -> None:
     """Printed for the link η(·): ‖u‖_q²/(2η(q−1)) + ηΣ‖z_t‖_p². At u = 0 it is exceeded for p > 3; true: η(p−1)/2."""
     eta, stream = 0.5, sequences.wobble(20_000, 2, 0.1)
-    run = on_costs(Linear(Cost(), Lazy(PNorm(p), Constant(eta))), stream)
+    run = on_costs(Linear(Cost(), MirrorDescent(PNorm(p), Constant(eta))), stream)
     regret = run.loss  # u = 0 loses nothing
     printed = eta * float(np.sum(np.linalg.norm(stream.x, p, axis=1) ** 2))
     assert regret > ratio * printed
@@ -85,7 +85,7 @@ def test_e23_the_sign_of_winnow() -> None:
 
 def test_e38_the_radius_in_place_of_the_diameter() -> None:
     """Printed with D the radius: D²√T/2 + G²√T. From one end of an interval to the other in one round: 2 > 1.5."""
-    learner = Linear(Cost(), Eager(Box(0.0, 2.0), InverseSqrt(1.0)))  # w_1 = Π(0), the left end
+    learner = Linear(Cost(), ProjectedGradient(Box(0.0, 2.0), InverseSqrt(1.0)))  # w_1 = Π(0), the left end
     run = on_costs(learner, sequences.of_costs("one step right", np.array([[-1.0]])))
     radius, diameter = 1.0, 2.0
     regret = run.loss - 2.0 * -1.0
@@ -100,7 +100,7 @@ def test_e38_the_radius_in_place_of_the_diameter() -> None:
 def test_e40_a_rate_of_one_over_t(rounds: int) -> None:
     """Printed: η_t = 1/t is good for convex costs. g = +1, then −1 until e²T₀: the regret stays at about .32T."""
     stream = sequences.turn(rounds, 1)
-    run = on_costs(Linear(Cost(), Eager(Box(-1.0, 1.0), InverseTime(1.0))), stream)
+    run = on_costs(Linear(Cost(), ProjectedGradient(Box(-1.0, 1.0), InverseTime(1.0))), stream)
     regret = run.loss + abs(float(np.sum(stream.x)))
     assert 0.3 < regret / rounds < 0.34
     found = named(run, Box(-1.0, 1.0))
@@ -109,5 +109,5 @@ def test_e40_a_rate_of_one_over_t(rounds: int) -> None:
     assert regret > 10 * found["THM-14.11"].bound
     assert found["THM-14.11"].premises[1].observed == 0.0
 
-    sublinear = on_costs(Linear(Cost(), Eager(Box(-1.0, 1.0), InverseSqrt(1.0))), stream)
+    sublinear = on_costs(Linear(Cost(), ProjectedGradient(Box(-1.0, 1.0), InverseSqrt(1.0))), stream)
     assert named(sublinear, Box(-1.0, 1.0))["EAGER-DEC"].bound <= 3 * math.sqrt(rounds)

@@ -16,8 +16,8 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.loss import Affine, Hinge, OnMistakes
 from lowregret.mirror import UnnormalisedEntropy
-from lowregret.rule import Lazy
-from lowregret.run.linear import Run
+from lowregret.rule import MirrorDescent
+from lowregret.run.linear import LinearRun
 from lowregret.step import Constant
 from lowregret.train import train
 from tests.laws import sequences
@@ -62,7 +62,7 @@ STREAMS = [
 ]
 
 
-def check_perceptron(run: Run, x: Matrix, y: Vector, us: list[Vector]) -> dict[str, float]:
+def check_perceptron(run: LinearRun, x: Matrix, y: Vector, us: list[Vector]) -> dict[str, float]:
     """Mistakes ≤ every bound that the textbook gives; returns the smallest bound of each kind."""
     wrong = mistakes_of_perceptron(x, y)
     assert run.mistakes == len(wrong)
@@ -207,7 +207,9 @@ def test_worked_example_of_winnow() -> None:
 
 
 def winnow_by_hand(eta: float, start: float, bias: float = 0.0) -> Linear:
-    return Linear(OnMistakes(Affine(Hinge(), 2.0, -1.0)), Lazy(UnnormalisedEntropy(start), Constant(eta)), bias=bias)
+    return Linear(
+        OnMistakes(Affine(Hinge(), 2.0, -1.0)), MirrorDescent(UnnormalisedEntropy(start), Constant(eta)), bias=bias
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge
 from lowregret.mirror import PNorm
-from lowregret.rule import Eager, Lazy
-from lowregret.run.linear import Run
+from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.run.linear import LinearRun
 from lowregret.step import InverseTime
 from lowregret.train import train
 from tests.laws import sequences
@@ -57,7 +57,7 @@ def supported(case: Case, comparators: Domain) -> bool:
         return comparators.low.size == comparators.high.size == 1 and comparators.low[0] == -comparators.high[0]
     if isinstance(comparators, LqBall):
         rule = case.rule(D, 0.1)
-        return isinstance(rule, Lazy) and isinstance(rule.mirror, PNorm) and rule.mirror.q == comparators.q
+        return isinstance(rule, MirrorDescent) and isinstance(rule.mirror, PNorm) and rule.mirror.q == comparators.q
     return isinstance(comparators, L2Ball | L1Ball | Simplex)
 
 
@@ -115,7 +115,7 @@ def test_splitting_a_run_leaves_its_trace_alone(name: str, cuts: set[int]) -> No
     stream = sequences.labelled(ROUNDS, D, 3)[0]
     learner = case.learner(Hinge(), D)
     whole = train(learner, stream.x, stream.y, compiled=False).trace
-    run = Run(learner, learner.start(D), compiled=False)
+    run = LinearRun(learner, learner.start(D), compiled=False)
     for begin, end in pairwise([0, *sorted(cuts), ROUNDS]):
         run.learn(stream.x[begin:end], stream.y[begin:end])
     assert same(run.trace, whole)
@@ -127,7 +127,7 @@ def test_a_resumed_run_has_the_same_trace(tmp_path: Path) -> None:
     whole = train(learner, stream.x, stream.y, compiled=False).trace
     run = train(learner, stream.x[:21], stream.y[:21], compiled=False)
     run.save(tmp_path / "run")
-    assert same(Run.load(tmp_path / "run").learn(stream.x[21:], stream.y[21:]).trace, whole)
+    assert same(LinearRun.load(tmp_path / "run").learn(stream.x[21:], stream.y[21:]).trace, whole)
 
 
 def test_rows_of_weight_zero_leave_the_trace_alone() -> None:
@@ -148,13 +148,13 @@ def test_looking_at_a_trace_changes_nothing() -> None:
 
 def test_an_empty_run_has_a_trace_of_one_point() -> None:
     learner = zoo.ogd_lazy(Hinge(), 0.1)
-    drawn = Run(learner, learner.start(D)).trace
+    drawn = LinearRun(learner, learner.start(D)).trace
     assert list(drawn.rounds) == [0]
     assert list(drawn.linear_regret) == [0.0]
 
 
 def test_no_bound_is_drawn_where_its_premises_fail() -> None:
-    learner = Linear(Cost(), Eager(L2Ball(1.0), InverseTime(1.0)))
+    learner = Linear(Cost(), ProjectedGradient(L2Ball(1.0), InverseTime(1.0)))
     outside = train(learner, [[1.0, 0.0]], [1.0], comparator=L2Ball(2.0), compiled=False)
     assert np.isnan(outside.trace.bound).all()
     assert not np.isnan(outside.trace.linear_regret).any()

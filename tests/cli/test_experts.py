@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret import Absolute, Hedge, Layered, Panel
+from lowregret import Absolute, ExpertMixture, Hedge, Layered
 from tests.cli.running import process, run, written
 from tests.cli.test_report import Page
 
@@ -67,7 +67,7 @@ def test_other_tables(capsys: Capsys, tmp_path: Path, name: str, gap: str) -> No
         capsys, "experts", table(tmp_path, x, y, name, gap), "--target", "y", "--loss", "absolute",
         "--algorithm", "hedge", "--eta", "0.5", "--json",
     )  # fmt: skip
-    panel = Panel(3, Hedge(0.5), Absolute(), linearised=False)
+    panel = ExpertMixture(3, Hedge(0.5), Absolute(), linearised=False)
     panel.learn(x, y)
     assert told.json["loss"]["total"] == pytest.approx(panel.total)
 
@@ -174,7 +174,7 @@ def test_report_plot_and_prior(capsys: Capsys, tmp_path: Path) -> None:
         "--prior", prior, "--report", report, "--plot", plot, "--json",
     )  # fmt: skip
     assert told.code == 0, told.err
-    panel = Panel(3, Hedge(0.1), linearised=False, prior=[0.2, 0.1, 0.7])
+    panel = ExpertMixture(3, Hedge(0.1), linearised=False, prior=[0.2, 0.1, 0.7])
     panel.learn(x, y)
     np.testing.assert_allclose(told.json["experts"]["weights"], panel.weights)
     page = Page(report.read_text())

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowregret import ClassRun, load, read
+from lowregret import MulticlassRun, load, read
 from lowregret.train import train
 from lowregret.zoo import mc_perceptron
 from tests.cli.running import run, written
@@ -61,8 +61,8 @@ def test_train_resume_and_predict(capsys: Capsys, tmp_path: Path) -> None:
     assert a["error"] == pytest.approx(1 - np.trace(a["metrics"]["confusion"]) / 300)
     assert a["certificate"]["holds"]
     left, right = load(model), load(whole)
-    assert isinstance(left, ClassRun)
-    assert isinstance(right, ClassRun)
+    assert isinstance(left, MulticlassRun)
+    assert isinstance(right, MulticlassRun)
     assert [x.tobytes() for x in left.state] == [x.tobytes() for x in right.state]
     new = written(tmp_path / "d.svm", [*svm(40, 2), "9 1:1"])
     told = run(capsys, "predict", model, new, "-o", tmp_path / "q.txt", "--json")

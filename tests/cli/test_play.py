@@ -16,7 +16,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert told.code == 0, told.err
     found = told.json
     assert (found["game"], found["algorithm"], found["rounds"], found["seed"]) == ("iid", "ogd-lazy", 20, 2)
-    assert found["spec"]["part"] == "Lazy"
+    assert found["spec"]["part"] == "MirrorDescent"
     assert [set(row) for row in found["rows"]] == [{"round", "loss", "regret", "linear_regret", "bound"}] * 6
     assert [row["round"] for row in found["rows"]] == [1, 2, 4, 8, 16, 20]
     for key in ("id", "statement", "comparator", "linear_regret", "bound", "holds", "premises", "hindsight", "regret"):

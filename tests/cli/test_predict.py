@@ -15,7 +15,7 @@ from lowregret.cli.arguments import ALGORITHMS
 from lowregret.cli.progress import Progress
 from lowregret.cli.scores import linked
 from lowregret.loss import Hinge, Logistic
-from lowregret.run.linear import Run, start
+from lowregret.run.linear import LinearRun, start
 from lowregret.run.session import Session
 from lowregret.stream.svm import SvmText
 from tests.cli.running import process, run, svm_lines, written
@@ -48,11 +48,11 @@ def test_scores_of_a_fixed_model(capsys: Capsys, tmp_path: Path) -> None:
     assert told.code == 0, told.err
     assert "51 rows scored" in told.err
     model = load(tmp_path / "m.lr")
-    assert isinstance(model, Run)
+    assert isinstance(model, LinearRun)
     from sklearn.datasets import load_svmlight_file
 
     x, _ = load_svmlight_file(str(new), zero_based=True)
-    expected = model.predict(x)
+    expected = model.decision_function(x)
     assert np.loadtxt(tmp_path / "p.txt").tobytes() == expected.tobytes()
     told = run(capsys, "predict", tmp_path / "m.lr", new, "--link", "prob")
     np.testing.assert_allclose(np.array(told.out.split(), float), 1 / (1 + np.exp(-expected)))

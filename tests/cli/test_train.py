@@ -20,7 +20,7 @@ from lowregret.cli.learning import Keeper
 from lowregret.cli.progress import Progress
 from lowregret.loss import Hinge
 from lowregret.output import Random
-from lowregret.run.linear import Run
+from lowregret.run.linear import LinearRun
 from lowregret.run.session import Session
 from lowregret.store.file import Arrays
 from tests.cli.running import process, run, svm_lines, written
@@ -72,7 +72,7 @@ def test_a_file_is_rows_in_memory(capsys: Capsys, file: Path, tmp_path: Path) ->
     said = ("--loss", "hinge", "--json", "--quiet", "-o", tmp_path / "m.lr", "--predictions", tmp_path / "p.txt")
     told = run(capsys, "train", file, *said)
     learnt = load(tmp_path / "m.lr")
-    assert isinstance(learnt, Run)
+    assert isinstance(learnt, LinearRun)
     assert learnt.weights.tobytes() == known.weights.tobytes()
     assert np.loadtxt(tmp_path / "p.txt").tobytes() == known.scores.tobytes()
     assert told.json["certificate"]["linear_regret"] == pytest.approx(known.certificate.linear_regret, rel=1e-12)
@@ -103,11 +103,11 @@ def test_files_and_resuming_change_no_bit(capsys: Capsys, tmp_path: Path) -> Non
 
 
 def test_the_model_may_be_drawn(capsys: Capsys, file: Path, tmp_path: Path) -> None:
-    def drawn(name: str, *words: object) -> Run:
+    def drawn(name: str, *words: object) -> LinearRun:
         told = run(capsys, "train", file, "--quiet", "--output", "random", "-o", tmp_path / name, *words)
         assert told.code == 0, told.err
         found = load(tmp_path / name)
-        assert isinstance(found, Run)
+        assert isinstance(found, LinearRun)
         return found
 
     plain, same, other = drawn("a.lr"), drawn("b.lr", "--seed", 0), drawn("c.lr", "--seed", 1)
@@ -340,7 +340,7 @@ def test_a_bad_row_keeps_what_came_before(capsys: Capsys, tmp_path: Path) -> Non
         zoo.ogd(Hinge()), *load_svmlight_file(str(written(tmp_path / "good.svm", lines[:40])), zero_based=True)
     )
     kept = load(tmp_path / "m.lr")
-    assert isinstance(kept, Run)
+    assert isinstance(kept, LinearRun)
     assert kept.weights.tobytes() == good.weights.tobytes()
     told = run(capsys, "train", path, "--on-error", "skip", "--json", "--quiet")
     assert told.code == 0

@@ -11,7 +11,7 @@ import pytest
 
 from lowregret import load, read
 from lowregret.errors import DataError
-from lowregret.run.linear import Run
+from lowregret.run.linear import LinearRun
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -52,12 +52,12 @@ def test_fewer_features_than_the_dimension(capsys: Capsys, tmp_path: Path, words
 def test_rows_of_files_are_as_wide_as_the_learner_in_python(capsys: Capsys, tmp_path: Path) -> None:
     file = written(tmp_path / "a.svm", svm_lines(60))
     model = load(trained(capsys, file, "--dimension", 40))
-    assert isinstance(model, Run)
+    assert isinstance(model, LinearRun)
     written(tmp_path / "b.svm", ["+1 1:1 3:0.5"])
     (batch,) = read(tmp_path / "b.svm", one_based=True).batches()
-    assert model.predict(batch.rows) == pytest.approx([model.weights[0] + 0.5 * model.weights[2]])
+    assert model.decision_function(batch.rows) == pytest.approx([model.weights[0] + 0.5 * model.weights[2]])
     with pytest.raises(DataError, match="the rows have 3 features, the learner 40"):
-        model.predict(np.ones((1, 3)))
+        model.decision_function(np.ones((1, 3)))
 
 
 def test_census(capsys: Capsys, data_file: Callable[[str], Path], tmp_path: Path) -> None:

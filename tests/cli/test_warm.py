@@ -25,7 +25,7 @@ def test_what_was_warmed_is_not_compiled_again(tmp_path: Path, monkeypatch: pyte
     assert warm.json["seconds"]["compile"] == 0
     assert warm.err == "pa:hinge: in the cache already\n"
     rows = written(tmp_path / "a.svm", svm_lines(500))
-    words = "--algorithm", "pa", "--loss", "hinge", "--limit", 0.5, "--json", "--predictions", tmp_path / "p"
+    words = "--algorithm", "pa", "--loss", "hinge", "--C", 0.5, "--json", "--predictions", tmp_path / "p"
     assert process("train", rows, *words).json["seconds"]["compile"] == 0
 
 

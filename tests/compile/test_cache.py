@@ -36,11 +36,11 @@ from lowregret.learner.linear import Linear, learn_rows
 from lowregret.loss import Hinge
 from lowregret.mirror import Euclidean
 from lowregret.rows import as_rows
-from lowregret.rule import Lazy
+from lowregret.rule import MirrorDescent
 from lowregret.step import Constant
 
 def losses(loss, eta, radius):
-    learner = Linear(loss, Lazy(Euclidean(L2Ball(radius)), Constant(eta)))
+    learner = Linear(loss, MirrorDescent(Euclidean(L2Ball(radius)), Constant(eta)))
     state = learner.start(2)
     rows = as_rows(np.array([[1.0, 0.0], [0.5, -1.0], [2.0, 1.0]]))
     learn_rows(learner, state, rows, np.array([1.0, -1.0, 1.0]), np.empty(0), np.empty(3), 0, 100)

@@ -24,7 +24,7 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Loss
 from lowregret.mirror import Euclidean
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.step import Constant, WeightedInverseTime
 
 OFFSET = 0.25
@@ -153,7 +153,7 @@ def test_a_part_is_frozen() -> None:
 
 
 def test_the_repr_makes_the_part_again() -> None:
-    learner = Linear(Hinge(0.5), Lazy(Euclidean(L2Ball(2.0)), Constant(0.1)), bias=1.0)
+    learner = Linear(Hinge(0.5), MirrorDescent(Euclidean(L2Ball(2.0)), Constant(0.1)), bias=1.0)
     assert repr(Curve(2)) == "Curve(height=2.0)"
     names = {c.__name__: c for c in Part.registry.values()}
     assert eval(repr(learner), names) == learner
@@ -204,11 +204,26 @@ def test_an_unfinished_part_cannot_be_made() -> None:
     [
         (lambda: L2Ball(-1.0), r"L2Ball: radius must be a positive number, got -1\.0"),
         (lambda: Constant(0.0), r"Constant: eta must be a positive number"),
-        (lambda: Lazy(Euclidean(), WeightedInverseTime(1.0)), r"Lazy: WeightedInverseTime .* use it with Eager"),
-        (lambda: Lazy(cast(Any, L2Ball(1.0)), Constant(1.0)), r"Lazy: mirror must be a Mirror such as Euclidean\(\)"),
-        (lambda: Linear(Hinge(), cast(Any, "sgd")), r"Linear: rule must be a Rule such as Eager\(.*got 'sgd'"),
-        (lambda: Linear(Hinge(), Lazy(Euclidean(), Constant(1.0)), ridge=0.1), r"Linear: ridge .* use Eager"),
-        (lambda: Eager(Reals(), cast(Any, 0.1)), r"Eager: step must be a Step such as Constant\(0\.1\), got 0\.1"),
+        (
+            lambda: MirrorDescent(Euclidean(), WeightedInverseTime(1.0)),
+            r"MirrorDescent: WeightedInverseTime .* use it with ProjectedGradient",
+        ),
+        (
+            lambda: MirrorDescent(cast(Any, L2Ball(1.0)), Constant(1.0)),
+            r"MirrorDescent: mirror must be a Mirror such as Euclidean\(\)",
+        ),
+        (
+            lambda: Linear(Hinge(), cast(Any, "sgd")),
+            r"Linear: rule must be a Rule such as ProjectedGradient\(.*got 'sgd'",
+        ),
+        (
+            lambda: Linear(Hinge(), MirrorDescent(Euclidean(), Constant(1.0)), ridge=0.1),
+            r"Linear: ridge .* use ProjectedGradient",
+        ),
+        (
+            lambda: ProjectedGradient(Reals(), cast(Any, 0.1)),
+            r"ProjectedGradient: step must be a Step such as Constant\(0\.1\), got 0\.1",
+        ),
     ],
 )
 def test_parts_that_do_not_go_together_are_refused_when_made(make: Callable[[], Part], message: str) -> None:

@@ -36,7 +36,7 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import Affine, Hinge, Huber, Loss, OnMistakes, Quantile, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, WeightedAverage
-from lowregret.rule import Eager, Forgotten, Lazy
+from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from tests.compositions import COMPOSITIONS
 
@@ -71,12 +71,12 @@ PARTS: list[Part] = [
     Quantile(0.1),
     Huber(2.0),
     OnMistakes(Affine(Hinge(0.3), 2.0, -1.0)),
-    Lazy(Euclidean(L2Ball(0.7)), InverseSqrt(0.1)),
-    Lazy(UnnormalisedEntropy(0.25), Constant(1e-9)),
-    Eager(Simplex(), Adaptive(3.0), Forgotten()),
-    Linear(Square(), Lazy(PNorm(2.5), Constant(0.1)), Average(), bias=0.5),
-    Linear(Hinge(), Eager(Reals(), WeightedInverseTime(0.1)), WeightedAverage(), ridge=0.1),
-    Linear(Hinge(), Eager(L2Ball(), InverseTime(0.1)), Average(), ridge=0.1),
+    MirrorDescent(Euclidean(L2Ball(0.7)), InverseSqrt(0.1)),
+    MirrorDescent(UnnormalisedEntropy(0.25), Constant(1e-9)),
+    ProjectedGradient(Simplex(), Adaptive(3.0), Forgotten()),
+    Linear(Square(), MirrorDescent(PNorm(2.5), Constant(0.1)), Average(), bias=0.5),
+    Linear(Hinge(), ProjectedGradient(Reals(), WeightedInverseTime(0.1)), WeightedAverage(), ridge=0.1),
+    Linear(Hinge(), ProjectedGradient(L2Ball(), InverseTime(0.1)), Average(), ridge=0.1),
     KernelPerceptron(InnerProduct()),
     KernelPerceptron(Polynomial(3, 0.0)),
     KernelPerceptron(Gaussian(0.1)),
@@ -117,17 +117,21 @@ def test_signed_zeros_and_array_types_survive() -> None:
 
 
 def test_it_reads_as_one_would_write_it() -> None:
-    assert to_json(Eager(L2Ball(2), Constant(0.1))) == {
-        "part": "Eager",
-        "on": {"part": "L2Ball", "radius": 2.0},
+    assert to_json(ProjectedGradient(L2Ball(2), Constant(0.1))) == {
+        "part": "ProjectedGradient",
+        "domain": {"part": "L2Ball", "radius": 2.0},
         "step": {"part": "Constant", "eta": 0.1},
         "gradients": {"part": "Summed"},
     }
 
 
 def test_defaults_may_be_left_out_and_integers_stand_for_floats() -> None:
-    spec = {"part": "Eager", "on": {"part": "L2Ball", "radius": 2}, "step": {"part": "Constant", "eta": 1}}
-    assert from_json(spec) == Eager(L2Ball(2.0), Constant(1.0))
+    spec = {
+        "part": "ProjectedGradient",
+        "domain": {"part": "L2Ball", "radius": 2},
+        "step": {"part": "Constant", "eta": 1},
+    }
+    assert from_json(spec) == ProjectedGradient(L2Ball(2.0), Constant(1.0))
     assert from_json({"part": "Box", "low": {"array": [-1, 0]}, "high": 3}) == Box(np.array([-1.0, 0.0]), 3.0)
 
 
@@ -188,8 +192,11 @@ def test_a_users_part_carries_its_module() -> None:
         ({"part": "Box", "low": {"array": [[1], [1, 2]]}}, "the stored Box does not fit"),
         ({"part": "Box", "low": {"array": ["a"]}}, "low must be a finite number"),
         ({"part": "Linear", "loss": {"part": "L2Ball"}, "rule": {"part": "Reals"}}, "loss must be a Loss"),
-        ({"part": "Eager", "on": {"part": "Nowhere"}, "step": {"part": "Constant", "eta": 1}}, "'Nowhere'"),
-        ({"part": "Eager", "on": {"radius": 1}, "step": {"part": "Constant", "eta": 1}}, "not a part"),
+        (
+            {"part": "ProjectedGradient", "domain": {"part": "Nowhere"}, "step": {"part": "Constant", "eta": 1}},
+            "'Nowhere'",
+        ),
+        ({"part": "ProjectedGradient", "domain": {"radius": 1}, "step": {"part": "Constant", "eta": 1}}, "not a part"),
     ],
 )
 def test_bad_specs_are_refused_with_their_cause(spec: Any, message: str) -> None:
@@ -203,7 +210,7 @@ def test_bad_specs_are_refused_with_their_cause(spec: Any, message: str) -> None
         (lambda: CvxSet(lambda w: [w >= 0], 1.0), r"CvxSet\.constraints = .* cannot be written as JSON"),
         (lambda: Tilted({1, 2}), r"Tilted\.table = \{1, 2\} cannot be written as JSON"),
         (lambda: Tilted(np.array(["text"])), r"Tilted\.table = .* cannot be written as JSON"),
-        (lambda: Eager(CvxSet(lambda w: [w >= 0], 1.0), Constant(1.0)), "can be played but not saved"),
+        (lambda: ProjectedGradient(CvxSet(lambda w: [w >= 0], 1.0), Constant(1.0)), "can be played but not saved"),
     ],
 )
 def test_what_json_cannot_say_is_refused(make: Callable[[], Part], message: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret import Absolute, AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Panel, Squint
+from lowregret import Absolute, AdaHedge, Aggregator, Descent, ExpertMixture, FixedShare, Hedge, MLPoly, Squint
 from tests.experts import naive
 
 Rounds = tuple[Any, Any]  # forecasts and outcomes
@@ -75,7 +75,7 @@ def only_the_worst_awake(rounds: int = 120) -> Rounds:
 
 def adversarial(aggregator: Aggregator) -> Rounds:
     """Whoever is trusted most is wrong in the next round."""
-    panel = Panel(3, aggregator, Absolute(), compiled=False)
+    panel = ExpertMixture(3, aggregator, Absolute(), compiled=False)
     rows = []
     for _ in range(60):
         row = np.zeros(3)

@@ -13,7 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowregret
-from lowregret import Absolute, AdaHedge, Aggregator, DataError, Hedge, Layered, LogScore, Panel, PartError, Square
+from lowregret import (
+    Absolute,
+    AdaHedge,
+    Aggregator,
+    DataError,
+    ExpertMixture,
+    Hedge,
+    Layered,
+    LogScore,
+    PartError,
+    Square,
+)
 from lowregret.compile.part import Part
 from lowregret.experts.aggregator import leading
 from tests.experts import naive
@@ -28,7 +39,7 @@ NAMES = [repr(aggregator) for aggregator, _ in AGGREGATORS]
 def test_naive(aggregator: Aggregator, weigh: naive.Weigh, asleep: float, linearised: bool) -> None:
     x, y = random_rounds(60, 4, 11, asleep)
     prior = np.array([0.1, 0.2, 0.3, 0.4])
-    panel = Panel(4, aggregator, Square(), prior=prior, linearised=linearised)
+    panel = ExpertMixture(4, aggregator, Square(), prior=prior, linearised=linearised)
     found = panel.learn(x, y)
     expected, weights, total = naive.mix(weigh, Square(), x, y, prior, linearised)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
@@ -42,7 +53,7 @@ def test_naive(aggregator: Aggregator, weigh: naive.Weigh, asleep: float, linear
 def test_naive_where_weights_underflow(kind: int, name: str) -> None:
     """Those awake are weighed against each other, however far behind those asleep."""
     (aggregator, weigh), (x, y) = AGGREGATORS[kind], SEQUENCES[name]
-    panel = Panel(x.shape[1], aggregator, Absolute(), linearised=False, compiled=False)
+    panel = ExpertMixture(x.shape[1], aggregator, Absolute(), linearised=False, compiled=False)
     with np.errstate(over="ignore"):
         expected, weights, _ = naive.mix(weigh, Absolute(), x, y, panel.book.prior, False)
     np.testing.assert_allclose(panel.learn(x, y), expected, rtol=1e-6, atol=1e-6)
@@ -52,15 +63,15 @@ def test_naive_where_weights_underflow(kind: int, name: str) -> None:
 @pytest.mark.parametrize("aggregator", [a for a, _ in AGGREGATORS], ids=NAMES)
 def test_compiled_is_interpreted(aggregator: Aggregator) -> None:
     x, y = random_rounds(80, 4, 12, 0.3)
-    panels = [Panel(4, aggregator, Square(), compiled=compiled) for compiled in (True, False)]
+    panels = [ExpertMixture(4, aggregator, Square(), compiled=compiled) for compiled in (True, False)]
     ours, theirs = (panel.learn(x, y) for panel in panels)
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
     for one, other in zip(panels[0].book, panels[1].book, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-def panels(kind: int) -> Panel:
-    return Layered(4) if kind == len(AGGREGATORS) else Panel(4, AGGREGATORS[kind][0])
+def panels(kind: int) -> ExpertMixture:
+    return Layered(4) if kind == len(AGGREGATORS) else ExpertMixture(4, AGGREGATORS[kind][0])
 
 
 @settings(max_examples=6)
@@ -90,10 +101,10 @@ def test_in_pieces_from_disk_and_one_by_one_is_all_at_once(kind: int, cut: int, 
 
 def test_rounds_that_wait_are_saved(tmp_path: Path) -> None:
     x, y = random_rounds(5, 3, 4)
-    for panel in (Panel(3, AdaHedge()), Layered(3)):
+    for panel in (ExpertMixture(3, AdaHedge()), Layered(3)):
         asked = [panel.ask(row)[0] for row in x]
         again = lowregret.load(panel.save(tmp_path / "waiting.lr"))
-        assert isinstance(again, Panel)
+        assert isinstance(again, ExpertMixture)
         for number, outcome in zip(asked, y, strict=True):
             assert again.tell(number, outcome) == panel.tell(number, outcome)
         assert np.array_equal(again.weights, panel.weights)
@@ -101,7 +112,7 @@ def test_rounds_that_wait_are_saved(tmp_path: Path) -> None:
 
 def test_late_outcomes_are_learnt_but_nothing_is_claimed() -> None:
     x, y = random_rounds(3, 3, 4)
-    for panel in (Panel(3, Hedge(0.1)), Layered(3)):
+    for panel in (ExpertMixture(3, Hedge(0.1)), Layered(3)):
         numbers = [panel.ask(row)[0] for row in x]
         for number in reversed(numbers):
             panel.tell(number, y[number])
@@ -114,14 +125,14 @@ def test_late_outcomes_are_learnt_but_nothing_is_claimed() -> None:
 def test_one_expert_is_followed() -> None:
     x, y = random_rounds(30, 1, 8)
     for aggregator, _ in AGGREGATORS:
-        panel = Panel(1, aggregator)
+        panel = ExpertMixture(1, aggregator)
         assert np.array_equal(panel.learn(x, y), x[:, 0])
         assert panel.regret == 0
         assert panel.weights.tolist() == [1.0]
 
 
 def test_all_asleep_is_no_forecast_and_nothing_learnt() -> None:
-    for panel in (Panel(2, Hedge(0.5)), Layered(2)):
+    for panel in (ExpertMixture(2, Hedge(0.5)), Layered(2)):
         p = panel.learn([[1.0, 2.0], [math.nan, math.nan], [1.0, 2.0]], [1.0, 1.0, math.nan])
         assert np.isnan(p).tolist() == [False, True, False]
         assert panel.rounds == 1
@@ -133,11 +144,11 @@ def test_all_asleep_is_no_forecast_and_nothing_learnt() -> None:
 def test_an_expert_that_appears_late_owes_nothing() -> None:
     x, y = random_rounds(100, 3, 9)
     x[:50, 2] = math.nan
-    panel = Panel(3, Hedge(0.2), Absolute(), linearised=False, compiled=False)
+    panel = ExpertMixture(3, Hedge(0.2), Absolute(), linearised=False, compiled=False)
     p = panel.learn(x, y)
     expected = np.abs(p[50:] - y[50:]).sum() - np.abs(x[50:, 2] - y[50:]).sum()
     assert (panel.book.owed - panel.book.losses)[2] == pytest.approx(expected)
-    alone = Panel(2, Hedge(0.2), Absolute(), linearised=False, compiled=False).learn(x[:50, :2], y[:50])
+    alone = ExpertMixture(2, Hedge(0.2), Absolute(), linearised=False, compiled=False).learn(x[:50, :2], y[:50])
     np.testing.assert_allclose(p[:50], alone)
 
 
@@ -155,22 +166,22 @@ def test_an_expert_that_appears_late_owes_nothing() -> None:
     ],
 )
 def test_errors_say_what_is_wrong(doing: Any, message: str) -> None:
-    for panel in (Panel(["a", "b"], Hedge(0.1)), Layered(["a", "b"])):
+    for panel in (ExpertMixture(["a", "b"], Hedge(0.1)), Layered(["a", "b"])):
         with pytest.raises(DataError, match=message):
             doing(panel)
 
 
 def test_parts_that_do_not_fit() -> None:
     with pytest.raises(DataError, match="no experts"):
-        Panel(0, AdaHedge())
+        ExpertMixture(0, AdaHedge())
     with pytest.raises(PartError, match="eta must be a positive number"):
         Hedge(0.0)
     with pytest.raises(DataError, match="prior must be 2 numbers"):
-        Panel(2, AdaHedge(), prior=[1.0, -1.0])
+        ExpertMixture(2, AdaHedge(), prior=[1.0, -1.0])
     with pytest.raises(PartError, match="Bayes mixture"):
         Layered(2, LogScore(), parts=3)
     with pytest.raises(DataError, match="no class: they are numbered 0 to 2"):
-        Panel(2, Hedge(1.0), LogScore(), parts=3).learn(np.full((1, 2, 3), 1 / 3), [3.0])
+        ExpertMixture(2, Hedge(1.0), LogScore(), parts=3).learn(np.full((1, 2, 3), 1 / 3), [3.0])
 
 
 def test_no_two_parts_share_a_name() -> None:
@@ -198,7 +209,7 @@ class Leader(Aggregator):
 
 def test_an_aggregator_of_ones_own() -> None:
     x, y = random_rounds(50, 3, 2)
-    panel = Panel(3, Leader(), linearised=False)
+    panel = ExpertMixture(3, Leader(), linearised=False)
     panel.learn(x, y)
     assert panel.weights[panel.best.index] == 1.0
     assert panel.certificate.id == "EXACT"

@@ -18,11 +18,11 @@ from lowregret import (
     BrierSimplex,
     Cost,
     DataError,
+    ExpertMixture,
     FixedShare,
     Hedge,
     Layered,
     LogScore,
-    Panel,
     Quantile,
     Square,
     SquareOn,
@@ -33,7 +33,7 @@ from tests.experts.cases import PROVED, SEQUENCES, adversarial
 LOSSES: list[Loss] = [Absolute(), Square(), Quantile(0.9)]
 
 
-def require_certified(panel: Panel, p: Any, x: Any, y: Any) -> None:
+def require_certified(panel: ExpertMixture, p: Any, x: Any, y: Any) -> None:
     """The certificate's regret is what was paid, over the rounds of each expert, and its chain holds."""
     own = np.array([panel.loss.at(a, b)[0] for a, b in zip(p, y, strict=True)])
     own = np.where(np.isnan(x).all(1), 0.0, own)  # where nobody was awake, nothing was said
@@ -51,14 +51,14 @@ def require_certified(panel: Panel, p: Any, x: Any, y: Any) -> None:
 def test_certificates_hold(name: str, aggregator: Aggregator, linearised: bool) -> None:
     x, y = SEQUENCES[name]
     for loss in LOSSES:
-        panel = Panel(x.shape[1], aggregator, loss, linearised=linearised, compiled=False)
+        panel = ExpertMixture(x.shape[1], aggregator, loss, linearised=linearised, compiled=False)
         require_certified(panel, panel.learn(x, y), x, y)
 
 
 @pytest.mark.parametrize("aggregator", PROVED, ids=repr)
 def test_certificates_hold_against_who_knows_the_weights(aggregator: Aggregator) -> None:
     x, y = adversarial(aggregator)
-    panel = Panel(3, aggregator, Absolute(), compiled=False)
+    panel = ExpertMixture(3, aggregator, Absolute(), compiled=False)
     require_certified(panel, panel.learn(x, y), x, y)
     assert panel.regret > 0
 
@@ -90,7 +90,9 @@ def test_any_costs(
     rng = np.random.default_rng(seed)
     costs = rng.choice([-1.0, 0.0, 1.0], (rounds, experts)) * 10.0 ** (size * rng.random((rounds, 1)))
     costs[rng.random(costs.shape) < asleep] = np.nan
-    panel = Panel(experts, aggregator, Cost(), linearised=linearised, prior=rng.random(experts) + 0.1, compiled=False)
+    panel = ExpertMixture(
+        experts, aggregator, Cost(), linearised=linearised, prior=rng.random(experts) + 0.1, compiled=False
+    )
     panel.learn(costs, np.ones(rounds))
     assert panel.certificate.holds, panel.certificate
 
@@ -108,11 +110,11 @@ def paths(losses: Any, switches: int) -> float:
 def test_shares_follow_switches(linearised: bool) -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.random((12, 3)) + np.eye(3)[k] for k in range(3)])
-    panel = Panel(3, FixedShare(0.8, 0.1), Absolute(), linearised=linearised, compiled=False)
+    panel = ExpertMixture(3, FixedShare(0.8, 0.1), Absolute(), linearised=linearised, compiled=False)
     own = panel.learn(x, np.zeros(len(x))).sum()
     for switches in range(4):
         assert own - paths(x, switches) <= panel.bound(switches)
-    assert math.isinf(Panel(3, Hedge(0.1)).bound(1))
+    assert math.isinf(ExpertMixture(3, Hedge(0.1)).bound(1))
 
 
 # ---- mixable losses ------------------------------------------------------------------------------------------------
@@ -127,12 +129,14 @@ def probabilities(rounds: int, experts: int, classes: int, seed: int) -> Any:
 def test_mixable_losses_cost_ln_n_once(experts: int, classes: int, rounds: int, seed: int) -> None:
     x, rng = probabilities(rounds, experts, classes, seed), np.random.default_rng(seed + 1)
     prior, y = rng.random(experts) + 0.05, rng.integers(0, classes, rounds).astype(float)
-    log = Panel(experts, Hedge(1.0), LogScore(), parts=classes, linearised=False, prior=prior, compiled=False)
-    brier = Panel(
+    log = ExpertMixture(experts, Hedge(1.0), LogScore(), parts=classes, linearised=False, prior=prior, compiled=False)
+    brier = ExpertMixture(
         experts, Hedge(1.0), Square(), parts=classes, linearised=False, substitution=BrierSimplex(), prior=prior,
         compiled=False,
     )  # fmt: skip
-    square = Panel(experts, Hedge(0.5), linearised=False, substitution=SquareOn(-1.0, 1.0), prior=prior, compiled=False)
+    square = ExpertMixture(
+        experts, Hedge(0.5), linearised=False, substitution=SquareOn(-1.0, 1.0), prior=prior, compiled=False
+    )
     for panel, forecasts, outcomes in (
         (log, np.maximum(x, 1e-9), y),
         (brier, x, y),
@@ -152,7 +156,7 @@ def test_substitutions_are_mixable_whatever_comes(experts: int, classes: int, se
     """ℓ(p, y) ≤ −(1/η) ln Σ w e^{−ηℓ(x, y)} for every y."""
     rng = np.random.default_rng(seed)
     w, x = rng.dirichlet(np.ones(experts)), probabilities(1, experts, classes, seed)[0]
-    panel = Panel(experts, Hedge(1.0), parts=classes, linearised=False, substitution=BrierSimplex(), prior=w)
+    panel = ExpertMixture(experts, Hedge(1.0), parts=classes, linearised=False, substitution=BrierSimplex(), prior=w)
     panel.compiled = False
     p = panel.ask(x)[1]
     assert p.sum() == pytest.approx(1)
@@ -160,7 +164,9 @@ def test_substitutions_are_mixable_whatever_comes(experts: int, classes: int, se
         assert ((p - y) ** 2).sum() <= -np.log(w @ np.exp(-((x - y) ** 2).sum(1))) + 1e-12
     low, high = sorted(rng.normal(size=2) * 10)
     eta, numbers = 2 / (high - low) ** 2, rng.uniform(low, high, experts)
-    panel = Panel(experts, Hedge(eta), linearised=False, substitution=SquareOn(low, high), prior=w, compiled=False)
+    panel = ExpertMixture(
+        experts, Hedge(eta), linearised=False, substitution=SquareOn(low, high), prior=w, compiled=False
+    )
     p = panel.ask(numbers)[1]
     for outcome in np.linspace(low, high, 21):
         mixed = -np.log(w @ np.exp(-eta * (numbers - outcome) ** 2)) / eta
@@ -169,13 +175,13 @@ def test_substitutions_are_mixable_whatever_comes(experts: int, classes: int, se
 
 def test_an_eta_too_large_is_not_claimed() -> None:
     x = np.random.default_rng(0).random((20, 3))
-    panel = Panel(3, Hedge(5.0), linearised=False, substitution=SquareOn(0.0, 1.0), compiled=False)
+    panel = ExpertMixture(3, Hedge(5.0), linearised=False, substitution=SquareOn(0.0, 1.0), compiled=False)
     panel.learn(x, x[:, 0])
     assert not panel.certificate.premises_hold
-    panel = Panel(3, Hedge(2.0), linearised=False, substitution=SquareOn(0.0, 1.0), compiled=False)
+    panel = ExpertMixture(3, Hedge(2.0), linearised=False, substitution=SquareOn(0.0, 1.0), compiled=False)
     panel.learn(x, 3 * x[:, 0])
     assert not panel.certificate.premises_hold
-    panel = Panel(2, Hedge(1.0), parts=2, linearised=False, substitution=BrierSimplex(), compiled=False)
+    panel = ExpertMixture(2, Hedge(1.0), parts=2, linearised=False, substitution=BrierSimplex(), compiled=False)
     panel.learn([[[0.5, 0.6], [0.5, 0.5]]], [0.0])
     assert not panel.certificate.premises_hold
 
@@ -190,7 +196,7 @@ def test_one_expert_infinitely_wrong(aggregator: Aggregator) -> None:
     x[40, 0] = 1.0 - y[40]
     x[:, 2] = np.clip(x[:, 2], 0.1, 0.9)
     for linearised in (True, False):
-        panel = Panel(3, aggregator, BinaryLogScore(), linearised=linearised, compiled=False)
+        panel = ExpertMixture(3, aggregator, BinaryLogScore(), linearised=linearised, compiled=False)
         panel.learn(x[:40], y[:40])
         if panel.weights[0] == 1.0:  # all weight on the one that is wrong now
             with pytest.raises(DataError, match="thought this outcome possible"):
@@ -207,7 +213,7 @@ def test_one_expert_infinitely_wrong(aggregator: Aggregator) -> None:
 def test_ten_million_rounds_with_large_costs() -> None:
     rng = np.random.default_rng(2)
     costs = rng.uniform(-1e6, 1e6, (10**7, 2))
-    panel = Panel(2, AdaHedge(), Cost())
+    panel = ExpertMixture(2, AdaHedge(), Cost())
     panel.learn(costs, np.ones(10**7))
     assert panel.rounds == 10**7
     assert panel.certificate.holds

@@ -16,9 +16,9 @@ from lowregret import (
     Cost,
     DataError,
     Drawing,
+    ExpertMixture,
     Hedge,
     MLPoly,
-    Panel,
     PartError,
     SampledHedge,
     Specialists,
@@ -33,7 +33,7 @@ from tests.experts.cases import random_rounds
 def test_draws_follow_the_weights_and_expected_is_the_mixture() -> None:
     rng = np.random.default_rng(0)
     costs = rng.random((4000, 3))
-    drawing, panel = Drawing(3, Hedge(0.02), seed=5), Panel(3, Hedge(0.02), Cost())
+    drawing, panel = Drawing(3, Hedge(0.02), seed=5), ExpertMixture(3, Hedge(0.02), Cost())
     drawn = drawing.learn(costs)
     assert drawing.expected == pytest.approx(panel.learn(costs, np.ones(4000)).sum())
     assert drawing.realised == pytest.approx(costs[np.arange(4000), drawn].sum())
@@ -109,7 +109,7 @@ def test_a_grid_comes_near_the_box() -> None:
     rng = np.random.default_rng(3)
     z, points = rng.normal(size=(30, 2)), grid([0, 0], [1, 2], 30)
     assert points.shape == (900, 2)
-    panel, box = Panel(900, Hedge(0.5), Cost(), compiled=False), BoxHedge([0, 0], [1, 2], 0.5)
+    panel, box = ExpertMixture(900, Hedge(0.5), Cost(), compiled=False), BoxHedge([0, 0], [1, 2], 0.5)
     panel.learn(z @ points.T, np.ones(30))
     for row in z:
         box.learn(row)
@@ -145,7 +145,7 @@ def test_sparse_is_dense(loss: Loss, linearised: bool) -> None:
     awake = ~np.isnan(x)
     starts = np.append(0, np.cumsum(awake.sum(1)))
     sparse = Specialists(6, 0.3, loss, linearised=linearised, compiled=False)
-    dense = Panel(6, Hedge(0.3), loss, linearised=linearised, compiled=False)
+    dense = ExpertMixture(6, Hedge(0.3), loss, linearised=linearised, compiled=False)
     half = int(starts[100])
     p = np.concatenate(
         [

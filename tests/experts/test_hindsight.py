@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from lowregret import (
     Absolute,
     BinaryLogScore,
+    ExpertMixture,
     FixedShare,
     Hedge,
     Hinge,
     Layered,
     LogScore,
     LogWealth,
-    Panel,
     Percentage,
     Quantile,
     Review,
@@ -122,13 +122,13 @@ def test_a_review_tells_all_and_holds() -> None:
 def test_a_review_with_sleepers_and_shares() -> None:
     x, y = random_rounds(120, 4, 6, 0.3)
     y[7] = math.nan
-    panel = Panel(4, FixedShare(0.1, 0.05), Absolute(), linearised=False, compiled=False)
+    panel = ExpertMixture(4, FixedShare(0.1, 0.05), Absolute(), linearised=False, compiled=False)
     panel.learn(x, y)
     review = Review.of(panel, x, y)
     assert review.combination is None
     told = review.to_json()
     assert all(path["regret"] is None or path["regret"] <= path["bound"] for path in told["switching"])
-    late = Panel(4, Hedge(0.1), compiled=False)
+    late = ExpertMixture(4, Hedge(0.1), compiled=False)
     late.ask(np.ones(4))
     late.ask(np.ones(4))
     late.tell(0, 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowregret import Absolute, Cost, Hedge, Panel, train, zoo
+from lowregret import Absolute, Cost, ExpertMixture, Hedge, train, zoo
 from lowregret.types import Vector
 
 costs = st.tuples(st.integers(1, 30), st.integers(2, 6), st.integers(0, 10**6)).map(
@@ -18,8 +18,8 @@ costs = st.tuples(st.integers(1, 30), st.integers(2, 6), st.integers(0, 10**6)).
 rates = st.floats(0.01, 3.0)
 
 
-def hedge(z: Vector, eta: float, linearised: bool = True, prior: Any = None) -> Panel:
-    panel = Panel(z.shape[1], Hedge(eta), Cost(), linearised=linearised, prior=prior, compiled=False)
+def hedge(z: Vector, eta: float, linearised: bool = True, prior: Any = None) -> ExpertMixture:
+    panel = ExpertMixture(z.shape[1], Hedge(eta), Cost(), linearised=linearised, prior=prior, compiled=False)
     panel.learn(z, np.ones(len(z)))
     return panel
 
@@ -60,7 +60,7 @@ def test_a_large_eta_and_a_threshold_are_halving(points: int, seed: int) -> None
     rng = np.random.default_rng(seed)
     table = ((np.arange(2**points)[:, None] >> np.arange(points)) & 1).astype(float)  # all functions on the points
     truth, alive = table[rng.integers(len(table))], np.ones(len(table), bool)
-    panel = Panel(len(table), Hedge(1e3), Absolute(), linearised=False, compiled=False)
+    panel = ExpertMixture(len(table), Hedge(1e3), Absolute(), linearised=False, compiled=False)
     for x in rng.integers(0, points, 12):
         number, p = panel.ask(table[:, x])
         assert (p >= 0.5 - 1e-9) == (table[alive, x].mean() >= 0.5)  # a tie is 1

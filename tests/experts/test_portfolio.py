@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from lowregret import DataError, Hedge, LogWealth, OnlineNewton, Panel, PartError, Universal, best_rebalanced
+from lowregret import DataError, ExpertMixture, Hedge, LogWealth, OnlineNewton, PartError, Universal, best_rebalanced
 from lowregret.experts.portfolio import simplex_rule
 from lowregret.types import Vector
 
@@ -99,7 +99,7 @@ def test_sampled_universal_says_against_whom() -> None:
 
 def test_eg_by_hand() -> None:
     x = relatives(25, 4, 9)
-    panel = Panel(4, Hedge(0.05), LogWealth(), compiled=False)
+    panel = ExpertMixture(4, Hedge(0.05), LogWealth(), compiled=False)
     panel.learn(x, np.ones(25))
     w = np.full(4, 0.25)
     for row in x:

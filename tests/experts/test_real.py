@@ -14,13 +14,13 @@ from lowregret import (
     AdaHedge,
     Aggregator,
     BrierSimplex,
+    ExpertMixture,
     Hedge,
     Layered,
     LogScore,
     LogWealth,
     MLPoly,
     OnlineNewton,
-    Panel,
     Percentage,
     Review,
     Square,
@@ -63,7 +63,7 @@ def test_layers_beat_what_was_asked_of_them(data_file: Find) -> None:
 @pytest.mark.parametrize("aggregator", [Hedge(1e-9), AdaHedge(), MLPoly(), Squint()], ids=repr)
 def test_load_certificates(data_file: Find, aggregator: Aggregator) -> None:
     names, x, y = load(data_file)
-    panel = Panel(names, aggregator)
+    panel = ExpertMixture(names, aggregator)
     panel.learn(x, y)
     certificate = Review.of(panel, x, y).certificate
     assert certificate.holds, certificate
@@ -73,13 +73,13 @@ def test_load_certificates(data_file: Find, aggregator: Aggregator) -> None:
 
 def test_bookmakers(data_file: Find) -> None:
     names, x, y = odds(data_file)
-    bayes = Panel(names, Hedge(1.0), LogScore(), parts=3, linearised=False)
+    bayes = ExpertMixture(names, Hedge(1.0), LogScore(), parts=3, linearised=False)
     bayes.learn(x, y)
     assert bayes.total <= 18_289.10 + math.log(8)
     assert bayes.best.name == "B365"
     assert bayes.certificate.holds
     assert bayes.regret <= math.log(8)
-    brier = Panel(names, Hedge(1.0), Square(), parts=3, linearised=False, substitution=BrierSimplex())
+    brier = ExpertMixture(names, Hedge(1.0), Square(), parts=3, linearised=False, substitution=BrierSimplex())
     brier.learn(x, y)
     assert brier.best.loss == pytest.approx(10_996.13, abs=0.01)
     assert brier.regret <= math.log(8)
@@ -95,13 +95,13 @@ def test_new_york(data_file: Find) -> None:
     others = OnlineNewton(36, beta=1.0, delta=0.125)
     others.learn(x)
     assert others.wealth >= 109
-    ours, eg = OnlineNewton(36), Panel(36, Hedge(0.05), LogWealth())
+    ours, eg = OnlineNewton(36), ExpertMixture(36, Hedge(0.05), LogWealth())
     ours.learn(x)
     eg.learn(x, np.ones(len(x)))
     for panel in (ours, eg):
         assert panel.certificate.holds
         assert panel.total - best.value <= panel.certificate.bound
-    hold = Panel(36, Hedge(1.0), LogWealth(), linearised=False)  # buy and hold
+    hold = ExpertMixture(36, Hedge(1.0), LogWealth(), linearised=False)  # buy and hold
     hold.learn(x, np.ones(len(x)))
     assert math.exp(-hold.total) == pytest.approx(14.50, abs=0.01)
     assert math.exp(-hold.best.loss) == pytest.approx(54.14, abs=0.01)
@@ -112,7 +112,7 @@ def test_large_companies(data_file: Find) -> None:
     assert np.prod(x.mean(1)) == pytest.approx(1.65, abs=0.01)
     assert x.prod(0).max() == pytest.approx(3.78, abs=0.01)
     best = best_rebalanced(x)
-    for panel in (OnlineNewton(25), Panel(25, AdaHedge(), LogWealth(), compiled=False)):
+    for panel in (OnlineNewton(25), ExpertMixture(25, AdaHedge(), LogWealth(), compiled=False)):
         panel.learn(x, np.ones(len(x)))
         assert panel.certificate.holds
         assert panel.total - best.value <= panel.certificate.bound

@@ -256,8 +256,8 @@ def test_refusals(call: Any, said: str) -> None:
 def test_eta_and_radius_are_taken() -> None:
     played = contest(game("iid", radius=3.0), "ogd-lazy", 30, eta=0.25)
     assert played.spec == {
-        "part": "Lazy",
-        "mirror": {"part": "Euclidean", "on": {"part": "L2Ball", "radius": 3.0}},
+        "part": "MirrorDescent",
+        "mirror": {"part": "Euclidean", "domain": {"part": "L2Ball", "radius": 3.0}},
         "step": {"part": "Constant", "eta": 0.25},
     }
     assert played.tuning == "η = 0.25, as given"

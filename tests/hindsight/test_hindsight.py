@@ -12,7 +12,7 @@ from lowregret.hindsight import best_fixed
 from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Hinge, Logistic, Loss, Square
 from lowregret.rows import Rows, as_rows
-from lowregret.rule import Eager
+from lowregret.rule import ProjectedGradient
 from lowregret.step import Constant
 from lowregret.types import Vector
 
@@ -45,7 +45,7 @@ def data() -> tuple[Vector, Vector, Vector]:
 def test_the_truth_lies_in_the_interval(losses: tuple[Loss, Any], sets: tuple[Domain, Any]) -> None:
     x, y, weights = data()
     (loss, formula), (domain, constraints) = losses, sets
-    learner = Linear(loss, Eager(Reals(), Constant(1.0)))
+    learner = Linear(loss, ProjectedGradient(Reals(), Constant(1.0)))
     found = best_fixed(learner, domain, lambda: [(as_rows(x), y, weights)], np.zeros(D), compiled=False)
     u = cp.Variable(D)
     p = x @ u
@@ -58,7 +58,7 @@ def test_the_truth_lies_in_the_interval(losses: tuple[Loss, Any], sets: tuple[Do
 
 def test_a_ridge_is_part_of_the_loss() -> None:
     x, y, weights = data()
-    learner = Linear(Hinge(), Eager(Reals(), Constant(1.0)), bias=1.0)
+    learner = Linear(Hinge(), ProjectedGradient(Reals(), Constant(1.0)), bias=1.0)
     found = best_fixed(learner, Reals(), lambda: [(as_rows(x), y, weights)], np.zeros(D + 1), 3.0, compiled=False)
     u = cp.Variable(D + 1)
     margins = cp.multiply(y, np.hstack([x, np.ones((ROWS, 1))]) @ u)
@@ -70,7 +70,7 @@ def test_a_ridge_is_part_of_the_loss() -> None:
 
 def test_rows_may_come_in_pieces() -> None:
     x, y, _ = data()
-    learner = Linear(Hinge(), Eager(Reals(), Constant(1.0)))
+    learner = Linear(Hinge(), ProjectedGradient(Reals(), Constant(1.0)))
     none = np.empty(0)
 
     def pieces() -> list[tuple[Rows, Vector, Vector]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowregret.domain import L2Ball
 from lowregret.mirror import Entropy, PNorm, UnnormalisedEntropy
-from lowregret.rule import Lazy, PerCoordinate
+from lowregret.rule import MirrorDescent, PerCoordinate
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from tests.laws.coordinates import of_coordinates
 from tests.laws.sequences import Matrix, Vector
@@ -31,7 +31,7 @@ class Facts:
 
     @property
     def mirror(self) -> Any:
-        return self.rule.mirror if isinstance(self.rule, Lazy) else None
+        return self.rule.mirror if isinstance(self.rule, MirrorDescent) else None
 
     def dual_norm(self, z: Vector) -> float:
         match self.mirror:
@@ -57,7 +57,7 @@ class Facts:
             case Adaptive(scale):
                 energy = np.cumsum(self.norms**2)
                 first = np.min(energy[energy > 0], initial=math.inf)
-                past = energy if not isinstance(self.rule, Lazy) else np.append(0.0, energy[:-1])
+                past = energy if not isinstance(self.rule, MirrorDescent) else np.append(0.0, energy[:-1])
                 return scale / np.sqrt(np.maximum(past, first))
         raise ValueError(f"no formula for {self.rule.step}")
 
@@ -97,7 +97,9 @@ def transcribed(theorem: str, f: Facts, u: Vector) -> float:
     """The bound of a theorem against u."""
     if isinstance(f.rule, PerCoordinate):
         return of_coordinates(theorem, f.rule, f.w, f.z, u)
-    return _of_mirror_descent(theorem, f, u) if isinstance(f.rule, Lazy) else _of_projected_descent(theorem, f, u)
+    return (
+        _of_mirror_descent(theorem, f, u) if isinstance(f.rule, MirrorDescent) else _of_projected_descent(theorem, f, u)
+    )
 
 
 def _of_mirror_descent(theorem: str, f: Facts, u: Vector) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from lowregret.rule import Proximal, Root
+from lowregret.rule import AdaGrad, FTRLProximal
 from tests.laws.sequences import Matrix, Vector
 
 
@@ -23,7 +23,7 @@ def of_coordinates(theorem: str, rule: Any, w: Matrix, z: Matrix, u: Vector) -> 
             sides = rule.domain.bounds(u.size)
             distance = min(seen, float(np.max(np.asarray(sides[1]) - np.asarray(sides[0]))))
             roots = np.sqrt(np.sum(z**2, axis=0))
-            eta, beta = rule.precision.eta, rule.precision.beta
+            eta, beta = rule.eta, rule.beta
             return distance**2 / (2 * eta) * float(np.sum(beta + roots)) + eta * float(np.sum(roots))
         case "KT" | "KT+":
             return sum(_betting(theorem, rule, z[:, j], abs(u[j])) for j in range(u.size))
@@ -36,10 +36,13 @@ def of_coordinates(theorem: str, rule: Any, w: Matrix, z: Matrix, u: Vector) -> 
 
 def _parabola(rule: Any, w: Vector, z: Vector, u: float) -> float:
     def precision(squares: float) -> float:
-        p = rule.precision
-        return (p.beta + math.sqrt(squares)) / p.eta if isinstance(p, Root) else p.gamma * (p.epsilon + squares)
+        if isinstance(rule, FTRLProximal):
+            return (rule.beta + math.sqrt(squares)) / rule.alpha
+        if isinstance(rule, AdaGrad):
+            return (rule.beta + math.sqrt(squares)) / rule.eta
+        return float(rule.gamma * (rule.epsilon + squares))
 
-    l1, l2 = (rule.l1, rule.l2) if isinstance(rule, Proximal) else (0.0, 0.0)
+    l1, l2 = (rule.l1, rule.l2) if isinstance(rule, FTRLProximal) else (0.0, 0.0)
     total, seen = precision(0.0) / 2 * (w[0] - u) ** 2 + l2 / 2 * u**2 + l1 * abs(u), 0.0
     for t in range(z.size):
         if z[t] != 0:

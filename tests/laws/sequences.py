@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from lowregret.game import sequences
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
-from lowregret.run.linear import Run
+from lowregret.run.linear import LinearRun
 
 Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float64]
@@ -141,7 +141,7 @@ ADVERSARIES: dict[str, Adversary] = {
 def adapted(learner: Linear, adversary: Adversary, rounds: int, d: int) -> Stream:
     """What an adversary that sees w_t does to this learner (its loss must be `Cost`)."""
     assert isinstance(learner.loss, Cost)
-    run = Run(learner, learner.start(d), compiled=False)
+    run = LinearRun(learner, learner.start(d), compiled=False)
     rows = []
     for t in range(rounds):
         rows.append(adversary(t / rounds, run.point[:d]))

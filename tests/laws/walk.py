@@ -10,7 +10,7 @@ import numpy as np
 from lowregret.domain import Domain
 from lowregret.learner.linear import Linear
 from lowregret.loss import Loss, OnMistakes
-from lowregret.run.linear import Run
+from lowregret.run.linear import LinearRun
 from lowregret.step import WeightedInverseTime
 from tests.laws.comparators import Hindsight, hindsight, least, slopes, values
 from tests.laws.sequences import Stream, Vector
@@ -80,9 +80,9 @@ class Books:
         )
 
 
-def walk(learner: Linear, stream: Stream, weights: Vector | None = None) -> Iterator[tuple[Run, Books]]:
+def walk(learner: Linear, stream: Stream, weights: Vector | None = None) -> Iterator[tuple[LinearRun, Books]]:
     """Play a stream row by row, interpreted, yielding after every round."""
-    run = Run(learner, learner.start(stream.x.shape[1]), compiled=False)
+    run = LinearRun(learner, learner.start(stream.x.shape[1]), compiled=False)
     books = Books(learner)
     for t, (x, y) in enumerate(zip(stream.x, stream.y, strict=True)):
         weight = 1.0 if weights is None else float(weights[t])

@@ -22,8 +22,8 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Logistic
 from lowregret.output import Average, Random
 from lowregret.rows import Sparse, as_rows
-from lowregret.rule import Eager
-from lowregret.run.linear import Run, start
+from lowregret.rule import ProjectedGradient
+from lowregret.run.linear import LinearRun, start
 from lowregret.step import InverseSqrt
 from lowregret.stream.batch import Batch
 from lowregret.stream.batch import Stream as StreamProtocol
@@ -33,8 +33,8 @@ LEARNERS = {
     "ogd": zoo.ogd(Hinge()),
     "lazy": zoo.ogd_lazy(Hinge(), 0.1, 3.0),
     "pnorm": zoo.pnorm(Logistic(), 0.05, 4.0),
-    "averaged with bias": Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.3)), Average(), bias=1.0),
-    "drawn with bias": Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(0.3)), Random(4), bias=1.0),
+    "averaged with bias": Linear(Hinge(), ProjectedGradient(L2Ball(2.0), InverseSqrt(0.3)), Average(), bias=1.0),
+    "drawn with bias": Linear(Hinge(), ProjectedGradient(L2Ball(2.0), InverseSqrt(0.3)), Random(4), bias=1.0),
     "ridge": zoo.ogd_sc(Hinge(), 0.01),
 }
 EVERY = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS.keys())
@@ -84,7 +84,7 @@ def test_growing_is_knowing_in_advance(learner: Linear) -> None:
     assert grown.state.sums.tobytes() == known.state.sums.tobytes()
     assert grown.certificate.bound == known.certificate.bound
     assert grown.linear_regret() == pytest.approx(known.linear_regret(), rel=1e-12)
-    np.testing.assert_array_equal(grown.predict(x), known.predict(x))
+    np.testing.assert_array_equal(grown.decision_function(x), known.decision_function(x))
 
 
 @given(st.sets(st.integers(0, 120), max_size=6))
@@ -102,7 +102,7 @@ def test_a_resumed_run_goes_on_growing(tmp_path: Path) -> None:
     learner = LEARNERS["averaged with bias"]
     whole = train(learner, Pieces(x, y), compiled=False)
     first = train(learner, Pieces(x[:50], y[:50]), compiled=False)
-    resumed = Run.load(first.save(tmp_path / "run.lr")).learn(Pieces(x[50:], y[50:]))
+    resumed = LinearRun.load(first.save(tmp_path / "run.lr")).learn(Pieces(x[50:], y[50:]))
     assert [a.tobytes() for a in whole.state] == [a.tobytes() for a in resumed.state]
     assert resumed.features == whole.features
 
@@ -110,8 +110,8 @@ def test_a_resumed_run_goes_on_growing(tmp_path: Path) -> None:
 def test_rows_in_memory_may_have_any_number_of_features() -> None:
     x, y = sparse(60, 2 * FIRST, 4)
     run = start(LEARNERS["ogd"], None, compiled=False).learn(x, y)
-    assert run.predict(sp.csr_matrix((1, 10 * FIRST))).tolist() == [0.0]
-    assert run.predict(x[:, :5]).shape == (60,)
+    assert run.decision_function(sp.csr_matrix((1, 10 * FIRST))).tolist() == [0.0]
+    assert run.decision_function(x[:, :5]).shape == (60,)
     u = np.zeros(run.dimension)
     assert run.regret(u, x, y) == pytest.approx(run.loss - 60.0)
 

@@ -17,7 +17,7 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge, Logistic, OnMistakes
 from lowregret.mirror import Euclidean, PNorm
 from lowregret.output import Average
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.state import MISTAKES, TOTAL
 from lowregret.step import Constant, InverseTime
 from tests import naive
@@ -55,8 +55,8 @@ def margins(size: Size, density: float = 0.6) -> Rows:
 def test_euclidean_mirror_descent_is_gradient_descent_is_the_2_norm_algorithm(size: Size, eta: float) -> None:
     rows = margins(size)
     lazy = learn(zoo.ogd(Logistic(), eta), rows)
-    eager = learn(Linear(Logistic(), Eager(Reals(), Constant(eta))), rows)
-    two_norm = learn(Linear(Logistic(), Lazy(PNorm(2.0), Constant(eta))), rows)
+    eager = learn(Linear(Logistic(), ProjectedGradient(Reals(), Constant(eta))), rows)
+    two_norm = learn(Linear(Logistic(), MirrorDescent(PNorm(2.0), Constant(eta))), rows)
     near(lazy.scores, eager.scores)
     near(lazy.scores, two_norm.scores)
     near(lazy.state.theta, eager.state.theta)
@@ -171,7 +171,7 @@ def test_eg_does_not_care_about_names(size: Size, eta: float) -> None:
 def test_the_leader_of_the_quadratic_game_is_ogd_for_strong_convexity(size: Size, sigma: float) -> None:
     """(σ/2)‖w − z‖² = −σ⟨w,z⟩ + (σ/2)‖w‖² + constant, so the row is z with label −σ and the ridge σ."""
     Z = some_costs(size)
-    learner = Linear(Cost(), Eager(Reals(), InverseTime(sigma)), ridge=sigma)
+    learner = Linear(Cost(), ProjectedGradient(Reals(), InverseTime(sigma)), ridge=sigma)
     w = iterates(learner, labelled(Z, np.full(len(Z), -sigma)))
     leader = naive.ftl_quadratic(Z)
     near(w, leader)
@@ -193,7 +193,7 @@ def decided(scores: Vector) -> None:
 def test_the_perceptron_ignores_its_step(size: Size, eta: float) -> None:
     rows = margins(size)
     unit = learn(zoo.perceptron(), rows)
-    other = learn(Linear(OnMistakes(Hinge()), Lazy(Euclidean(), Constant(eta))), rows)
+    other = learn(Linear(OnMistakes(Hinge()), MirrorDescent(Euclidean(), Constant(eta))), rows)
     assert np.array_equal(np.sign(unit.scores), np.sign(other.scores))
     assert np.array_equal(unit.state.theta, other.state.theta)
     assert unit.state.counts[MISTAKES] == other.state.counts[MISTAKES]

@@ -27,7 +27,7 @@ from lowregret.learner.kernel_perceptron import (
     Polynomial,
 )
 from lowregret.run.kernel import KernelRun
-from lowregret.run.linear import Run
+from lowregret.run.linear import LinearRun
 from lowregret.store.kinds import load
 from lowregret.train import train
 from tests import naive
@@ -122,7 +122,7 @@ def test_kernel_form_is_primal_form_exactly(rows: tuple[Matrix, Vector]) -> None
     assert dual.scores.tolist() == primal.scores.tolist()
     assert (dual.rounds, dual.mistakes, dual.error) == (primal.rounds, primal.mistakes, primal.error)
     assert dual.loss == primal.loss
-    assert dual.predict(X).tolist() == primal.predict(X).tolist()
+    assert dual.decision_function(X).tolist() == primal.decision_function(X).tolist()
 
 
 def test_kernel_form_is_primal_form_on_real_data(data_file: Callable[[str], Path]) -> None:
@@ -138,7 +138,7 @@ def test_kernel_form_is_primal_form_on_real_data(data_file: Callable[[str], Path
     assert dual.mistakes == primal.mistakes
     assert dual.mistakes > 300  # the support set has grown several times
     assert np.array_equal(dual.scores, primal.scores)
-    assert np.array_equal(dual.predict(X), primal.predict(X))
+    assert np.array_equal(dual.decision_function(X), primal.decision_function(X))
 
 
 @every_kernel
@@ -149,7 +149,7 @@ def test_transcription(kernel: Kernel, formula: Callable[[Vector, Vector], float
     np.testing.assert_allclose(run.scores, scores, rtol=1e-9, atol=1e-9)
     assert np.flatnonzero(y * run.scores <= 0).tolist() == mistakes
     assert run.mistakes == len(mistakes)
-    np.testing.assert_allclose(run.predict(X), y[mistakes] @ gram(formula, X)[mistakes], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(run.decision_function(X), y[mistakes] @ gram(formula, X)[mistakes], rtol=1e-9, atol=1e-9)
 
 
 def test_zero_score_is_a_mistake_whatever_the_label() -> None:
@@ -180,7 +180,7 @@ def test_compiled_is_interpreted(kernel: Kernel, formula: Any) -> None:
     assert not slow.compiled
     assert bits(fast) == bits(slow)
     assert fast.scores.tobytes() == slow.scores.tobytes()
-    assert fast.predict(X).tobytes() == slow.predict(X).tobytes()
+    assert fast.decision_function(X).tobytes() == slow.decision_function(X).tobytes()
 
 
 @every_kernel
@@ -194,7 +194,7 @@ def test_sparse_is_dense(kernel: Kernel, formula: Any) -> None:
         run = train(KernelPerceptron(kernel), rows, y, compiled=isinstance(kernel, (InnerProduct, Overlap)))
         assert bits(run) == bits(known)
         assert run.scores.tobytes() == known.scores.tobytes()
-        assert run.predict(rows).tobytes() == known.predict(wide).tobytes()
+        assert run.decision_function(rows).tobytes() == known.decision_function(wide).tobytes()
 
 
 @every_kernel
@@ -358,7 +358,7 @@ def test_what_was_learnt_before_a_bad_row_stays() -> None:
 
 def test_other_dimensions_are_refused() -> None:
     run = train(KernelPerceptron(Gaussian()), np.ones((3, 2)), [1, 1, 1])
-    for verb in (lambda: run.learn(np.ones((1, 3)), [1]), lambda: run.predict(np.ones((1, 3)))):
+    for verb in (lambda: run.learn(np.ones((1, 3)), [1]), lambda: run.decision_function(np.ones((1, 3)))):
         with pytest.raises(DataError, match="the rows have 3 features, the learner 2"):
             verb()
     with pytest.raises(PartError, match="at least one feature"):
@@ -368,7 +368,7 @@ def test_other_dimensions_are_refused() -> None:
 def test_predicting_bad_rows_is_refused() -> None:
     run = train(KernelPerceptron(Gaussian()), np.ones((3, 2)), [1, 1, 1])
     with pytest.raises(DataError, match="row 1: feature 0 is nan"):
-        run.predict([[1.0, 1.0], [np.nan, 1.0]])
+        run.decision_function([[1.0, 1.0], [np.nan, 1.0]])
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -378,7 +378,7 @@ def test_scores_beyond_the_numbers_are_refused(compiled: bool) -> None:
         train(learner, [[1.0], [1e100]], [1, -1], compiled=compiled)
     run = train(learner, [[1.0]], [1], compiled=compiled)
     with pytest.raises(DivergedError, match="row 0"):
-        run.predict([[1e100]])
+        run.decision_function([[1e100]])
 
 
 def test_a_function_that_is_no_kernel_is_refused() -> None:
@@ -430,7 +430,7 @@ def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds a run, not a kernel-run"):
         KernelRun.load(linear)
     with pytest.raises(StoreError, match="holds a kernel-run, not a run"):
-        Run.load(kernel)
+        LinearRun.load(kernel)
 
 
 def test_printing() -> None:

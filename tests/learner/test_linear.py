@@ -22,7 +22,7 @@ from lowregret.mirror import Entropic, Entropy, Euclidean
 from lowregret.output import Average, Last, WeightedAverage
 from lowregret.rows import EVERY as ALL_ROWS
 from lowregret.rows import Dense, Sparse, as_rows
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.state import (
     ENERGY,
     FIRST_RATE,
@@ -73,7 +73,7 @@ def explicit(X: naive.Matrix, dtype: Any = np.float64) -> sp.csr_matrix:
 # ---- the textbook ----------------------------------------------------------------------------------------------------
 
 
-def naive_run(composition: Composition, rows: Rows) -> naive.Run:
+def naive_run(composition: Composition, rows: Rows) -> naive.LinearRun:
     return composition.naive(*rows.counted)
 
 
@@ -130,7 +130,9 @@ def test_the_ledger_is_what_it_says(composition: Composition, d: int, density: f
     losses = run.losses - learner.ridge / 2 * lengths
     rates = run.rates.copy()
     seen = np.flatnonzero(energy)
-    if isinstance(learner.rule, Lazy):  # at θ = 0 the rate does not matter, so the ledger may take the present one
+    if isinstance(
+        learner.rule, MirrorDescent
+    ):  # at θ = 0 the rate does not matter, so the ledger may take the present one
         rates[seen[0]] = learner.rule.step.rate(state_at(learner, int(seen[0])), energy[seen[0]])
     expected = {
         TOTAL: losses.sum(),
@@ -143,12 +145,14 @@ def test_the_ledger_is_what_it_says(composition: Composition, d: int, density: f
         LAST_RATE: rates[seen[-1]],
         RIDGE: c @ lengths if learner.ridge else 0.0,
     }
-    if isinstance(learner.rule, Lazy) and isinstance(learner.rule.mirror, Entropic):
+    if isinstance(learner.rule, MirrorDescent) and isinstance(learner.rule.mirror, Entropic):
         expected[LOCAL] = np.sum(w * z**2)
         expected[SPREAD] = np.sum(np.ptp(z, axis=1) ** 2)
         expected[LOWEST] = min(0.0, np.min(run.rates[:, None] * z))
     assert {k: state.sums[k] for k in expected} == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    if isinstance(learner.rule, Eager):  # rounds without a sub-gradient do not enter the theorems, and need not count
+    if isinstance(
+        learner.rule, ProjectedGradient
+    ):  # rounds without a sub-gradient do not enter the theorems, and need not count
         assert lengths[seen].max() <= state.sums[LONGEST] + 1e-9
         assert state.sums[LONGEST] <= lengths.max() + 1e-9
     if composition.name != "eager-forgotten":
@@ -343,7 +347,7 @@ def test_a_row_of_weight_zero_may_not_have_a_missing_feature() -> None:
     ("loss", "x", "y"), [(LogWealth(), -1.0, 1.0), (Poisson(), 800.0, 1.0), (Square(), 1e200, 0.0)], ids=repr
 )
 def test_a_loss_out_of_range_stops_the_run(loss: Any, x: float, y: float) -> None:
-    learner = Linear(loss, Lazy(Entropy(), Constant(0.1)))
+    learner = Linear(loss, MirrorDescent(Entropy(), Constant(0.1)))
     state = learner.start(2)
     before = bits(state)
     rows = Rows(np.array([[x, x]]), np.array([y]), np.ones(1))
@@ -407,18 +411,18 @@ def test_before_the_first_row_the_model_is_the_start(composition: Composition) -
         ({"output": Hinge()}, "output must be a Output such as"),
         ({"ridge": -1.0}, "ridge must be ≥ 0"),
         ({"bias": np.inf}, "bias must be ≥ 0"),
-        ({"ridge": 0.1}, "use Eager instead of Lazy"),
-        ({"ridge": 0.1, "rule": Eager(Box(), Constant(0.1))}, "use L2Ball instead of Box"),
-        ({"ridge": 0.1, "rule": Eager(Simplex(), Constant(0.1))}, "use L2Ball instead of Simplex"),
+        ({"ridge": 0.1}, "use ProjectedGradient instead of MirrorDescent"),
+        ({"ridge": 0.1, "rule": ProjectedGradient(Box(), Constant(0.1))}, "use L2Ball instead of Box"),
+        ({"ridge": 0.1, "rule": ProjectedGradient(Simplex(), Constant(0.1))}, "use L2Ball instead of Simplex"),
     ],
 )
 def test_refuses_what_makes_no_sense(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(PartError, match=message):
-        Linear(**({"loss": Hinge(), "rule": Lazy(Euclidean(), Constant(0.1))} | parameters))
+        Linear(**({"loss": Hinge(), "rule": MirrorDescent(Euclidean(), Constant(0.1))} | parameters))
 
 
 def test_refuses_no_features_at_all() -> None:
-    rule = Lazy(Euclidean(), Constant(0.1))
+    rule = MirrorDescent(Euclidean(), Constant(0.1))
     with pytest.raises(PartError, match="at least one feature"):
         Linear(Hinge(), rule).start(0)
     assert Linear(Hinge(), rule, bias=1.0).start(0).dimension == 1

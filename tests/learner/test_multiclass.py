@@ -19,8 +19,8 @@ from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import CostHinge, Hinge, Logistic, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, Last, Random, WeightedAverage
-from lowregret.rule import Diagonal, Eager, Lazy, Root, Rule
-from lowregret.run.multiclass import ClassRun, start_classes
+from lowregret.rule import AdaGrad, MirrorDescent, ProjectedGradient, Rule
+from lowregret.run.multiclass import MulticlassRun, start_classes
 from lowregret.state import MISTAKES
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from lowregret.store.kinds import load
@@ -38,24 +38,24 @@ LOSSES: dict[str, tuple[MultiLoss, naive.MultiLoss]] = {
     "oaa hinge": (OneAgainstAll(Hinge()), naive.one_against_all(naive.hinge)),
     "oaa logistic": (OneAgainstAll(Logistic()), naive.one_against_all(naive.logistic)),
 }
-RULES: dict[str, tuple[Rule, Callable[[naive.Game, int, int], naive.Run]]] = {
-    "lazy": (Lazy(Euclidean(), Constant(0.5)), lambda g, n, d: naive.ogd(g, n, d, 0.5)),
+RULES: dict[str, tuple[Rule, Callable[[naive.Game, int, int], naive.LinearRun]]] = {
+    "lazy": (MirrorDescent(Euclidean(), Constant(0.5)), lambda g, n, d: naive.ogd(g, n, d, 0.5)),
     "lazy ball, adaptive": (
-        Lazy(Euclidean(L2Ball(2.0)), Adaptive()),
+        MirrorDescent(Euclidean(L2Ball(2.0)), Adaptive()),
         lambda g, n, d: naive.ogd_lazy(g, n, d, naive.onto_l2_ball(2.0), naive.adaptive(1.0)),
     ),
-    "p-norm": (Lazy(PNorm(3.0), Constant(0.3)), lambda g, n, d: naive.pnorm(g, n, d, 0.3, 3.0)),
+    "p-norm": (MirrorDescent(PNorm(3.0), Constant(0.3)), lambda g, n, d: naive.pnorm(g, n, d, 0.3, 3.0)),
     "eager ball": (
-        Eager(L2Ball(1.0), InverseSqrt(0.7)),
+        ProjectedGradient(L2Ball(1.0), InverseSqrt(0.7)),
         lambda g, n, d: naive.ogd_eager(g, n, np.zeros(d), naive.onto_l2_ball(1.0), naive.inverse_sqrt(0.7)),
     ),
     "eager box": (
-        Eager(Box(-0.4, 0.3), Constant(0.2)),
+        ProjectedGradient(Box(-0.4, 0.3), Constant(0.2)),
         lambda g, n, d: naive.ogd_eager(g, n, np.zeros(d), naive.onto_box(-0.4, 0.3), naive.constant(0.2)),
     ),
-    "AdaGrad": (Diagonal(Root(0.5)), lambda g, n, d: naive.adagrad(g, n, np.zeros(d), naive.anywhere, 0.5)),
+    "AdaGrad": (AdaGrad(0.5), lambda g, n, d: naive.adagrad(g, n, np.zeros(d), naive.anywhere, 0.5)),
     "AdaGrad in a box": (
-        Diagonal(Root(0.3), Box(-0.5, 0.4)),
+        AdaGrad(0.3, Box(-0.5, 0.4)),
         lambda g, n, d: naive.adagrad(g, n, np.zeros(d), naive.onto_box(-0.5, 0.4), 0.3),
     ),
 }
@@ -78,7 +78,7 @@ def sample(seed: int, n: int = N, d: int = D, k: int = K, whole: bool = False) -
     return Sample(X, [order.index(c) for c in labels.tolist()], rng.choice([0.5, 1.0, 2.0], n))
 
 
-def same(a: ClassRun, b: ClassRun) -> None:
+def same(a: MulticlassRun, b: MulticlassRun) -> None:
     assert [x.tobytes() for x in a.state] == [x.tobytes() for x in b.state]
     assert (a.classes.names, a.lanes, a.seen, a.uniform) == (b.classes.names, b.lanes, b.seen, b.uniform)
     assert np.array_equal(a.confusion.counts, b.confusion.counts)
@@ -128,26 +128,30 @@ def test_costs_and_ridge_and_unit_rows() -> None:
     X, y, weights = sample(3)
     game, guesses = naive.class_game(X, y, weights, K, naive.multi_hinge(COSTS), True)
     wanted = naive.ogd_eager(naive.regularised(game, 0.3), N, np.zeros(D * K), naive.anywhere, naive.inverse_time(0.3))
-    learner = Multiclass(CostHinge(COSTS), Eager(Reals(), InverseTime(0.3)), ridge=0.3)
+    learner = Multiclass(CostHinge(COSTS), ProjectedGradient(Reals(), InverseTime(0.3)), ridge=0.3)
     run = train(learner, X, y, weights, classes=range(K), compiled=False)
     assert run.guesses.tolist() == guesses
     assert run.point.ravel() == pytest.approx(wanted.iterates[-1], rel=1e-6)
     assert run.certificate.id == "THM-14.11"
     assert run.certificate.holds
     X = X[np.any(X, axis=1)]
-    unit = train(Multiclass(Softmax(), Diagonal(Root(0.5)), bias=0.5, unit=True), X, y[: len(X)], compiled=False)
+    unit = train(Multiclass(Softmax(), AdaGrad(0.5), bias=0.5, unit=True), X, y[: len(X)], compiled=False)
     by_hand = X / np.linalg.norm(X, axis=1, keepdims=True)
-    plain = train(Multiclass(Softmax(), Diagonal(Root(0.5)), bias=0.5), by_hand, y[: len(X)], compiled=False)
+    plain = train(Multiclass(Softmax(), AdaGrad(0.5), bias=0.5), by_hand, y[: len(X)], compiled=False)
     assert unit.point == pytest.approx(plain.point, rel=1e-9)
-    assert unit.decisions(X) == pytest.approx(plain.decisions(by_hand), rel=1e-9)
+    assert unit.decision_function(X) == pytest.approx(plain.decision_function(by_hand), rel=1e-9)
     with pytest.raises(PartError, match="costs are given for 4 classes"):
-        train(Multiclass(CostHinge(COSTS), Diagonal(Root(0.5))), X, y[: len(X)])
+        train(Multiclass(CostHinge(COSTS), AdaGrad(0.5)), X, y[: len(X)])
 
 
 def test_two_classes_of_one_against_all_are_two_binary_learners() -> None:
     X, y, _ = sample(4, k=2)
     run = train(
-        Multiclass(OneAgainstAll(Logistic()), Lazy(Euclidean(), Constant(0.5))), X, y, classes=[0, 1], compiled=False
+        Multiclass(OneAgainstAll(Logistic()), MirrorDescent(Euclidean(), Constant(0.5))),
+        X,
+        y,
+        classes=[0, 1],
+        compiled=False,
     )
     for label in (0, 1):
         one = train(zoo.ogd(Logistic(), 0.5), X, np.where(np.array(y) == label, 1.0, -1.0), compiled=False)
@@ -157,9 +161,11 @@ def test_two_classes_of_one_against_all_are_two_binary_learners() -> None:
 # ---- the invariants --------------------------------------------------------------------------------------------------
 
 COMPILED = [
-    Multiclass(Softmax(), Diagonal(Root(0.5)), Average(), bias=1.0),
-    Multiclass(PerceptronLoss(), Lazy(Euclidean(), Constant(1.0)), Random(3)),
-    Multiclass(MultiHinge(), Eager(L2Ball(1.0), WeightedInverseTime(0.5)), WeightedAverage(), ridge=0.5, bias=1.0),
+    Multiclass(Softmax(), AdaGrad(0.5), Average(), bias=1.0),
+    Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(), Constant(1.0)), Random(3)),
+    Multiclass(
+        MultiHinge(), ProjectedGradient(L2Ball(1.0), WeightedInverseTime(0.5)), WeightedAverage(), ridge=0.5, bias=1.0
+    ),
 ]
 
 
@@ -176,7 +182,7 @@ def test_however_rows_come_the_run_is_the_same_to_the_last_bit(learner: Multicla
             if len(cuts) < 5:
                 run.save(tmp_path / "model.lr")
                 loaded = load(tmp_path / "model.lr")
-                assert isinstance(loaded, ClassRun)
+                assert isinstance(loaded, MulticlassRun)
                 run = loaded
             run.learn(X[part], names[part], weights[part])
         same(run, whole)
@@ -230,9 +236,13 @@ def test_one_row_one_class_no_row_and_unknown_classes() -> None:
     with pytest.raises(DataError, match="named twice"):
         Classes(["a", "a"])
     with pytest.raises(PartError, match="depends on the number of classes"):
-        train(Multiclass(Softmax(), Lazy(Entropy(1.0), Constant(0.1))), [[1.0]], ["a"])
+        train(Multiclass(Softmax(), MirrorDescent(Entropy(1.0), Constant(0.1))), [[1.0]], ["a"])
     entropic = train(
-        Multiclass(Softmax(), Lazy(Entropy(1.0), Constant(0.1))), [[1.0]], ["a"], classes=["a", "b"], compiled=False
+        Multiclass(Softmax(), MirrorDescent(Entropy(1.0), Constant(0.1))),
+        [[1.0]],
+        ["a"],
+        classes=["a", "b"],
+        compiled=False,
     )
     assert entropic.point.sum() == pytest.approx(1.0)
     assert entropic.certificate.holds
@@ -252,7 +262,7 @@ def test_a_row_that_cannot_be_learnt_leaves_the_rows_before_it_learnt() -> None:
     assert run.classes.names == ["a", "b", "d"]
     with pytest.raises(DivergedError):
         train(
-            Multiclass(OneAgainstAll(Hinge()), Lazy(Euclidean(), Constant(1.0))),
+            Multiclass(OneAgainstAll(Hinge()), MirrorDescent(Euclidean(), Constant(1.0))),
             [[1e200], [1e200]],
             ["a", "b"],
             compiled=False,
@@ -300,9 +310,9 @@ def best_hinge(X: Matrix, y: Any, radius: float) -> Matrix:
 @pytest.mark.parametrize(
     "rule",
     [
-        Diagonal(Root(0.5)),
-        Eager(Box(-1.0, 1.0), InverseSqrt(0.5)),
-        Lazy(Euclidean(Box(-1.0, 1.0)), Constant(0.2)),
+        AdaGrad(0.5),
+        ProjectedGradient(Box(-1.0, 1.0), InverseSqrt(0.5)),
+        MirrorDescent(Euclidean(Box(-1.0, 1.0)), Constant(0.2)),
     ],
     ids=["AdaGrad", "eager", "lazy"],
 )
@@ -318,12 +328,12 @@ def test_nested_numbers_against_the_exactly_best_choice(rule: Rule) -> None:
 
 def test_softmax_regret_against_a_solver_and_classes_that_are_met() -> None:
     X, y, _ = sample(13)
-    learner = Multiclass(Softmax(), Lazy(Euclidean(L2Ball(3.0)), Adaptive()), bias=1.0)
+    learner = Multiclass(Softmax(), MirrorDescent(Euclidean(L2Ball(3.0)), Adaptive()), bias=1.0)
     for classes in (range(K), None):
         run = train(learner, X, y, classes=classes, compiled=False)
         shape = run.weights.shape
 
-        def loss(u: Vector, run: ClassRun = run, shape: Any = shape) -> float:
+        def loss(u: Vector, run: MulticlassRun = run, shape: Any = shape) -> float:
             inside = u * min(1.0, 3.0 / float(np.linalg.norm(u)))
             return -run.regret(inside.reshape(shape), X, y)
 
@@ -350,6 +360,6 @@ def test_mistake_bounds_hold_for_many_comparators(seed: int) -> None:
 
 def test_last_is_an_output_too() -> None:
     X, y, _ = sample(30)
-    run = train(Multiclass(Softmax(), Diagonal(Root(0.5)), Last()), X, y, compiled=False)
+    run = train(Multiclass(Softmax(), AdaGrad(0.5), Last()), X, y, compiled=False)
     assert np.array_equal(run.weights, run.point)
     assert {r.id for r in run.risks()} == {"O2B-EB", "O2B-HP", "O2B-SMALL"}

@@ -17,7 +17,7 @@ from lowregret.errors import DataError
 from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.places import NEAR, NOTHING, Places
 from lowregret.rows import as_rows
-from lowregret.rule import Diagonal, Root
+from lowregret.rule import AdaGrad
 from lowregret.run.auto import start_auto
 from lowregret.run.auto_multiclass import start_auto_classes
 from lowregret.run.linear import start
@@ -76,25 +76,29 @@ def test_where_columns_are_changes_nothing(columns: Any, tmp_path: Path) -> None
         runs = [begin(learner, None, compiled=False).learn(x, y) for x in (near, wide)]
         assert runs[0].scores.tobytes() == runs[1].scores.tobytes()
         assert runs[0].state.table.size == runs[1].state.table.size
-        assert runs[0].predict(near).tobytes() == runs[1].predict(wide).tobytes()
+        assert runs[0].decision_function(near).tobytes() == runs[1].decision_function(wide).tobytes()
         assert runs[1].features == int(wide.indices.max()) + 1
         again = load(runs[1].save(tmp_path / "m"))
-        assert again.predict(wide).tobytes() == runs[1].predict(wide).tobytes()
+        assert again.decision_function(wide).tobytes() == runs[1].decision_function(wide).tobytes()
         assert (tmp_path / "m").stat().st_size < 60_000
     unknown = sp.csr_matrix(([3.0, 1.0], ([0, 1], [FAR + 99, 2])), (2, FAR + 100))
-    assert start(zoo.ogd(Logistic()), None, compiled=False).learn(near, y).predict(unknown)[0] == 0.0
+    assert start(zoo.ogd(Logistic()), None, compiled=False).learn(near, y).decision_function(unknown)[0] == 0.0
 
 
 def test_classes_wherever_columns_are(tmp_path: Path) -> None:
     near, wide, _ = spread_out(range(FAR, FAR + 12))
     y = [("a", "b", "c", "d", "e")[k % 5] for k in range(24)]
-    adagrad = Multiclass(Softmax(), Diagonal(Root(0.5)), bias=1.0)
+    adagrad = Multiclass(Softmax(), AdaGrad(0.5), bias=1.0)
     begun: list[tuple[Any, Any]] = [(start_classes, adagrad), (start_auto_classes, zoo.auto(Softmax()))]
     for begin, learner in begun:
         a, b = (begin(learner, None, compiled=False).learn(x, y) for x in (near, wide))
         assert a.guesses.tobytes() == b.guesses.tobytes()
         again = load(b.save(tmp_path / "m"))
-        assert a.decisions(near).tobytes() == b.decisions(wide).tobytes() == again.decisions(wide).tobytes()
+        assert (
+            a.decision_function(near).tobytes()
+            == b.decision_function(wide).tobytes()
+            == again.decision_function(wide).tobytes()
+        )
         assert b.linear_regret() == pytest.approx(a.linear_regret())
 
 

@@ -17,8 +17,8 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.validate import WHOLE_LIMIT
 from lowregret.loss import Hinge, Logistic, LogWealth, Loss, Poisson, Square
 from lowregret.mirror import Entropy, Euclidean
-from lowregret.rule import Eager, Lazy
-from lowregret.run.linear import Run
+from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.run.linear import LinearRun
 from lowregret.step import Constant, InverseSqrt
 from lowregret.train import train
 from tests.naive import Vector
@@ -107,7 +107,7 @@ def test_bad_weights_are_refused(weight: float) -> None:
 def test_zero_columns_are_refused_unless_there_is_a_bias() -> None:
     with pytest.raises(PartError, match="a learner needs at least one feature"):
         train(HINGE, np.empty((3, 0)), [1, 1, 1])
-    only_bias = Linear(Square(), Eager(Reals(), Constant(0.25)), bias=1.0)
+    only_bias = Linear(Square(), ProjectedGradient(Reals(), Constant(0.25)), bias=1.0)
     assert train(only_bias, np.empty((40, 0)), [3.0] * 40, compiled=False).weights == pytest.approx([3.0])
 
 
@@ -115,9 +115,9 @@ def test_other_dimensions_are_refused_later() -> None:
     run = train(HINGE, np.ones((3, 2)), [1, 1, 1])
     asks: list[Callable[[], object]] = [
         lambda: run.learn(np.ones((1, 3)), [1]),
-        lambda: run.predict(np.ones((1, 3))),
+        lambda: run.decision_function(np.ones((1, 3))),
         lambda: run.regret([0.0, 0.0], np.ones((3, 3)), [1, 1, 1]),
-        lambda: run.predict(sp.csr_array((1, 3))),
+        lambda: run.decision_function(sp.csr_array((1, 3))),
     ]
     for ask in asks:
         with pytest.raises(DataError, match="the rows have 3 features, the learner 2"):
@@ -129,7 +129,7 @@ def test_the_bias_is_not_a_feature_of_the_rows() -> None:
     run = train(zoo.svm_online(), np.ones((2, 3)), [1, -1], compiled=False)
     assert run.weights.size == 4
     with pytest.raises(DataError, match="the rows have 4 features, the learner 3"):
-        run.predict(np.ones((1, 4)))
+        run.decision_function(np.ones((1, 4)))
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -146,7 +146,7 @@ def test_what_was_learnt_before_a_bad_row_stays(compiled: bool) -> None:
     for message, harm in harms:
         broken = X.copy(), y.copy(), np.ones(30)
         harm(*broken)
-        run = Run(HINGE, HINGE.start(3), compiled=compiled)
+        run = LinearRun(HINGE, HINGE.start(3), compiled=compiled)
         with pytest.raises(DataError, match=message):
             run.learn(*broken)
         assert [a.tobytes() for a in run.state] == [a.tobytes() for a in good.state]
@@ -167,7 +167,7 @@ def test_predicting_bad_rows_is_refused() -> None:
     run = train(HINGE, np.ones((3, 2)), [1, 1, 1])
     for bad in (np.nan, np.inf):
         with pytest.raises(DataError, match=f"row 1: feature 0 is {bad}"):
-            run.predict([[1.0, 1.0], [bad, 1.0]])
+            run.decision_function([[1.0, 1.0], [bad, 1.0]])
 
 
 # ---- numbers that leave their range ---------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_predicting_bad_rows_is_refused() -> None:
 @pytest.mark.parametrize("compiled", [True, False])
 def test_diverging_square_loss(compiled: bool) -> None:
     """η = 1 on features of size 10: every step overshoots twenty-fold."""
-    run = Run(zoo.ogd(Square(), 1.0), zoo.ogd(Square(), 1.0).start(1), compiled=compiled)
+    run = LinearRun(zoo.ogd(Square(), 1.0), zoo.ogd(Square(), 1.0).start(1), compiled=compiled)
     with pytest.raises(
         DivergedError, match=r"row \d+: .*although the row is finite: the weights diverged \(use a smaller"
     ):
@@ -211,11 +211,14 @@ def test_huge_but_finite_features() -> None:
         (lambda: zoo.eg(Hinge(), 0.1, 0.0), "Entropy: total must be a positive number"),
         (lambda: zoo.pnorm(Hinge(), 0.1, 1.5), "PNorm: p must be at least 2"),
         (lambda: zoo.winnow(10, 0.5), "Winnow needs η < ½"),
-        (lambda: Linear(Hinge(), Eager(L2Ball(), Constant(1.0)), ridge=-1.0), "ridge must be ≥ 0"),
-        (lambda: Linear(Hinge(), Eager(L2Ball(), Constant(1.0)), bias=-1.0), "bias must be ≥ 0"),
-        (lambda: Linear(Hinge(), Eager(Box(), Constant(1.0)), ridge=1.0), "use L2Ball instead of Box"),
-        (lambda: Linear(Hinge(), Lazy(Euclidean(), Constant(1.0)), ridge=1.0), "use Eager instead of Lazy"),
-        (lambda: Linear(0.5, Eager(L2Ball(), Constant(1.0))), "loss must be a Loss"),  # type: ignore[arg-type]
+        (lambda: Linear(Hinge(), ProjectedGradient(L2Ball(), Constant(1.0)), ridge=-1.0), "ridge must be ≥ 0"),
+        (lambda: Linear(Hinge(), ProjectedGradient(L2Ball(), Constant(1.0)), bias=-1.0), "bias must be ≥ 0"),
+        (lambda: Linear(Hinge(), ProjectedGradient(Box(), Constant(1.0)), ridge=1.0), "use L2Ball instead of Box"),
+        (
+            lambda: Linear(Hinge(), MirrorDescent(Euclidean(), Constant(1.0)), ridge=1.0),
+            "use ProjectedGradient instead of MirrorDescent",
+        ),
+        (lambda: Linear(0.5, ProjectedGradient(L2Ball(), Constant(1.0))), "loss must be a Loss"),  # type: ignore[arg-type]
         (lambda: zoo.ogd("hinge", 0.1), "loss must be a Loss such as"),  # type: ignore[arg-type]
         (lambda: Box(1.0, -1.0), "low must not exceed high"),
     ],
@@ -233,16 +236,16 @@ def test_what_is_no_learner_is_refused() -> None:
 
 def test_sets_of_another_dimension_are_refused() -> None:
     with pytest.raises(PartError, match="the bounds have 2 entries, the learner has 3 coordinates"):
-        train(Linear(Hinge(), Eager(Box([0.0, 0.0], [1.0, 1.0]), Constant(1.0))), np.ones((1, 3)), [1])
+        train(Linear(Hinge(), ProjectedGradient(Box([0.0, 0.0], [1.0, 1.0]), Constant(1.0))), np.ones((1, 3)), [1])
     with pytest.raises(PartError, match="u has 2 coordinates, the learner has 3"):
         train(HINGE, np.ones((1, 3)), [1], comparator=Point([1.0, 2.0]))
 
 
 WHOLE = [
-    Linear(Hinge(), Eager(Simplex(), Constant(0.1))),
-    Linear(Hinge(), Eager(L1Ball(), Constant(0.1))),
-    Linear(Hinge(), Lazy(Euclidean(Simplex()), Constant(0.1))),
-    Linear(Hinge(), Lazy(Entropy(), InverseSqrt(0.1))),
+    Linear(Hinge(), ProjectedGradient(Simplex(), Constant(0.1))),
+    Linear(Hinge(), ProjectedGradient(L1Ball(), Constant(0.1))),
+    Linear(Hinge(), MirrorDescent(Euclidean(Simplex()), Constant(0.1))),
+    Linear(Hinge(), MirrorDescent(Entropy(), InverseSqrt(0.1))),
 ]
 
 
@@ -263,7 +266,7 @@ def test_cheap_rules_take_very_many_sparse_features() -> None:
 
 
 def test_parts_that_do_not_compile_are_refused_but_run_interpreted() -> None:
-    learner = Linear(Hasty(), Eager(L2Ball(), Constant(0.1)))
+    learner = Linear(Hasty(), ProjectedGradient(L2Ball(), Constant(0.1)))
     with pytest.raises(PartError, match=r"Hasty\.at does not compile: it makes an array .*test_check\.py, line"):
         train(learner, [[1.0]], [1])
     assert train(learner, [[1.0]], [1], compiled=False).rounds == 1

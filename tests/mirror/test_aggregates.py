@@ -16,7 +16,7 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropic, Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.output import Average
-from lowregret.rule import Eager, Lazy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.state import ENERGY, FACTOR, MASS, RATE, State
 from lowregret.step import Constant, InverseSqrt, Step
 from tests.naive import Matrix, Vector
@@ -41,7 +41,7 @@ each = pytest.mark.parametrize("mirror", MIRRORS, ids=repr)
 
 
 def learner(mirror: Mirror, step: Step) -> Linear:
-    return Linear(Cost(), Lazy(mirror, step), Average())
+    return Linear(Cost(), MirrorDescent(mirror, step), Average())
 
 
 def exact_mass(mirror: Mirror, s: State) -> float:
@@ -204,7 +204,7 @@ INTERPRETED: list[Domain] = [
 def test_sets_that_are_not_compiled_run_interpreted(domain: Domain) -> None:
     assert not domain.compilable
     Z = np.random.default_rng(0).normal(size=(8, 4))
-    lazy, eager = learner(Euclidean(domain), Constant(0.5)), Linear(Cost(), Eager(domain, Constant(0.5)))
+    lazy, eager = learner(Euclidean(domain), Constant(0.5)), Linear(Cost(), ProjectedGradient(domain, Constant(0.5)))
     s = learn(lazy, costs(Z), compiled=False).state
     np.testing.assert_allclose(point(lazy, s), domain.projection(-0.5 * Z.sum(axis=0)), atol=1e-9)
     w = domain.projection(np.zeros(4))

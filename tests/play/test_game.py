@@ -21,7 +21,6 @@ from lowregret import (
     Constant,
     DataError,
     DivergedError,
-    Eager,
     Entropy,
     Euclidean,
     FollowTheLeader,
@@ -32,12 +31,13 @@ from lowregret import (
     InverseTime,
     L1Ball,
     L2Ball,
-    Lazy,
     LinearFunction,
     Logistic,
+    MirrorDescent,
     NegativeLog,
     PartError,
     PNorm,
+    ProjectedGradient,
     QuadraticFunction,
     Reals,
     Regularised,
@@ -63,11 +63,11 @@ PLAYERS = {
     "ftl": FollowTheLeader(L2Ball(1.0)),
     "ftrl": FollowTheRegularisedLeader(Euclidean(L2Ball(1.0)), 0.3),
     "ftrl-entropy": FollowTheRegularisedLeader(Entropy(), 0.3),
-    "lazy": Lazy(Euclidean(L2Ball(1.0)), Constant(0.3)),
-    "eager": Eager(L2Ball(1.0), Constant(0.3)),
-    "adaptive": Eager(L1Ball(1.0), Adaptive()),
-    "eg": Lazy(Entropy(), Constant(0.3)),
-    "interpreted": Eager(Spectrahedron(), Constant(0.1)),
+    "lazy": MirrorDescent(Euclidean(L2Ball(1.0)), Constant(0.3)),
+    "eager": ProjectedGradient(L2Ball(1.0), Constant(0.3)),
+    "adaptive": ProjectedGradient(L1Ball(1.0), Adaptive()),
+    "eg": MirrorDescent(Entropy(), Constant(0.3)),
+    "interpreted": ProjectedGradient(Spectrahedron(), Constant(0.1)),
 }
 
 
@@ -89,14 +89,14 @@ def test_following_the_leader_fails(rounds: int) -> None:
 @pytest.mark.parametrize("rounds", [10, 401])
 def test_tuned_descent_stays_below_root_t_where_the_leader_fails(rounds: int) -> None:
     mirror = Euclidean(Box(-1.0, 1.0))
-    game = play(Lazy(mirror, mirror.tuned(radius=1, lipschitz=1, rounds=rounds)), misleading(rounds))
+    game = play(MirrorDescent(mirror, mirror.tuned(radius=1, lipschitz=1, rounds=rounds)), misleading(rounds))
     assert game.regret() <= math.sqrt(rounds)
     assert game.certificate.holds
 
 
 def test_the_radius_does_not_do_for_the_diameter() -> None:
     """E38: [−1,1], x¹ = 1, c = x, T = 1 has regret 2 > 1.5, the bound with the radius; the diameter's is 2.5."""
-    game = play(Eager(Box(-1.0, 1.0), Constant(1.0)), [[-1e3], [1.0]])
+    game = play(ProjectedGradient(Box(-1.0, 1.0), Constant(1.0)), [[-1e3], [1.0]])
     assert game.points[1] == 1.0  # the second round starts where the erratum's first does
     one_round = game.losses[1] - (-1.0)
     assert one_round == 2.0 > 1.0**2 / 2 + 0.5
@@ -108,7 +108,7 @@ def test_one_over_t_fails_without_strong_convexity() -> None:
     first = 200
     total = int(math.e**2 * first)
     costs = [np.array([1.0 if t <= first else -1.0]) for t in range(1, total + 1)]
-    game = play(Eager(Box(-1.0, 1.0), InverseTime(1.0)), costs)
+    game = play(ProjectedGradient(Box(-1.0, 1.0), InverseTime(1.0)), costs)
     assert game.regret() > 0.3 * total
     strong = next(c for c in game.certificates if c.id == "THM-14.11")
     assert not strong.premises_hold
@@ -124,7 +124,10 @@ def test_one_over_t_fails_without_strong_convexity() -> None:
 def test_quadratic_game_is_a_running_mean_with_known_regret(rounds: int, d: int, seed: int) -> None:
     z = np.random.default_rng(seed).normal(size=(rounds, d))
     functions = [QuadraticFunction(row) for row in z]
-    leader, descent = play(FollowTheLeader(Reals()), functions), play(Eager(Reals(), InverseTime(1.0)), functions)
+    leader, descent = (
+        play(FollowTheLeader(Reals()), functions),
+        play(ProjectedGradient(Reals(), InverseTime(1.0)), functions),
+    )
     means = np.vstack([np.zeros(d), *(z[:t].mean(axis=0) for t in range(1, rounds))])[:rounds]
     np.testing.assert_allclose(leader.points, means, atol=1e-12)
     np.testing.assert_allclose(descent.points, means, atol=1e-12)
@@ -137,7 +140,7 @@ def test_quadratic_game_is_a_running_mean_with_known_regret(rounds: int, d: int,
                                     UnnormalisedEntropy(0.25), Euclidean(Simplex())])  # fmt: skip
 def test_ftrl_on_linear_costs_is_mirror_descent(mirror: Any) -> None:
     follower = play(FollowTheRegularisedLeader(mirror, 0.2), COSTS, comparator=Simplex())
-    rule = play(Lazy(mirror, Constant(0.2)), COSTS, comparator=Simplex())
+    rule = play(MirrorDescent(mirror, Constant(0.2)), COSTS, comparator=Simplex())
     np.testing.assert_allclose(follower.points, rule.points, rtol=1e-9, atol=1e-12)
 
 
@@ -168,7 +171,7 @@ def test_chain_holds_for_curved_functions(name: str, functions: list[Any]) -> No
 
 def test_weighted_schedule_bounds_the_weighted_regret() -> None:
     functions = [Regularised(f, 0.5) for f in ROWS]
-    game = play(Eager(Reals(), WeightedInverseTime(0.5)), functions, comparator=L2Ball(2.0))
+    game = play(ProjectedGradient(Reals(), WeightedInverseTime(0.5)), functions, comparator=L2Ball(2.0))
     weights = 2 * (np.arange(1, 41) + 1) / (40 * 43)
     u = game.best().w
     weighted = float(weights @ (game.losses - [f.value(u) for f in functions]))
@@ -226,7 +229,7 @@ def test_a_split_game_is_the_unbroken_one(name: str, kind: str, split: int, tmp_
 
 def test_a_game_of_callables_is_played_but_not_saved(tmp_path: Path) -> None:
     f = Function(lambda w: float(np.abs(w).sum()), np.sign)
-    game = play(Lazy(Euclidean(), Constant(0.1)), [f] * 5, dimension=2)
+    game = play(MirrorDescent(Euclidean(), Constant(0.1)), [f] * 5, dimension=2)
     assert game.loss == 0.0
     with pytest.raises(StoreError, match="cannot be written"):
         game.save(tmp_path / "game.lr")
@@ -237,13 +240,16 @@ def test_a_game_of_callables_is_played_but_not_saved(tmp_path: Path) -> None:
 
 def test_an_adversary_sees_the_point() -> None:
     game = play(
-        Lazy(Euclidean(L2Ball(1.0)), Constant(0.1)), lambda t, w: w if np.any(w) else np.ones(2), 20, dimension=2
+        MirrorDescent(Euclidean(L2Ball(1.0)), Constant(0.1)),
+        lambda t, w: w if np.any(w) else np.ones(2),
+        20,
+        dimension=2,
     )
     np.testing.assert_array_equal(game.gradients[1:], game.points[1:])
     assert game.regret() <= game.certificate.bound
 
 
-@pytest.mark.parametrize("rule", [Lazy(PNorm(3.0), Constant(0.2)), PLAYERS["adaptive"]], ids=["lazy", "eager"])
+@pytest.mark.parametrize("rule", [MirrorDescent(PNorm(3.0), Constant(0.2)), PLAYERS["adaptive"]], ids=["lazy", "eager"])
 def test_compiled_game_is_the_interpreted_one(rule: Any) -> None:
     compiled, interpreted = play_by(rule, COSTS), play(rule, COSTS)
     assert compiled.points.tobytes() == interpreted.points.tobytes()
@@ -251,7 +257,7 @@ def test_compiled_game_is_the_interpreted_one(rule: Any) -> None:
     assert all(np.asarray(mine[key]).tobytes() == np.asarray(theirs[key]).tobytes() for key in theirs)
 
 
-RULE = Lazy(Euclidean(), Constant(0.1))
+RULE = MirrorDescent(Euclidean(), Constant(0.1))
 
 
 @pytest.mark.parametrize(
@@ -267,10 +273,10 @@ RULE = Lazy(Euclidean(), Constant(0.1))
         (lambda: play(RULE, [Function(lambda w: math.inf, lambda w: w)], dimension=1), DataError, "loss is inf"),
         (lambda: play(RULE, [Function(lambda w: 0.0, lambda w: w * np.nan)], dimension=1), DataError, "coordinate 0"),
         (lambda: play(RULE, [NegativeLog([1.0])]), DataError, "round 1"),
-        (lambda: play(Lazy(Euclidean(), Constant(1e300)), [[1e300]] * 3), DivergedError, "round"),
+        (lambda: play(MirrorDescent(Euclidean(), Constant(1e300)), [[1e300]] * 3), DivergedError, "round"),
         (lambda: play(FollowTheLeader(Reals()), [[1.0]]), PartError, "bounded"),
         (lambda: play(RULE, [[1.0]], comparator=Box([0.0, 0.0], [1.0, 1.0])), PartError, "2"),
-        (lambda: play(Eager(Spectrahedron(), Constant(0.1)), [[1.0, 2.0]]), PartError, "square"),
+        (lambda: play(ProjectedGradient(Spectrahedron(), Constant(0.1)), [[1.0, 2.0]]), PartError, "square"),
     ],
 )  # fmt: skip
 def test_errors_name_cause_and_remedy(call: Any, error: type[Exception], match: str) -> None:

@@ -35,8 +35,8 @@ from lowregret.mirror import Euclidean
 from lowregret.output import Average, Random, WeightedAverage
 from lowregret.risk.bounds import INDEPENDENT, error_per_loss, headline, highest, power_of_two, risk_json
 from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED
-from lowregret.rule import Lazy
-from lowregret.run.linear import Run, start
+from lowregret.rule import MirrorDescent
+from lowregret.run.linear import LinearRun, start
 from lowregret.show.text import summary
 from lowregret.step import Constant
 from lowregret.stream.read import read
@@ -50,11 +50,11 @@ def source(rng: Any, rows: int, noise: float = 0.2) -> tuple[Any, Any]:
     return X, np.where(rng.random(rows) < noise, -y, y)
 
 
-def learnt(learner: Linear, rows: int = 400, seed: int = 0, weights: Any = None) -> Run:
+def learnt(learner: Linear, rows: int = 400, seed: int = 0, weights: Any = None) -> LinearRun:
     return train(learner, *source(np.random.default_rng(seed), rows), weights, compiled=False)
 
 
-def failed(run: Run) -> set[str]:
+def failed(run: LinearRun) -> set[str]:
     return {p.name for p in run.risks()[0].premises if not p.holds}
 
 
@@ -118,7 +118,7 @@ def test_losses_without_a_ceiling_are_not_certified(loss: Loss) -> None:
 
 def test_a_rule_that_cannot_tell_its_length_needs_a_bounded_domain() -> None:
     X, y = source(np.random.default_rng(0), 100)
-    box = Linear(Hinge(), Lazy(Euclidean(Box(-1.0, 1.0)), Constant(0.1)), Average())
+    box = Linear(Hinge(), MirrorDescent(Euclidean(Box(-1.0, 1.0)), Constant(0.1)), Average())
     known = headline(train(box, X, y, compiled=False).risks())
     assert known is not None
     assert known.output == AVERAGE
@@ -144,7 +144,7 @@ def test_none_after_a_second_pass(tmp_path: Path) -> None:
     X, y = source(np.random.default_rng(0), 400)
     run = train(zoo.ogd(Hinge()), X, y, compiled=False)
     assert headline(run.risks()) is not None
-    again = Run.load(run.save(tmp_path / "run")).learn(X, y)
+    again = LinearRun.load(run.save(tmp_path / "run")).learn(X, y)
     assert headline(again.risks()) is None
     assert "no row is learnt twice" in failed(again)
     told = risk_json(again.risks())
@@ -163,9 +163,9 @@ def test_none_where_labels_are_sorted() -> None:
 
 def test_none_where_rounds_were_not_counted() -> None:
     run = learnt(zoo.ogd(Hinge()))
-    later = Run(run.learner, run.state.copy(), compiled=False).learn(*source(np.random.default_rng(1), 100))
+    later = LinearRun(run.learner, run.state.copy(), compiled=False).learn(*source(np.random.default_rng(1), 100))
     assert failed(later) == {"every round was counted"}
-    assert Run(run.learner, run.learner.start(4)).risks() == []
+    assert LinearRun(run.learner, run.learner.start(4)).risks() == []
 
 
 def test_delta_is_a_probability() -> None:

@@ -143,10 +143,10 @@ def judged(model: Any, X: Matrix, y: Any) -> tuple[Vector, Vector]:
     """Losses and errors of a model's predictions, from what the public methods give."""
     if hasattr(model, "classes"):
         codes = [model.classes.names.index(name) for name in y.tolist()]
-        made = model.decisions(X)
+        made = model.decision_function(X)
         likely = made - np.log(np.exp(made).sum(axis=1, keepdims=True)) * (not hasattr(model, "mind"))
         return -likely[np.arange(len(y)), codes], (made.argmax(axis=1) != codes).astype(float)
-    made, loss = model.predict(X), model.learner.loss
+    made, loss = model.decision_function(X), model.learner.loss
     pairs = list(zip(made.tolist(), y.tolist(), strict=True))
     return np.array([loss.at(p, label)[0] for p, label in pairs]), np.array(
         [loss.wrong(p, label) for p, label in pairs]

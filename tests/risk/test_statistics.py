@@ -29,8 +29,8 @@ from lowregret.risk.statistics import (
     Tally,
 )
 from lowregret.rule import PerCoordinate
-from lowregret.run.linear import Run, start
-from lowregret.run.multiclass import ClassRun
+from lowregret.run.linear import LinearRun, start
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.state import LONGEST
 from lowregret.train import train
 from tests.compositions import COMPOSITIONS, Composition, rows_for
@@ -57,7 +57,7 @@ def predictions(losses: Any) -> Any:
     return np.repeat(means, BLOCK)[: len(losses)]
 
 
-def bits(run: Run) -> list[bytes]:
+def bits(run: LinearRun) -> list[bytes]:
     return [array.tobytes() for array in run.tally.arrays().values()]
 
 
@@ -97,7 +97,7 @@ def test_compiled_is_interpreted_and_resumed_is_unbroken(name: str, tmp_path: Pa
     whole = train(LEARNERS[name], sp.csr_matrix(X), y)
     assert bits(whole) == bits(train(LEARNERS[name], sp.csr_matrix(X), y, compiled=False))
     first = train(LEARNERS[name], sp.csr_matrix(X[:333]), y[:333])
-    resumed = Run.load(first.save(tmp_path / "run")).learn(sp.csr_matrix(X[333:]), y[333:])
+    resumed = LinearRun.load(first.save(tmp_path / "run")).learn(sp.csr_matrix(X[333:]), y[333:])
     assert bits(resumed) == bits(whole)
     assert [c.bound for c in resumed.risks()] == [c.bound for c in whole.risks()]
 
@@ -157,7 +157,7 @@ def test_figures_are_per_unit_of_weight(learner: Any) -> None:
     X, y = sample(150)
     c = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], 150)
     run = train(learner, X, y, c, compiled=False)
-    if isinstance(run, ClassRun):
+    if isinstance(run, MulticlassRun):
         wrong = run.guesses != run.codes
     else:
         wrong = np.array([learner.loss.wrong(p, label) for p, label in zip(run.scores, y, strict=True)])

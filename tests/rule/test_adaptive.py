@@ -20,8 +20,8 @@ from lowregret.domain import Box, L2Ball, Point
 from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge, Logistic, Square
-from lowregret.rule import COCOB, KT, Arow, Diagonal, FreeGrad, Normalised, Proportional, Proximal, Root, Rule
-from lowregret.run.linear import Run
+from lowregret.rule import AROW, COCOB, KT, NAG, AdaGrad, DiagonalNewton, FreeGrad, FTRLProximal, Rule
+from lowregret.run.linear import LinearRun
 from lowregret.train import train
 from tests.compositions import rows_for
 from tests.laws import sequences
@@ -29,14 +29,14 @@ from tests.laws.comparators import hindsight
 from tests.naive import Matrix, Vector
 
 RULES: dict[str, Rule] = {
-    "adagrad": Diagonal(Root(0.7)),
-    "newton-diagonal": Diagonal(Proportional(0.5, 2.0)),
-    "ftrl-proximal": Proximal(Root(0.5, 0.5), 0.3, 0.2),
+    "adagrad": AdaGrad(0.7),
+    "newton-diagonal": DiagonalNewton(0.5, 2.0),
+    "ftrl-proximal": FTRLProximal(0.5, 0.5, 0.3, 0.2),
     "kt": KT(5.0, 1.0),
     "freegrad": FreeGrad(0.5),
     "cocob": COCOB(10.0),
-    "nag": Normalised(0.3),
-    "arow": Arow(1.5),
+    "nag": NAG(0.3),
+    "arow": AROW(1.5),
 }
 EACH = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
@@ -76,15 +76,15 @@ SHIFTS = 2.0 ** np.array([3, -7, 0, 20, -1, 11])
 def test_normalised_steps_ignore_units_to_the_last_bit() -> None:
     X, y = margins()
     for loss in (Logistic(), Hinge(), Square()):
-        learner = Linear(loss, Normalised(0.5))
+        learner = Linear(loss, NAG(0.5))
         one, other = (train(learner, x, y, compiled=False) for x in (X, X * SHIFTS))
         assert one.scores.tobytes() == other.scores.tobytes()
         assert (one.point / SHIFTS).tobytes() == other.point.tobytes()
     odd = np.array([3.0, 0.1, 7e5, 1e-6, 1.7, 42.0])
-    np.testing.assert_allclose(scores(Normalised(0.5), X * odd, y), scores(Normalised(0.5), X, y), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(scores(NAG(0.5), X * odd, y), scores(NAG(0.5), X, y), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("rule", [Diagonal(Root(0.7)), FreeGrad(0.5), COCOB(10.0)], ids=repr)
+@pytest.mark.parametrize("rule", [AdaGrad(0.7), FreeGrad(0.5), COCOB(10.0)], ids=repr)
 def test_the_size_of_sub_gradients_does_not_matter(rule: Rule) -> None:
     """Of each coordinate on its own: w_t stays the same to the last bit."""
     Z, _ = margins()
@@ -103,9 +103,10 @@ def test_other_rules_do_depend_on_units() -> None:
 
 def test_ftrl_proximal_without_penalties_is_adagrad() -> None:
     X, y = margins(200)
-    for root in (Root(0.7), Root(0.3, 0.5)):
+    for eta, beta in ((0.7, 0.0), (0.3, 0.5)):
         left, right = (
-            train(Linear(Logistic(), r), X, y, compiled=False) for r in (Proximal(root, 0, 0), Diagonal(root))
+            train(Linear(Logistic(), rule), X, y, compiled=False)
+            for rule in (FTRLProximal(eta, beta, 0, 0), AdaGrad(eta, beta=beta))
         )
         np.testing.assert_allclose(left.scores, right.scores, rtol=1e-9, atol=1e-12)
         u = Point(np.linspace(-1, 1, 6))
@@ -198,7 +199,7 @@ def test_kt_refuses_to_certify_sub_gradients_beyond_its_bound() -> None:
     assert all(c.holds for c in train(zoo.kt(Hinge(), 5.0), X, y, compiled=False).certificates)
 
 
-def run_gradients(X: Matrix, y: Vector, run: Run) -> Matrix:
+def run_gradients(X: Matrix, y: Vector, run: LinearRun) -> Matrix:
     return np.where((y * run.scores < 1)[:, None], X, 0.0)
 
 
@@ -220,7 +221,7 @@ REAL = {name: RULES[name] for name in ("adagrad", "newton-diagonal", "ftrl-proxi
 }
 
 
-def nested(run: Run, regret: float) -> list[Certificate]:
+def nested(run: LinearRun, regret: float) -> list[Certificate]:
     for found in run.certificates:
         assert found.linear_regret is not None
         assert regret <= found.linear_regret + 1e-6 * (1 + abs(regret))
@@ -254,18 +255,18 @@ def test_the_bound_of_adagrad_grows_like_the_root_of_the_rounds() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Diagonal(Root(0.0)), "eta must be a positive number"),
-        (lambda: Diagonal(Root(1.0, -1.0)), "beta must be"),
-        (lambda: Diagonal(0.1), "must be a Precision"),  # type: ignore[arg-type]
-        (lambda: Diagonal(Root(), L2Ball(1.0)), "each coordinate moves on its own"),
-        (lambda: Proximal(Root(), -1.0), "l1 must be"),
-        (lambda: Proportional(1.0, 0.0), "epsilon must be"),
-        (lambda: KT(0.0), "limit must be"),
+        (lambda: AdaGrad(0.0), "eta must be a positive number"),
+        (lambda: AdaGrad(1.0, beta=-1.0), "beta must be"),
+        (lambda: AdaGrad(domain=L2Ball(1.0)), "each coordinate moves on its own"),
+        (lambda: FTRLProximal(-1.0), "alpha must be"),
+        (lambda: FTRLProximal(l1=-1.0), "l1 must be"),
+        (lambda: DiagonalNewton(1.0, 0.0), "epsilon must be"),
+        (lambda: KT(0.0), "clip must be"),
         (lambda: FreeGrad(-1.0), "wealth must be"),
         (lambda: COCOB(0.0), "alpha must be"),
-        (lambda: Normalised(math.inf), "eta must be"),
-        (lambda: Arow(0.0), "r must be"),
-        (lambda: Linear(Hinge(), Diagonal(Root()), ridge=1.0), "ridge needs a rule that can shrink w"),
+        (lambda: NAG(math.inf), "eta must be"),
+        (lambda: AROW(0.0), "r must be"),
+        (lambda: Linear(Hinge(), AdaGrad(), ridge=1.0), "ridge needs a rule that can shrink w"),
     ],
 )
 def test_refusals(make: Callable[[], object], message: str) -> None:

@@ -1,4 +1,4 @@
-"""AdaGrad in eights: the numbers of `Diagonal`, however many classes, and plain again when saved or proved."""
+"""AdaGrad in eights: the numbers of `AdaGrad`, however many classes, and plain again when saved or proved."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from lowregret.loss import MultiHinge, MultiLoss, OneAgainstAll, Softmax, Square
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 from lowregret.rows import as_rows
-from lowregret.rule import Diagonal, Lazy, Proportional, Root
-from lowregret.run.multiclass import ClassRun, start_classes
+from lowregret.rule import AdaGrad, DiagonalNewton, MirrorDescent
+from lowregret.run.multiclass import MulticlassRun, start_classes
 from lowregret.state import State
 from lowregret.step import Constant
 from lowregret.store.kinds import load as read
@@ -29,7 +29,7 @@ from lowregret.train import train
 from lowregret.types import Vector
 from tests.learner.test_multiclass import same
 
-ADAGRAD = Diagonal(Root(0.5))
+ADAGRAD = AdaGrad(0.5)
 N, D = 60, 5
 
 
@@ -74,7 +74,7 @@ def learn(learner: Multiclass, state: State, X: Any, y: list[int], room: Room) -
 
 
 def plainly(learner: Multiclass, X: Any, y: list[int], lanes: int, known: int = 0) -> State:
-    """The state of the run as `Diagonal` itself does it."""
+    """The state of the run as `AdaGrad` itself does it."""
     state = learner.start(D, lanes)
     learn(learner, state, X, y, Room.of(np.array([known]), lanes))
     return state
@@ -89,7 +89,7 @@ def plainly(learner: Multiclass, X: Any, y: list[int], lanes: int, known: int = 
 def test_eights_are_what_diagonal_is(loss: MultiLoss, output: Output, classes: int) -> None:
     """θ, w, S, Σ(P_t − P_{t−1})w_t, the model and all sums, of classes that are met on the way or named."""
     X, y = rows(classes, classes)
-    learner = Multiclass(loss, Diagonal(Root(0.3, 0.2)), output, bias=0.5, unit=classes == 3)
+    learner = Multiclass(loss, AdaGrad(0.3, beta=0.2), output, bias=0.5, unit=classes == 3)
     named = classes % 2
     run = train(learner, X, y, classes=range(classes) if named else None, compiled=False)
     wanted = plainly(learner, X, y, classes, classes if named else 0)
@@ -101,11 +101,11 @@ def test_eights_are_what_diagonal_is(loss: MultiLoss, output: Output, classes: i
 
 
 def test_who_works_in_eights() -> None:
-    class Own(Root):
-        """A precision of one's own."""
+    class Own(AdaGrad):
+        """A rule of one's own."""
 
     assert isinstance(at_work(Multiclass(Softmax(), ADAGRAD)), EightMulticlass)
-    for rule in (Diagonal(Own(0.5)), Diagonal(Proportional()), Diagonal(Root(0.5), Box(-1.0, 1.0))):
+    for rule in (Own(0.5), DiagonalNewton(), AdaGrad(0.5, Box(-1.0, 1.0))):
         learner = Multiclass(Softmax(), rule)
         assert at_work(learner) is learner
         assert stride(learner, 5) == 5
@@ -123,7 +123,7 @@ def test_splits_files_and_growth_change_no_bit(tmp_path: Path) -> None:
     for begin, end in ((0, 1), (1, 40), (40, 41), (41, 150)):  # 8, 16 and 24 lanes
         run.save(tmp_path / "model.lr")
         loaded = read(tmp_path / "model.lr")
-        assert isinstance(loaded, ClassRun)
+        assert isinstance(loaded, MulticlassRun)
         run = loaded.learn(X[begin:end], y[begin:end])
     same(run, whole)
     assert (whole.lanes, len(whole.classes)) == (24, 19)
@@ -150,11 +150,11 @@ def test_what_is_laid_out_in_eights_is_plain_again() -> None:
 def test_the_bound_is_the_linearised_regret_and_what_telescoping_leaves_out() -> None:
     """Against every u, as theory has it: equality on R^d, which all numbers of the plain table must be right for."""
     X, y = rows(7, 9)
-    run = train(Multiclass(Softmax(), Diagonal(Root(0.4, 0.1)), bias=1.0), X, y, classes=range(9), compiled=False)
+    run = train(Multiclass(Softmax(), AdaGrad(0.4, beta=0.1), bias=1.0), X, y, classes=range(9), compiled=False)
     rng = np.random.default_rng(1)
     for u in (run.point, 0.0 * run.point, rng.normal(size=run.point.shape)):
         comparator = Point(run._flat(u))
-        proved = ClassRun(run.learner, run.state, run.classes, comparator, compiled=False).certificates
+        proved = MulticlassRun(run.learner, run.state, run.classes, comparator, compiled=False).certificates
         found = next(c for c in proved if c.id == "DIAGONAL")
         assert found.slack is not None
         assert found.linear_regret is not None
@@ -170,5 +170,7 @@ def test_traces_and_other_rules_have_plain_tables() -> None:
     assert run.trace.linear_regret[-1] == pytest.approx(run.linear_regret())
     theta = run.books.theta.reshape(D, 5)
     assert np.linalg.norm(theta) == pytest.approx(run._snapshot()[-4])
-    other = train(Multiclass(Softmax(), Lazy(Euclidean(), Constant(0.1))), X, y, classes=range(5), compiled=False)
+    other = train(
+        Multiclass(Softmax(), MirrorDescent(Euclidean(), Constant(0.1))), X, y, classes=range(5), compiled=False
+    )
     assert other.books is other.state

@@ -20,7 +20,7 @@ from lowregret.loss import Hinge, Logistic, Square
 from lowregret.output import Average
 from lowregret.rule import Newton
 from lowregret.rule.newton import MATRIX, MOST, RENEWAL
-from lowregret.run.linear import Run, start
+from lowregret.run.linear import LinearRun, start
 from lowregret.step import Constant
 from lowregret.train import train
 from tests.compositions import rows_for
@@ -31,7 +31,7 @@ from tests.naive import Matrix, Vector
 GAMMA = 0.05
 
 
-def named(run: Run, u: object) -> dict[str, Certificate]:
+def named(run: LinearRun, u: object) -> dict[str, Certificate]:
     return {c.id: c for c in certificates(run.learner, run.state, u)}  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Hinge
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.output import Average
-from lowregret.rule import Eager, Forgotten, Lazy, Rule
+from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient, Rule
 from lowregret.state import FACTOR, FIRST_RATE, LAST_RATE, MASS, PUSHES, REFRESH
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, Step, WeightedInverseTime
 from tests import compositions, naive
@@ -39,11 +39,11 @@ def interpreted(learner: Linear, rows: Rows) -> Vector:
     return learn(learner, rows, compiled=False).scores
 
 
-def expected(run: naive.Run, rows: Rows) -> Vector:
+def expected(run: naive.LinearRun, rows: Rows) -> Vector:
     return np.sum(run.iterates[:-1] * rows.X, axis=1)
 
 
-def naive_eager(rows: Rows, project: naive.Projection, rate: naive.Rate, lam: float = 0.0) -> naive.Run:
+def naive_eager(rows: Rows, project: naive.Projection, rate: naive.Rate, lam: float = 0.0) -> naive.LinearRun:
     return compositions.eager(naive.hinge, project, rate, lam)(rows.X, rows.y, np.ones(len(rows.y)))
 
 
@@ -59,7 +59,7 @@ def test_the_first_round_of_a_strongly_convex_schedule_forgets_the_start(lam: fl
         (InverseTime(lam), naive.inverse_time(lam)),
         (WeightedInverseTime(lam), naive.weighted_inverse_time(lam)),
     ):
-        learner = Linear(Hinge(), Eager(on, step), ridge=lam)
+        learner = Linear(Hinge(), ProjectedGradient(on, step), ridge=lam)
         near(interpreted(learner, rows), expected(naive_eager(rows, on.projection, rate, lam), rows))
 
 
@@ -67,14 +67,14 @@ def test_the_first_round_of_a_strongly_convex_schedule_forgets_the_start(lam: fl
 def test_shrinking_by_any_factor(product: float) -> None:
     """1 − ηλ from ½ to −29; from 2 on only the ball keeps w from growing."""
     rows, eta = margins(120), 0.4
-    learner = Linear(Hinge(), Eager(L2Ball(0.7), Constant(eta)), ridge=product / eta)
+    learner = Linear(Hinge(), ProjectedGradient(L2Ball(0.7), Constant(eta)), ridge=product / eta)
     run = naive_eager(rows, naive.onto_l2_ball(0.7), naive.constant(eta), product / eta)
     near(interpreted(learner, rows), expected(run, rows))
 
 
 def test_divergence_is_noticed() -> None:
     """1 − ηλ = −2 doubles w in every round: the score overflows, and the run stops."""
-    learnt = learn(Linear(Hinge(), Eager(Reals(), Constant(1.0)), Average(), ridge=3.0), margins(3000))
+    learnt = learn(Linear(Hinge(), ProjectedGradient(Reals(), Constant(1.0)), Average(), ridge=3.0), margins(3000))
     assert 900 < learnt.stopped < 1100  # 2^1024 overflows
     assert np.isfinite(learnt.scores[: learnt.stopped]).all()
 
@@ -99,7 +99,7 @@ def test_a_ball_that_binds_in_every_round(radius: float, eta: float) -> None:
 
 def test_a_long_decay() -> None:
     """(1 − ηλ)^t falls below 1e-90 every 300 rounds; w does not."""
-    rows, learner = margins(3000), Linear(Hinge(), Eager(Reals(), Constant(1.0)), Average(), ridge=0.5)
+    rows, learner = margins(3000), Linear(Hinge(), ProjectedGradient(Reals(), Constant(1.0)), Average(), ridge=0.5)
     near(learn(learner, rows).scores, expected(naive_eager(rows, naive.anywhere, naive.constant(1.0), 0.5), rows))
 
 
@@ -121,7 +121,7 @@ def test_a_long_decay() -> None:
 def test_lazy_steps_of_any_size(mirror: Mirror, link: naive.Link, eta: float) -> None:
     rows = margins(60)
     run = compositions.lazy(naive.hinge, link, naive.constant(eta))(rows.X, rows.y, np.ones(60))
-    near(interpreted(Linear(Hinge(), Lazy(mirror, Constant(eta))), rows), expected(run, rows))
+    near(interpreted(Linear(Hinge(), MirrorDescent(mirror, Constant(eta))), rows), expected(run, rows))
 
 
 @pytest.mark.parametrize("eta", [1e-12, 1e-3, 1e3, 1e5])
@@ -177,7 +177,7 @@ def test_a_changing_rate_is_followed_through_idle_rounds(mirror: Mirror, link: n
     """w_t = ∇R*(η_tθ_t) with the rate of round t, also if nothing was learnt in the round before."""
     rng = np.random.default_rng(0)
     Z, y = rng.normal(size=(12, 4)), np.array([1.0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0])  # label 0: no cost
-    parts = (Cost(), Lazy(mirror, InverseSqrt(0.7)))
+    parts = (Cost(), MirrorDescent(mirror, InverseSqrt(0.7)))
     learner = Linear(*parts, Average()) if averaging else Linear(*parts)
     run = compositions.lazy(naive.cost, link, naive.inverse_sqrt(0.7))(Z, y, np.ones(12))
     learnt = learn(learner, labelled(Z, y), compiled=False)
@@ -190,11 +190,11 @@ def test_a_changing_rate_is_followed_through_idle_rounds(mirror: Mirror, link: n
 @pytest.mark.parametrize(
     ("rule", "first", "last"),
     [
-        (Eager(L2Ball(9.0), Adaptive()), 10.0, 10.0 / math.sqrt(2)),
-        (Lazy(Euclidean(), Adaptive()), 10.0, 10.0),
-        (Eager(L2Ball(9.0), InverseSqrt(1.0)), 1 / math.sqrt(3), 0.5),
-        (Lazy(Euclidean(), InverseSqrt(1.0)), 1 / math.sqrt(3), 0.5),
-        (Lazy(Entropy(), InverseSqrt(1.0)), 1 / math.sqrt(3), 0.5),
+        (ProjectedGradient(L2Ball(9.0), Adaptive()), 10.0, 10.0 / math.sqrt(2)),
+        (MirrorDescent(Euclidean(), Adaptive()), 10.0, 10.0),
+        (ProjectedGradient(L2Ball(9.0), InverseSqrt(1.0)), 1 / math.sqrt(3), 0.5),
+        (MirrorDescent(Euclidean(), InverseSqrt(1.0)), 1 / math.sqrt(3), 0.5),
+        (MirrorDescent(Entropy(), InverseSqrt(1.0)), 1 / math.sqrt(3), 0.5),
     ],
 )
 def test_rates_are_those_of_rounds_with_a_sub_gradient(rule: Rule, first: float, last: float) -> None:
@@ -263,11 +263,14 @@ def test_computing_aggregates_afresh_changes_only_rounding(composition: Composit
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Lazy(Euclidean(), WeightedInverseTime(1.0)), "weighs the rounds.*use it with Eager"),
-        (lambda: Lazy(L2Ball(), Constant(0.1)), "mirror must be a Mirror"),  # type: ignore[arg-type]
-        (lambda: Lazy(Euclidean(), 0.1), "step must be a Step"),  # type: ignore[arg-type]
-        (lambda: Eager(Euclidean(), Constant(0.1)), "on must be a Domain"),  # type: ignore[arg-type]
-        (lambda: Eager(L2Ball(), 0.1), "step must be a Step"),  # type: ignore[arg-type]
+        (
+            lambda: MirrorDescent(Euclidean(), WeightedInverseTime(1.0)),
+            "weighs rounds.*use it with ProjectedGradient",
+        ),
+        (lambda: MirrorDescent(L2Ball(), Constant(0.1)), "mirror must be a Mirror"),  # type: ignore[arg-type]
+        (lambda: MirrorDescent(Euclidean(), 0.1), "step must be a Step"),  # type: ignore[arg-type]
+        (lambda: ProjectedGradient(Euclidean(), Constant(0.1)), "domain must be a Domain"),  # type: ignore[arg-type]
+        (lambda: ProjectedGradient(L2Ball(), 0.1), "step must be a Step"),  # type: ignore[arg-type]
     ],
 )
 def test_refuses_what_makes_no_sense(make: Any, message: str) -> None:
@@ -277,7 +280,7 @@ def test_refuses_what_makes_no_sense(make: Any, message: str) -> None:
 
 def test_refuses_dimensions_that_do_not_fit() -> None:
     box = Box(np.zeros(3), np.ones(3))
-    for rule in (Eager(box, Constant(0.1)), Lazy(Euclidean(box), Constant(0.1))):
+    for rule in (ProjectedGradient(box, Constant(0.1)), MirrorDescent(Euclidean(box), Constant(0.1))):
         with pytest.raises(PartError, match="3 entries"):
             Linear(Hinge(), rule).start(4)
         assert Linear(Hinge(), rule, bias=1.0).start(2).dimension == 3
@@ -286,14 +289,14 @@ def test_refuses_dimensions_that_do_not_fit() -> None:
 @pytest.mark.parametrize(
     ("rule", "costly"),
     [
-        (Eager(L2Ball(), Constant(0.1)), False),
-        (Eager(Box(), InverseSqrt(0.1)), False),
-        (Eager(Simplex(), Constant(0.1)), True),
-        (Lazy(Euclidean(L2Ball()), InverseSqrt(0.1)), False),
-        (Lazy(Euclidean(L1Ball()), Constant(0.1)), True),
-        (Lazy(Entropy(), Constant(0.1)), False),
-        (Lazy(Entropy(), Adaptive()), True),
-        (Lazy(PNorm(3.0), Adaptive()), False),
+        (ProjectedGradient(L2Ball(), Constant(0.1)), False),
+        (ProjectedGradient(Box(), InverseSqrt(0.1)), False),
+        (ProjectedGradient(Simplex(), Constant(0.1)), True),
+        (MirrorDescent(Euclidean(L2Ball()), InverseSqrt(0.1)), False),
+        (MirrorDescent(Euclidean(L1Ball()), Constant(0.1)), True),
+        (MirrorDescent(Entropy(), Constant(0.1)), False),
+        (MirrorDescent(Entropy(), Adaptive()), True),
+        (MirrorDescent(PNorm(3.0), Adaptive()), False),
     ],
 )
 def test_says_what_costs_o_of_d(rule: Rule, costly: bool) -> None:
@@ -303,8 +306,8 @@ def test_says_what_costs_o_of_d(rule: Rule, costly: bool) -> None:
 @pytest.mark.parametrize("step", [Constant(0.3), InverseSqrt(0.3), Adaptive(), InverseTime(0.3)])
 def test_forgetting_the_gradients_changes_no_iterate(step: Step) -> None:
     rows = margins(60)
-    summed = Linear(Hinge(), Eager(L2Ball(0.5), step))
-    forgotten = Linear(Hinge(), Eager(L2Ball(0.5), step, Forgotten()))
+    summed = Linear(Hinge(), ProjectedGradient(L2Ball(0.5), step))
+    forgotten = Linear(Hinge(), ProjectedGradient(L2Ball(0.5), step, Forgotten()))
     assert interpreted(summed, rows).tobytes() == interpreted(forgotten, rows).tobytes()
     assert forgotten.start(5).table.size == 5
     assert summed.start(5).table.size == 10

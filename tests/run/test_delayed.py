@@ -23,7 +23,6 @@ from lowregret import (
     Delayed,
     DelayedRun,
     DivergedError,
-    Eager,
     Entropy,
     Euclidean,
     Gaussian,
@@ -31,11 +30,12 @@ from lowregret import (
     InverseSqrt,
     InverseTime,
     L2Ball,
-    Lazy,
     Linear,
     Logistic,
+    MirrorDescent,
     PartError,
     Point,
+    ProjectedGradient,
     QuadraticFunction,
     Reals,
     Simplex,
@@ -59,8 +59,8 @@ Y = np.where(X @ RNG.normal(size=D) + RNG.normal(size=60) > 0, 1.0, -1.0)
 LEARNERS = {
     "eager": zoo.ogd_eager(Logistic(), 0.3),
     "sqrt": zoo.ogd_sqrt(Hinge(), 1.0),
-    "box": Linear(Logistic(), Eager(Box(-0.2, 0.3), Adaptive()), Average(), bias=1.0),
-    "simplex": Linear(Square(), Eager(Simplex(), Constant(0.05))),
+    "box": Linear(Logistic(), ProjectedGradient(Box(-0.2, 0.3), Adaptive()), Average(), bias=1.0),
+    "simplex": Linear(Square(), ProjectedGradient(Simplex(), Constant(0.05))),
     "lazy": zoo.ogd_lazy(Logistic(), 0.3),
     "adaptive": zoo.ogd(Hinge()),
     "eg": zoo.eg(Cost(), 0.2),
@@ -105,7 +105,7 @@ def test_without_delay_it_is_the_usual_run_bit_for_bit(name: str, sparse: bool) 
 
 @pytest.mark.parametrize("tau", [0, 1, 5, 59, 60])
 def test_the_first_iterates_are_the_first(tau: int) -> None:
-    run = delayed(Linear(Cost(), Eager(L2Ball(), Constant(0.1))), D, compiled=False).learn(
+    run = delayed(Linear(Cost(), ProjectedGradient(L2Ball(), Constant(0.1))), D, compiled=False).learn(
         np.ones((60, D)), np.ones(60), delay=tau
     )
     assert np.count_nonzero(run.scores == 0) == min(tau + 1, 60)
@@ -251,7 +251,7 @@ def test_the_regret_is_that_of_the_rounds_answered() -> None:
 
 def test_worked_example() -> None:
     """D₁ = 1, η = .1, τ = 2, T = 10, ‖g‖ = 1: 5 + .5 + 1.7."""
-    run = delayed(Linear(Cost(), Eager(L2Ball(1.0), Constant(0.1))), 1, compiled=False)
+    run = delayed(Linear(Cost(), ProjectedGradient(L2Ball(1.0), Constant(0.1))), 1, compiled=False)
     run.learn([[(-1.0) ** t] for t in range(10)], np.ones(10), delay=2).deliver()
     assert next(c for c in run.certificates if c.id == "DELAY").bound == pytest.approx(7.2)
     assert run.ledger[TRAVELLED] == pytest.approx(1.0)
@@ -266,8 +266,12 @@ def hurtful(kind: str, rounds: int, lag: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("kind", ["turning", "steady", "flipping"])
 @pytest.mark.parametrize("lag", [1, 3, 10, 50])
-@pytest.mark.parametrize("rule", [Eager(Box(-1.0, 1.0), Constant(0.2)), Eager(L2Ball(1.0), InverseSqrt(1.0))], ids=str)
-def test_no_order_breaks_it(kind: str, lag: int, rule: Eager) -> None:
+@pytest.mark.parametrize(
+    "rule",
+    [ProjectedGradient(Box(-1.0, 1.0), Constant(0.2)), ProjectedGradient(L2Ball(1.0), InverseSqrt(1.0))],
+    ids=str,
+)
+def test_no_order_breaks_it(kind: str, lag: int, rule: ProjectedGradient) -> None:
     costs, delays = hurtful(kind, 200, lag)
     orders = {"first in, first out": delays, "last in, first out": 2 * (lag - np.arange(200) % (lag + 1))}
     for late in (*orders.values(), np.full(200, 400), RNG.integers(0, 2 * lag + 1, 200)):
@@ -282,7 +286,7 @@ def test_no_order_breaks_it(kind: str, lag: int, rule: Eager) -> None:
 def test_lateness_costs_what_undelayed_theory_does_not_allow() -> None:
     """What must fail: without the drift the theorem is violated."""
     costs, delays = hurtful("turning", 200, 10)
-    run = delayed(Linear(Cost(), Eager(Box(-1.0, 1.0), Constant(0.2))), 1, compiled=False).learn(
+    run = delayed(Linear(Cost(), ProjectedGradient(Box(-1.0, 1.0), Constant(0.2))), 1, compiled=False).learn(
         costs, np.ones(200), delay=delays
     )
     found = {c.id: c for c in run.deliver().certificates}
@@ -297,7 +301,7 @@ def test_lateness_costs_what_undelayed_theory_does_not_allow() -> None:
 def test_mirror_descent_is_certified_too(mirror: Any, domain: Any) -> None:
     costs = np.where(np.arange(300)[:, None] // 15 % 2, [0.0, 1.0], [1.0, 0.0])
     run = (
-        delayed(Linear(Cost(), Lazy(mirror, Constant(0.3))), 2, compiled=False)
+        delayed(Linear(Cost(), MirrorDescent(mirror, Constant(0.3))), 2, compiled=False)
         .learn(costs, np.ones(300), delay=14)
         .deliver()
     )
@@ -333,7 +337,11 @@ def test_real_rows(data_file: Callable[[str], Path]) -> None:
 
 # ---- games -----------------------------------------------------------------------------------------------------------
 
-RULES = [Eager(L2Ball(), Constant(0.3)), Eager(Simplex(), InverseSqrt(0.5)), Lazy(Entropy(), Constant(0.3))]
+RULES = [
+    ProjectedGradient(L2Ball(), Constant(0.3)),
+    ProjectedGradient(Simplex(), InverseSqrt(0.5)),
+    MirrorDescent(Entropy(), Constant(0.3)),
+]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
@@ -365,7 +373,9 @@ def test_a_game_without_delay_is_the_usual_game(rule: Any) -> None:
 def test_strong_convexity_does_not_help_the_late() -> None:
     """THM-14.11 needs it around the point that is moved; its premise must fail."""
     game = play(
-        Delayed(Eager(Box(-1.0, 1.0), InverseTime(1.0)), 5), [QuadraticFunction([z]) for z in Y], compiled=False
+        Delayed(ProjectedGradient(Box(-1.0, 1.0), InverseTime(1.0)), 5),
+        [QuadraticFunction([z]) for z in Y],
+        compiled=False,
     )
     assert not next(c for c in game.certificates if c.id.startswith("THM-14.11")).premises_hold
     assert game.regret() <= game.certificate.bound
@@ -424,7 +434,7 @@ def test_a_bad_row_of_a_batch_ends_it_there() -> None:
 
 
 def test_divergence_leaves_the_round_pending() -> None:
-    run = delayed(Linear(Square(), Eager(Reals(), Constant(1e150))), 1, L2Ball(), compiled=False)
+    run = delayed(Linear(Square(), ProjectedGradient(Reals(), Constant(1e150))), 1, L2Ball(), compiled=False)
     rounds, _ = run.ask([[1e5], [1e5], [1e5], [1e5]])
     with pytest.raises(DivergedError, match=r"still pending|overflowed"):
         run.tell(rounds, [1.0, 2.0, 3.0, 4.0])
@@ -450,6 +460,6 @@ def test_what_cannot_be_delayed() -> None:
     game = play(Delayed(RULES[0], [1, 1]), X[:2], compiled=False)
     for _ in range(2):  # a round that is refused leaves no trace
         with pytest.raises(PartError, match="round 3 has no delay"):
-            game.go_on(X[2:])
+            game.learn(X[2:])
     assert game.rounds == 2
     assert game.certificate.holds

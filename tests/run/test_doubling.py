@@ -20,16 +20,16 @@ from lowregret import (
     DataError,
     Doubling,
     DoublingRun,
-    Eager,
     Entropy,
     Hinge,
     InverseSqrt,
     L2Ball,
-    Lazy,
     Linear,
     Logistic,
+    MirrorDescent,
     PartError,
     Point,
+    ProjectedGradient,
     Simplex,
     doubling,
     load,
@@ -49,8 +49,8 @@ Y = np.where(X @ RNG.normal(size=D) + RNG.normal(size=100) > 0, 1.0, -1.0)
 
 LEARNERS = {
     "eager": zoo.ogd_eager(Logistic(), 0.5),
-    "ridge": Linear(Hinge(), Eager(L2Ball(2.0), Constant(0.5)), ridge=0.1),
-    "bias": Linear(Hinge(), Eager(L2Ball(2.0), Constant(0.5)), bias=1.0),
+    "ridge": Linear(Hinge(), ProjectedGradient(L2Ball(2.0), Constant(0.5)), ridge=0.1),
+    "bias": Linear(Hinge(), ProjectedGradient(L2Ball(2.0), Constant(0.5)), bias=1.0),
     "hedge": zoo.eg(Cost(), 1.0),
 }
 every_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
@@ -162,7 +162,10 @@ def test_a_bad_row_ends_the_batch_and_no_more() -> None:
 
 # ---- games -----------------------------------------------------------------------------------------------------------
 
-RULES = [Eager(Box(-1.0, 1.0), Constant(1.0)), Lazy(Entropy(), Constant(math.sqrt(8 * math.log(D))))]
+RULES = [
+    ProjectedGradient(Box(-1.0, 1.0), Constant(1.0)),
+    MirrorDescent(Entropy(), Constant(math.sqrt(8 * math.log(D)))),
+]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=["ogd", "hedge"])
@@ -191,7 +194,7 @@ def test_hedge_without_a_horizon_keeps_its_promise(rounds: int, kind: str, seed:
     blocks = np.array([block_of(int(s) + 1) % 2 for s in t])
     first: Any = {"random": rng.random(rounds), "misleading": t % 2, "blocks": blocks}[kind]
     costs = np.column_stack([first, 1 - first])
-    game = play(Doubling(Lazy(Entropy(), Constant(math.sqrt(8 * math.log(2))))), costs, compiled=False)
+    game = play(Doubling(MirrorDescent(Entropy(), Constant(math.sqrt(8 * math.log(2))))), costs, compiled=False)
     promise = FACTOR * math.sqrt(math.log(2) / 2 * rounds)
     regret = float(game.loss - costs.sum(axis=0).min())
     assert regret <= game.certificate.bound + 1e-9
@@ -228,7 +231,7 @@ def test_errors_of_all_blocks_are_those_of_a_drawn_model() -> None:
 
 def test_what_cannot_be_doubled() -> None:
     with pytest.raises(PartError, match="only a Constant step"):
-        Doubling(Eager(L2Ball(), InverseSqrt(1.0)))
+        Doubling(ProjectedGradient(L2Ball(), InverseSqrt(1.0)))
     with pytest.raises(PartError, match="base must be"):
         Doubling(L2Ball())
     with pytest.raises(PartError, match="rows need a learner"):

@@ -17,16 +17,16 @@ from lowregret import (
     Euclidean,
     Exp3,
     Exp4,
+    ExpertMixture,
     FollowTheLeader,
     Gaussian,
     Hinge,
     Intersection,
     KernelPerceptron,
     L2Ball,
-    Lazy,
+    LinearRun,
+    MirrorDescent,
     Multiclass,
-    Panel,
-    Run,
     Softmax,
     Specialists,
     delayed,
@@ -39,21 +39,24 @@ from lowregret.run.linear import start
 
 X = np.random.default_rng(3).normal(size=(20, 3))
 Y = np.sign(X[:, 0])
-CLASSES = Multiclass(Softmax(), Lazy(Euclidean(), Adaptive()))
+CLASSES = Multiclass(Softmax(), MirrorDescent(Euclidean(), Adaptive()))
 
 MADE: list[tuple[Callable[[], Any], str]] = [
-    (lambda: start(zoo.ogd(Hinge()), None), "<Run of Lazy: 0 rounds, Hinge loss 0 a round, regret ≤ 0>"),
-    (lambda: train(CLASSES, X, Y, compiled=False), "<ClassRun of Lazy: 20 rounds, Softmax loss 0."),
+    (lambda: start(zoo.ogd(Hinge()), None), "<LinearRun of MirrorDescent: 0 rounds, Hinge loss 0 a round, regret ≤ 0>"),
+    (lambda: train(CLASSES, X, Y, compiled=False), "<MulticlassRun of MirrorDescent: 20 rounds, Softmax loss 0."),
     (lambda: train(zoo.auto(), X, Y, compiled=False), "<AutoRun: 20 rounds, Logistic loss 0."),
     (lambda: train(KernelPerceptron(Gaussian(1.0)), X, Y, compiled=False), "<KernelRun of Gaussian: 20 rounds, error "),
-    (lambda: doubling(zoo.ogd_eager(Hinge(), 1.0), 3), "<DoublingRun of Eager: 0 rounds, Hinge loss 0 a round, regret"),
-    (lambda: delayed(zoo.ogd(Hinge()), 3), "<DelayedRun of Lazy: 0 rounds, Hinge loss 0 a round, regret ≤ 0>"),
+    (
+        lambda: doubling(zoo.ogd_eager(Hinge(), 1.0), 3),
+        "<DoublingRun of ProjectedGradient: 0 rounds, Hinge loss 0 a round, regret",
+    ),
+    (lambda: delayed(zoo.ogd(Hinge()), 3), "<DelayedRun of MirrorDescent: 0 rounds, Hinge loss 0 a round, regret ≤ 0>"),
     (lambda: play(FollowTheLeader(L2Ball(1.0)), [[1.0, 0.0]]), "<Game of FollowTheLeader: 1 round, loss 0 a round>"),
     (lambda: Bandit(3, Exp3(0.1)), "<Bandit of exp3 on 3 arms: 0 rounds, cost 0 a round>"),
     (lambda: Exp4(2, 3, 0.1), "<Exp4 of 2 experts on 3 arms: 0 rounds>"),
     (
-        lambda: Panel(2, AdaHedge()),
-        "<Panel of 2 experts: 0 rounds, Square loss 0 a round, regret 0 to the best expert>",
+        lambda: ExpertMixture(2, AdaHedge()),
+        "<ExpertMixture of 2 experts: 0 rounds, Square loss 0 a round, regret 0 to the best expert>",
     ),
     (lambda: Specialists(5, 0.1), "<Specialists: 0 rounds>"),
     (lambda: BoxHedge([0.0], [1.0], 0.1), "<BoxHedge: 0 rounds>"),
@@ -72,7 +75,10 @@ def test_one_line(make: Callable[[], Any], told: str) -> None:
 
 def test_the_figures_are_those_of_the_run() -> None:
     run = train(zoo.ogd(Hinge()), X, Y, compiled=False)
-    assert repr(run) == f"<Run of Lazy: 20 rounds, Hinge loss {run.loss / 20:.4g} a round, regret ≤ {regret(run)}>"
+    assert (
+        repr(run)
+        == f"<LinearRun of MirrorDescent: 20 rounds, Hinge loss {run.loss / 20:.4g} a round, regret ≤ {regret(run)}>"
+    )
     weighted = train(zoo.ogd_scw(Hinge(), 0.1), X, Y, compiled=False)
     assert f"weighted regret ≤ {regret(weighted)}>" in repr(weighted)
     bandit = Bandit(3, Exp3(0.1), compiled=False)
@@ -80,7 +86,7 @@ def test_the_figures_are_those_of_the_run() -> None:
     assert repr(bandit).endswith("1 pending>")
 
 
-def regret(run: Run) -> str:
+def regret(run: LinearRun) -> str:
     assert run.certificate.linear_regret is not None
     return f"{run.certificate.linear_regret:.4g}"
 
@@ -102,4 +108,4 @@ def test_what_would_cost_much_or_is_not_known_is_left_out(monkeypatch: pytest.Mo
 
 
 def test_half_made_objects_are_shown_too() -> None:
-    assert repr(Run.__new__(Run)).startswith("<lowregret.run.Run object at ")
+    assert repr(LinearRun.__new__(LinearRun)).startswith("<lowregret.run.linear.LinearRun object at ")

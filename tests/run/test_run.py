@@ -15,11 +15,11 @@ from lowregret import zoo
 from lowregret.domain import Box, L1Ball, L2Ball, Point, Reals, Simplex
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.learner.linear import Linear
-from lowregret.loss import Absolute, Hinge, Logistic, Loss, Margin, OnMistakes, Square
+from lowregret.loss import Absolute, Affine, Hinge, Logistic, Loss, Margin, OnMistakes, Poisson, Square
 from lowregret.mirror import UnnormalisedEntropy
 from lowregret.output import Average
-from lowregret.rule import Eager, Forgotten, Lazy
-from lowregret.run.linear import Run
+from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
+from lowregret.run.linear import LinearRun
 from lowregret.step import Constant, InverseSqrt
 from lowregret.train import train
 from tests.compositions import COMPOSITIONS, TEXTBOOK, Composition, Rows, rows_for
@@ -37,16 +37,16 @@ def sample(composition: Composition, seed: int, n: int = N) -> Rows:
     return rows._replace(X=sp.csr_array(rows.X))  # type: ignore[arg-type]
 
 
-def begin(composition: Composition, **options: Any) -> Run:
+def begin(composition: Composition, **options: Any) -> LinearRun:
     learner = composition.learner(D)
-    return Run(learner, learner.start(D), **options)
+    return LinearRun(learner, learner.start(D), **options)
 
 
 def part(rows: Rows, start: int, stop: int) -> Rows:
     return Rows(*(array[start:stop] for array in rows))
 
 
-def bits(run: Run) -> list[bytes]:
+def bits(run: LinearRun) -> list[bytes]:
     """Everything that a run carries on."""
     history = [row.tobytes() for row in run._history]
     arrays = [*run.state, *run.tally.arrays().values()]
@@ -67,13 +67,13 @@ def test_splitting_and_resuming_changes_nothing(composition: Composition, tmp_pa
     whole = begin(composition).learn(*rows)
     for cut in (1, 2, 9, 23, N - 1):
         first = begin(composition).learn(*part(rows, 0, cut))
-        second = Run.load(first.save(tmp_path / "run"))
+        second = LinearRun.load(first.save(tmp_path / "run"))
         assert bits(second) == bits(first)
         second.learn(*part(rows, cut, N))
         assert bits(second) == bits(whole)
         assert np.concatenate([first.scores, second.scores]).tobytes() == whole.scores.tobytes()
         assert second.certificates == whole.certificates
-        assert second.predict(rows.X).tobytes() == whole.predict(rows.X).tobytes()
+        assert second.decision_function(rows.X).tobytes() == whole.decision_function(rows.X).tobytes()
 
 
 @every_composition
@@ -84,7 +84,7 @@ def test_saving_is_pure(composition: Composition, tmp_path: Path) -> None:
     first, second = run.save(tmp_path / "first"), run.save(tmp_path / "second")
     assert (bits(run), run.scores.tobytes()) == before
     assert first.read_bytes() == second.read_bytes()
-    assert Run.load(first).save(tmp_path / "third").read_bytes() == first.read_bytes()
+    assert LinearRun.load(first).save(tmp_path / "third").read_bytes() == first.read_bytes()
     run.learn(*part(rows, 20, N))
     assert bits(run) == bits(begin(composition).learn(*rows))
 
@@ -97,11 +97,11 @@ def test_compiled_is_interpreted(composition: Composition) -> None:
     assert not slow.compiled
     assert bits(slow) == bits(fast)
     assert slow.scores.tobytes() == fast.scores.tobytes()
-    assert slow.predict(rows.X).tobytes() == fast.predict(rows.X).tobytes()
+    assert slow.decision_function(rows.X).tobytes() == fast.decision_function(rows.X).tobytes()
     assert slow.point.tobytes() == fast.point.tobytes()
 
 
-def played(composition: Composition, rows: Rows) -> tuple[Run, list[Vector]]:
+def played(composition: Composition, rows: Rows) -> tuple[LinearRun, list[Vector]]:
     """A run in one call, and the points w_t of its rounds from a second run, row by row."""
     single, points = begin(composition, compiled=False), []
     for i in range(len(rows.y)):
@@ -110,7 +110,7 @@ def played(composition: Composition, rows: Rows) -> tuple[Run, list[Vector]]:
     return begin(composition).learn(*rows), points
 
 
-def exact_regret(run: Run, points: list[Vector], rows: Any, u: Vector) -> float:
+def exact_regret(run: LinearRun, points: list[Vector], rows: Any, u: Vector) -> float:
     """Σ c_t(f_t(w_t) − f_t(u)), written out."""
     learner, total, importance, t = run.learner, 0.0, 0.0, 0
     for w, x, y, weight in zip(points, rows.X.toarray(), rows.y, rows.weights, strict=True):
@@ -158,7 +158,7 @@ def test_regret_is_what_the_certificate_bounds(composition: Composition) -> None
 def test_train_is_a_run_that_learnt() -> None:
     X, y = labelled()
     run = train(zoo.ogd(Hinge(), 0.1), X, y)
-    again = Run(run.learner, run.learner.start(4))
+    again = LinearRun(run.learner, run.learner.start(4))
     assert again.learn(X, y) is again
     assert bits(run) == bits(again)
 
@@ -190,13 +190,14 @@ def test_scores_and_losses_are_progressive() -> None:
 
 def test_predictions_use_the_output_and_the_bias() -> None:
     X, y = labelled()
-    learner = Linear(Hinge(), Eager(L2Ball(2.0), InverseSqrt(1.0)), Average(), bias=0.5)
-    run, points = Run(learner, learner.start(4), compiled=False), []
+    learner = Linear(Hinge(), ProjectedGradient(L2Ball(2.0), InverseSqrt(1.0)), Average(), bias=0.5)
+    run, points = LinearRun(learner, learner.start(4), compiled=False), []
     for i in range(60):
         points.append(run.point)
         run.learn(X[i : i + 1], y[i : i + 1])
     np.testing.assert_allclose(run.weights, np.mean(points, axis=0), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(run.predict(X), X @ run.weights[:4] + 0.5 * run.weights[4], rtol=1e-9, atol=1e-12)
+    expected = X @ run.weights[:4] + 0.5 * run.weights[4]
+    np.testing.assert_allclose(run.decision_function(X), expected, rtol=1e-9, atol=1e-12)
     assert not np.allclose(run.weights, run.point)
 
 
@@ -247,7 +248,7 @@ def test_comparator_of_ones_own() -> None:
 def test_comparator_survives_on_disk(tmp_path: Path) -> None:
     X, y = labelled()
     run = train(zoo.ogd(Hinge(), 0.1), X, y, comparator=Point([1.0, 2.0, 3.0, 4.0]))
-    assert Run.load(run.save(tmp_path / "run")).certificates == run.certificates
+    assert LinearRun.load(run.save(tmp_path / "run")).certificates == run.certificates
 
 
 def test_comparators_outside_the_domain_fail_a_premise() -> None:
@@ -260,12 +261,12 @@ def test_comparators_outside_the_domain_fail_a_premise() -> None:
 
 def test_forgotten_gradients_leave_the_bound() -> None:
     X, y = labelled()
-    run = train(Linear(Hinge(), Eager(L2Ball(), Constant(0.1), Forgotten())), X, y, compiled=False)
+    run = train(Linear(Hinge(), ProjectedGradient(L2Ball(), Constant(0.1), Forgotten())), X, y, compiled=False)
     assert run.certificate.linear_regret is None
     assert run.certificate.bound > 0
     assert "at most" in str(run)
     assert np.isnan(run.trace.linear_regret).all()
-    with pytest.raises(PartError, match="the sum of sub-gradients was not kept; use Eager"):
+    with pytest.raises(PartError, match="the sum of sub-gradients was not kept; use ProjectedGradient"):
         run.linear_regret()
 
 
@@ -287,7 +288,7 @@ class Slow(Margin):
 
 def test_regret_of_mistakes_runs_interpreted_too() -> None:
     X, y = labelled()
-    learner = Linear(OnMistakes(Slow()), Eager(Reals(), Constant(1.0)))
+    learner = Linear(OnMistakes(Slow()), ProjectedGradient(Reals(), Constant(1.0)))
     run, twin = train(learner, X, y, compiled=False), train(zoo.perceptron(), X, y)
     assert run.regret(np.ones(4), X, y) == pytest.approx(twin.regret(np.ones(4), X, y))
 
@@ -322,7 +323,7 @@ def test_printing() -> None:
 
 
 def test_a_run_before_its_first_row() -> None:
-    run = Run(zoo.ogd(Hinge(), 0.1), zoo.ogd(Hinge(), 0.1).start(3))
+    run = LinearRun(zoo.ogd(Hinge(), 0.1), zoo.ogd(Hinge(), 0.1).start(3))
     assert (run.rounds, run.loss, run.error) == (0, 0.0, 0.0)
     assert run.certificate.holds
     assert "0 rounds, 3 weights" in str(run)
@@ -332,7 +333,9 @@ def test_a_run_before_its_first_row() -> None:
 def test_a_learner_without_a_theorem_of_its_own() -> None:
     """Unnormalised entropy with a changing rate: what remains is regret ≤ linearised regret."""
     X, y = labelled()
-    run = train(Linear(Absolute(), Lazy(UnnormalisedEntropy(0.25), InverseSqrt(0.1))), abs(X), y, compiled=False)
+    run = train(
+        Linear(Absolute(), MirrorDescent(UnnormalisedEntropy(0.25), InverseSqrt(0.1))), abs(X), y, compiled=False
+    )
     assert run.certificate.holds
     assert "at most" in str(run)
     assert run.plot() is not None
@@ -350,7 +353,7 @@ def test_learning_without_a_certificate_learns_the_same(make: Any, tmp_path: Pat
     assert not bare._history
     assert bare.certificate.holds
     assert bare.trace.rounds.tolist() == [61]
-    resumed = Run.load(bare.save(tmp_path / "bare.lr")).learn(X, y)
+    resumed = LinearRun.load(bare.save(tmp_path / "bare.lr")).learn(X, y)
     assert not resumed._history
 
 
@@ -423,7 +426,7 @@ def test_files_that_cannot_be_read(harm: Callable[[Path], object], message: str,
     path = train(zoo.perceptron(), [[1.0]], [1]).save(tmp_path / "run")
     harm(path)
     with pytest.raises(StoreError, match=message):
-        Run.load(path)
+        LinearRun.load(path)
 
 
 def test_a_run_that_cannot_be_written_stays_as_it_is(tmp_path: Path) -> None:
@@ -437,8 +440,35 @@ def test_a_run_that_cannot_be_written_stays_as_it_is(tmp_path: Path) -> None:
 def test_a_users_own_part_must_be_known_to_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from lowregret.compile.part import Part
 
-    path = train(Linear(Flat(), Eager(L2Ball(), Constant(0.1))), [[1.0]], [1], compiled=False).save(tmp_path / "run")
-    assert Run.load(path).learner.loss == Flat()
+    path = train(Linear(Flat(), ProjectedGradient(L2Ball(), Constant(0.1))), [[1.0]], [1], compiled=False).save(
+        tmp_path / "run"
+    )
+    assert LinearRun.load(path).learner.loss == Flat()
     monkeypatch.delitem(Part.registry, "tests.run.test_run:Flat")
-    with pytest.raises(StoreError, match=r"unknown part 'tests\.test_run:Flat': if it is your own, import the module"):
-        Run.load(path)
+    with pytest.raises(StoreError, match=r"unknown part 'tests\.run\.test_run:Flat': if it is your own"):
+        LinearRun.load(path)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Logistic(), Affine(Logistic(), 2.0, -1.0)])
+def test_classes_are_the_signs_of_decisions(loss: Margin) -> None:
+    X, y = labelled()
+    run = train(zoo.ogd(loss), X, y, compiled=False)
+    scores = run.decision_function(X)
+    decided = [loss.decision(p) for p in scores]
+    assert run.predict(X).tolist() == [1.0 if d >= 0 else -1.0 for d in decided]
+    if isinstance(loss, Hinge):
+        with pytest.raises(PartError, match="Hinge gives scores, not probabilities"):
+            run.predict_proba(X)
+    else:
+        chances = run.predict_proba(X)
+        np.testing.assert_allclose(chances[:, 1], 1 / (1 + np.exp(-np.array(decided))), rtol=1e-12)
+        np.testing.assert_allclose(chances.sum(axis=1), 1.0, rtol=1e-15)
+
+
+def test_numbers_are_forecasts_of_the_label() -> None:
+    X, _ = labelled()
+    counts = np.arange(len(X)) % 4
+    cases: list[tuple[Loss, Any]] = [(Square(), lambda p: p), (Poisson(), np.exp)]
+    for loss, forecast in cases:
+        run = train(zoo.adagrad(loss, 0.1), X, counts, compiled=False)
+        assert run.predict(X).tobytes() == forecast(run.decision_function(X)).tobytes()

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from lowregret import Diagonal, Logistic, Multiclass, Root, Softmax, train, zoo
+from lowregret import AdaGrad, Logistic, Multiclass, Softmax, train, zoo
 
 ADAGRAD = zoo.adagrad(Logistic())
-MANY = Multiclass(Softmax(), Diagonal(Root(0.5)), bias=1.0)
+MANY = Multiclass(Softmax(), AdaGrad(0.5), bias=1.0)
 
 Problem = tuple[Any, Any]
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from lowregret import (
-    Diagonal,
+    AdaGrad,
     Hinge,
     InnerProduct,
     L2Ball,
@@ -19,7 +19,6 @@ from lowregret import (
     Multiclass,
     OneAgainstAll,
     Poisson,
-    Root,
     Softmax,
     Square,
     zoo,
@@ -31,7 +30,7 @@ from tests.sklearn.problems import ADAGRAD, MANY, Problem, signs, spell
 
 @pytest.mark.parametrize(
     "learner",
-    [Linear(Logistic(), Diagonal(Root(0.5)), bias=2.0), zoo.winnow(4), MANY],
+    [Linear(Logistic(), AdaGrad(0.5), bias=2.0), zoo.winnow(4), MANY],
     ids=["bias", "affine", "two of many"],
 )
 @pytest.mark.usefixtures("interpreted")
@@ -51,7 +50,7 @@ def test_coefficients_of_many_classes_and_of_numbers(three: Problem, numbers: Pr
     assert model.coef_.shape == (3, 4)
     assert np.allclose(model.decision_function(X), X @ model.coef_.T + model.intercept_)
     X, y = numbers
-    line = OnlineRegressor(Linear(Square(), Diagonal(Root(2.0)), bias=1.0)).fit(X, y)
+    line = OnlineRegressor(Linear(Square(), AdaGrad(2.0), bias=1.0)).fit(X, y)
     assert np.allclose(line.predict(X), X @ line.coef_ + line.intercept_)
     assert np.allclose(line.coef_, [1, -2, 0, 3], atol=0.2)
 
@@ -69,7 +68,7 @@ def test_what_has_no_coefficients(two: Problem) -> None:
 @pytest.mark.usefixtures("interpreted")
 def test_chances_where_the_loss_gives_them(three: Problem, loss: Any) -> None:
     X, y = three
-    model = OnlineClassifier(Multiclass(loss, Diagonal(Root(0.5)))).fit(X, y)
+    model = OnlineClassifier(Multiclass(loss, AdaGrad(0.5))).fit(X, y)
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
     assert np.array_equal(model.classes_[np.argmax(model.predict_proba(X), axis=1)], model.predict(X))
 

@@ -16,17 +16,17 @@ from lowregret.auto import AutoClassifier, AutoMulticlass
 from lowregret.bandit import Bandit, Exp3, Exp4
 from lowregret.domain import L2Ball
 from lowregret.errors import StoreError
-from lowregret.experts import AdaHedge, Layered, Panel
+from lowregret.experts import AdaHedge, ExpertMixture, Layered
 from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Hinge, Softmax
 from lowregret.mirror import Euclidean
 from lowregret.play.game import Game, play
-from lowregret.rule import Lazy
+from lowregret.rule import MirrorDescent
 from lowregret.run.delayed import DelayedRun, delayed
 from lowregret.run.doubling import doubling
 from lowregret.run.kernel import KernelRun
-from lowregret.run.linear import Run
+from lowregret.run.linear import LinearRun
 from lowregret.step import Constant
 from lowregret.store import file as store
 from lowregret.store import kinds as files
@@ -42,7 +42,7 @@ NAMES = np.where(X[:, 1] > 0.5, "cat", np.where(Y > 0, "dog", "mouse"))
 PLAIN: dict[str, Any] = {"compiled": False}
 
 
-def linear() -> Run:
+def linear() -> LinearRun:
     return train(zoo.ogd(Hinge(), 0.1), X, Y, **PLAIN)
 
 
@@ -51,7 +51,7 @@ def kernelised() -> KernelRun:
 
 
 def game() -> Game:
-    return play(Lazy(Euclidean(L2Ball()), Constant(0.1)), X, **PLAIN)
+    return play(MirrorDescent(Euclidean(L2Ball()), Constant(0.1)), X, **PLAIN)
 
 
 def late() -> DelayedRun:
@@ -74,7 +74,7 @@ def exp4() -> Exp4:
     return made
 
 
-def asked(panel: Panel) -> Panel:
+def asked(panel: ExpertMixture) -> ExpertMixture:
     panel.learn(X, Y)
     panel.ask(X[0])
     return panel
@@ -82,7 +82,7 @@ def asked(panel: Panel) -> Panel:
 
 KINDS: dict[str, Callable[[], Any]] = {
     "run": linear,
-    "class-run": lambda: train(Multiclass(Softmax(), Lazy(Euclidean(), Constant(0.1))), X, NAMES, **PLAIN),
+    "class-run": lambda: train(Multiclass(Softmax(), MirrorDescent(Euclidean(), Constant(0.1))), X, NAMES, **PLAIN),
     "auto-run": lambda: train(AutoClassifier(), X, Y, **PLAIN),
     "auto-class-run": lambda: train(AutoMulticlass(), X, NAMES, **PLAIN),
     "delayed-run": late,
@@ -94,7 +94,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "game": game,
     "bandit": bandit,
     "exp4": exp4,
-    "experts": lambda: asked(Panel(3, AdaHedge(), **PLAIN)),
+    "experts": lambda: asked(ExpertMixture(3, AdaHedge(), **PLAIN)),
     "layered-experts": lambda: asked(Layered(3, **PLAIN)),
 }
 
@@ -122,7 +122,7 @@ def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
         learner = whole.learner
         first = train(learner, X[:13], Y[:13], **PLAIN)
         second = load(first.save(tmp_path / "file"))
-        assert isinstance(second, Run | KernelRun)
+        assert isinstance(second, LinearRun | KernelRun)
         second.learn(X[13:], Y[13:])
         assert second.predict(X).tobytes() == whole.predict(X).tobytes()
     half = load(play(game().player, X[:13], **PLAIN).save(tmp_path / "game"))

@@ -12,7 +12,7 @@ from lowregret.domain import L2Ball, Point, Reals
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
-from lowregret.rule import Eager, Forgotten, Lazy
+from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
 from lowregret.state import LARGEST
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from lowregret.structured import (
@@ -33,13 +33,13 @@ from tests.structured.problems import SPACES, click_problem, lists_of, pairs_of,
 cp: Any = cvxpy  # not typed throughout
 
 RULES: dict[str, tuple[Any, float, str]] = {
-    "THM-14.5": (Eager(L2Ball(2.0), Constant(0.1)), 0.0, "THM-14.5"),
-    "EAGER-DEC": (Eager(L2Ball(2.0), InverseSqrt(0.3)), 0.0, "EAGER-DEC"),
-    "LAZY+": (Lazy(Euclidean(L2Ball(2.0)), Constant(0.1)), 0.0, "LAZY+"),
-    "EQ-2.15": (Lazy(Euclidean(), Constant(0.1)), 0.0, "EQ-2.15"),
-    "LAZY-DEC": (Lazy(Euclidean(), Adaptive()), 0.0, "LAZY-DEC"),
-    "THM-14.11": (Eager(Reals(), InverseTime(0.5)), 0.5, "THM-14.11"),
-    "THM-14.12": (Eager(Reals(), WeightedInverseTime(0.5)), 0.5, "THM-14.12"),
+    "THM-14.5": (ProjectedGradient(L2Ball(2.0), Constant(0.1)), 0.0, "THM-14.5"),
+    "EAGER-DEC": (ProjectedGradient(L2Ball(2.0), InverseSqrt(0.3)), 0.0, "EAGER-DEC"),
+    "LAZY+": (MirrorDescent(Euclidean(L2Ball(2.0)), Constant(0.1)), 0.0, "LAZY+"),
+    "EQ-2.15": (MirrorDescent(Euclidean(), Constant(0.1)), 0.0, "EQ-2.15"),
+    "LAZY-DEC": (MirrorDescent(Euclidean(), Adaptive()), 0.0, "LAZY-DEC"),
+    "THM-14.11": (ProjectedGradient(Reals(), InverseTime(0.5)), 0.5, "THM-14.11"),
+    "THM-14.12": (ProjectedGradient(Reals(), WeightedInverseTime(0.5)), 0.5, "THM-14.12"),
 }
 
 
@@ -127,7 +127,7 @@ def test_the_best_fixed_choice_is_the_solvers() -> None:
 
 def test_the_best_ranking_is_the_solvers() -> None:
     data = click_problem(25, seed=4)
-    rule = Eager(L2Ball(2.0), InverseSqrt(0.3))
+    rule = ProjectedGradient(L2Ball(2.0), InverseSqrt(0.3))
     run = train(Ranking(rule), data, compiled=False)
     assert isinstance(run, RankingRun)
     pairs = [[[(0.0, np.zeros(3)), (1.0, x[j] - x[y])] for j in range(len(x)) if j != y] for x, y in lists_of(data)]
@@ -225,7 +225,9 @@ def test_what_the_bounds_do_not_speak_of_is_refused() -> None:
         run.regret([1.0], data)
     with pytest.raises(PartError, match="margin"):
         run.drawn_error(run.weights, data, margin=0.0)
-    forgetful = train(Structured(Chain(3), Eager(L2Ball(1.0), Constant(0.1), Forgotten())), data, compiled=False)
+    forgetful = train(
+        Structured(Chain(3), ProjectedGradient(L2Ball(1.0), Constant(0.1), Forgotten())), data, compiled=False
+    )
     with pytest.raises(PartError, match="Forgotten"):
         forgetful.linear_regret()
 

@@ -16,7 +16,7 @@ from lowregret.learner.multiclass import Multiclass
 from lowregret.loss.multiclass import MultiHinge, MultiLoss, PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Random, WeightedAverage
-from lowregret.rule import Eager, Lazy, Rule
+from lowregret.rule import MirrorDescent, ProjectedGradient, Rule
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime
 from lowregret.structured import (
     Chain,
@@ -33,11 +33,11 @@ from tests.structured.naive import Step, structured
 from tests.structured.problems import SPACES, pairs_of, sequence_problem
 
 RULES: dict[str, tuple[Rule, Step]] = {
-    "lazy": (Lazy(Euclidean(), Constant(0.3)), Step(0.3)),
-    "lazy on a ball": (Lazy(Euclidean(L2Ball(1.5)), Constant(0.3)), Step(0.3, radius=1.5)),
-    "adaptive": (Lazy(Euclidean(), Adaptive(2.0)), Step(2.0, adaptive=True)),
-    "eager on a ball": (Eager(L2Ball(1.5), InverseSqrt(0.7)), Step(0.7, 0.5, 1.5, eager=True)),
-    "ridge": (Eager(Reals(), InverseTime(0.2)), Step(5.0, 1.0, eager=True, ridge=0.2)),
+    "lazy": (MirrorDescent(Euclidean(), Constant(0.3)), Step(0.3)),
+    "lazy on a ball": (MirrorDescent(Euclidean(L2Ball(1.5)), Constant(0.3)), Step(0.3, radius=1.5)),
+    "adaptive": (MirrorDescent(Euclidean(), Adaptive(2.0)), Step(2.0, adaptive=True)),
+    "eager on a ball": (ProjectedGradient(L2Ball(1.5), InverseSqrt(0.7)), Step(0.7, 0.5, 1.5, eager=True)),
+    "ridge": (ProjectedGradient(Reals(), InverseTime(0.2)), Step(5.0, 1.0, eager=True, ridge=0.2)),
 }
 
 
@@ -66,7 +66,10 @@ def test_learners_are_the_textbooks(space: str, margin: float, rule: str) -> Non
 
 def test_the_perceptron_learns_from_mistakes_only_and_its_step_changes_no_prediction() -> None:
     data = sequence_problem(Chain(3), 40)
-    runs = [run_of(Structured(Chain(3), Lazy(Euclidean(), Constant(eta)), 0.0), data, compiled=False) for eta in (1, 8)]
+    runs = [
+        run_of(Structured(Chain(3), MirrorDescent(Euclidean(), Constant(eta)), 0.0), data, compiled=False)
+        for eta in (1, 8)
+    ]
     assert runs[0].predictions.tolist() == runs[1].predictions.tolist()
     np.testing.assert_allclose(8 * runs[0].weights, runs[1].weights)
     assert 0 < runs[0].mistakes < 40
@@ -88,7 +91,7 @@ def test_classes_are_the_multiclass_perceptron_to_the_last_bit() -> None:
 
 @pytest.mark.parametrize(("loss", "margin"), [(PerceptronLoss(), 0.0), (MultiHinge(), 1.0)])
 def test_classes_are_the_multiclass_learner(loss: MultiLoss, margin: float) -> None:
-    data, rule = sequence_problem(Classes(4), 60), Lazy(Euclidean(), Constant(0.5))
+    data, rule = sequence_problem(Classes(4), 60), MirrorDescent(Euclidean(), Constant(0.5))
     theirs = train(Multiclass(loss, rule), data.features, data.labels, classes=range(4), compiled=False)
     run = run_of(Structured(Classes(4), rule, margin), data, compiled=False)
     assert run.mistakes == theirs.mistakes
@@ -97,7 +100,7 @@ def test_classes_are_the_multiclass_learner(loss: MultiLoss, margin: float) -> N
 
 COMPILED = {
     "perceptron chain": structured_perceptron(Chain(3), Average()),
-    "svm chain on a ball": Structured(Chain(3), Eager(L2Ball(1.5), InverseSqrt(0.7)), 1.0, Average()),
+    "svm chain on a ball": Structured(Chain(3), ProjectedGradient(L2Ball(1.5), InverseSqrt(0.7)), 1.0, Average()),
     "svm tree": structured_svm(SPACES["tree"][0], output=Random(5)),
 }
 
@@ -173,7 +176,9 @@ def test_outputs() -> None:
         WeightedAverage(): np.average(points, axis=0, weights=np.arange(2, 27)),
     }
     for output, expected in kept.items():
-        run = run_of(Structured(Classes(4), Lazy(Euclidean(), Constant(0.3)), 1.0, output), data, compiled=False)
+        run = run_of(
+            Structured(Classes(4), MirrorDescent(Euclidean(), Constant(0.3)), 1.0, output), data, compiled=False
+        )
         np.testing.assert_allclose(run.weights, expected, atol=1e-12)
     drawn = run_of(structured_svm(Classes(4), 0.3, Random(2)), data, compiled=False).weights
     assert np.min(np.abs(points - drawn).max(axis=1)) < 1e-12
@@ -200,15 +205,15 @@ def test_what_cannot_be_learnt_is_refused() -> None:
         train(structured_perceptron(Classes(3)), data)
     huge = sequences(np.full((3, 1), 1e200), [1, 0, 1], lengths=[1, 1, 1])
     with pytest.raises(DivergedError, match="sequence 1"):
-        train(Structured(Chain(2), Lazy(Euclidean(), Constant(1.0))), huge, compiled=False)
+        train(Structured(Chain(2), MirrorDescent(Euclidean(), Constant(1.0))), huge, compiled=False)
 
 
 def test_compositions_that_make_no_sense_are_refused() -> None:
     with pytest.raises(PartError, match="argmax"):
-        Structured(object(), Lazy(Euclidean(), Constant(1.0)))
+        Structured(object(), MirrorDescent(Euclidean(), Constant(1.0)))
     with pytest.raises(PartError, match="margin"):
-        Structured(Chain(2), Lazy(Euclidean(), Constant(1.0)), -1.0)
+        Structured(Chain(2), MirrorDescent(Euclidean(), Constant(1.0)), -1.0)
     with pytest.raises(PartError, match="ridge"):
-        Structured(Chain(2), Lazy(Euclidean(), Constant(1.0)), ridge=1.0)
+        Structured(Chain(2), MirrorDescent(Euclidean(), Constant(1.0)), ridge=1.0)
     with pytest.raises(PartError, match="neither weights"):
         train(structured_perceptron(Classes(2)), [[1.0]], [0], [1.0])  # type: ignore[call-overload]

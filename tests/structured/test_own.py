@@ -15,7 +15,7 @@ from lowregret.compile.part import Part
 from lowregret.domain import L2Ball
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.output import Average
-from lowregret.rule import Eager
+from lowregret.rule import ProjectedGradient
 from lowregret.step import InverseSqrt
 from lowregret.structured import Chain, OwnRun, Structured, StructuredRun, structured_perceptron, structured_svm
 from lowregret.train import train
@@ -71,7 +71,7 @@ def matchings(rounds: int) -> list[tuple[Vector, Structure]]:
 @pytest.mark.parametrize("margin", [0.0, 1.0, 0.5])
 def test_a_chain_of_ones_own_is_the_chain(margin: float) -> None:
     data = sequence_problem(Chain(3), 25, longest=3)
-    rule = Eager(L2Ball(2.0), InverseSqrt(0.5))
+    rule = ProjectedGradient(L2Ball(2.0), InverseSqrt(0.5))
     theirs = train(Structured(Chain(3), rule, margin, Average()), data, compiled=False)
     own = train(Structured(OwnChain(FEATURES, 3), rule, margin, Average()), pairs_of(data), compiled=False)
     assert isinstance(own, OwnRun)

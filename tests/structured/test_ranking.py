@@ -14,7 +14,7 @@ from lowregret.domain import L2Ball
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
-from lowregret.rule import Eager, Lazy, Rule
+from lowregret.rule import MirrorDescent, ProjectedGradient, Rule
 from lowregret.step import Constant, InverseSqrt
 from lowregret.structured import Chain, Choices, Ranking, RankingRun, choices, click_ranking, structured_svm
 from lowregret.train import train
@@ -22,8 +22,8 @@ from tests.structured.naive import Step, ranking
 from tests.structured.problems import click_problem, lists_of, sequence_problem
 
 RULES: dict[str, tuple[Rule, Step]] = {
-    "lazy": (Lazy(Euclidean(), Constant(0.1)), Step(0.1)),
-    "eager": (Eager(L2Ball(1.0), InverseSqrt(0.3)), Step(0.3, 0.5, 1.0, eager=True)),
+    "lazy": (MirrorDescent(Euclidean(), Constant(0.1)), Step(0.1)),
+    "eager": (ProjectedGradient(L2Ball(1.0), InverseSqrt(0.3)), Step(0.3, 0.5, 1.0, eager=True)),
 }
 
 
@@ -52,7 +52,7 @@ def test_positions_with_ties_and_the_surrogate_above_them(lists: list[list[float
     """One feature and a fixed weight, so that scores are the feature and ties are many."""
     chosen = [data.draw(st.integers(0, len(items) - 1)) for items in lists]
     shown = choices([(np.array(items)[:, None], y) for items, y in zip(lists, chosen, strict=True)])
-    run = run_of(Ranking(Lazy(Euclidean(), Constant(0.5))), shown, compiled=False)
+    run = run_of(Ranking(MirrorDescent(Euclidean(), Constant(0.5))), shown, compiled=False)
     w = run.weights
     losses = run.losses(w, shown)
     for items, y, loss in zip(lists, chosen, losses, strict=True):
@@ -77,7 +77,7 @@ def test_one_item_is_always_first() -> None:
 
 def test_compiled_is_interpreted_is_round_by_round_is_resumed(tmp_path: Path) -> None:
     data = click_problem(80, features=5)
-    learner = Ranking(Eager(L2Ball(2.0), InverseSqrt(0.4)), Average())
+    learner = Ranking(ProjectedGradient(L2Ball(2.0), InverseSqrt(0.4)), Average())
     run, slow = run_of(learner, data), run_of(learner, data, compiled=False)
     part = run_of(learner, data[:31])
     resumed = lowregret.load(part.save(tmp_path / "rank.lr"))

@@ -12,7 +12,7 @@ from benchmarks.structured import letters, one_by_one, shop, split
 from lowregret.domain import L2Ball
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
-from lowregret.rule import Lazy
+from lowregret.rule import MirrorDescent
 from lowregret.step import Constant
 from lowregret.structured import (
     Chain,
@@ -65,7 +65,7 @@ def test_mistakes_on_words_are_within_their_bounds(words: Words) -> None:
 
 def test_nested_against_a_solver_on_words(words: Words) -> None:
     data = words[0][:120]
-    learner = Structured(Chain(26), Lazy(Euclidean(), Constant(0.05)), 1.0, Average())
+    learner = Structured(Chain(26), MirrorDescent(Euclidean(), Constant(0.05)), 1.0, Average())
     run = train(learner, data, comparator=L2Ball(1.0))
     best = run.hindsight(data, tolerance=0.03)
     assert best.gap <= 0.1 * best.value
