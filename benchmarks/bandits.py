@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed import OUT
-from lowregret import Bandit, BernoulliCosts, Exp3, Exp3IX, Thompson, TsallisInf, Ucb1
+from lowregret.bandit import Bandit, BernoulliCosts, Exp3, Exp3IX, Thompson, TsallisInf, Ucb1
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.types import Vector
 

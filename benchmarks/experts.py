@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed import OUT
-from lowregret import Absolute, AdaHedge, Aggregator, Cost, ExpertMixture, Hedge, MLPoly, Specialists, Squint
+from lowregret import Absolute
+from lowregret.experts import AdaHedge, Aggregator, ExpertMixture, Hedge, MLPoly, Specialists, Squint
+from lowregret.loss import Cost
 from lowregret.types import Vector
 
 EXPERTS, ROUNDS, ETA = 100, 100_000, 0.05

@@ -14,7 +14,7 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from benchmarks.speed import OUT
-from lowregret import Littlestone, make_hypotheses
+from lowregret.finite import Littlestone, make_hypotheses
 
 CLASSES = (
     "thresholds:4096",

@@ -17,10 +17,11 @@ import numpy as np
 from scipy import sparse
 from tqdm import tqdm
 
-from lowregret import Hinge, L1Ball, L2Ball, Logistic, LqBall, Square, best_in_hindsight, read, train, zoo
+from lowregret import Hinge, L1Ball, L2Ball, Logistic, LqBall, Square, read, train, zoo
 from lowregret.certificate import natural_comparator
 from lowregret.convex.minimise import Solution
 from lowregret.domain import Domain
+from lowregret.hindsight import best_in_hindsight
 from lowregret.learner.linear import Linear
 from lowregret.loss import Loss
 

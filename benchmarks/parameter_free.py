@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 from benchmarks.nested import Data, data_sets
-from lowregret import DivergedError, Hinge, LinearRun, Logistic, train, zoo
+from lowregret import DivergedError, Hinge, Logistic, train, zoo
 from lowregret.learner.linear import Linear
 from lowregret.rule import FTRLProximal
 from lowregret.rule.newton import MOST
+from lowregret.run import LinearRun
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "parameter-free.md"
 KEPT = Path("out/parameter_free.json")

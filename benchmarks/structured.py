@@ -20,8 +20,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from benchmarks.speed import OUT
-from lowregret import (
-    Average,
+from lowregret import Average, train
+from lowregret.structured import (
     Chain,
     Choices,
     Classes,
@@ -33,7 +33,6 @@ from lowregret import (
     sequences,
     structured_perceptron,
     structured_svm,
-    train,
 )
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

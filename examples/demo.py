@@ -13,19 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowregret import (
-    Box,
-    Euclidean,
-    FollowTheLeader,
-    L2Ball,
-    LinearFunction,
-    LinearRun,
-    Logistic,
-    MirrorDescent,
-    play,
-    train,
-    zoo,
-)
+from lowregret import Box, Euclidean, FollowTheLeader, L2Ball, Logistic, MirrorDescent, play, train, zoo
+from lowregret.convex import LinearFunction
+from lowregret.run import LinearRun
 from lowregret.show.plot import finish, nested_curves, new_figure
 
 OUT = Path("out")

@@ -18,41 +18,41 @@ import lowregret
 from lowregret import (
     Absolute,
     Adaptive,
-    Best,
     Box,
     Constant,
     DataError,
     Entropy,
-    ExpertRecord,
-    Fixed,
     FollowTheLeader,
     Hinge,
     InverseSqrt,
     L2Ball,
     Linear,
     MirrorDescent,
-    Moving,
     PartError,
     ProjectedGradient,
-    QuadraticFunction,
-    Realised,
     Reals,
-    Regularised,
-    RowRecord,
-    ScoreFunction,
     Simplex,
-    Swap,
-    Switching,
-    Weighted,
     WeightedInverseTime,
-    Windows,
     delayed,
     play,
-    regret,
     train,
     zoo,
 )
-from lowregret.regret import GameRecord
+from lowregret.convex import QuadraticFunction, Regularised, ScoreFunction
+from lowregret.regret import (
+    Best,
+    ExpertRecord,
+    Fixed,
+    GameRecord,
+    Moving,
+    Realised,
+    RowRecord,
+    Swap,
+    Switching,
+    Weighted,
+    Windows,
+    regret,
+)
 
 RNG = np.random.default_rng(2)
 
@@ -300,7 +300,7 @@ def test_outside_of_the_domain_theory_is_silent() -> None:
 
 def test_weighted_rounds() -> None:
     z = RNG.normal(size=(30, 2))
-    functions = [Regularised(lowregret.LinearFunction(v), 0.5) for v in z]
+    functions = [Regularised(lowregret.convex.LinearFunction(v), 0.5) for v in z]
     game = play(ProjectedGradient(L2Ball(4.0), WeightedInverseTime(0.5)), functions, compiled=False)
     found = regret(game, Weighted())
     t = np.arange(1, 31)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lowregret import Bandit, Exp3
+from lowregret.bandit import Bandit, Exp3
 from lowregret.words import counted
 
 

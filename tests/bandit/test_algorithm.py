@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from lowregret import Bandit, BanditAlgorithm, BernoulliCosts, Exp3, Exp3IX, PartError, Thompson, TsallisInf, Ucb1
+from lowregret import PartError
+from lowregret.bandit import Bandit, BanditAlgorithm, BernoulliCosts, Exp3, Exp3IX, Thompson, TsallisInf, Ucb1
 from lowregret.bandit.rejection import make_algorithm
 from lowregret.bandit.state import CLAMPED
 from lowregret.compile.random import beta, new_chance, uniform

@@ -9,19 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowregret import (
-    Bandit,
-    BanditAlgorithm,
-    BernoulliCosts,
-    DataError,
-    Exp3,
-    Exp3IX,
-    PartError,
-    Thompson,
-    TsallisInf,
-    Ucb1,
-    load,
-)
+from lowregret import DataError, PartError, load
+from lowregret.bandit import Bandit, BanditAlgorithm, BernoulliCosts, Exp3, Exp3IX, Thompson, TsallisInf, Ucb1
 from lowregret.bandit.costs import Costs
 
 ALL = [Exp3(0.1), Exp3IX(0.1, 0.05), TsallisInf(), Ucb1(), Thompson()]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowregret import BanditDescent, Box, DataError, Domain, L1Ball, L2Ball, PartError, Simplex
+from lowregret import Box, DataError, Domain, L1Ball, L2Ball, PartError, Simplex
+from lowregret.bandit import BanditDescent
 from lowregret.bandit.descent import Shape
 from lowregret.compile.random import new_chance, normal
 from lowregret.types import Vector

@@ -7,19 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lowregret import (
-    Bandit,
-    Constant,
-    DataError,
-    Entropy,
-    EstimatedDescent,
-    Euclidean,
-    Exp3,
-    L2Ball,
-    MirrorDescent,
-    ProjectedGradient,
-    Rule,
-)
+from lowregret import Constant, DataError, Entropy, Euclidean, L2Ball, MirrorDescent, ProjectedGradient, Rule
+from lowregret.bandit import Bandit, EstimatedDescent, Exp3
 from lowregret.bandit.loops import learn_one
 
 

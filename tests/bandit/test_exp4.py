@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowregret import DataError, Exp4, PartError, load
+from lowregret import DataError, PartError, load
+from lowregret.bandit import Exp4
 from lowregret.compile.random import new_chance, uniform
 from lowregret.types import Vector
 

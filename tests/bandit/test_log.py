@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret import BanditLog, DataError, bandit_log, read_log
+from lowregret import DataError
+from lowregret.bandit import BanditLog, bandit_log, read_log
 
 TEXT = "n,banner,click,p\n1,b10,1,0.5\n2,b2,0,0.25\n\n3,b10,0,0.5\n"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowregret import Constant, DataError, Euclidean, ExpertRanking, L2Ball, MirrorDescent, ScoreRanking
+from lowregret import Constant, DataError, Euclidean, L2Ball, MirrorDescent
+from lowregret.bandit import ExpertRanking, ScoreRanking
 
 
 def test_experts_regret_in_positions() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowregret import DataError, Exp3, TsallisInf, Ucb1, bandit_log, learn_from, read_log, replay
+from lowregret import DataError
+from lowregret.bandit import Exp3, TsallisInf, Ucb1, bandit_log, learn_from, read_log, replay
 from lowregret.bandit.rejection import NAMES, expected_rounds, make_algorithm
 
 

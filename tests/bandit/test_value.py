@@ -10,18 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret import (
-    BanditLog,
-    DataError,
-    Estimate,
-    PartError,
-    bandit_log,
-    doubly_robust,
-    ips,
-    logged_value,
-    read_log,
-    snips,
-)
+from lowregret import DataError, PartError
+from lowregret.bandit import BanditLog, Estimate, bandit_log, doubly_robust, ips, logged_value, read_log, snips
 from lowregret.bandit.value import arm_values, evaluate
 from lowregret.types import Vector
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lowregret import make_hypotheses
 from lowregret.cli import dimension as command
+from lowregret.finite import make_hypotheses
 from lowregret.finite.search import Littlestone, VapnikChervonenkis
 from tests.cli.running import process, run, written
 

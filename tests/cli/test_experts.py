@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret import Absolute, ExpertMixture, Hedge, Layered
+from lowregret import Absolute
+from lowregret.experts import ExpertMixture, Hedge, Layered
 from tests.cli.running import process, run, written
 from tests.cli.test_report import Page
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowregret import MulticlassRun, load, read
+from lowregret import load, read
+from lowregret.run import MulticlassRun
 from lowregret.train import train
 from lowregret.zoo import mc_perceptron
 from tests.cli.running import run, written

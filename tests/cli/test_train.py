@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from lowregret import Reals, best_in_hindsight, load, train, zoo
+from lowregret import Reals, load, train, zoo
 from lowregret.cli.arguments import ALGORITHMS, LOSSES
 from lowregret.cli.learning import Keeper
 from lowregret.cli.progress import Progress
+from lowregret.hindsight import best_in_hindsight
 from lowregret.loss import Hinge
 from lowregret.output import Random
 from lowregret.run.linear import LinearRun

@@ -10,20 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowregret import (
-    Absolute,
+from lowregret import Absolute, DataError, Hinge, Logistic, PartError, Square
+from lowregret.convex import (
     Convex,
-    DataError,
     Function,
-    Hinge,
     LinearFunction,
-    Logistic,
     NegativeLog,
-    PartError,
     QuadraticFunction,
     Regularised,
     ScoreFunction,
-    Square,
 )
 from lowregret.convex.functions import Sum
 

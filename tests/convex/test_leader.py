@@ -20,15 +20,13 @@ from lowregret import (
     Hinge,
     L1Ball,
     L2Ball,
-    LinearFunction,
     Logistic,
     PartError,
-    QuadraticFunction,
     Reals,
-    ScoreFunction,
     Simplex,
     play,
 )
+from lowregret.convex import LinearFunction, QuadraticFunction, ScoreFunction
 from lowregret.convex.functions import Sum
 
 cp: Any = cvxpy  # its annotations lack most of its names

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lowregret import Absolute, AdaHedge, Aggregator, Descent, ExpertMixture, FixedShare, Hedge, MLPoly, Squint
+from lowregret import Absolute
+from lowregret.experts import AdaHedge, Aggregator, Descent, ExpertMixture, FixedShare, Hedge, MLPoly, Squint
 from tests.experts import naive
 
 Rounds = tuple[Any, Any]  # forecasts and outcomes

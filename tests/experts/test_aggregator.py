@@ -13,19 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowregret
-from lowregret import (
-    Absolute,
-    AdaHedge,
-    Aggregator,
-    DataError,
-    ExpertMixture,
-    Hedge,
-    Layered,
-    LogScore,
-    PartError,
-    Square,
-)
+from lowregret import Absolute, DataError, PartError, Square
 from lowregret.compile.part import Part
+from lowregret.experts import AdaHedge, Aggregator, ExpertMixture, Hedge, Layered, LogScore
 from lowregret.experts.aggregator import leading
 from tests.experts import naive
 from tests.experts.cases import AGGREGATORS, SEQUENCES, random_rounds

@@ -10,24 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowregret import (
-    Absolute,
+from lowregret import Absolute, DataError, Quantile, Square
+from lowregret.experts import (
     AdaHedge,
     Aggregator,
     BinaryLogScore,
     BrierSimplex,
-    Cost,
-    DataError,
     ExpertMixture,
     FixedShare,
     Hedge,
     Layered,
     LogScore,
-    Quantile,
-    Square,
     SquareOn,
 )
-from lowregret.loss import Loss
+from lowregret.loss import Cost, Loss
 from tests.experts.cases import PROVED, SEQUENCES, adversarial
 
 LOSSES: list[Loss] = [Absolute(), Square(), Quantile(0.9)]

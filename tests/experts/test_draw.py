@@ -10,23 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from lowregret import (
-    Absolute,
-    BoxHedge,
-    Cost,
-    DataError,
-    Drawing,
-    ExpertMixture,
-    Hedge,
-    MLPoly,
-    PartError,
-    SampledHedge,
-    Specialists,
-    Square,
-    grid,
-)
+from lowregret import Absolute, DataError, PartError, Square
+from lowregret.experts import BoxHedge, Drawing, ExpertMixture, Hedge, MLPoly, SampledHedge, Specialists, grid
 from lowregret.experts.draw import coins
-from lowregret.loss import Loss
+from lowregret.loss import Cost, Loss
 from tests.experts.cases import random_rounds
 
 

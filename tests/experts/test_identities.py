@@ -9,7 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowregret import Absolute, Cost, ExpertMixture, Hedge, train, zoo
+from lowregret import Absolute, train, zoo
+from lowregret.experts import ExpertMixture, Hedge
+from lowregret.loss import Cost
 from lowregret.types import Vector
 
 costs = st.tuples(st.integers(1, 30), st.integers(2, 6), st.integers(0, 10**6)).map(

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from lowregret import DataError, ExpertMixture, Hedge, LogWealth, OnlineNewton, PartError, Universal, best_rebalanced
+from lowregret import DataError, PartError
+from lowregret.experts import ExpertMixture, Hedge, OnlineNewton, Universal, best_rebalanced
 from lowregret.experts.portfolio import simplex_rule
+from lowregret.loss import LogWealth
 from lowregret.types import Vector
 
 

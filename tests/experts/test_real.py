@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret import (
+from lowregret import Square
+from lowregret.experts import (
     AdaHedge,
     Aggregator,
     BrierSimplex,
@@ -18,15 +19,14 @@ from lowregret import (
     Hedge,
     Layered,
     LogScore,
-    LogWealth,
     MLPoly,
     OnlineNewton,
     Percentage,
     Review,
-    Square,
     Squint,
     best_rebalanced,
 )
+from lowregret.loss import LogWealth
 from lowregret.stream.table import read_table
 
 Find = Callable[[str], Path]

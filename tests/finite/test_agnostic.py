@@ -8,17 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from lowregret import (
-    Agnostic,
-    DataError,
-    Halving,
-    Hypotheses,
-    Littlestone,
-    PartError,
-    Restarting,
-    WeightedMajority,
-    make_hypotheses,
-)
+from lowregret import DataError, PartError
+from lowregret.finite import Agnostic, Halving, Hypotheses, Littlestone, Restarting, WeightedMajority, make_hypotheses
 from lowregret.finite.agnostic import log_choices
 from tests.finite.naive import (
     Rows,

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lowregret import Hypotheses, Littlestone, dimensions, make_hypotheses
 from lowregret.compile.call import call
+from lowregret.finite import Hypotheses, Littlestone, dimensions, make_hypotheses
 from lowregret.finite import memo as memo_module
 from lowregret.finite.memo import Memo
 from lowregret.finite.search import Bracket, VapnikChervonenkis, distinct_columns

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowregret import DataError, Hypotheses
+from lowregret import DataError
+from lowregret.finite import Hypotheses
 from lowregret.finite.hypotheses import size_of
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from lowregret import (
+from lowregret.finite import (
     Consistent,
     FiniteLearner,
     Halving,

@@ -11,7 +11,6 @@ from scipy.optimize import linprog
 
 from lowregret import (
     Absolute,
-    Affine,
     Box,
     EpsilonInsensitive,
     Hinge,
@@ -20,19 +19,19 @@ from lowregret import (
     L2Ball,
     Logistic,
     Loss,
-    Margin,
     Quantile,
     Reals,
     Simplex,
     Square,
     SquaredHinge,
-    best_in_hindsight,
 )
 from lowregret.domain import Domain
 from lowregret.errors import DataError, PartError
+from lowregret.hindsight import best_in_hindsight
 from lowregret.hindsight.corner import pieces
 from lowregret.hindsight.polytope import Factored, Matrix, in_polytope, rooms
 from lowregret.hindsight.quadratic import Minimum
+from lowregret.loss import Affine, Margin
 from lowregret.types import Vector
 
 KINKED: list[Loss] = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowregret import Box, Huber, Logistic, Simplex, best_in_hindsight
+from lowregret import Box, Huber, Logistic, Simplex
+from lowregret.hindsight import best_in_hindsight
 
 
 @pytest.mark.parametrize("seed", range(3))

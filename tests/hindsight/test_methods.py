@@ -15,20 +15,15 @@ from scipy.optimize import minimize
 
 from lowregret import (
     Absolute,
-    Affine,
     Box,
-    Cost,
     EpsilonInsensitive,
     Hinge,
     Huber,
     L1Ball,
     L2Ball,
     Logistic,
-    LogWealth,
     Loss,
     LqBall,
-    Margin,
-    OnMistakes,
     PartError,
     Poisson,
     Quantile,
@@ -36,15 +31,16 @@ from lowregret import (
     Simplex,
     Square,
     SquaredHinge,
-    best_in_hindsight,
 )
 from lowregret.domain import Domain
 from lowregret.errors import DataError
+from lowregret.hindsight import best_in_hindsight
 from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.gather import gathered
 from lowregret.hindsight.newton import newton, sampled
 from lowregret.hindsight.objective import Best, Objective
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
+from lowregret.loss import Affine, Cost, LogWealth, Margin, OnMistakes
 from lowregret.rows import as_rows
 from lowregret.types import Vector
 

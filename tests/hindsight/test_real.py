@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.agreement import ROWS, TOLERANCE, ours, peer, penalised, prefix
 from benchmarks.hindsight import LOSSES, RADII
-from lowregret import L2Ball, Loss, Reals, best_in_hindsight
+from lowregret import L2Ball, Loss, Reals
+from lowregret.hindsight import best_in_hindsight
 
 AGREE = 1e-6
 KAPPA = 10.0

@@ -25,23 +25,16 @@ from lowregret import (
     Euclidean,
     FollowTheLeader,
     FollowTheRegularisedLeader,
-    Function,
-    Game,
     Hinge,
     InverseTime,
     L1Ball,
     L2Ball,
-    LinearFunction,
     Logistic,
     MirrorDescent,
-    NegativeLog,
     PartError,
     PNorm,
     ProjectedGradient,
-    QuadraticFunction,
     Reals,
-    Regularised,
-    ScoreFunction,
     Simplex,
     Spectrahedron,
     StoreError,
@@ -51,6 +44,8 @@ from lowregret import (
 )
 from lowregret import play as play_by
 from lowregret.certificate.surrogate import surrogate_certificate
+from lowregret.convex import Function, LinearFunction, NegativeLog, QuadraticFunction, Regularised, ScoreFunction
+from lowregret.play import Game
 from lowregret.types import Vector
 
 play = partial(play_by, compiled=False)

@@ -18,14 +18,10 @@ from lowregret import (
     Average,
     Box,
     Constant,
-    Cost,
     DataError,
-    Delayed,
-    DelayedRun,
     DivergedError,
     Entropy,
     Euclidean,
-    Gaussian,
     Hinge,
     InverseSqrt,
     InverseTime,
@@ -34,9 +30,7 @@ from lowregret import (
     Logistic,
     MirrorDescent,
     PartError,
-    Point,
     ProjectedGradient,
-    QuadraticFunction,
     Reals,
     Simplex,
     Square,
@@ -48,6 +42,11 @@ from lowregret import (
     zoo,
 )
 from lowregret.certificate.delay import DRIFT, LAGGED, TRAVELLED
+from lowregret.convex import QuadraticFunction
+from lowregret.domain import Point
+from lowregret.learner import Delayed, Gaussian
+from lowregret.loss import Cost
+from lowregret.run import DelayedRun
 from lowregret.types import Vector
 from tests.running import bits
 

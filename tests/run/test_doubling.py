@@ -16,10 +16,7 @@ from lowregret import (
     Average,
     Box,
     Constant,
-    Cost,
     DataError,
-    Doubling,
-    DoublingRun,
     Entropy,
     Hinge,
     InverseSqrt,
@@ -28,7 +25,6 @@ from lowregret import (
     Logistic,
     MirrorDescent,
     PartError,
-    Point,
     ProjectedGradient,
     Simplex,
     doubling,
@@ -39,7 +35,11 @@ from lowregret import (
     zoo,
 )
 from lowregret.certificate.doubling import FACTOR
+from lowregret.domain import Point
+from lowregret.learner import Doubling
 from lowregret.learner.wrappers import block_of
+from lowregret.loss import Cost
+from lowregret.run import DoublingRun
 from tests.running import bits
 
 RNG = np.random.default_rng(11)

@@ -9,32 +9,26 @@ import numpy as np
 import pytest
 
 from lowregret import (
-    AdaHedge,
     Adaptive,
-    Bandit,
-    BanditDescent,
-    BoxHedge,
     Euclidean,
-    Exp3,
-    Exp4,
-    ExpertMixture,
     FollowTheLeader,
-    Gaussian,
     Hinge,
     Intersection,
     KernelPerceptron,
     L2Ball,
-    LinearRun,
     MirrorDescent,
     Multiclass,
     Softmax,
-    Specialists,
     delayed,
     doubling,
     play,
     train,
     zoo,
 )
+from lowregret.bandit import Bandit, BanditDescent, Exp3, Exp4
+from lowregret.experts import AdaHedge, BoxHedge, ExpertMixture, Specialists
+from lowregret.learner import Gaussian
+from lowregret.run import LinearRun
 from lowregret.run.linear import start
 
 X = np.random.default_rng(3).normal(size=(20, 3))

@@ -24,8 +24,8 @@ def test_two_classes_are_a_run_on_signs(two: Problem) -> None:
         assert bits(model) == bits_of(run)
         assert model.progressive_error_ == run.error
         assert model.progressive_loss_ == run.loss / 400
-        assert np.array_equal(model.decision_function(X), run.predict(X))
-        assert np.array_equal(model.predict(X), np.where(run.predict(X) >= 0, "yes", "no"))
+        assert np.array_equal(model.decision_function(X), run.decision_function(X))
+        assert np.array_equal(model.predict(X), np.where(run.decision_function(X) >= 0, "yes", "no"))
         assert str(model.certificate_) == str(run.certificate)
 
 

@@ -1,0 +1,9 @@
+from .functions import Convex as Convex
+from .functions import Function as Function
+from .functions import LinearFunction as LinearFunction
+from .functions import NegativeLog as NegativeLog
+from .functions import QuadraticFunction as QuadraticFunction
+from .functions import Regularised as Regularised
+from .functions import ScoreFunction as ScoreFunction
+from .leader import FollowTheLeader as FollowTheLeader
+from .leader import FollowTheRegularisedLeader as FollowTheRegularisedLeader

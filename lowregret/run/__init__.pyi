@@ -1,0 +1,11 @@
+from .auto import AutoRun as AutoRun
+from .auto_multiclass import AutoMulticlassRun as AutoMulticlassRun
+from .confusion import Confusion as Confusion
+from .delayed import DelayedRun as DelayedRun
+from .delayed import delayed as delayed
+from .doubling import DoublingRun as DoublingRun
+from .doubling import doubling as doubling
+from .kernel import KernelRun as KernelRun
+from .linear import LinearRun as LinearRun
+from .metrics import Metrics as Metrics
+from .multiclass import MulticlassRun as MulticlassRun
