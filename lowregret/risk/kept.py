@@ -11,6 +11,7 @@ each doubling, and more where they are one in 32.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -163,6 +164,15 @@ class Trial:
         t = t[(t > rounds) & (t <= rounds + count)].astype(np.int64)
         places = t - rounds - 1
         return begin + (places if played is None else played[places]), t
+
+    def judge(
+        self, weights: Vector, begin: int, end: int, rounds: int, foretold: Callable[[Any, Vector], Foretold]
+    ) -> None:
+        """Count what `foretold(picked, their weights)` tells of those rows begin … end − 1 that are judged."""
+        picked, t = self.picked(weights, begin, end, rounds)
+        if picked.size:
+            each = weights[picked] if weights.size else np.ones(picked.size)
+            self.see(t, each, foretold(picked, each))
 
     def see(self, t: Any, weights: Vector, told: Foretold) -> None:
         """Count rows of these rounds."""
