@@ -68,6 +68,11 @@ class Columns(Part):
     date_at: NDArray[np.int64]  # per column: where its features are among those of all dates
     date_slots: NDArray[np.uint64]
 
+    @property
+    def wide(self) -> bool:
+        """Whether a field may become several features, as those of texts and dates do."""
+        return bool(np.any((self.kinds == TEXT) | (self.kinds == DATE)))
+
     def mask(self) -> Any:
         """What slots are cut to."""
         return (_ONE << _U(self.bits)) - _ONE
