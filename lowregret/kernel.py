@@ -25,7 +25,7 @@ from numba.core.registry import CPUDispatcher
 
 from lowregret.cache import KernelCache
 from lowregret.error import PartError
-from lowregret.extremes import EXTREMES
+from lowregret.extremes import BUILTINS
 from lowregret.pipeline import QUICK, contexts, pipeline
 from lowregret.stamp import digest, names
 
@@ -204,7 +204,7 @@ def _with_helpers(function: FunctionType, context: Any) -> FunctionType:
         plain = isinstance(value, FunctionType) and context._lookup_global(value) is None
         return _inlined(value, digest(value)) if plain else value
 
-    known = EXTREMES | function.__globals__
+    known = BUILTINS | function.__globals__
     mentioned = {name: helper(known[name]) for name in names(function.__code__) if name in known}
     cells = [helper(cell.cell_contents) for cell in function.__closure__ or ()]
     copy = FunctionType(

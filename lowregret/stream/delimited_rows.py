@@ -375,10 +375,10 @@ class DelimitedRows(TextFormat):
 
     def crossed(self, out: Buffers) -> int:
         """Close the gaps that features of 0 leave; returns the end of the row."""
-        first = out.cursor[ENTRY]
+        first: int = out.cursor[ENTRY]
         last = first
         for place in range(self.order.size):
             column, value = out.columns[_U(first + place)], out.values[_U(first + place)]
             out.columns[_U(last)], out.values[_U(last)] = column, value
             last += value != 0.0
-        return int(last)
+        return last
