@@ -11,6 +11,7 @@ each doubling, and more where they are one in 32.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -164,6 +165,15 @@ class Trial:
         places = t - rounds - 1
         return begin + (places if played is None else played[places]), t
 
+    def judge(
+        self, weights: Vector, begin: int, end: int, rounds: int, foretold: Callable[[Any, Vector], Foretold]
+    ) -> None:
+        """Count what `foretold(picked, their weights)` tells of those rows begin … end − 1 that are judged."""
+        picked, t = self.picked(weights, begin, end, rounds)
+        if picked.size:
+            each = weights[picked] if weights.size else np.ones(picked.size)
+            self.see(t, each, foretold(picked, each))
+
     def see(self, t: Any, weights: Vector, told: Foretold) -> None:
         """Count rows of these rounds."""
         parts, each = (t - self.frozen - 1) * PARTS // self.frozen, weights / self.share
@@ -195,8 +205,10 @@ class Trial:
 
 
 @kernel
-def judge_scores(loss: Loss, y: Vector, scores: Vector, values: Vector, wrong: Any) -> None:
-    """The loss of each score, and whether it is wrong."""
+def judge_scores(loss: Loss, y: Vector, kept: Vector, live: Vector, told: Any) -> None:
+    """Write the rows of a `Foretold`: the loss of each kept score, whether it is wrong, and both of live scores."""
     for i in range(y.size):
-        values[i], _ = loss.at(scores[i], y[i])
-        wrong[i] = loss.wrong(scores[i], y[i])
+        told[0, i], _ = loss.at(kept[i], y[i])
+        told[1, i] = loss.wrong(kept[i], y[i])
+        told[2, i], _ = loss.at(live[i], y[i])
+        told[3, i] = loss.wrong(live[i], y[i])

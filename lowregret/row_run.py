@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.check import Place, finite_numbers, numbers, refuse
 from lowregret.fixed import Learnt
-from lowregret.kept import judge_scores
+from lowregret.kept import Foretold, judge_scores
 from lowregret.learner import Linear
 from lowregret.ledger import Ledger
 from lowregret.places import Placed
@@ -65,11 +65,11 @@ class RowRun(Ledger):
             if i:
                 self.tally.see(self.linear, x, y, w, self.scores, i, self.compiled)
 
-    def _judged(self, y: Vector, scores: Vector) -> tuple[Vector, Any]:
-        """The loss of each score, and whether it is wrong."""
-        values, wrong = np.empty(y.size), np.empty(y.size, bool)
-        self._call(judge_scores, self.learner.loss, y, scores, values, wrong)
-        return values, wrong
+    def _judged(self, y: Vector, kept: Vector, live: Vector) -> Foretold:
+        """The losses of a frozen model's scores and of live ones, and where each is wrong."""
+        told = np.empty((len(Foretold._fields), y.size))
+        self._call(judge_scores, self.learner.loss, y, kept, live, told)
+        return Foretold(*told)
 
     # ---- results -------------------------------------------------------------------------------------------------
 
