@@ -10,6 +10,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import DataError
+from lowregret.hindsight.against import importances
 from lowregret.learner.validate import finite_numbers, require_bounded, require_cheap
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse, as_rows
@@ -76,7 +77,7 @@ class GroupRun(TaskRun):
 
     def _losses(self, u: Any, data: Rounds, made: Whole, gradient: Vector | None) -> Vector:
         fixed, found = finite_numbers(u, "u", self.dimension), np.empty(data.count())
-        c = np.empty(0) if gradient is None else self._importance()
+        c = np.empty(0) if gradient is None else importances(self.linear, self.rounds)
         pile = np.empty(0) if gradient is None else gradient
         self._call(judge_rounds, self.learner, Frozen(), fixed, data, self._desk(data), made, c, found, pile)
         return found

@@ -29,6 +29,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import DataError, PartError
+from lowregret.hindsight.against import importances
 from lowregret.learner.linear import write_point
 from lowregret.learner.validate import finite_numbers, require_bounded
 from lowregret.risk.online_to_batch import RiskCertificate
@@ -143,7 +144,7 @@ class OwnRun(TaskRun):
 
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
         w = finite_numbers(u, "u", self.dimension)
-        found, c = [], self._importance()
+        found, c = [], importances(self.linear, self.rounds)
         for t, (x, y) in enumerate(_pairs(data, labels)):
             constant, (indices, values) = self._judge(w, x, y, self.space.argmax(w, x), f"pair {t}")
             found.append(constant + float(w[indices] @ values))
