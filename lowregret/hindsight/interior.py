@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from lowregret.compile.numerics import norm
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.polytope import longest_step
 from lowregret.rows import as_rows
 from lowregret.types import Vector
 
@@ -183,11 +184,9 @@ class Interior:
 
     def longest(self, beta: Vector, below: Vector, above: Vector, lam: float, push: float) -> float:
         """The longest step that stays inside, 1 at most."""
-        share, scalars = 1.0, (np.array([self.spare, self.push]), np.array([lam, push]))
+        scalars = np.array([self.spare, self.push]), np.array([lam, push])
         slopes = (self.room[0], beta), (self.room[1], -beta), (self.below, below), (self.above, above)
-        for room, change in (*slopes, scalars):
-            share = min(share, float(np.min(np.divide(room, -change, out=np.ones(room.size), where=change < 0))))
-        return share
+        return min(1.0, *(longest_step(room, change) for room, change in (*slopes, scalars)))
 
 
 def inside(o: Objective, best: Best, slopes: Vector, tolerance: float, report: Report) -> None:

@@ -265,7 +265,7 @@ def interior(model: Model) -> None:
             except la.LinAlgError:
                 return
             change, pushed, turned = _direction(solve, room, push, residual)
-            share = min(_longest(room, change), _longest(push, pushed))
+            share = min(1.0, SHORT * longest_step(room, change), SHORT * longest_step(push, pushed))
             if not share > 0:
                 return
             room, push, nu = room + share * change, push + share * pushed, nu + share * turned
@@ -282,13 +282,12 @@ def _direction(solve: System, room: Vector, push: Vector, residual: Vector) -> t
         return change, pull - push / room * change, nu
 
     change, pushed, _ = towards(np.zeros_like(room))
-    share = min(_longest(room, change, 1.0), _longest(push, pushed, 1.0))
+    share = min(1.0, longest_step(room, change), longest_step(push, pushed))
     now = float(room @ push)
     then = float((room + share * change) @ (push + share * pushed))
     return towards((then / now) ** 3 * now / room.size - change * pushed)
 
 
-def _longest(room: Vector, change: Vector, short: float = SHORT) -> float:
-    """The longest step that stays inside, 1 at most."""
-    shares = np.divide(room, -change, out=np.full(room.size, np.inf), where=change < 0)
-    return min(1.0, short * float(np.min(shares)))
+def longest_step(room: Vector, change: Vector) -> float:
+    """The largest t with room + t·change ≥ 0 in every entry; infinite if all grow."""
+    return float(np.min(np.divide(room, -change, out=np.full(room.size, np.inf), where=change < 0)))
