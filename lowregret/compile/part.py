@@ -210,7 +210,7 @@ def _kind(value: Any) -> Any:
         if isinstance(error, PartError):
             raise
         return None
-    if isinstance(kind, types.Array):  # read-only rows, as memory maps and pandas give them, need no code of their own
+    if isinstance(kind, types.Array) and not kind.mutable:  # read-only rows, as pandas gives them, need no own code
         kind = kind.copy(readonly=False)
     return kind if _is_plain(kind) else None
 
