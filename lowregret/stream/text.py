@@ -36,7 +36,7 @@ from lowregret.stream.buffers import (
     WEIGHTED,
     Buffers,
 )
-from lowregret.stream.columns import WEIGHT, Columns, stands_for_text
+from lowregret.stream.columns import stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import POSITIVE, Met, number_name
 from lowregret.stream.notice import FEW, LOOKED, Notices
@@ -76,8 +76,7 @@ class TextFormat(Part):
     @property
     def has_weights(self) -> bool:
         """Whether the file has the column with the rows' weights."""
-        columns = self.parameters.get("columns")
-        return isinstance(columns, Columns) and bool(np.any(columns.kinds == WEIGHT))
+        return False
 
     @property
     def header(self) -> bytes:
