@@ -137,8 +137,8 @@ def measure(table: Cells, sheet: Sheet, end: Any, t: float) -> tuple[float, floa
             shaped = where(centred, single(most(where(away > NEAR, away, nil))), plain)
         shaped = root(shaped)
         roots = where(changed, one, none) - where(centred, one, none)
-        store(sheet.plain, v, signed(x > nil, plain))
-        store(sheet.shaped, v, signed(where(centred, x - mean, x) > nil, shaped))
+        store(sheet.plain, v, with_sign(x > nil, plain))
+        store(sheet.shaped, v, with_sign(where(centred, x - mean, x) > nil, shaped))
         store(sheet.roots, v, roots)
         shaped_square = shaped * shaped
         rooted, plains = rooted + double(roots * shaped_square), plains + double(plain * plain)
@@ -152,7 +152,7 @@ def most(squares: Eight) -> Eight:
     return smaller(squares, spread(MOST))
 
 
-def signed(positive: Mask, sizes: Eight) -> Eight:
+def with_sign(positive: Mask, sizes: Eight) -> Eight:
     """±sizes"""
     return where(positive, sizes, -sizes)
 

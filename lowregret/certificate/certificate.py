@@ -88,5 +88,5 @@ class Certificate:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can say: no NaN, no infinity."""
+    """A value as JSON can hold it: null instead of NaN and infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

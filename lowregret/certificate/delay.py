@@ -42,7 +42,7 @@ def dual_exponent(learner: Linear) -> float:
 
 
 def late_certificates(learner: Linear, found: list[Certificate], ledger: Vector, pending: int) -> list[Certificate]:
-    """What theorems about the run in order of arrival say about the delayed one: their bound and the drift.
+    """Certificates of a delayed run: those of the run in order of arrival, plus the drift.
 
     DELAY bounds the drift too, in advance: it holds for every order of arrival, and every rate that does not grow.
     """

@@ -72,7 +72,7 @@ def warm(args: Namespace) -> int:
 
 
 def _plain(args: Namespace) -> Iterator[str]:
-    """What was asked for, name by name; without names what is common and installed."""
+    """The names asked for, one by one; without any, those that are common and installed."""
     names = args.names or _COMMON
     if args.all:
         names = (*_AUTO, *ALGORITHMS[1:], *FORMATS, *COMPILED)
@@ -84,7 +84,7 @@ def _plain(args: Namespace) -> Iterator[str]:
 
 
 def _use(name: str) -> Callable[[Path], None]:
-    """What has to be done so that a name is compiled."""
+    """A call that compiles everything behind a name."""
     algorithm, _, loss = name.partition(":")
     if algorithm in ALGORITHMS:
         return lambda folder: _learn(folder, algorithm, loss)

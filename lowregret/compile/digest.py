@@ -1,4 +1,4 @@
-"""What compiled code depends on, as digests: a cached entry must never be used for other code.
+"""Digests of all that compiled code depends on: a cached entry must never be used for other code.
 
 - `package_stamp`: every source file of the package, and the versions of what compiles it.
 - `digest`: for code outside the package, all bytecode, constants, default arguments and global values it can reach.

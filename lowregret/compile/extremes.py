@@ -11,16 +11,16 @@ from numba.extending import lower_builtin
 
 
 def smallest(*values: Any) -> Any:
-    """What stands for `min`."""
+    """`min` of two numbers or more, in compiled code."""
     return min(*values)
 
 
 def largest(*values: Any) -> Any:
-    """What stands for `max`."""
+    """`max` of two numbers or more, in compiled code."""
     return max(*values)
 
 
-def _compiled(extreme: Callable[..., Any], builtin: Callable[..., Any], symbol: str) -> None:
+def _register(extreme: Callable[..., Any], builtin: Callable[..., Any], symbol: str) -> None:
     """Compile calls of `extreme`; `v symbol best` says that v is better."""
 
     @infer_global(extreme)
@@ -46,6 +46,6 @@ def _compiled(extreme: Callable[..., Any], builtin: Callable[..., Any], symbol: 
         return best
 
 
-_compiled(smallest, min, "<")
-_compiled(largest, max, ">")
+_register(smallest, min, "<")
+_register(largest, max, ">")
 EXTREMES = {"min": smallest, "max": largest}

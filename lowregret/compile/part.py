@@ -160,7 +160,7 @@ class PartType(types.Type):  # type: ignore[misc]
         return method if isinstance(method, FunctionType) and not name.startswith("__") else None
 
     def fact(self, name: str) -> bool | None:
-        """What a method without arguments returns for every part of this type, if that is True or False, else None."""
+        """The answer of a method without arguments, if it is True or False for every part of this type, else None."""
         return _fact(self, name)
 
 

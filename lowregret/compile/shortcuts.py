@@ -59,7 +59,7 @@ _IDLE = (
 )
 
 
-def shortened(passes: list[tuple[Any, str]]) -> PassManager:
+def shorten(passes: list[tuple[Any, str]]) -> PassManager:
     """These passes, as far as they have anything to do."""
     chosen = _Passes("nopython")
     for step, purpose in passes:

@@ -67,11 +67,11 @@ class Domain(Part):
         return self == other or self.surrounds(other, d) or other.lies_in(self, d)
 
     def surrounds(self, other: Domain, d: int) -> bool:
-        """What S can tell about `covers` from the size of `other`."""
+        """Whether the size of `other` shows that S covers it."""
         return False
 
     def lies_in(self, other: Domain, d: int) -> bool:
-        """What S can tell about `other.covers(S)` from its own points."""
+        """Whether the points of S show that `other` covers it."""
         return False
 
     def fits(self, d: int) -> None:
@@ -96,7 +96,7 @@ class Domain(Part):
         return 1.0
 
     def clip(self, j: Index, v: float) -> float:
-        """What projecting makes of coordinate j."""
+        """Coordinate j of a projected point."""
         return v
 
     def project(self, v: Vector) -> None:

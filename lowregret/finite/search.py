@@ -39,7 +39,7 @@ class Bracket(ABC):
         return [self._search(lambda: self.low + 1, 1), self._search(lambda: self.high, PATIENCE)]
 
     def _search(self, candidate: Callable[[], int], turns: int) -> Iterator[None]:
-        """Work in every so many turns."""
+        """Settle one candidate after the other, one step of work in every `turns` turns."""
         while self.low < self.high:
             k = candidate()
             if k in self._asked:  # by the other search

@@ -36,7 +36,7 @@ class Learnt:
 
     def regret(self, u: Vector) -> float:
         """Σ c_t(f_t(w_t) − f_t(u)), a weighted mean where the c_t are not 1: O(nnz)."""
-        learner = self._weighed()
+        learner = self._weigh()
         theirs = float(call(loss_of, self.compiled, learner.judge, u, self.x, self.y, self.weights))
         return exact_regret(self.learner, self.state, u, theirs)
 
@@ -52,7 +52,7 @@ class Learnt:
             raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {self.y.size}")
         return self.scores
 
-    def _weighed(self) -> Linear:
+    def _weigh(self) -> Linear:
         """Multiply weights by c_t, or by 0 where f_t is 0 for want of a mistake; the learner with the loss left."""
         played, learner, step = self.weights != 0, self.learner, self.learner.rule.schedule()
         rounds, loss = int(np.count_nonzero(played)), self.learner.loss

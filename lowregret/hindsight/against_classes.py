@@ -42,7 +42,7 @@ class LearntClasses:
         return exact_regret(self.learner, self.state, u, float(np.sum(weights * losses)))
 
     def margins(self, u: Vector) -> Margins:
-        """What the Perceptron's bounds ask of u: O(nnz · classes)."""
+        """The margins of u that the Perceptron's bounds need: O(nnz · classes)."""
         rows, scores = np.arange(self.codes.size), np.empty((self.codes.size, self.lanes))
         call(score_classes, self.compiled, self.learner, u, self.x, EVERY, scores)
         own, known = scores[rows, self.codes], np.maximum(np.maximum.accumulate(self.codes) + 1, self.named)

@@ -23,7 +23,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.part import Part
 from lowregret.hindsight.cluster import Numbers
 from lowregret.hindsight.gather import as_matrix
-from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
+from lowregret.hindsight.objective import Incumbent, Objective, Report, add_row, dot_row
 from lowregret.loss import Loss
 from lowregret.rows import Dense, Rows, Sparse
 from lowregret.types import Cells, Vector
@@ -151,10 +151,10 @@ def side_by_side(x: Rows, matrix: Any, rows: Numbers) -> tuple[Rows, Any]:
     return Sparse(indptr, indices, part.data, int(numbers[-1]) + 1), np.flatnonzero(kept)
 
 
-def ascend(o: Objective, best: Best, tolerance: float, epochs: int, report: Report, fall: float = 0.0) -> Vector:
-    """Improve `best` until it is near, by so many epochs or, while that pays, by more; returns the slopes.
+def ascend(o: Objective, best: Incumbent, tolerance: float, epochs: int, report: Report, fall: float = 0.0) -> Vector:
+    """Improve `best` until it is near, in `epochs` or, while that pays, in more; returns the slopes.
 
-    Ends as well where λ would have to fall below this share of what it was at first: the smaller, the slower.
+    Ends as well where λ would have to fall below the share `fall` of what it was at first: the smaller, the slower.
     """
     ascent, done = Ascent(o, np.zeros(o.rows)), 0.0
     lowest = fall * ascent.least

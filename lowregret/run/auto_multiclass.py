@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto.classes import SHARES, AutoMulticlass, ClassDesk, ClassMind, learn_classes
+from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
 from lowregret.auto.kept import Frozen
 from lowregret.auto.kept_classes import foretell_classes
 from lowregret.auto.weights import class_weights
 from lowregret.domain import Domain
-from lowregret.learner.growth import FIRST, Shape, refitted
+from lowregret.learner.growth import FIRST, Shape, refit
 from lowregret.learner.labels import Classes
 from lowregret.learner.multiclass import Multiclass, Room
 from lowregret.learner.places import Placed
@@ -55,7 +55,7 @@ class AutoMulticlassRun(Standing, MulticlassRun):
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, codes: Any, w: Vector, room: Room, i: int, mark: int) -> int:
-        desk = ClassDesk.of(longest(x), self.lanes)
+        desk = ClassWorkspace.of(longest(x), self.lanes)
         given = self.learner, self.state, self.mind, desk, x, codes, w, room, self.guesses
         return int(self._call(learn_classes, *given, i, mark))
 
@@ -74,7 +74,7 @@ class AutoMulticlassRun(Standing, MulticlassRun):
     ) -> tuple[Vector, Any]:
         values, guesses = np.empty(picked.size), np.empty(picked.size, np.int64)
         given = x, room, picked, codes, weights, values, guesses, self.votes, self.means, self.priors
-        self._call(foretell_classes, self.learner, model, ClassDesk.of(longest(x), self.lanes), *given)
+        self._call(foretell_classes, self.learner, model, ClassWorkspace.of(longest(x), self.lanes), *given)
         return values, guesses
 
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
@@ -135,6 +135,6 @@ def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
     cells = {"past": past}
     for name in mind.by_feature():
         shapes = (old, new) if name in mind.by_class() else ((old[0], 1), (new[0], 1))
-        cells[name] = refitted(getattr(mind, name), *shapes, True)
+        cells[name] = refit(getattr(mind, name), *shapes, True)
     mind = mind._replace(**cells)
-    return Frozen(mind.measures, refitted(model.average, old, new, True), mind)
+    return Frozen(mind.measures, refit(model.average, old, new, True), mind)

@@ -1,8 +1,8 @@
 """Products of features: all pairs or triples of entries from named groups (namespaces, columns), hashed as entries.
 
-A row's parser calls `begin_row`, then `begin_group` before the entries of each group, then `crossed` and `close_row`.
-The hashes are those of Vowpal Wabbit's `-q` and `--cubic`; a group crossed with itself gives each unordered pair once,
-squares among them.
+A row's parser calls `begin_row`, then `begin_group` before the entries of each group, then `append_products` and
+`close_row`. The hashes are those of Vowpal Wabbit's `-q` and `--cubic`; a group crossed with itself gives each
+unordered pair once, squares among them.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ def begin_row(out: Buffers) -> None:
 def begin_group(out: Buffers, key: Any, entry: int) -> None:
     """From `entry` on, entries belong to the group with this key, until the next group begins."""
     at = 2 * out.cursor[GROUPS]
-    if at < out.groups.size:  # else `crossed` asks for more room
+    if at < out.groups.size:  # else `append_products` asks for more room
         out.groups[at], out.groups[at + 1] = key, entry
     out.cursor[GROUPS] += 1
 
 
-def crossed(crossing: Crossing, out: Buffers, entry: int, mask: Any) -> int:
+def append_products(crossing: Crossing, out: Buffers, entry: int, mask: Any) -> int:
     """Append the products of the row that ends at `entry`; returns its new end, or NO_ROOM. O(products)."""
     if crossing.keys.size == 0:
         return entry

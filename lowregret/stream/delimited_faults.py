@@ -1,4 +1,4 @@
-"""What can be wrong with a line of CSV or TSV, in numbers and in words."""
+"""Faults of a line of CSV or TSV, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ _FAULTS: dict[int, str] = FAULTS | {
 
 
 def faults_of_lines(columns: int) -> dict[int, str]:
-    """What is wrong, in words, with a line of a table with this many columns."""
+    """Messages for faults of a line of a table with this many columns."""
     many = f"expected {columns} fields, one for each column"
     return _FAULTS | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}

@@ -49,11 +49,11 @@ from lowregret.stream.columns import (
     hash_end,
     header,
 )
-from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
+from lowregret.stream.cross import NO_ROOM, append_products, begin_group, begin_row, has_room
 from lowregret.stream.delimited_faults import AFTER_QUOTE, TOO_FEW, TOO_MANY, UNCLOSED, WHOLE, faults_of_lines
 from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
 from lowregret.stream.met import DATES
-from lowregret.stream.notice import categories, rows_of, spelt
+from lowregret.stream.notice import categories, rows_of, spell_columns
 from lowregret.stream.number import ABSENT, READ, number
 from lowregret.stream.word import word
 
@@ -128,7 +128,7 @@ class DelimitedRows(ColumnRows):
 
     def spelt(self, lines: Sequence[str]) -> dict[str, str]:
         dates = (self.column_name(column) for column in np.flatnonzero(self.columns.kinds == DATE).tolist())
-        return spelt(self.plain(lines), chr(self.point)) | dict.fromkeys(dates, DATES)
+        return spell_columns(self.plain(lines), chr(self.point)) | dict.fromkeys(dates, DATES)
 
     def plain(self, lines: Sequence[str]) -> dict[str, list[str]]:
         """The fields of columns of which nothing was said."""
@@ -167,7 +167,7 @@ class DelimitedRows(ColumnRows):
             return status
         stop = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
         if gaps or self.columns.crossing.keys.size > 0:
-            stop = self.crossed(out)
+            stop = self.close_gaps(out)
             if stop == NO_ROOM:
                 return FULL
         close_row(out, out.labels[row], out.weights[row], stop)
@@ -243,7 +243,7 @@ class DelimitedRows(ColumnRows):
             if status != DONE:
                 return status
         for k in range(first, last):
-            out.spare[_U(k)] = self.columns.keys[column]  # what `crossed` must know
+            out.spare[_U(k)] = self.columns.keys[column]  # what `close_gaps` must know
         out.cursor[EXTRA] += last - first
         return DONE
 
@@ -267,7 +267,7 @@ class DelimitedRows(ColumnRows):
                 out.cursor[SPOT] = inner
                 return 0.0, begin, end, after, TOO_LARGE if found else HARD
         if quoted:
-            value, begin, end, after, what = self.quoted(text, begin, out)
+            value, begin, end, after, what = self.quoted_field(text, begin, out)
             if what == PLAIN and kind == FEATURE and is_infinite(text, inner, end):
                 what = TOO_LARGE
             if self.delimiter != _TAB or what not in (UNCLOSED, AFTER_QUOTE):
@@ -284,7 +284,7 @@ class DelimitedRows(ColumnRows):
             return 0.0, begin, end, after, TOO_LARGE
         return 0.0, begin, end, after, MISSING if is_missing(text, inner, end) else PLAIN
 
-    def quoted(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
+    def quoted_field(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
         """The field whose opening quote is before `begin`, as `field` returns it."""
         end, what = begin, PLAIN
         while text[end] != _FEED:
@@ -329,7 +329,7 @@ class DelimitedRows(ColumnRows):
             return is_same_doubled(self.columns.positive, text, begin, end)
         return self.columns.is_positive(text, begin, end)
 
-    def crossed(self, out: Buffers) -> int:
+    def close_gaps(self, out: Buffers) -> int:
         """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
         first, grouped = out.cursor[ENTRY], self.columns.crossing.keys.size > 0
         last = first
@@ -340,4 +340,4 @@ class DelimitedRows(ColumnRows):
                 begin_group(out, self.columns.keys[self.order[place]] if own else out.spare[_U(first + place)], last)
             out.columns[_U(last)], out.values[_U(last)] = column, value
             last += value != 0.0
-        return crossed(self.columns.crossing, out, last, self.columns.mask())
+        return append_products(self.columns.crossing, out, last, self.columns.mask())

@@ -71,7 +71,7 @@ class Dictionary:
         return int(counts[counts > 1].sum())
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """As arrays, for a model file."""
+        """The dictionary as arrays, for a model file."""
         ends = self._book.ends[1 : len(self) + 1]
         size = int(ends[-1]) if ends.size else 0
         return {_TEXTS: self._book.text[:size].copy(), _ENDS: ends.copy(), _SLOTS: self.slots.copy()}

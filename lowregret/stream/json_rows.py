@@ -50,7 +50,7 @@ from lowregret.stream.columns import (
     hash_more,
     is_same,
 )
-from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
+from lowregret.stream.cross import NO_ROOM, append_products, begin_group, begin_row, has_room
 from lowregret.stream.json_faults import (
     FAULTS,
     MORE,
@@ -65,7 +65,7 @@ from lowregret.stream.json_faults import (
 )
 from lowregret.stream.json_name import (
     DEEPEST,
-    LONGEST,
+    LONGEST_NAME,
     NAME,
     OBJECT,
     append_number,
@@ -129,7 +129,7 @@ class JsonRows(ColumnRows):
         return {name: DATES if kind == DATE else what for name, what, kind in found if kind in (FEATURE, DATE)}
 
     def kind(self, name: str) -> int:
-        """What a column is for."""
+        """The role of a column: FEATURE unless it is known."""
         return next((kind for known, kind in self.kinds if known == name), FEATURE)
 
     @property
@@ -170,7 +170,7 @@ class JsonRows(ColumnRows):
         if out.weights[row] < 0.0:
             out.cursor[SPOT] = out.cursor[AT]
             return NO_WEIGHT
-        entry = crossed(self.columns.crossing, out, entry, self.columns.mask())
+        entry = append_products(self.columns.crossing, out, entry, self.columns.mask())
         if entry == NO_ROOM:
             return FULL
         close_row(out, out.labels[row], out.weights[row], entry)
@@ -223,12 +223,12 @@ class JsonRows(ColumnRows):
         """
         out.cursor[SPOT] = k
         size, index = level(out, depth)
-        if size > LONGEST:
+        if size > LONGEST_NAME:
             return k, size, _ZERO, _ZERO, TOO_LONG
         if index != OBJECT:
             begin_level(out, depth, size, index + 1)
             size = append_number(out, size, _U(index))
-            return k, size, _ZERO, _ZERO, TOO_LONG if size > LONGEST else DONE
+            return k, size, _ZERO, _ZERO, TOO_LONG if size > LONGEST_NAME else DONE
         if text[k] != _QUOTE:
             return k, size, _ZERO, _ZERO, NO_NAME
         begin = k + _ONE
@@ -243,10 +243,10 @@ class JsonRows(ColumnRows):
         k = blank(text, k + _ONE)
         out.cursor[SPOT] = k
         noted = plain and depth == _ONE and out.names.size > 0
-        return k, size, begin, end if noted else _ZERO, TOO_LONG if size > LONGEST else DONE
+        return k, size, begin, end if noted else _ZERO, TOO_LONG if size > LONGEST_NAME else DONE
 
     def value(self, text: Any, k: Any, size: Any, entry: Any, out: Buffers) -> int:
-        """Take in the value at k; cursor[SPOT] becomes its end. Returns why not, or as `taken`."""
+        """Take in the value at k; cursor[SPOT] becomes its end. Returns why not, or as `take_value`."""
         value, begin, end, what = 0.0, k, k, MISSING
         if text[k] == _QUOTE:
             begin = k + _ONE
@@ -273,9 +273,9 @@ class JsonRows(ColumnRows):
             out.cursor[SPOT] = end
         if what == NUMBER and value - value != 0.0:
             what = TOO_LARGE
-        return self.taken(text, begin, end, what, value, size, entry, out)
+        return self.take_value(text, begin, end, what, value, size, entry, out)
 
-    def taken(
+    def take_value(
         self, text: Any, begin: Any, end: Any, what: int, value: float, size: Any, entry: Any, out: Buffers
     ) -> int:
         """Make of a value what its column is for.

@@ -1,4 +1,4 @@
-"""What the rows of a stream have shown so far besides features: names of labels, columns, and what never occurred."""
+"""Facts that the rows of a stream have shown so far: names of labels, columns, and what never occurred."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.types import Vector
 
-FEW = 5  # names of labels that are kept
+KEPT_LABELS = 5  # names of labels that are kept
 POSITIVE = -math.inf  # what formats with named labels read the positive one as, which no number in a file is
 
 
@@ -32,7 +32,7 @@ class Met:
 
     @property
     def spelling(self) -> dict[str, str]:
-        """What columns hold, where all files agree."""
+        """The kind of values of each column, where all files agree."""
         found: dict[str, set[str]] = {}
         for spelt in self.spelt.values():
             for name, what in spelt.items():
@@ -47,7 +47,7 @@ class Met:
         new = ~np.isnan(labels) & (labels != positive)
         for value in self._values:
             new &= labels != value
-        while len(self._values) < FEW and new.any():
+        while len(self._values) < KEPT_LABELS and new.any():
             row = int(np.argmax(new))
             self._values.append(float(labels[row]))
             self.take(name(row))
@@ -56,7 +56,7 @@ class Met:
 
     def take(self, label: str) -> None:
         """Keep the name of a label, if it is new and there is room."""
-        if label not in self.labels and len(self.labels) < FEW:
+        if label not in self.labels and len(self.labels) < KEPT_LABELS:
             self.labels.append(label)
 
     def join(self, other: Met) -> None:
@@ -73,7 +73,7 @@ NUMBERS, NAMES, DATES = "numbers", "names", "dates"
 
 
 def spelling(numbers: int, names: int) -> str | None:
-    """What a column with so many fields of each kind holds: NUMBERS if all are, NAMES if half are, else None."""
+    """The kind of a column with this many numbers and names: NUMBERS if all are, NAMES if half are, else None."""
     if numbers and not names:
         return NUMBERS
     return NAMES if names and names >= numbers else None

@@ -36,7 +36,7 @@ from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse
 from lowregret.structured.bounds import drawn_error, structured_certificates
 from lowregret.structured.learner import Structured, Task, learn_gradient
-from lowregret.structured.run import TaskRun, diverged
+from lowregret.structured.run import TaskRun, diverged_error
 from lowregret.types import Vector
 
 SLACK = 1e-9  # by how much rounding may make y better than what argmax found
@@ -87,7 +87,7 @@ class OwnRun(TaskRun):
         row = Sparse(np.array([0, indices.size]), indices, values, self.dimension)
         wrong, mark = not same(made, y), self._next_mark()
         if not self._call(learn_gradient, self.linear, self.state, row, constant, wrong):
-            raise diverged(place)
+            raise diverged_error(place)
         self.predictions.append(made)
         self.figures += (float(wrong), 1.0)
         if self.rounds == mark:

@@ -1,4 +1,4 @@
-"""What comes of learning structures or rankings: runs with the verbs of `LinearRun`."""
+"""Runs that learn structures or rankings, with the verbs of `LinearRun`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TaskRun(Proof):
 
     @abstractmethod
     def predict(self, data: Any) -> Any:
-        """What the learner's output (last or averaged iterate) makes of new data."""
+        """Predictions for new data by the learner's output (last or averaged iterate)."""
 
     @abstractmethod
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
@@ -180,7 +180,7 @@ class _Hindsight(Convex):
         return gradient
 
 
-def diverged(place: str) -> DivergedError:
+def diverged_error(place: str) -> DivergedError:
     """The scores of a round left the range of numbers."""
     return DivergedError(
         f"{place}: the loss left the range of numbers although the features are finite: the weights diverged "
