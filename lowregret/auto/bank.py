@@ -142,7 +142,7 @@ def lane_steps(
 
 
 def step(bank: Cells, w: Index, along: Eight, z: Eight, moves: tuple[Eight, Eight]) -> None:
-    """Of one entry."""
+    """Move the weights of one entry."""
     move, weight = moves
     store(bank, w, load(bank, w) + along * move)
     store(bank, w + _ROW, load(bank, w + _ROW) * load(_MEMORY, _FIRST) + weight * (z * z))

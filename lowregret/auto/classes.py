@@ -69,7 +69,7 @@ class ClassMind(NamedTuple):
 
     @staticmethod
     def by_class() -> tuple[str, ...]:
-        """Those of them that have cells for each class of a feature."""
+        """The arrays that have cells for each class of a feature."""
         return ("bank",)
 
     @classmethod
@@ -84,7 +84,7 @@ class ClassMind(NamedTuple):
 
 
 class ClassWorkspace(NamedTuple):
-    """Memory for one row."""
+    """Memory for one row; nothing in it is carried to the next."""
 
     sheet: Sheet
     gains: Cells

@@ -53,7 +53,7 @@ class Frozen(NamedTuple):
 
     @classmethod
     def fresh(cls, measures: Any, mind: Any, lots: int = 1) -> Frozen:
-        """With the room of a live model; zeros take no memory before they are written to."""
+        """A kept model with the room of a live one; zeros take no memory before they are written to."""
         places, known = measures.size // COLUMNS, zeros(measures.size, np.float64)
         copies = {name: np.zeros_like(array) for name, array in mind._asdict().items() if array is not measures}
         copies["bank"] = zeros(places * lots * LANES, np.float32)
@@ -149,7 +149,7 @@ def foretell_rows(
 
 
 def kept_priors(variance: float) -> Any:
-    """Of the stack of means, which knows no label before the row."""
+    """Variances of the stack of means, which knows no label before the row."""
     return np.array([[variance] * (LANES + 1) + [0.0] * (INPUTS - LANES - 1)])
 
 

@@ -63,7 +63,7 @@ class Mind(NamedTuple):
 
     @classmethod
     def fresh(cls, dimension: int, stacks: Vector) -> Mind:
-        """Before the first row, with these stacks."""
+        """The mind before the first row, with these stacks."""
         past = np.zeros(PAST)
         past[UNIT] = 1.0
         return cls(zeros(dimension * WIDTH, np.float32), np.zeros(PACE), stacks, fresh_trust(), past)
@@ -105,7 +105,7 @@ class Workspace(NamedTuple):
 
     @classmethod
     def of(cls, entries: int) -> Workspace:
-        """For rows of up to this many entries."""
+        """Memory for rows of up to this many entries."""
         gains = np.zeros(LANES * (entries + 1), np.float32)
         lanes, margins, widths = (np.zeros(LANES, np.float32) for _ in range(3))
         experts, chances, doubts, inputs = (np.zeros(PADDED) for _ in range(4))
@@ -135,13 +135,13 @@ class Auto(Learner):
 
     @abstractmethod
     def stacks(self) -> Vector:
-        """Those before the first row."""
+        """The stacks before the first row."""
 
     # ---- what the loss decides, compiled ---------------------------------------------------------------------------
 
     @abstractmethod
     def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
-        """From the lanes' scores to those of all experts; `known`: whether the row follows the last one learnt."""
+        """Write the scores of all experts, given the lanes'; `known`: whether the row follows the last one learnt."""
 
     @abstractmethod
     def teach(self, stacks: Cells, mind: Mind, work: Workspace, y: float, weight: float, priors: Any) -> None:
@@ -158,7 +158,7 @@ class Auto(Learner):
 
     @abstractmethod
     def mix(self, mind: Mind, work: Workspace) -> float:
-        """The score for all."""
+        """The score that all experts make together."""
 
     @abstractmethod
     def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float) -> None:

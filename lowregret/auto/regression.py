@@ -160,7 +160,7 @@ class AutoRegressor(Auto):
         mind.past[MISSES] += ((y - mean) * (y - mean) - mind.past[MISSES]) / mind.pace[ROWS]
 
     def mean(self, work: Workspace) -> float:
-        """Of the lanes."""
+        """The mean of the lanes' scores."""
         mean = 0.0
         for k in range(LANES):
             mean += work.experts[k] / LANES

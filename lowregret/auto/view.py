@@ -71,7 +71,7 @@ class Sheet(NamedTuple):
 
     @classmethod
     def of(cls, entries: int) -> Sheet:
-        """For rows of up to this many entries; eight are looked at together."""
+        """Memory for rows of up to this many entries; eight are looked at together."""
         room = entries + LANES
         shaped, plain, roots = (zeros(room, np.float32) for _ in range(3))
         values, places, cells = zeros(room, np.float64), zeros(room, np.uint64), zeros(room * COLUMNS, np.float64)
@@ -148,7 +148,7 @@ def measure(table: Cells, sheet: Sheet, end: Any, t: float) -> tuple[float, floa
 
 
 def most(squares: Eight) -> Eight:
-    """None above MOST."""
+    """Sizes cut at MOST."""
     return smaller(squares, spread(MOST))
 
 

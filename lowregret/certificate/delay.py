@@ -2,7 +2,7 @@
 
 Round s is decided with w_s; when its answer arrives, the iterate is v_s, and it moves by z_s = ∂f_s(w_s). In order of
 arrival this is an undelayed run on the linear losses z_s, which plays the v_s: all theorems about LinReg hold for it.
-What lateness costs beside is the *drift*, which is known exactly:
+The rest of what lateness costs is the *drift*, which is known exactly:
 
     Σ_s⟨w_s − u, z_s⟩ = Σ_s⟨v_s − u, z_s⟩ + Σ_s⟨w_s − v_s, z_s⟩
 

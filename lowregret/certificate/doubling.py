@@ -24,7 +24,7 @@ def bounds_of(found: list[Certificate]) -> Bounds:
 
 
 def sum_blocks(latest: list[Certificate], blocks: Sequence[Bounds], rounds: int) -> list[Certificate]:
-    """From the bounds of the blocks m = 0, 1, … and the certificates of the latest: tightest first."""
+    """Add up the bounds of the blocks m = 0, 1, …, given the certificates of the latest: tightest first."""
     known = [c for c in latest if all(c.id in block for block in blocks)]
     found = [_sum(c, [block[c.id] for block in blocks]) for c in known]
     alphas = [max(_alpha(block[c.id], m) for m, block in enumerate(blocks)) for c in known]

@@ -1,4 +1,4 @@
-"""From a table to forecasts and outcomes: which columns are experts, and what their numbers mean."""
+"""Forecasts and outcomes from a table: which columns are experts, and what their numbers mean."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MOST_CLASSES = 100  # whole numbers that may be names of classes
 def settled(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary | None) -> tuple[Part, Stream]:
     """Labels 0 and 1 are two classes, for losses of ±1 and `auto`; without a loss, a target of texts is one of many.
 
-    What was found is written into `args`, as if it had been said. A pipe cannot be begun again, so there it must be
+    The finding is written into `args`, as if it had been said. A pipe cannot be begun again, so there it must be
     said.
     """
     free = args.loss is None and algorithm(args) == "auto"

@@ -1,4 +1,4 @@
-"""From words to parts: the loss, the learner and the comparators that a command line names."""
+"""Parts from words: the loss, the learner and the comparators that a command line names."""
 
 from __future__ import annotations
 

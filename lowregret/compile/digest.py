@@ -114,7 +114,7 @@ def _function(function: FunctionType, seen: set[Any]) -> Iterator[str]:
 
 
 def _members(thing: type | ModuleType, mentioned: Iterable[str], seen: set[Any]) -> Iterator[str]:
-    """Of a module, what was mentioned; of a class, all it has and inherits (but no defaults of fields)."""
+    """Texts of a module's names that were mentioned, or of all a class has and inherits (but no defaults of fields)."""
     if isinstance(thing, ModuleType):
         yield from _values({name: vars(thing)[name] for name in mentioned if name in vars(thing)}, mentioned, seen)
     else:

@@ -1,6 +1,6 @@
 """Random numbers for compiled loops: the n-th is a hash of (key, n), so that saving two integers saves them all.
 
-Interpreted, the products overflow on purpose: `check.call` keeps NumPy quiet about it.
+Interpreted, the products overflow on purpose: `call` keeps NumPy quiet about it.
 """
 
 from __future__ import annotations

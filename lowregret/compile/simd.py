@@ -52,7 +52,7 @@ def store_cells(a: Cells, at: Index, cells: tuple[Eight, Eight, Eight, Eight]) -
 
 
 def move_cell(a: Cells, at: Index, b: Cells, place: Index, less: float) -> None:
-    """The cell at b[place] = that at a[at], its first number less by so much"""
+    """Copy the cell at a[at] to b[place], its first number reduced by `less`."""
     b[int(place) : int(place) + CELL] = a[int(at) : int(at) + CELL]
     b[int(place)] -= less
 
@@ -93,7 +93,7 @@ def double(v: Eight) -> Eight:
 
 
 def total(v: Eight) -> Any:
-    """Their sum, in an order of addition that never changes."""
+    """The sum of all lanes, in an order of addition that never changes."""
     four = v[:4] + v[4:]
     two = four[:2] + four[2:]
     return two[0] + two[1]
@@ -350,7 +350,7 @@ def between(u: Eight, a: Eight) -> Eight:
 
 
 def largest(v: Eight) -> Any:
-    """The largest of them."""
+    """The largest lane."""
     most = v[0]
     for k in range(1, LANES):
         most = max(most, v[k])

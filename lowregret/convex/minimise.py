@@ -235,7 +235,7 @@ class _Model:
 
 
 def _normalise(weights: Vector) -> Vector:
-    """On the simplex, without crumbs."""
+    """Weights on the simplex, without crumbs."""
     weights = np.where(weights > 1e-14, weights, 0.0)
     return weights / weights.sum()
 

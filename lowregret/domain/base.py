@@ -78,7 +78,7 @@ class Domain(Part):
         """Refuse a dimension in which the set does not exist."""
 
     def describe(self) -> dict[str, Any]:
-        """For reports: the set's name and its size."""
+        """The set's name and its size, for reports."""
         return {"set": self.name, **self.parameters}
 
     # ---- compiled: how a rule keeps w in S; the defaults leave w alone -------------------------------------------

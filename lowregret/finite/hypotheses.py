@@ -73,7 +73,7 @@ class Hypotheses:
 
     @property
     def words(self) -> int:
-        """Of a mask."""
+        """The number of words of a mask."""
         return int(self.columns.shape[1])
 
     @property

@@ -37,7 +37,7 @@ class Memo(NamedTuple):
         return cls(np.zeros((places, words), np.uint64), np.zeros((places, 3), np.int32), np.zeros(1, np.int64))
 
     def with_room(self, hypotheses: int) -> Memo:
-        """This one, or if it is half full an empty one, larger if it may be."""
+        """This memo, or if it is half full an empty one, larger if it may be."""
         if 2 * self.used[0] <= len(self.masks) or self.masks.nbytes * FACTOR > LARGEST:
             return self
         larger = Memo.empty(hypotheses, self.masks.shape[1], size=self.masks.nbytes * FACTOR)

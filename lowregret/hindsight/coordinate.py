@@ -5,8 +5,8 @@ B‖v‖ = min_λ ‖v‖²/(2λ) + λB²/2 at λ = ‖v‖/B. For this λ, kept
 envelope of ℓ, μ = c_i‖x_i‖²/λ, around the score of u = −v/λ; and D never falls. With κ > 0, λ = max(κ, ‖v‖/B).
 Any larger λ is allowed, too; where the ball is out of reach λ falls step by step, as what it costs becomes visible.
 Slopes that no longer move are left alone; the rows of the others are copied side by side, which spares the cache. Near
-the end a few rows make most of the gain. What a slope can gain grows like the square of the time it was left alone, so
-one that gained a k-th of what is usual is visited again after √k sweeps.
+the end a few rows make most of the gain. The possible gain of a slope grows like the square of the time it was left
+alone, so one that gained a k-th of what is usual is visited again after √k sweeps.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Ascent:
         return visited / o.rows
 
     def respond(self, p: Vector) -> NDArray[np.bool_]:
-        """Which slopes would change now is noted, and which are free to is returned; p are the scores of −v/λ."""
+        """Note which slopes would change now, and return which are free to; p are the scores of −v/λ."""
         o, slopes, bends = self.o, np.empty(self.o.rows), np.empty(self.o.rows)
         mu = o.c * o.squares / self.lam
         call(envelopes, o.compiled, o.loss, p + mu * self.a, o.y, mu, slopes, bends)

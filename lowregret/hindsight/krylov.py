@@ -213,7 +213,7 @@ class Subspace:
         return self.size == self.most
 
     def add(self, new: Vector) -> bool:
-        """One more direction: O(nnz + nk). False if there is nothing new in it."""
+        """Add a direction: O(nnz + nk). False if there is nothing new in it."""
         k = self.size
         fresh = orthonormal(new, self.basis[:k])
         if fresh is None:

@@ -103,7 +103,7 @@ Shape = tuple[int, int]  # features without the bias, lanes
 def relaid(s: State, old: Shape, new: Shape, bias: bool) -> State:
     """The state of (features, lanes) in room for more or fewer of both; the bias stays the last feature: O(d).
 
-    What grows may do so where it lies, so that the old state is of no use any more.
+    Arrays may grow where they lie, so that the old state is of no use any more.
     """
     if new == old:
         return s

@@ -37,7 +37,7 @@ class Room(NamedTuple):
 
     @classmethod
     def of(cls, known: Any, lanes: int, rows: int = 1) -> Room:
-        """For rows whose scores are kept, or for one after the other."""
+        """Memory for rows whose scores are kept, or for one row after the other."""
         return cls(known, np.zeros(lanes), np.zeros((max(rows, 1), lanes)), np.zeros(lanes))
 
 

@@ -89,7 +89,7 @@ class Windows(Comparator):
 
 
 def segments(record: Record, domain: Domain) -> tuple[Any, Any, dict[tuple[int, int], Vector]]:
-    """For rounds a … b−1 the least loss on a set (inf where a ≥ b), its gap, and its point."""
+    """The least loss on a set in rounds a … b−1 (inf where a ≥ b), its gap, and its point."""
     _require_few(record)
     rounds = record.losses.size
     values, gaps = np.full((rounds + 1, rounds + 1), np.inf), np.zeros((rounds + 1, rounds + 1))

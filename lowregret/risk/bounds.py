@@ -67,7 +67,7 @@ class Foresight(Figures, ABC):
     @property
     @abstractmethod
     def certificate(self) -> Certificate:
-        """Of the regret."""
+        """The certificate of the regret."""
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """All that can be said, each with probability 1 − δ by itself: the headline first, those that failed last.

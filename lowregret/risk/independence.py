@@ -28,7 +28,7 @@ _LOG_PI = math.log(math.pi)
 
 
 def first_levels() -> Any:
-    """No bits yet."""
+    """The levels before the first bit."""
     levels = np.zeros((LEVELS, 4))
     levels[:, LENGTH] = LENGTHS
     return levels

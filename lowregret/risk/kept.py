@@ -59,7 +59,7 @@ class Figures:
 
     @classmethod
     def of(cls, sums: Vector, classifies: bool) -> Figures:
-        """From the fields of parts, added up."""
+        """The figures of all parts, added up."""
         loss, wrong, live_loss, live_wrong = (float(v) for v in sums[LOSS:] / max(sums[WEIGHT], 1e-300))
         errors = (wrong, live_wrong) if classifies else (None, None)
         return cls(int(sums[ROWS]), loss, errors[0], live_loss, errors[1])
@@ -91,7 +91,7 @@ class Kept:
 
     @property
     def horizon(self) -> str:
-        """For which rows it holds, in words."""
+        """The rows for which the figures hold, in words."""
         return f"models kept after {self.models} rows, on the rows that follow, up to half as many as each had learnt"
 
     @property
@@ -135,7 +135,7 @@ class Trial:
 
     @property
     def share(self) -> float:
-        """Of the rows that are judged now."""
+        """The share of the rows that are judged now."""
         return 0.5**self._rarity
 
     @property

@@ -1,6 +1,6 @@
 """Tables in Arrow's memory layout: Parquet and Arrow files, and objects that hand over Arrow data.
 
-What columns mean is said in `columns.py`, and rows are those of the same table as CSV: numbers, decimals and truth
+The meaning of columns is that of `columns.py`, and rows are those of the same table as CSV: numbers, decimals and truth
 values (1 and 0) are features named after their column; text and times are categories, whatever they look like, and so
 are dates unless they are said to be some.
 Null, NaN and empty text are absent. Columns in structs are named `outer.inner`, elements of lists `name.0`, `name.1` …
@@ -242,7 +242,7 @@ class _Converter:
 
 
 def _sign_labels(chosen: Columns, leaf: Leaf, labels: NDArray[np.float64], met: Met) -> None:
-    """Of classes, the positive one becomes +1, all others −1."""
+    """Turn the positive class into +1, all others into −1."""
     positive = leaf.equals(chosen.positive.tobytes())
     if leaf.is_number:
         positive = positive | (leaf.numbers() == chosen.positive_number)

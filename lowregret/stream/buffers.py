@@ -58,7 +58,7 @@ class Buffers(NamedTuple):
 
     @classmethod
     def sized(cls, rows: int, entries: int, named: bool = False) -> Buffers:
-        """Memory that is not touched is not used, so there may be plenty of it."""
+        """Buffers for these rows and entries; memory that is not touched is not used, so there may be plenty of it."""
         return cls(
             np.empty(rows),
             np.empty(rows),

@@ -292,7 +292,7 @@ def check_interactions(part: Part, interactions: Sequence[Sequence[str]]) -> Non
 
 
 def hash_byte(h: Any, pending: Any, length: Any, byte: Any) -> tuple[Any, Any, Any]:
-    """One more byte."""
+    """Feed one more byte to a hash under way."""
     pending |= _U(byte) << ((length & _THREE) << _THREE)
     length += _ONE
     if length & _THREE == _ZERO:
@@ -301,7 +301,7 @@ def hash_byte(h: Any, pending: Any, length: Any, byte: Any) -> tuple[Any, Any, A
 
 
 def hash_more(h: Any, pending: Any, length: Any, text: Any, begin: Any, end: Any) -> tuple[Any, Any, Any]:
-    """The bytes text[begin:end] more, four at a time; looks at no others."""
+    """Feed text[begin:end] to a hash under way, four bytes at a time; looks at no others."""
     shift = (length & _THREE) << _THREE
     k = begin
     while k + _FOUR <= end:
@@ -318,7 +318,7 @@ def hash_more(h: Any, pending: Any, length: Any, text: Any, begin: Any, end: Any
 
 
 def hash_end(h: Any, pending: Any, length: Any) -> Any:
-    """The hash of all bytes."""
+    """The hash of all bytes that were fed."""
     return finish(h, pending, (length & _THREE) << _THREE, length)
 
 
@@ -343,5 +343,5 @@ def is_same(one: Any, begin: Any, end: Any, other: Any, first: Any, last: Any) -
 
 
 def stands_for_text(labels: Any) -> Any:
-    """Which labels are hashes of texts (`Columns.text_label`)."""
+    """A mask of the labels that are hashes of texts (`Columns.text_label`)."""
     return (labels <= -_TEXTS) & (labels > -2 * _TEXTS)

@@ -24,15 +24,16 @@ _PRIME = _U(16777619)
 
 
 class Crossing(Part):
-    """Which groups to multiply: three keys for each product, the third −1 if it is one of two groups."""
+    """The groups to multiply: three keys for each product, the third −1 if it is one of two groups."""
 
     keys: NDArray[np.int64]
 
     @classmethod
     def of(cls, products: Iterable[Sequence[int]]) -> Crossing:
-        """From tuples of two or three keys. Of tuples that name the same groups only the first in order counts.
+        """The crossing of tuples of two or three keys.
 
-        The order within a tuple only matters to the hash; one that names a group twice is sorted, as in Vowpal Wabbit.
+        Of tuples that name the same groups only the first in order counts. The order within a tuple only
+        matters to the hash; one that names a group twice is sorted, as in Vowpal Wabbit.
         """
         chosen: dict[tuple[int, ...], tuple[int, ...]] = {}
         for product in products:
@@ -60,13 +61,13 @@ def has_room(crossing: Crossing, out: Buffers, entries: int) -> bool:
 
 
 def begin_row(out: Buffers) -> None:
-    """No groups yet, and no names."""
+    """Begin a row: no groups yet, and no names."""
     out.cursor[GROUPS] = 0
     out.cursor[NAMED] = out.cursor[KEPT]
 
 
 def begin_group(out: Buffers, key: Any, entry: int) -> None:
-    """From `entry` on, entries belong to the group with this key, until the next group begins."""
+    """Begin a group: entries from `entry` on have this key, until the next group begins."""
     at = 2 * out.cursor[GROUPS]
     if at < out.groups.size:  # else `append_products` asks for more room
         out.groups[at], out.groups[at + 1] = key, entry

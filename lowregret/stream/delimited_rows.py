@@ -1,7 +1,7 @@
 """The rows of CSV and TSV, in compiled code.
 
-What fields mean: `columns.py`. Those that are empty, or NA, NaN, nan, null or None without quotes, are absent. Numbers
-may have blanks and quotes around them; a category is taken as it stands; in TSV an unclosed quote is text.
+Fields mean what `columns.py` says. Those that are empty, or NA, NaN, nan, null or None without quotes, are absent.
+Numbers may have blanks and quotes around them; a category is taken as it stands; in TSV an unclosed quote is text.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class DelimitedRows(ColumnRows):
         return spell_columns(self.plain(lines), chr(self.point)) | dict.fromkeys(dates, DATES)
 
     def plain(self, lines: Sequence[str]) -> dict[str, list[str]]:
-        """The fields of columns of which nothing was said."""
+        """The fields of columns without a role."""
         rows = rows_of(lines, chr(self.delimiter), self.places.size)
         columns = np.flatnonzero(self.columns.kinds == FEATURE).tolist()
         return {self.column_name(column): [fields[column] for fields in rows] for column in columns}

@@ -1,4 +1,4 @@
-"""Which names stand behind the slots of a hashed format: each name once, with its slot, in the order they came.
+"""The names behind the slots of a hashed format: each name once, with its slot, in the order they came.
 
 Parsers note names with `buffers.record`, if there is room for them; a dictionary takes them up block by block. Memory
 is that of the distinct names.
@@ -78,7 +78,7 @@ class Dictionary:
 
     @classmethod
     def load(cls, arrays: dict[str, NDArray[Any]]) -> Dictionary:
-        """From what `save` gave."""
+        """The dictionary of arrays that `save` gave."""
         made = cls()
         text, ends, slots = arrays[_TEXTS], arrays[_ENDS], arrays[_SLOTS]
         made._book = made._book._replace(
@@ -109,7 +109,7 @@ class Dictionary:
 
 
 def _longer(array: NDArray[Any], least: int) -> NDArray[Any]:
-    """With at least this length; if that takes a copy, with twice it."""
+    """An array of at least this length; if that takes a copy, of twice it."""
     if array.size >= least:
         return array
     longer = np.empty(2 * least, array.dtype)

@@ -93,7 +93,7 @@ def spelt_in(chosen: Columns, found: Sequence[Leaf]) -> dict[str, str]:
 
 
 def _by_kind(kinds: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], ...]:
-    """Which columns have one feature, which are dates, and which text."""
+    """Columns of one feature, columns of dates, and columns of text."""
     return kinds <= CATEGORICAL, kinds == DATE, kinds == TEXT
 
 

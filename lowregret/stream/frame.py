@@ -111,5 +111,5 @@ def _read(table: Any, form: TableFormat, notices: Notices | None = None) -> Tabl
 
 
 def _bare(table: Any) -> Any:
-    """Without the names of rows, which pandas would hand over as a column."""
+    """The table without the names of rows, which pandas would hand over as a column."""
     return table.reset_index(drop=True) if hasattr(table, "iloc") else table

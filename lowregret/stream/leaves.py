@@ -35,12 +35,12 @@ class Leaf:
         )
 
     def present(self) -> NDArray[np.bool_]:
-        """Which elements are not null, nor NaN, nor empty text."""
+        """A mask of the elements that are not null, nor NaN, nor empty text."""
         absent = np.isnan(self.numbers()) if self.is_number else self.equals(b"")
         return self.valid() & ~absent
 
     def valid(self) -> NDArray[np.bool_]:
-        """Which elements are not null."""
+        """A mask of the elements that are not null."""
         return np.asarray(self.array.is_valid())
 
     def numbers(self) -> NDArray[np.float64]:
@@ -66,7 +66,7 @@ class Leaf:
         return bool(types.is_timestamp(self.array.type) or types.is_date(self.array.type))
 
     def moments(self) -> NDArray[np.float64]:
-        """Of dates, four rows as `dates.moment` has them: weekday, month, hour, days since 2000; null as any other."""
+        """Dates as four rows as `dates.moment` has them: weekday, month, hour, days since 2000; null as any other."""
         import pyarrow as pa
 
         array, timed = self.array, pa.types.is_timestamp(self.array.type)
@@ -92,7 +92,7 @@ class Leaf:
         return *_buffers(self.array.dictionary), codes.to_numpy(zero_copy_only=False)
 
     def equals(self, text: bytes) -> NDArray[np.bool_]:
-        """Which elements have this text."""
+        """A mask of the elements that have this text."""
         import pyarrow as pa
 
         array = _as_text(self.array).cast(pa.large_binary())
@@ -182,7 +182,7 @@ def _extents(array: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _plain(array: Any) -> Any:
-    """Without extension types and encodings; a dictionary of numbers as numbers."""
+    """An array without extension types and encodings; a dictionary of numbers as numbers."""
     import pyarrow as pa
 
     while isinstance(array, pa.ExtensionArray):

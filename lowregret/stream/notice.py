@@ -95,7 +95,7 @@ def judge_column(column: str, texts: Sequence[str]) -> Note | None:
 
 
 def _share(pattern: re.Pattern[str], texts: Sequence[str]) -> float:
-    """Which share of the texts look like this."""
+    """The share of the texts that match a pattern."""
     return sum(pattern.fullmatch(text.strip()) is not None for text in texts) / len(texts)
 
 

@@ -1,6 +1,6 @@
 """Text into batches: blocks are read by one thread, parsed by several in compiled code, and handed over in order.
 
-What comes out does not depend on the number of threads. Memory is that of a few blocks, however long the text.
+The batches do not depend on the number of threads. Memory is that of a few blocks, however long the text.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Chain(Space):
             out[at + i + 1] = found
 
     def suffixes(self, data: Rounds, begin: int, n: int, margin: float, scratch: Scratch) -> None:
-        """For each place and label the best score of what follows, itself included, and the label that comes next."""
+        """Write the best score from each place and label on, itself included, and the label that comes next."""
         k = np.uint64(self.classes)
         value, moves = np.uint64(n) * k, np.uint64(2 * n) * k
         ends = moves + k * k + k

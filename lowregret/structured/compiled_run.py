@@ -126,7 +126,7 @@ class StructuredRun(GroupRun):
 
     @property
     def predictions(self) -> Any:
-        """Of the latest `learn`, each made before its round was learnt."""
+        """The predictions of the latest `learn`, each made before its round was learnt."""
         return self._name(self._made)
 
     # ---- results ----------------------------------------------------------------------------------------------------
