@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,14 +42,13 @@ from lowregret.stream.columns import (
     DATE,
     FEATURE,
     TARGET,
-    TEXT,
     WEIGHT,
     Columns,
     hash_byte,
     hash_end,
     header,
 )
-from lowregret.stream.cross import NO_ROOM, append_products, begin_group, begin_row, has_room
+from lowregret.stream.cross import NO_ROOM, begin_row
 from lowregret.stream.delimited_faults import AFTER_QUOTE, TOO_FEW, TOO_MANY, UNCLOSED, WHOLE, faults_of_lines
 from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
 from lowregret.stream.met import DATES
@@ -64,10 +63,10 @@ _NOUGHT, _FOUR_NOUGHTS, _BETWEEN = _U(ord("0")), _U(0x0030003000300030), _U(0x01
 
 
 class DelimitedRows(ColumnRows):
-    """How to read the rows of one file. Features are put where sorting will find them in order, or side by side by
-    column if they are to be multiplied: feature p belongs to column order[p]; those of text and dates come last.
+    """How to read the rows of one file whose features are numbers and categories; `WideRows` knows more kinds.
 
-    `ESCAPED` fields are those with doubled quotes.
+    Features are put where sorting will find them in order, or side by side by column if they are to be multiplied:
+    feature p belongs to column order[p]. `ESCAPED` fields are those with doubled quotes.
     """
 
     delimiter: int
@@ -78,7 +77,7 @@ class DelimitedRows(ColumnRows):
     skippable: NDArray[np.bool_]  # per column, whether it and the next three have features, and another follows
 
     @classmethod
-    def of(cls, chosen: Columns, names: list[str], delimiter: int, point: int) -> DelimitedRows:
+    def of(cls, chosen: Columns, names: list[str], delimiter: int, point: int) -> Self:
         features = np.flatnonzero(chosen.kinds <= CATEGORICAL)
         order = features if chosen.crossing.keys.size else features[np.argsort(chosen.slots[features])]
         places = np.zeros(chosen.kinds.size, np.uint64)
@@ -87,8 +86,7 @@ class DelimitedRows(ColumnRows):
         plain = np.append(chosen.kinds == FEATURE, np.zeros(4, bool))
         skippable = plain[:-4] & plain[1:-3] & plain[2:-2] & plain[3:-1]
         skippable[-4:] = False
-        wide = bool(np.any((chosen.kinds == TEXT) | (chosen.kinds == DATE)))
-        return cls(chosen, text, ends, delimiter, point, order, places, wide, skippable)
+        return cls(chosen, text, ends, delimiter, point, order, places, chosen.wide, skippable)
 
     @property
     def mark(self) -> bytes:
@@ -156,7 +154,7 @@ class DelimitedRows(ColumnRows):
 
     def row(self, text: Any, k: Any, end: Any, out: Buffers) -> int:
         """Read the row that begins at k, and close it; cursor[SPOT] is the line feed, or the fault."""
-        if not has_room(self.columns.crossing, out, self.most(end - out.cursor[AT]) if self.wide else self.order.size):
+        if not self.has_room(end - out.cursor[AT], out):
             return FULL
         begin_row(out)
         out.cursor[EXTRA] = 0
@@ -172,6 +170,10 @@ class DelimitedRows(ColumnRows):
                 return FULL
         close_row(out, out.labels[row], out.weights[row], stop)
         return DONE
+
+    def has_room(self, size: Any, out: Buffers) -> bool:
+        """Whether a row still fits where this many bytes are left: always, as room is made for all fields there are."""
+        return True
 
     def fields(self, text: Any, k: Any, out: Buffers) -> tuple[int, bool]:
         """Take in the fields of the row that begins at k; returns DONE or why not, and whether some are 0 or absent."""
@@ -235,16 +237,7 @@ class DelimitedRows(ColumnRows):
         return False
 
     def several(self, column: Any, kind: Any, text: Any, begin: Any, end: Any, what: int, out: Buffers) -> int:
-        """Put the features of a text or a date behind the others; returns DONE or why not."""
-        first = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
-        last = first
-        if what != MISSING:
-            last, status = self.add_parts(column, kind, text, begin, end, False, first, out)
-            if status != DONE:
-                return status
-        for k in range(first, last):
-            out.spare[_U(k)] = self.columns.keys[column]  # what `close_gaps` must know
-        out.cursor[EXTRA] += last - first
+        """Put what becomes several features behind the others; returns DONE or why not. Here nothing does."""
         return DONE
 
     def field(self, text: Any, k: Any, kind: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
@@ -330,14 +323,11 @@ class DelimitedRows(ColumnRows):
         return self.columns.is_positive(text, begin, end)
 
     def close_gaps(self, out: Buffers) -> int:
-        """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
-        first, grouped = out.cursor[ENTRY], self.columns.crossing.keys.size > 0
+        """Close the gaps that features of 0 leave; returns the end of the row."""
+        first: int = out.cursor[ENTRY]
         last = first
-        for place in range(self.order.size + out.cursor[EXTRA]):
+        for place in range(self.order.size):
             column, value = out.columns[_U(first + place)], out.values[_U(first + place)]
-            if grouped and value != 0.0:
-                own = place < self.order.size
-                begin_group(out, self.columns.keys[self.order[place]] if own else out.spare[_U(first + place)], last)
             out.columns[_U(last)], out.values[_U(last)] = column, value
             last += value != 0.0
-        return append_products(self.columns.crossing, out, last, self.columns.mask())
+        return last

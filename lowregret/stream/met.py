@@ -18,7 +18,7 @@ POSITIVE = -math.inf  # what formats with named labels read the positive one as,
 class Met:
     """Grows as the stream goes by."""
 
-    labels: list[str] = field(default_factory=list)  # other than the positive one, in their order, at most FEW
+    labels: list[str] = field(default_factory=list)  # other than the positive one, in their order, at most KEPT_LABELS
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of each file with columns, those of features
     weighted: set[str] = field(default_factory=set)  # files that have the weight's column
     spelt: dict[str, dict[str, str]] = field(default_factory=dict)  # of each file, what columns hold: see `spelling`
@@ -42,7 +42,7 @@ class Met:
     def sign(self, labels: Vector, positive: float, name: Callable[[int], str]) -> None:
         """Make +1 of the positive label and −1 of all others; `name` tells that of row i. Rows without one keep none.
 
-        O(rows), and a look at each of the first FEW labels.
+        O(rows), and a look at each of the first KEPT_LABELS labels.
         """
         new = ~np.isnan(labels) & (labels != positive)
         for value in self._values:
