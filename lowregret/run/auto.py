@@ -9,12 +9,12 @@ import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.kept import Frozen, foretell_rows
-from lowregret.auto.learner import Auto, Desk, Mind, learn_rows
+from lowregret.auto.learner import Auto, Mind, Workspace, learn_rows
 from lowregret.auto.weights import linear_weights
 from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
-from lowregret.learner.growth import grown, longer
+from lowregret.learner.growth import grow, longer
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
@@ -70,26 +70,28 @@ class AutoRun(ScoredRun):
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int) -> int:
-        given = self.learner, self.state, self.record.mind, Desk.of(longest(x)), x, y, w, self.scores
+        given = self.learner, self.state, self.record.mind, self.record.desk(self, x, True), x, y, w, self.scores
         return int(call(learn_rows, self.compiled, *given, i, goal))
 
     def decision_function(self, features: Features) -> Vector:
         """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
         x = self._rows(features)
         every = np.arange(x.shape[0])
-        scores = self._foretell(self.record.model(self), self.located(x), every, np.empty(0), np.empty(0))
+        desk = self.new_desk(longest(x))  # of its own: several threads may predict at once
+        scores = self._foretell(self.record.model(self), desk, self.located(x), every, np.empty(0), np.empty(0))
         require_scores(x, scores)
         return scores
 
-    def _foretell(self, model: Frozen, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
+    def _foretell(self, model: Frozen, desk: Workspace, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
         scores, kept = np.empty(picked.size), self.record
         given = x, picked, y, weights, scores, kept.votes, kept.means, kept.priors
-        self._call(foretell_rows, self.learner, model, Desk.of(longest(x)), *given)
+        self._call(foretell_rows, self.learner, model, desk, *given)
         return scores
 
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
-        scores = self._foretell(self.frozen, x, picked, y[picked], weights / self.trial.share)
-        return Foretold(*self._judged(y[picked], scores), *self._judged(y[picked], self.scores[picked]))
+        judged = picked, y[picked], weights / self.trial.share
+        scores = self._foretell(self.frozen, self.record.desk(self, x, False), x, *judged)
+        return self._judged(y[picked], scores, self.scores[picked])
 
     def _freeze(self) -> None:
         self.frozen = self.record.freeze(self)
@@ -142,6 +144,10 @@ class AutoRun(ScoredRun):
         """Scores a row."""
         return 1
 
+    def new_desk(self, entries: int) -> Workspace:
+        """Memory for one row of up to this many entries."""
+        return Workspace.of(entries)
+
     def _of(self) -> str:
         return ""
 
@@ -151,7 +157,7 @@ class AutoRun(ScoredRun):
 
     def _widen(self, features: int) -> None:
         old, kept = self.state.dimension, self.record
-        self.state = grown(self.state, features, True)
+        self.state = grow(self.state, features, True)
         frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
         live = widened(Frozen(self.state.table, kept.average, kept.mind), old, self.state.dimension)
         kept.mind, kept.average = live.mind, live.average

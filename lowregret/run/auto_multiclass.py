@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto.classes import SHARES, AutoMulticlass, ClassDesk, ClassMind, learn_classes
+from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
 from lowregret.auto.kept import Frozen
 from lowregret.auto.kept_classes import foretell_classes
 from lowregret.auto.weights import class_weights
 from lowregret.compile.call import call
-from lowregret.learner.growth import Shape, refitted
+from lowregret.learner.growth import Shape, refit
 from lowregret.learner.multiclass import Multiclass, Room
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
@@ -36,7 +36,7 @@ class AutoMulticlassRun(MulticlassRun):
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
-        desk = ClassDesk.of(longest(x), self.lanes)
+        desk = self.record.desk(self, x, True)
         given = self.learner, self.state, self.record.mind, desk, x, y, w, self._room, self.guesses
         return int(call(learn_classes, self.compiled, *given, i, goal))
 
@@ -45,22 +45,25 @@ class AutoMulticlassRun(MulticlassRun):
         x = self._rows(features)
         room = Room.of(np.array([self._need_classes()]), self.lanes, max(x.shape[0], 2))
         every = np.arange(x.shape[0])
-        self._foretell(self.record.model(self), self.located(x), room, every, np.empty(0, np.int64), np.empty(0))
+        desk = self.new_desk(longest(x))  # of its own: several threads may predict at once
+        given = room, every, np.empty(0, np.int64), np.empty(0)
+        self._foretell(self.record.model(self), desk, self.located(x), *given)
         scores = room.scores[: x.shape[0], : len(self.classes)]
         require_scores(x, scores[:, 0])
         return scores
 
     def _foretell(
-        self, model: Frozen, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
+        self, model: Frozen, desk: ClassWorkspace, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
     ) -> tuple[Vector, Any]:
         values, guesses, kept = np.empty(picked.size), np.empty(picked.size, np.int64), self.record
         given = x, room, picked, codes, weights, values, guesses, kept.votes, kept.means, kept.priors
-        self._call(foretell_classes, self.learner, model, ClassDesk.of(longest(x), self.lanes), *given)
+        self._call(foretell_classes, self.learner, model, desk, *given)
         return values, guesses
 
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
         codes, room = y[picked], Room.of(np.array([self._frozen_known]), self.lanes)
-        values, guesses = self._foretell(self.frozen, x, room, picked, codes, weights / self.trial.share)
+        judged = picked, codes, weights / self.trial.share
+        values, guesses = self._foretell(self.frozen, self.record.desk(self, x, False), x, room, *judged)
         return self._compared(values, guesses, codes, picked)
 
     def _freeze(self) -> None:
@@ -114,6 +117,10 @@ class AutoMulticlassRun(MulticlassRun):
         """Scores a row that there is room for."""
         return self.lanes
 
+    def new_desk(self, entries: int) -> ClassWorkspace:
+        """Memory for one row of up to this many entries."""
+        return ClassWorkspace.of(entries, self.lanes)
+
     def _of(self) -> str:
         return ""
 
@@ -139,6 +146,6 @@ def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
     cells = {"past": past}
     for name in mind.by_feature():
         shapes = (old, new) if name in mind.by_class() else ((old[0], 1), (new[0], 1))
-        cells[name] = refitted(getattr(mind, name), *shapes, True)
+        cells[name] = refit(getattr(mind, name), *shapes, True)
     mind = mind._replace(**cells)
-    return Frozen(mind.measures, refitted(model.average, old, new, True), mind)
+    return Frozen(mind.measures, refit(model.average, old, new, True), mind)

@@ -16,7 +16,7 @@ from lowregret.certificate.trace import Trace, snapshot
 from lowregret.compile.call import call, compilable
 from lowregret.domain import Domain
 from lowregret.learner.growth import split
-from lowregret.learner.labels import named
+from lowregret.learner.labels import name_label
 from lowregret.learner.linear import Learner
 from lowregret.learner.places import Placed, Places
 from lowregret.learner.validate import Place, numbers, require_bounded, require_rows
@@ -30,7 +30,7 @@ from lowregret.run.learnt import NOTHING, Learnt, Steps, rows_played
 from lowregret.run.record import NEVER, Record, next_snapshot
 from lowregret.state import MISTAKES, TOTAL, State
 from lowregret.store.file import Arrays, Saved
-from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -74,15 +74,15 @@ class RowRun(Saved):
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
         self.learnt = NOTHING  # of the latest batch
         self.record = record or Record()  # what proofs follow from
-        self._reached = 0  # row of the batch at hand that is learnt next
-        self._steps = Steps()
+        self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
+        self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------
 
     def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
         if isinstance(features, Stream):
-            for batch in sound(features.batches()):
+            for batch in raise_faults(features.batches()):
                 self.learn_batch(batch)
             return self
         x = self._rows(as_rows(features, checked=False))
@@ -97,7 +97,7 @@ class RowRun(Saved):
 
     def _learn(self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None) -> Learnt:
         """Learn rows; whatever happens, the rows that are learnt are counted."""
-        self.learnt, self._reached = NOTHING, 0
+        self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
         y = self._taken(labels, w, names)
         self.uniform &= bool(np.all(w == 1))
         if self.tally.recognised(x, np.asarray(y, float)):
@@ -108,16 +108,18 @@ class RowRun(Saved):
                 marked = self._stretch(placed, y, w)
                 i = self._reached
                 if not (marked or i == len(y) or self._grow(placed, w, i)):
-                    self._refuse(self._refused(x), named(labels[i], names), w, i, place(i))
+                    shown = self.located(x) if self.places is None else x
+                    self._refuse(shown, name_label(labels[i], names), w, i, place(i))
         finally:
             self.learnt = self._told(y, self._reached)
-            self._steps.add(partial(self._settle, x, placed, self._reached), partial(self._count, x, y, w))
+            self._steps.add(partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached))
+            self._steps.add(partial(self._count, x, y, w))
             self._steps.finish()
         require_bounded(self.state)
         return self.learnt
 
     def _stretch(self, placed: Placed, y: Any, w: Vector) -> bool:
-        """Learn rows up to the next mark or pause, and judge the frozen model by them; says whether it was reached."""
+        """Learn rows up to the next mark or pause; says whether it was reached."""
         mark, pause, rounds, begin = self._next_mark(), self.record.next_pause(self), self.rounds, self._reached
         end = placed.fitting(self._places)
         goal = min(mark, pause - rounds + self.state.rounds)  # a run may restart, and its state count afresh
@@ -128,9 +130,8 @@ class RowRun(Saved):
             raise
         finally:
             marked, paused = self.state.rounds == mark, self.rounds == pause
-            if self.frozen is not None:
-                foretold = partial(self._foretold, placed.rows, y)
-                self._steps.add(partial(self.trial.judge, w, begin, self._reached, rounds, foretold))
+            if not (marked or paused) or self.rounds == next_freeze(self._unjudged[1]):  # it may grow, or be replaced
+                self._steps.add(partial(self._judge, placed.rows, y, w))
             self._steps.add(*[self._pause] * paused, *[self._at_mark] * marked)
             self._steps.finish()
         return marked or paused
@@ -260,8 +261,7 @@ class RowRun(Saved):
         return self.record.linear_regret(self, comparator or self.comparator)
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
-        """Bounds on the loss or error of rows yet to come, each with probability 1 − δ by itself: the headline first,
-        those whose premises failed last."""
+        """Bounds on loss or error of rows yet to come, each with probability 1 − δ: the headline first, failed last."""
         found = self.tally, self.state, self.rounds, self.seen is not None
         return risks(RiskEvidence(self.learner, *found, lambda: self.certificate), delta)
 
@@ -275,20 +275,14 @@ class RowRun(Saved):
         return self.record.trace(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None, theirs: Vector | None = None) -> Figure:
-        """Mean loss, and linearised regret under its bound, over the rounds; written to `path` if given.
-
-        With `theirs`, the losses of a fixed choice that `against` tells, also the regret itself.
-        """
+        """Mean loss, and linearised regret under its bound; the regret too, with `theirs` as `against` tells them."""
         return self.record.plot(self, path, theirs)
 
     # ---- the model that is kept ------------------------------------------------------------------------------------
 
     @property
     def kept(self) -> Kept | None:
-        """What the model loses once it is kept and learns no more, measured on rows that were new to it.
-
-        None where too few rows were judged: before some 100 rounds, or with certify=False.
-        """
+        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds."""
         return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
 
     @abstractmethod
@@ -298,6 +292,13 @@ class RowRun(Saved):
     @abstractmethod
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
         """What the frozen model lost on the picked rows, which were learnt since, and what the live one did."""
+
+    def _judge(self, x: Rows, y: Any, w: Vector) -> None:
+        """Judge the frozen model by the rows learnt since it was last."""
+        if self.frozen is not None:
+            begin, rounds = self._unjudged
+            self.trial.judge(w, begin, self._reached, rounds, partial(self._foretold, x, y))
+        self._unjudged = self._reached, self.rounds
 
     def _pause(self) -> None:
         self.record.pause(self)
@@ -362,10 +363,6 @@ class RowRun(Saved):
         if self.places is None:
             return Placed(self.located(x), np.zeros(x.shape[0], np.int64))
         return self.places.place(x, w, self.compiled)
-
-    def _refused(self, x: Rows) -> Rows:
-        """Rows of which one was refused, for errors that name its columns."""
-        return x if self.places is not None else self.located(x)
 
     def _settle(self, x: Rows, placed: Placed, done: int) -> None:
         """Forget the features that only rows after the first `done` brought."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from lowregret.auto.kept import DONE, KEPT_NAMES, NOW, OWN, closed, hedged
+from lowregret.auto.kept import DONE, KEPT_NAMES, NOW, OWN, close_round, hedge_weights
 from lowregret.auto.kept import GAP as KEPT_GAP
 from lowregret.auto.kept import MIXED as KEPT_MIXED
 from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, WEIGHTS, expert_losses
@@ -93,7 +93,7 @@ class Keeping:
 
     @property
     def weights(self) -> Vector:
-        return hedged(self.votes)
+        return hedge_weights(self.votes)
 
     @property
     def best(self) -> int:
@@ -102,7 +102,7 @@ class Keeping:
     @property
     def certificate(self) -> Certificate:
         """KEPT-ADAHEDGE: the kept mixture against the best of its experts, all of them frozen when they are judged."""
-        settled, least = closed(self.votes), float(self.losses[self.best])
+        settled, least = close_round(self.votes), float(self.losses[self.best])
         regret, linear = float(self.votes[OWN]) - least, float(settled[KEPT_MIXED]) - least
         bound = 2 * float(settled[KEPT_GAP]) + ROUNDING * abs(float(settled[KEPT_MIXED]))
         comparator = {"set": "kept experts", "count": EXPERTS, "best": KEPT_NAMES[self.best]}

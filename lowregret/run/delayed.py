@@ -31,7 +31,7 @@ from lowregret.run.learnt import Learnt
 from lowregret.run.linear import LinearRun
 from lowregret.run.pending import NEVER, Pending
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -135,7 +135,7 @@ class DelayedRun(LinearRun):
         """
         if isinstance(features, Stream):
             done = 0
-            for batch in sound(features.batches()):
+            for batch in raise_faults(features.batches()):
                 self.learn_batch(batch, _delays(delay, done, len(batch)))
                 done += len(batch)
             return self
@@ -292,8 +292,11 @@ class DelayedRun(LinearRun):
                     break
                 elif not self._grow(placed, NOTHING, row + i - first):
                     weight, at = slots.weights[i] if slots.due[i] < NEVER else 0.0, row + i - first
-                    weights = np.full(at + 1, weight)
-                    self._refuse(self._refused(rows.x), slots.labels[i], weights, at, rows.place(at))
+                    weights, shown = (
+                        np.full(at + 1, weight),
+                        rows.x if self.places is not None else self.located(rows.x),
+                    )
+                    self._refuse(shown, slots.labels[i], weights, at, rows.place(at))
         finally:
             self.asked = asked + i - first
             self.scores[row : row + i - first] = slots.scores[first:i]

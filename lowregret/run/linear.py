@@ -10,7 +10,7 @@ from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.compile.call import call
 from lowregret.errors import PartError
-from lowregret.learner.growth import grown, longer
+from lowregret.learner.growth import grow, longer
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.learner.validate import require_cheap, require_scores
 from lowregret.risk.kept import Foretold
@@ -84,7 +84,7 @@ class LinearRun(ScoredRun):
 
     def _widen(self, features: int) -> None:
         old, bias = self.state.dimension, self.learner.bias > 0
-        self.state = grown(self.state, features, bias)
+        self.state = grow(self.state, features, bias)
         frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
         if frozen is not None:
             self.frozen = longer(frozen, old, self.state.dimension, bias)
@@ -95,4 +95,4 @@ class LinearRun(ScoredRun):
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
         scores = np.empty(picked.size)
         self._call(score_rows, self.learner.scorer, self.frozen, x, picked, scores)
-        return Foretold(*self._judged(y[picked], scores), *self._judged(y[picked], self.scores[picked]))
+        return self._judged(y[picked], scores, self.scores[picked])

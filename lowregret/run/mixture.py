@@ -14,9 +14,9 @@ from lowregret.auto.kept import (
     VOTES,
     Frozen,
     blend,
-    closed,
+    close_round,
     copy_measures,
-    hedged,
+    hedge_weights,
     kept_priors,
     kept_stacks,
     met,
@@ -26,12 +26,13 @@ from lowregret.auto.learner import TRUST
 from lowregret.auto.stack import EVEN, fresh_stack
 from lowregret.auto.view import COLUMNS
 from lowregret.certificate import Certificate
-from lowregret.certificate.trace import Trace, linearised
+from lowregret.certificate.trace import Trace, linear_regrets
 from lowregret.compile.call import call
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES
 from lowregret.domain import Domain
 from lowregret.learner.growth import joined
+from lowregret.rows import Rows, longest
 from lowregret.run.contest import Contest, Keeping, against_fixed
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.run.record import Record
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 class Mixture(Record):
     """A record with the trust in the experts: now, at the marks of the history and at the ends of eras.
 
-    A run of `auto` also has `measures` of its features (see `auto/view.py`) and `lots`, the classes it has room for.
+    A run of `auto` also has `measures` of its features (see `auto/view.py`), `lots`, the classes it has room for, and
+    a `new_desk` for rows.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Mixture(Record):
         self.priors = kept_priors(spread)
         self.means = fresh_stack(EVEN, self.priors) if means is None else means  # the stack of the lanes' averages
         self.folded, self.glance = folded, glance  # rounds and entries when lanes were averaged; when that may be next
+        self._desks: dict[bool, tuple[int, int, Any]] = {}  # entries and classes that there is room for, and the desk
 
     # ---- proof -----------------------------------------------------------------------------------------------------
 
@@ -109,8 +112,8 @@ class Mixture(Record):
         )
 
     def fixed_trace(self, run: Any) -> tuple[Any, Vector]:
-        """Rounds, and the linearised regret against fixed linear predictors after each of them."""
-        return linearised(run.linear, np.array([*self.history, run.snapshot()]), run.comparator)
+        """Rounds, and the linear_regrets regret against fixed linear predictors after each of them."""
+        return linear_regrets(run.linear, np.array([*self.history, run.snapshot()]), run.comparator)
 
     def eras(self, run: Any, count: int | None) -> Eras:
         """The run in eras: all that are kept, or `count` of them."""
@@ -158,6 +161,14 @@ class Mixture(Record):
         share = (run.rounds - self.folded[0]) / run.rounds
         call(blend, run.compiled, run.measures, self.mind.bank, self.average, run.lots, share)
 
+    def desk(self, run: Any, x: Rows, learnt: bool) -> Any:
+        """Memory for one row of x, which is learnt or judged; the same from batch to batch while it has room."""
+        entries, (most, lots, desk) = longest(x), self._desks.get(learnt, (-1, 0, None))
+        if entries > most or lots != run.lots:
+            desk = run.new_desk(entries)
+            self._desks[learnt] = entries, run.lots, desk
+        return desk
+
     # ---- the model that is kept ------------------------------------------------------------------------------------
 
     @property
@@ -167,12 +178,12 @@ class Mixture(Record):
 
     def model(self, run: Any) -> Frozen:
         """The model as it would be kept now."""
-        trust, stacks = trust_in(hedged(self.votes)), kept_stacks(self.mind.stacks, self.means)
+        trust, stacks = trust_in(hedge_weights(self.votes)), kept_stacks(self.mind.stacks, self.means)
         return Frozen(run.measures, self.average, self.mind._replace(trust=trust, stacks=stacks))
 
     def freeze(self, run: Any) -> Frozen:
         """A copy of what `predict` uses, in the memory of the one before: O(d)."""
-        self.votes = closed(self.votes)
+        self.votes = close_round(self.votes)
         now, lots, model = self.model(run), run.lots, run.frozen
         if model is None:
             model = Frozen.fresh(now.measures, now.mind, lots)

@@ -21,7 +21,7 @@ from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.hindsight.against_classes import ClassesGivenAgain, needs_guesses
-from lowregret.learner.growth import FIRST, Shape, doubled, refitted, relaid
+from lowregret.learner.growth import FIRST, Shape, doubled, refit, relaid
 from lowregret.learner.labels import Classes, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
@@ -283,7 +283,7 @@ class MulticlassRun(RowRun):
         """Give all that has cells for each feature the room of the state, which had (features, lanes) before."""
         frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
         if frozen is not None:
-            self.frozen = refitted(frozen, before, (self._places, self._stride), self.learner.bias > 0)
+            self.frozen = refit(frozen, before, (self._places, self._stride), self.learner.bias > 0)
 
     def _freeze(self) -> None:
         self.frozen, self._frozen_known = np.empty(self.state.dimension), int(self._known[0])

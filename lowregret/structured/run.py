@@ -1,4 +1,4 @@
-"""What comes of learning structures or rankings: runs with the verbs of `LinearRun`."""
+"""Runs that learn structures or rankings, with the verbs of `LinearRun`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError
+from lowregret.hindsight.against import exact_regret, importances
 from lowregret.learner.linear import Linear, write_model, write_point
 from lowregret.learner.validate import finite_numbers
 from lowregret.run import filed
 from lowregret.run.record import Record
-from lowregret.state import MISTAKES, RIDGE, TOTAL, WEIGHTED, State
+from lowregret.state import MISTAKES, TOTAL, State
 from lowregret.store.file import Arrays, Saved
 from lowregret.structured.learner import Task
 from lowregret.types import Vector
@@ -64,7 +65,7 @@ class TaskRun(Saved):
 
     @abstractmethod
     def predict(self, data: Any) -> Any:
-        """What the learner's output (last or averaged iterate) makes of new data."""
+        """Predictions for new data by the learner's output (last or averaged iterate)."""
 
     @abstractmethod
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
@@ -152,13 +153,10 @@ class TaskRun(Saved):
         the weighted mean is taken.
         """
         fixed = finite_numbers(u, "u", self.dimension)
-        c, sums = self._importance(), self.state.sums
         theirs = self.losses(fixed, data, labels)
         self._require_all(theirs.size)
-        weighted = self.linear.rule.schedule().weighted()
-        regret = float(sums[WEIGHTED] if weighted else sums[TOTAL]) - float(np.sum(c * theirs))
-        regret += self.linear.ridge / 2 * (float(sums[RIDGE]) - float(np.sum(c)) * float(fixed @ fixed))
-        return regret / float(np.sum(c)) if weighted else regret
+        loss = float(np.sum(importances(self.linear, self.rounds) * theirs))
+        return exact_regret(self.linear, self.state, fixed, loss)
 
     def hindsight(
         self, data: Any, labels: Any = None, *, comparator: Domain | None = None, tolerance: float = 1e-6
@@ -169,7 +167,7 @@ class TaskRun(Saved):
         """
         self._require_all(self.losses(np.zeros(self.dimension), data, labels).size)
         total = Sum(self.dimension, [_Hindsight(self, data, labels)])
-        kappa = self.linear.ridge * float(np.sum(self._importance()))
+        kappa = self.linear.ridge * self.linear.rule.schedule().total_importance(self.rounds)
         if kappa > 0:
             total.add(QuadraticFunction(np.zeros(self.dimension), kappa))
         where = comparator or self.comparator
@@ -214,11 +212,6 @@ class TaskRun(Saved):
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)
 
-    def _importance(self) -> Vector:
-        """c_t of all rounds."""
-        step = self.linear.rule.schedule()
-        return np.diff([step.total_importance(t) for t in range(self.rounds + 1)])
-
     def _require_all(self, rounds: int) -> None:
         if rounds != self.rounds:
             raise DataError(f"give the {counted(self.rounds, 'round')} that were learnt; got {rounds}")
@@ -233,7 +226,7 @@ class _Hindsight(Convex):
 
     def value(self, w: Vector) -> float:
         run: TaskRun = self.run
-        return float(np.sum(run._importance() * run.losses(w, self.data, self.labels)))
+        return float(np.sum(importances(run.linear, run.rounds) * run.losses(w, self.data, self.labels)))
 
     def subgradient(self, w: Vector) -> Vector:
         gradient = np.zeros(w.size)
@@ -241,7 +234,7 @@ class _Hindsight(Convex):
         return gradient
 
 
-def diverged(place: str) -> DivergedError:
+def diverged_error(place: str) -> DivergedError:
     """The scores of a round left the range of numbers."""
     return DivergedError(
         f"{place}: the loss left the range of numbers although the features are finite: the weights diverged "
