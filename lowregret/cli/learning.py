@@ -79,6 +79,9 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
         _look_back(session, stream, args)
     if problem is None or (session.run.rounds and isinstance(problem, LowRegretError)):
         _tell(session, args, clock.read(), model)
+    if session.unwritten and model:
+        lines = counted(session.unwritten.count("\n"), "line")
+        print(f"lowregret: {lines} of predictions wait in {model}: --resume writes them first", file=sys.stderr)
     if isinstance(problem, MemoryError):
         print(f"lowregret: stopped after {_where(session, args, model)}", file=sys.stderr)
     if problem is not None:

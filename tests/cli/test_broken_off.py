@@ -166,6 +166,7 @@ def test_lines_that_find_no_room_are_kept_in_the_model(capsys: Capsys, tmp_path:
         told = train(capsys, paths, *SAID, "-o", tmp_path / "m.lr", "--predictions", tmp_path / "p.txt")
     assert told.code == 2
     assert "No space left on device" in told.err
+    assert f"80 lines of predictions wait in {tmp_path / 'm.lr'}: --resume writes them first" in told.err
     assert Session.load(tmp_path / "m.lr").unwritten
     assert (tmp_path / "p.txt").read_text().count("\n") == 100
     goes_on(capsys, tmp_path, paths)
