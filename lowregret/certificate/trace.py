@@ -16,8 +16,9 @@ from lowregret.compile.kernel import kernel
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.learner.linear import Learner
 from lowregret.mirror import PNorm
+from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent, Rule
-from lowregret.state import COUNTS, FACTOR, MASS, ROUNDS, SUMS, TOTAL, State
+from lowregret.state import COUNTS, MASS, ROUNDS, SUMS, TOTAL, State
 from lowregret.types import Vector
 
 MARKS_PER_DOUBLING = 2
@@ -121,5 +122,5 @@ def _support(learner: Learner, sums: Vector, norms: Vector, comparator: Domain, 
         case LqBall(radius) if isinstance(learner.rule, MirrorDescent) and isinstance(learner.rule.mirror, PNorm):
             mirror = learner.rule.mirror
             if mirror.q == comparator.q:
-                return float(radius * sums[FACTOR] * sums[MASS] ** (1 / mirror.p))
+                return float(radius * sums[UNIT] * sums[MASS] ** (1 / mirror.p))
     return math.nan

@@ -13,12 +13,10 @@ from lowregret.rule.base import Rule
 from lowregret.state import (
     DIMENSION,
     ENERGY,
-    FACTOR,
     FIRST_RATE,
     LARGEST,
     LAST_RATE,
     LINEAR,
-    LOCAL,
     LONGEST,
     LOSS,
     MASS,
@@ -26,16 +24,17 @@ from lowregret.state import (
     PUSHES,
     RIDGE,
     ROUNDS,
-    SPREAD,
     STEPPED,
     State,
+    slot,
     worn,
 )
 from lowregret.step import Step
 from lowregret.types import Index, cell
 
-WON = LOCAL  # sums[…]: Σ of the steps' gains, for schedules that look at the loss
-LOST = SPREAD  # Σ ℓ_t², likewise
+FACTOR = slot("factor")  # w = FACTOR · v
+WON = slot("won")  # Σ of the steps' gains, for schedules that look at the loss
+LOST = slot("lost")  # Σ ℓ_t², likewise
 
 SMALL = 1e-90  # below this the scalar a is multiplied into v
 
