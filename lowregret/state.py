@@ -11,8 +11,8 @@ import numpy as np
 
 from lowregret.types import Cells, Vector
 
-# ---- sums[...]: a slot for each name. A name has one meaning, told where it is declared with `slot`: below if all rules
-# share it, else in the file of the rule or mirror map that keeps it. Files store sums by name, so the order is free.
+# ---- sums[...]: a slot for each name. A name has one meaning, told where it is declared with `slot`: below if all
+# rules share it, else in the file of the rule or mirror map that keeps it. Files store sums by name, in any order.
 SUM_NAMES = (
     *("total", "weighted", "linear", "energy", "stepped", "largest", "first_rate", "last_rate", "longest", "ridge"),
     *("averaged", "divisor", "loss", "slope", "given", "mass", "peak"),

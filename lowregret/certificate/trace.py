@@ -18,12 +18,13 @@ from lowregret.learner.linear import Learner
 from lowregret.mirror import PNorm
 from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent, Rule
-from lowregret.state import COUNTS, MASS, ROUNDS, SUMS, TOTAL, State
+from lowregret.state import COUNT_NAMES, COUNTS, MASS, ROUNDS, SUM_NAMES, SUMS, TOTAL, State
 from lowregret.types import Vector
 
 MARKS_PER_DOUBLING = 2
 L2, L1, LINF, TOP = range(4)  # norms of θ, and its largest coordinate
-WIDTH = SUMS + COUNTS + 4
+NAMES = (*SUM_NAMES, *COUNT_NAMES, "l2", "l1", "linf", "top")  # of what a row of the history holds
+WIDTH = len(NAMES)
 
 
 def next_mark(rounds: int) -> int:

@@ -38,6 +38,11 @@ def next_freeze(rounds: int) -> int:
     return max(FIRST, 1 << rounds.bit_length())
 
 
+def freezes(rounds: int) -> int:
+    """How often a model was frozen in so many rounds."""
+    return max(rounds.bit_length() - FIRST.bit_length() + 1, 0)
+
+
 class Foretold(NamedTuple):
     """What a frozen model and the live one lost on some rows, and where each was wrong."""
 

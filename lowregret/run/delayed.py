@@ -27,6 +27,7 @@ from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.linear import LinearRun, start
 from lowregret.run.pending import NEVER, Pending
+from lowregret.run.schema import DelayedSchema
 from lowregret.store.file import Arrays
 from lowregret.stream.batch import Batch, Stream, sound
 from lowregret.types import Vector
@@ -73,6 +74,7 @@ class DelayedRun(LinearRun):
     """
 
     kind = "delayed-run"
+    schema = DelayedSchema(Linear)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -218,8 +220,6 @@ class DelayedRun(LinearRun):
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         run = super().of(path, description, arrays)
         run.asked, run.ledger = description["asked"], arrays["ledger"]
-        if run.ledger.size < BOOK:  # of a file from before weights were summed: rows stand for them
-            run.ledger = np.append(run.ledger, [run.rounds, run.mistakes or 0])
         run._ledgers, run._pending = list(arrays["ledgers"]), Pending.of(arrays)
         return run
 
