@@ -10,7 +10,7 @@ from lowregret.auto.kept import NOW, OWN, Frozen
 from lowregret.auto.learner import EXPERTS
 from lowregret.auto.stack import LAST_LABEL, STACKS
 from lowregret.auto.view import look
-from lowregret.compile.kernel import kernel
+from lowregret.compile.kernel import apart, kernel
 from lowregret.compile.simd import LANES
 from lowregret.learner.multiclass import NONE, Room
 from lowregret.rows import Rows
@@ -24,9 +24,15 @@ def foretell(
     learner.ask(model.mind, model.mind.bank, desk, x, i, room, False, EXPERTS)
     if model.average.size > 0:
         learner.ask(model.mind, model.average, desk, x, i, room, False, LANES)
-        learner.weigh(model.mind.stacks, STACKS - 1, desk, room, LAST_LABEL, EXPERTS - 1)
-        learner.normalise(desk, room, EXPERTS - 1)
+        weigh_means(learner, model.mind.stacks, STACKS - 1, desk, room)
     return learner.mix(model.mind, desk, room, scores)
+
+
+@apart
+def weigh_means(learner: AutoMulticlass, stacks: Cells, k: int, desk: ClassDesk, room: Room) -> None:
+    """Write the chances that stack k, one of means, gives to the classes."""
+    learner.weigh(stacks, k, desk, room, LAST_LABEL, EXPERTS - 1)
+    learner.normalise(desk, room, EXPERTS - 1)
 
 
 @kernel
@@ -64,6 +70,5 @@ def foretell_classes(
             for k in range(EXPERTS):
                 votes[NOW + k] += weights[n] * (-math.log(desk.chances[k * lots + y]) if y < known else unmet)
             if y < known:
-                learner.weigh(stack, 0, desk, room, LAST_LABEL, EXPERTS - 1)
-                learner.normalise(desk, room, EXPERTS - 1)
+                weigh_means(learner, stack, 0, desk, room)
                 learner.move(stack, 0, desk, room, y, min(weights[n], 1.0), priors, EXPERTS - 1)

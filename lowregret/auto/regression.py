@@ -119,7 +119,7 @@ class AutoRegressor(Auto):
             mind.past[ORIGIN] = y
         off = abs(y - mind.past[ORIGIN])
         if mind.past[UNIT] == 1.0 and off > 0.0 and mind.past[DEVIATION] == 0.0:
-            mind.past[UNIT] = 2.0 ** math.floor(math.log2(off))
+            mind.past[UNIT] = math.ldexp(1.0, math.floor(math.log2(off)))
 
     def mix_loss(self, mind: Mind, desk: Desk) -> float:
         """−ln(Σ w e^{−η·loss})/η from the sums before and after; with η = ∞, by how much the best expert's sum grew."""

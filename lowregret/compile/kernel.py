@@ -23,9 +23,9 @@ from numba.core.compiler import Compiler
 from numba.core.errors import NumbaError, TypingError, UnsupportedBytecodeError
 from numba.core.registry import CPUDispatcher
 
+from lowregret.compile.builtins import BUILTINS
 from lowregret.compile.cache import KernelCache
 from lowregret.compile.digest import digest, names
-from lowregret.compile.extremes import EXTREMES
 from lowregret.compile.pipeline import QUICK, contexts, pipeline
 from lowregret.errors import PartError
 
@@ -204,7 +204,7 @@ def _with_helpers(function: FunctionType, context: Any) -> FunctionType:
         plain = isinstance(value, FunctionType) and context._lookup_global(value) is None
         return _inlined(value, digest(value)) if plain else value
 
-    known = EXTREMES | function.__globals__
+    known = BUILTINS | function.__globals__
     mentioned = {name: helper(known[name]) for name in names(function.__code__) if name in known}
     cells = [helper(cell.cell_contents) for cell in function.__closure__ or ()]
     copy = FunctionType(

@@ -12,6 +12,7 @@ from typing import Any
 from numba.core import ir, types
 from numba.core.analysis import must_use_alloca
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.interpreter import Interpreter, peep_hole_delete_with_exit
 from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.core.rewrites import rewrite_registry
@@ -35,6 +36,7 @@ from numba.core.untyped_passes import (
     LiteralUnroll,
     MakeFunctionToJitFunction,
     ReconstructSSA,
+    TranslateByteCode,
     WithLifting,
 )
 
@@ -154,6 +156,26 @@ class KernelLowering(NativeLowering):  # type: ignore[misc]
         return _Lower
 
 
+# ---- reading Python's code -------------------------------------------------------------------------------------------
+
+
+class _Interpreter(Interpreter):  # type: ignore[misc]
+    def post_process(self, peepholes: list[Any], func_ir: Any) -> Any:
+        """Put in order what was read, without a look at every variable for what `with` leaves behind."""
+        return super().post_process([one for one in peepholes if one is not peep_hole_delete_with_exit], func_ir)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelTranslation(TranslateByteCode):  # type: ignore[misc]
+    """Read the code of a function in which there is no `with`."""
+
+    _name = "kernel_translation"
+
+    def run_pass(self, state: Any) -> bool:
+        state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
+        return True
+
+
 # ---- Numba's passes, without finding out after each how long variables live ------------------------------------------
 
 
@@ -200,5 +222,6 @@ _INSTEAD = {
     GenericRewrites: KernelRewrites,
     ReconstructSSA: KernelSSA,
     PreLowerStripPhis: KernelStripPhis,
+    TranslateByteCode: KernelTranslation,
     NativeLowering: KernelLowering,
 }

@@ -53,6 +53,8 @@ class Places:
         self._count = np.array([len(columns)])
         self._columns = np.asarray(columns, np.uint64)
         self._index = Index(np.zeros(NEAR, np.uint32), np.empty(0, np.uint64))
+        near = np.flatnonzero(self._columns < NEAR)
+        self._index.near[self._columns[near]] = near + 1
         self._make_room(max(len(columns), ROOM))
 
     def __len__(self) -> int:
@@ -115,7 +117,8 @@ class Places:
         columns[: len(self)] = self.columns
         self._columns = columns
         self._index = self._index._replace(far=np.zeros(4 << (room - 1).bit_length(), np.uint64))
-        call(fill, len(self) > FEW, self._index, self.columns)
+        if self.columns.max(initial=0) >= NEAR:
+            call(fill, len(self) > FEW, self._index, self.columns)
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------
@@ -155,9 +158,10 @@ def find_rows(x: Rows, rows: int, index: Index, count: int, indices: Cells) -> N
 
 @kernel
 def fill(index: Index, columns: Cells) -> None:
-    """Enter the columns of the first places."""
+    """Enter those columns of the first places that are far."""
     for place in range(columns.size):
-        enter(index, columns[place], np.uint64(place + 1))
+        if columns[place] >= index.near.size:
+            enter(index, columns[place], np.uint64(place + 1))
 
 
 def known(index: Index, column: Any) -> Any:

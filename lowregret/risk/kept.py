@@ -4,13 +4,14 @@ The figures of a run are *live*: each row is judged by what was learnt from all 
 and scores a file with it has the *kept* model, which learns no more; where rows are not alike, it does worse. A trial
 measures that in the same pass: the model as `predict` would use it is frozen, and judged on rows that it never saw.
 
-The first 2^13 rows are all judged, then one in every 2, 4, … 32, at a place that a hash of the round tells: 4,096 of
-each doubling, and more where they are one in 32.
+The first 2^13 rows are all judged, then one in every 2, 4, … 64, at a place that a hash of the round tells: 4,096 of
+each doubling, and more where they are one in 64.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ FIRST = 16  # rounds before the first model is frozen
 PARTS = 8  # of the rounds between two models: what is lost soon after and long after
 ROWS, WEIGHT, LOSS, WRONG, LIVE_LOSS, LIVE_WRONG = range(6)  # of a part: rows judged, and sums over all rows
 FIELDS = 6
-ALL, RAREST = 12, 5  # powers of two: rounds frozen after which all rows are judged; at least every 2^RAREST-th is
+ALL, RAREST = 12, 6  # powers of two: rounds frozen after which all rows are judged; at least every 2^RAREST-th is
 HORIZONS = (1, 4, 8)  # parts within which figures are given: an eighth, half, or as many rows as were learnt
 HEADLINE = 4  # the one among them that stands for all
 LEAST = 32  # rows judged within it, before which nothing is said
@@ -169,6 +170,15 @@ class Trial:
         places = t - rounds - 1
         return begin + (places if played is None else played[places]), t
 
+    def judge(
+        self, weights: Vector, begin: int, end: int, rounds: int, foretold: Callable[[Any, Vector], Foretold]
+    ) -> None:
+        """Count what `foretold(picked, their weights)` tells of those rows begin … end − 1 that are judged."""
+        picked, t = self.picked(weights, begin, end, rounds)
+        if picked.size:
+            each = weights[picked] if weights.size else np.ones(picked.size)
+            self.see(t, each, foretold(picked, each))
+
     def see(self, t: Any, weights: Vector, told: Foretold) -> None:
         """Count rows of these rounds."""
         parts, each = (t - self.frozen - 1) * PARTS // self.frozen, weights / self.share
@@ -200,8 +210,10 @@ class Trial:
 
 
 @kernel
-def judge_scores(loss: Loss, y: Vector, scores: Vector, values: Vector, wrong: Any) -> None:
-    """The loss of each score, and whether it is wrong."""
+def judge_scores(loss: Loss, y: Vector, kept: Vector, live: Vector, told: Any) -> None:
+    """Write the rows of a `Foretold`: the loss of each kept score, whether it is wrong, and both of live scores."""
     for i in range(y.size):
-        values[i], _ = loss.at(scores[i], y[i])
-        wrong[i] = loss.wrong(scores[i], y[i])
+        told[0, i], _ = loss.at(kept[i], y[i])
+        told[1, i] = loss.wrong(kept[i], y[i])
+        told[2, i], _ = loss.at(live[i], y[i])
+        told[3, i] = loss.wrong(live[i], y[i])

@@ -120,4 +120,4 @@ class LinearRun(RowRun):
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
         scores = np.empty(picked.size)
         self._call(score_rows, self.learner.scorer, self.frozen, x, picked, scores)
-        return Foretold(*self._judged(y[picked], scores), *self._judged(y[picked], self.scores[picked]))
+        return self._judged(y[picked], scores, self.scores[picked])

@@ -39,6 +39,7 @@ from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES
 from lowregret.domain import Domain
 from lowregret.learner.growth import joined
+from lowregret.rows import Rows, longest
 from lowregret.run.base import Ledger
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State
@@ -195,6 +196,7 @@ class Standing(Ledger):
         self.priors = kept_priors(self.learner.spread)
         self.means = fresh_stack(EVEN, self.priors) if means is None else means  # the stack of the lanes' averages
         self.folded, self.glance = folded, glance  # rounds and entries when lanes were averaged; when that may be next
+        self._desks: dict[bool, tuple[int, int, Any]] = {}  # entries and classes that there is room for, and the desk
 
     @property
     def contest(self) -> Contest:
@@ -250,6 +252,18 @@ class Standing(Ledger):
     @abstractmethod
     def _measures(self) -> Vector:
         """Of the features, see `auto/view.py`."""
+
+    @abstractmethod
+    def _new_desk(self, entries: int) -> Any:
+        """Memory for one row of up to this many entries."""
+
+    def _desk(self, x: Rows, learnt: bool) -> Any:
+        """Memory for one row of x, which is learnt or judged; the same from batch to batch while it has room."""
+        entries, (most, lots, desk) = longest(x), self._desks.get(learnt, (-1, 0, None))
+        if entries > most or lots != self._lots:
+            desk = self._new_desk(entries)
+            self._desks[learnt] = entries, self._lots, desk
+        return desk
 
     @property
     def _lots(self) -> int:

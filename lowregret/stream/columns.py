@@ -37,6 +37,7 @@ STATE = 3  # numbers that a hash under way consists of
 OTHER = -2  # the key of columns that are not multiplied
 
 BITS = 18
+FEW = 100  # columns whose names are hashed before a loop for it would be compiled
 MOST_WORDS = 5  # of an n-gram
 
 # The features of a date: where each kind begins among those of its column.
@@ -67,6 +68,11 @@ class Columns(Part):
     ngrams: int  # the most words of a feature
     date_at: NDArray[np.int64]  # per column: where its features are among those of all dates
     date_slots: NDArray[np.uint64]
+
+    @property
+    def wide(self) -> bool:
+        """Whether a field may become several features, as those of texts and dates do."""
+        return bool(np.any((self.kinds == TEXT) | (self.kinds == DATE)))
 
     def mask(self) -> Any:
         """What slots are cut to."""
@@ -196,7 +202,9 @@ def _hashed(names: Sequence[str], bits: int) -> tuple[NDArray[np.uint64], NDArra
     """The slots of names, and the hashes under way after `name=`."""
     slots, states = np.empty(len(names), np.uint64), np.empty(STATE * len(names), np.uint64)
     text, ends = joined([f"{name}=" for name in names])
-    hash_names(np.append(text, np.zeros(8, np.uint8)), ends, slots, states)
+    hashing = hash_names if len(names) > FEW else hash_names.py_func  # type: ignore[attr-defined]
+    with np.errstate(over="ignore"):
+        hashing(np.append(text, np.zeros(8, np.uint8)), ends, slots, states)
     return slots & _U((1 << bits) - 1), states
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +34,14 @@ from lowregret.stream.columns import (
     DATE,
     FEATURE,
     TARGET,
-    TEXT,
     WEIGHT,
     Columns,
     hash_byte,
     hash_end,
     header,
 )
-from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
-from lowregret.stream.dates import add_date, faults_of_dates, moment
+from lowregret.stream.cross import NO_ROOM, begin_row
+from lowregret.stream.dates import faults_of_dates
 from lowregret.stream.delimited_faults import (
     AFTER_QUOTE,
     BAD_DATE,
@@ -60,7 +59,6 @@ from lowregret.stream.met import DATES, POSITIVE
 from lowregret.stream.notice import categories, rows_of, spelt
 from lowregret.stream.number import ABSENT, READ, number
 from lowregret.stream.text import TextFormat
-from lowregret.stream.tokens import add_words
 from lowregret.stream.word import word
 
 _U = np.uint64
@@ -72,8 +70,11 @@ NUMBER, PLAIN, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is: PLAIN text,
 
 
 class DelimitedRows(TextFormat):
-    """How to read the rows of one file. Features are put where sorting will find them in order, or side by side by
-    column if they are to be multiplied: feature p belongs to column order[p]; those of text and dates come last."""
+    """How to read the rows of one file whose features are numbers and categories; `WideRows` knows more kinds.
+
+    Features are put where sorting will find them in order, or side by side by column if they are to be multiplied:
+    feature p belongs to column order[p].
+    """
 
     columns: Columns
     delimiter: int
@@ -86,7 +87,7 @@ class DelimitedRows(TextFormat):
     ends: NDArray[np.int64]
 
     @classmethod
-    def of(cls, chosen: Columns, names: list[str], delimiter: int, point: int) -> DelimitedRows:
+    def of(cls, chosen: Columns, names: list[str], delimiter: int, point: int) -> Self:
         features = np.flatnonzero(chosen.kinds <= CATEGORICAL)
         order = features if chosen.crossing.keys.size else features[np.argsort(chosen.slots[features])]
         places = np.zeros(chosen.kinds.size, np.uint64)
@@ -95,8 +96,7 @@ class DelimitedRows(TextFormat):
         plain = np.append(chosen.kinds == FEATURE, np.zeros(4, bool))
         skippable = plain[:-4] & plain[1:-3] & plain[2:-2] & plain[3:-1]
         skippable[-4:] = False
-        wide = bool(np.any((chosen.kinds == TEXT) | (chosen.kinds == DATE)))
-        return cls(chosen, delimiter, point, order, places, wide, skippable, text, ends)
+        return cls(chosen, delimiter, point, order, places, chosen.wide, skippable, text, ends)
 
     @property
     def header(self) -> bytes:
@@ -181,7 +181,7 @@ class DelimitedRows(TextFormat):
 
     def row(self, text: Any, k: Any, end: Any, out: Buffers) -> int:
         """Read the row that begins at k, and close it; cursor[SPOT] is the line feed, or the fault."""
-        if not has_room(self.columns.crossing, out, self.most(end - out.cursor[AT]) if self.wide else self.order.size):
+        if not self.has_room(end - out.cursor[AT], out):
             return FULL
         begin_row(out)
         out.cursor[EXTRA] = 0
@@ -197,6 +197,10 @@ class DelimitedRows(TextFormat):
                 return FULL
         close_row(out, out.labels[row], out.weights[row], stop)
         return DONE
+
+    def has_room(self, size: Any, out: Buffers) -> bool:
+        """Whether a row still fits where this many bytes are left: always, as room is made for all fields there are."""
+        return True
 
     def fields(self, text: Any, k: Any, out: Buffers) -> tuple[int, bool]:
         """Take in the fields of the row that begins at k; returns DONE or why not, and whether some are 0 or absent."""
@@ -260,19 +264,7 @@ class DelimitedRows(TextFormat):
         return False
 
     def several(self, column: Any, kind: Any, text: Any, begin: Any, end: Any, what: int, out: Buffers) -> int:
-        """Put the features of a text or a date behind the others; returns DONE or why not."""
-        first = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
-        last = first
-        if what != MISSING and kind == TEXT:
-            last = add_words(self.columns, column, text, begin, end, False, out, first, *self.name(column))
-        elif what != MISSING:
-            parts = moment(text, begin, end)
-            if not parts[4]:
-                return int(BAD_DATE + np.int64(column))
-            last = add_date(self.columns, column, parts, out, first, self.ends)
-        for k in range(first, last):
-            out.spare[_U(k)] = self.columns.keys[column]  # what `crossed` must know
-        out.cursor[EXTRA] += last - first
+        """Put what becomes several features behind the others; returns DONE or why not. Here nothing does."""
         return DONE
 
     def role(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
@@ -382,14 +374,11 @@ class DelimitedRows(TextFormat):
         return math.nan if what == MISSING else self.columns.other_label(text, begin, end)
 
     def crossed(self, out: Buffers) -> int:
-        """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
-        first, grouped = out.cursor[ENTRY], self.columns.crossing.keys.size > 0
+        """Close the gaps that features of 0 leave; returns the end of the row."""
+        first: int = out.cursor[ENTRY]
         last = first
-        for place in range(self.order.size + out.cursor[EXTRA]):
+        for place in range(self.order.size):
             column, value = out.columns[_U(first + place)], out.values[_U(first + place)]
-            if grouped and value != 0.0:
-                own = place < self.order.size
-                begin_group(out, self.columns.keys[self.order[place]] if own else out.spare[_U(first + place)], last)
             out.columns[_U(last)], out.values[_U(last)] = column, value
             last += value != 0.0
-        return crossed(self.columns.crossing, out, last, self.columns.mask())
+        return last

@@ -148,7 +148,7 @@ def test_models_of_numbers_and_classes_agree_with_what_was_announced(loss: Any) 
     X, y = rows_for(loss, n=3000)
     n = 2000
     run = train(zoo.auto(loss), X[:n], y[:n])
-    made = run.decision_function(X[n:])
+    made = run.predict(X[n:])
     assert run.kept is not None
     if isinstance(loss, Softmax):
         assert run.kept.error == pytest.approx(float(np.mean(made != y[n:])), abs=0.05)
