@@ -11,7 +11,21 @@ from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm, Exponential
 from lowregret.bandit.state import CHOICES, COSTS, COUNT_NAMES, COUNTS, LARGEST, LATE, SUM_NAMES, SUMS
 from lowregret.bandit.stochastic import Thompson
 from lowregret.bandit.tree import build_tree
-from lowregret.store.schema import FLAG, Array, Arrays, Field, Schema, Told, floats, items, number, part, whole, wholes
+from lowregret.store.schema import (
+    FLAG,
+    NUMBER,
+    Array,
+    Arrays,
+    Field,
+    Schema,
+    Told,
+    floats,
+    items,
+    number,
+    part,
+    whole,
+    wholes,
+)
 
 SMALL = 5e-324  # the smallest positive number
 WORDS = (1 << 64) - 1
@@ -82,9 +96,7 @@ class Exp4Schema(StateSchema):
     """`Exp4`, and choices that wait for their costs."""
 
     def fields(self) -> dict[str, Field]:
-        numbers = Field("a number", lambda value: isinstance(value, int | float))
-        waiting = items(numbers, 3)
-        return super().fields() | {"arms": whole(1), "eta": number(SMALL), "pending": items(waiting)}
+        return super().fields() | {"arms": whole(1), "eta": number(SMALL), "pending": items(items(NUMBER, 3))}
 
     def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
         advice = floats(len(told["pending"]), "arms", low=0, high=1)

@@ -44,8 +44,3 @@ def state_arrays(learner: Learner, d: int, prefix: str = "") -> dict[str, Array]
     learner.rule.fits(d)
     cells = {"table": d * learner.rule.columns(d), "lag": 2 * d if learner.output.averages() else 0}
     return {f"{prefix}{name}": floats(size) for name, size in cells.items()} | ledger_arrays(prefix)
-
-
-def split_arrays(name: str, cells: int, bias: bool, kind: str = "float64") -> dict[str, Array]:
-    """What `growth.split` gives: so many cells for each feature that was met, and for the bias."""
-    return {name: floats("met", cells, kind=kind), f"{name}.bias": floats(int(bias), cells, kind=kind)}

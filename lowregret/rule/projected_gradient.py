@@ -80,6 +80,9 @@ class ProjectedGradient(Rule):
             isinstance(self.domain, Domain), f"domain must be a Domain such as L2Ball(1.0), got {self.domain!r}"
         )
         self.require(
+            isinstance(self.gradients, Gradients), f"gradients must be Summed() or Forgotten(), got {self.gradients!r}"
+        )
+        self.require(
             self.domain.playable, f"{self.domain} is a set of comparators, not one to play in: use L2Ball or Box"
         )
 

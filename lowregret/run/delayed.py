@@ -23,6 +23,7 @@ from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, refuse, require_bounded, require_finite, require_label
+from lowregret.learner.wrappers import LONGEST
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.linear import LinearRun, start
@@ -34,7 +35,6 @@ from lowregret.types import Vector
 from lowregret.words import counted
 
 NOBODY = Placed(Sparse(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0), np.empty(0, np.int64))
-LONGEST = 1 << 60  # delay, in rounds
 CHUNK = 4096  # rows asked at a time, or as many as wait: long batches are not copied whole, nor sorted often
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from typing import Any
 
@@ -22,7 +21,6 @@ from lowregret.learner.schema import (
     ledger_arrays,
     ledger_demands,
     ledger_slots,
-    split_arrays,
 )
 from lowregret.learner.wrappers import Doubling
 from lowregret.risk import statistics as tally
@@ -33,6 +31,7 @@ from lowregret.state import COUNTS, DIMENSION, MISTAKES, ROUNDS, SUMS
 from lowregret.store.schema import (
     FLAG,
     MOST,
+    NUMBER,
     TEXT,
     Array,
     Arrays,
@@ -74,8 +73,8 @@ class ProofSchema(Schema):
         return ledger_arrays() | {"history": anything("marks", WIDTH)}
 
     def demands(self, told: Told, arrays: Arrays) -> Demands:
-        dimension, history = self.weights(told, arrays), arrays["history"]
-        yield from ledger_demands(arrays, self.stored_weights(told, arrays))
+        dimension, history = self.weights(told), arrays["history"]
+        yield from ledger_demands(arrays, dimension)
         counts, sums = history[:, SUMS : SUMS + COUNTS], history[:, :SUMS]
         yield np.all((counts >= 0) & (counts <= MOST)), f"counts of the history from 0 to {MOST}"
         yield np.all(np.diff(counts[:, ROUNDS]) > 0), "rounds of the history that rise"
@@ -83,13 +82,9 @@ class ProofSchema(Schema):
         yield np.all((counts[:, DIMENSION] >= 1) & (counts[:, DIMENSION] <= dimension)), "dimensions of the history"
         yield not np.isnan(sums).any() and np.all(sums[:, UNSIGNED] >= 0), "sums of the history that are numbers"
 
-    def weights(self, told: Told, arrays: Arrays) -> int:
+    def weights(self, told: Told) -> int:
         """How many weights there are."""
         raise NotImplementedError
-
-    def stored_weights(self, told: Told, arrays: Arrays) -> int:
-        """How many `counts` tells."""
-        return self.weights(told, arrays)
 
 
 class LedgerSchema(ProofSchema):
@@ -109,11 +104,11 @@ class LedgerSchema(ProofSchema):
         return super().slots(present) | {"tally.sums": tally.SUM_NAMES, "tally.counts": tally.COUNT_NAMES}
 
     def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        learner, d = told["learner"], self.weights(told, {})
+        learner, d = told["learner"], self.weights(told)
         learner.rule.fits(d)
-        bias, lanes = learner.bias > 0, told.get("lanes", 1)
-        found = split_arrays("table", lanes * self.columns(told), bias)
-        found |= split_arrays("lag", 2 * lanes if learner.output.averages() else 0, bias)
+        lanes = told.get("lanes", 1)
+        found = self.split(told, "table", lanes * self.columns(told))
+        found |= self.split(told, "lag", 2 * lanes if learner.output.averages() else 0)
         found |= super().arrays(told, present) | {
             "tally.sums": extended(tally.SUMS),
             "tally.counts": wholes(tally.COUNTS),
@@ -126,26 +121,30 @@ class LedgerSchema(ProofSchema):
             found |= self.frozen(told)
         return found | (self.session(told, present) if "session" in told else {})
 
+    def split(self, told: Told, name: str, cells: int, kind: str = "float64") -> dict[str, Array]:
+        """What `growth.split` gives: so many cells for each feature that was met, and for the bias."""
+        met = told["room"] if told["seen"] is None else "met"
+        bias = int(told["learner"].bias > 0)
+        return {name: floats(met, cells, kind=kind), f"{name}.bias": floats(bias, cells, kind=kind)}
+
     def columns(self, told: Told) -> int:
         """Numbers that the table keeps of each weight."""
-        return int(told["learner"].rule.columns(self.weights(told, {})))
+        return int(told["learner"].rule.columns(self.weights(told)))
 
     def frozen(self, told: Told) -> dict[str, Array]:
         """The model on trial."""
-        return split_arrays("frozen", self.lots(told), told["learner"].bias > 0)
+        return self.split(told, "frozen", self.lots(told))
 
     def lots(self, told: Told) -> int:
         """Lanes of the table as it lies in memory."""
         return 1
 
-    def weights(self, told: Told, arrays: Arrays) -> int:
+    def weights(self, told: Told) -> int:
         return (told["room"] + (told["learner"].bias > 0)) * self.lots(told)
 
     def demands(self, told: Told, arrays: Arrays) -> Demands:
         met, room = len(arrays["table"]), told["room"]
-        if told["seen"] is None:
-            yield met == room, f"as many rows of the table as there is room, {room}"
-        else:
+        if told["seen"] is not None:
             doubled = room % FIRST == 0 and (room // FIRST).bit_count() == 1
             yield doubled and met < room <= max(ROOM, 64 * (met + 1)), f"room for {met} features and some more"
             yield np.unique(arrays["columns"]).size == met, "a place for each column"
@@ -202,7 +201,7 @@ SESSION = record(
         "algorithm": TEXT,
         **{name: whole() for name in ("rows", "nonzeros", "unlabelled", "skipped")},
         "seconds": number(0),
-        "again": items(number(-math.inf, math.inf)),
+        "again": items(NUMBER),
         "labels": items(TEXT),
         "columns": items(TEXT),
         "spelt": table(TEXT, TEXT),
@@ -294,8 +293,7 @@ class DoublingSchema(RowSchema):
     """A run that restarts: the ledger of the finished blocks."""
 
     def fields(self) -> dict[str, Field]:
-        bounds = table(TEXT, Field("a number", lambda value: isinstance(value, int | float)))
-        return super().fields() | {"player": part(Doubling), "finished": items(bounds)}
+        return super().fields() | {"player": part(Doubling), "finished": items(table(TEXT, NUMBER))}
 
     def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
         return super().slots(present) | ledger_slots("past.")
@@ -317,8 +315,8 @@ class DoublingSchema(RowSchema):
         yield arrays["past.counts"][ROUNDS] == (1 << blocks) - 1, "all rounds of the finished blocks"
         past = arrays["past.counts"]
         yield from ledger_demands(arrays, past[DIMENSION], "past.")
-        yield past[DIMENSION] <= self.weights(told, arrays), "no more weights in the past"
-        yield 1 <= arrays["past.theta"].size <= self.weights(told, arrays), "sums of sub-gradients of the past"
+        yield past[DIMENSION] <= self.weights(told), "no more weights in the past"
+        yield 1 <= arrays["past.theta"].size <= self.weights(told), "sums of sub-gradients of the past"
 
 
 class KernelSchema(Schema):

@@ -11,12 +11,13 @@ from lowregret.auto.bank import WIDTH
 from lowregret.auto.classes import SHARES
 from lowregret.auto.kept import VOTES
 from lowregret.auto.learner import EXPERTS, GAP, PAST, PRODUCTS, TRUST, WEIGHTS
+from lowregret.auto.logit import FAINT
 from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS, PACE, ROWS
 from lowregret.compile.simd import LANES
 from lowregret.learner.layout import stride
-from lowregret.learner.multiclass_simd import EightMulticlass, at_work
-from lowregret.learner.schema import Demands, split_arrays
+from lowregret.learner.multiclass_simd import at_work
+from lowregret.learner.schema import Demands
 from lowregret.risk import statistics as tally
 from lowregret.risk.kept import freezes
 from lowregret.run.eras import KEPT, ROUND
@@ -43,11 +44,6 @@ class ClassSchema(LedgerSchema):
     def lots(self, told: Told) -> int:
         return stride(at_work(told["learner"]), told["lanes"])
 
-    def stored_weights(self, told: Told, arrays: Arrays) -> int:
-        if isinstance(at_work(told["learner"]), EightMulticlass):
-            return (max(len(arrays["table"]), 1) + (told["learner"].bias > 0)) * told["lanes"]
-        return self.weights(told, arrays)
-
     def warm(self, told: Told) -> int:
         return tally.BLOCK
 
@@ -57,7 +53,8 @@ class ClassSchema(LedgerSchema):
         yield len(set(names)) == len(names) == known, "a name for each class that is known"
         room = lanes == known if told["fixed"] else known <= lanes <= 2 * known + 2 * LANES
         yield room, f"lanes for {known} classes"
-        yield told["frozen_known"] <= known, "no more classes in the model on trial"
+        frozen = told["frozen_known"]
+        yield frozen <= known and (frozen >= 1 or not len(arrays["trial"])), "classes of the model on trial"
         for name, array in arrays.items():
             if name.endswith("confusion"):
                 yield 1 <= len(array) <= known + 1, f"{name} of {known} classes"
@@ -85,11 +82,11 @@ class AutoSchema(LedgerSchema):
         }
 
     def frozen(self, told: Told) -> dict[str, Array]:
-        return _averages("frozen.average") | self.mind("frozen.mind", told, LANES) | self.measures("frozen.measures")
+        return _averages("frozen.average") | self.mind("frozen.mind", told, LANES) | self.measures(told)
 
     def mind(self, prefix: str, told: Told, width: int) -> dict[str, Array]:
         """What is carried from row to row, with so many numbers for each feature in the bank."""
-        bank = split_arrays(f"{prefix}.bank", width * self.lots(told), True, "float32")
+        bank = self.split(told, f"{prefix}.bank", width * self.lots(told), "float32")
         rest = {"pace": floats(PACE, low=0.0), "stacks": floats(STACKS * SIZE), "trust": extended(TRUST)}
         return bank | {f"{prefix}.{name}": array for name, array in (rest | {"past": floats(self.past(told))}).items()}
 
@@ -97,9 +94,9 @@ class AutoSchema(LedgerSchema):
         """Numbers that are kept of the labels before."""
         return PAST
 
-    def measures(self, name: str) -> dict[str, Array]:
+    def measures(self, told: Told) -> dict[str, Array]:
         """What is known of the features of the model on trial."""
-        return split_arrays(name, COLUMNS, True)
+        return self.split(told, "frozen.measures", COLUMNS)
 
     def frozen_often(self, told: Told, rounds: int) -> int:
         return freezes(rounds)
@@ -125,9 +122,9 @@ def _averages(name: str) -> dict[str, Array]:
 
 
 def _are_trust(rows: Any) -> bool:
-    """Whether weights are not negative, and likelihoods positive."""
+    """Whether weights are not negative, and likelihoods have not become too small."""
     weights, products = rows[:, WEIGHTS : WEIGHTS + EXPERTS], rows[:, int(PRODUCTS) : GAP]
-    return bool(np.all(weights >= 0) and np.all(products > 0))
+    return bool(np.all(weights >= 0) and np.all(weights.sum(axis=1) > 0) and np.all(products >= FAINT))
 
 
 class AutoRowSchema(AutoSchema, RowSchema):
@@ -141,10 +138,15 @@ class AutoClassSchema(AutoSchema, ClassSchema):
     """A run of `auto` on many classes."""
 
     def mind(self, prefix: str, told: Told, width: int) -> dict[str, Array]:
-        return super().mind(prefix, told, width) | split_arrays(f"{prefix}.measures", COLUMNS, True)
+        return super().mind(prefix, told, width) | self.split(told, f"{prefix}.measures", COLUMNS)
 
     def past(self, told: Told) -> int:
         return SHARES + 2 * int(told["lanes"])
 
-    def measures(self, name: str) -> dict[str, Array]:
+    def measures(self, told: Told) -> dict[str, Array]:
         return {}
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().demands(told, arrays)
+        for name in ("mind.past", "frozen.mind.past"):
+            yield name not in arrays or np.all(arrays[name][SHARES:] >= 0), f"{name}: shares of classes"

@@ -354,7 +354,8 @@ class Session:
             )
         know_formats()
         description, arrays = _RUNS[kind].schema.checked(path, description, arrays)
-        return cls._of(path, _RUNS[kind].of(path, description, arrays), description["session"], arrays)
+        run = _RUNS[kind].from_checked(path, description, arrays)
+        return cls._of(path, run, description["session"], arrays)
 
     @classmethod
     def _of(cls, path: str | os.PathLike[str], run: Any, told: dict[str, Any], arrays: store.Arrays) -> Session:

@@ -97,9 +97,13 @@ class Saved(Brief, ABC):
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         """What `to_file` gave, checked before anything is made of it."""
-        checked = cls.schema.checked(path, description, arrays)
+        return cls.from_checked(path, *cls.schema.checked(path, description, arrays))
+
+    @classmethod
+    def from_checked(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        """What has these `contents`; what does not fit together in spite of all checks is the file's fault."""
         try:
-            return cls.of(path, *checked)
+            return cls.of(path, description, arrays)
         except (PartError, DataError, MemoryError) as error:
             reason = error if isinstance(error, LowRegretError) else "it does not fit into memory"
             raise StoreError(f"{path} cannot be made use of: {reason}") from error

@@ -55,6 +55,7 @@ def _is_whole(value: Any) -> bool:
 
 
 FLAG = Field("true or false", lambda value: isinstance(value, bool))
+NUMBER = Field("a number", lambda value: isinstance(value, float) or (_is_whole(value) and abs(value) <= MOST))
 TEXT = Field("a text", lambda value: isinstance(value, str))
 
 

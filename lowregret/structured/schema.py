@@ -16,7 +16,7 @@ class TaskSchema(ProofSchema):
     """A learner of structures or rankings."""
 
     def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        d = self.weights(told, {})
+        d = self.weights(told)
         return super().arrays(told, present) | state_arrays(told["learner"], d) | {"figures": floats(2, low=0)}
 
 
@@ -26,7 +26,7 @@ class OwnSchema(TaskSchema):
     def __init__(self) -> None:
         super().__init__(Structured)
 
-    def weights(self, told: Told, arrays: Arrays) -> int:
+    def weights(self, told: Told) -> int:
         return _dimension(told["learner"].space.dimension)
 
 
@@ -39,7 +39,7 @@ class RankingSchema(TaskSchema):
     def fields(self) -> dict[str, Field]:
         return super().fields() | {"features": whole(1)}
 
-    def weights(self, told: Told, arrays: Arrays) -> int:
+    def weights(self, told: Told) -> int:
         return _dimension(told["learner"].dimension(told["features"]))
 
 
@@ -52,10 +52,10 @@ class StructuredSchema(RankingSchema):
     def fields(self) -> dict[str, Field]:
         return super().fields() | {"names": maybe(items(TEXT))}
 
-    def weights(self, told: Told, arrays: Arrays) -> int:
+    def weights(self, told: Told) -> int:
         if not isinstance(told["learner"].space, Space):
             raise StoreError("holds a space in plain Python, expected a compiled one")
-        return super().weights(told, arrays)
+        return super().weights(told)
 
     def demands(self, told: Told, arrays: Arrays) -> Demands:
         yield from super().demands(told, arrays)
