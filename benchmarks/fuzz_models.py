@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import hashlib
 import json
 import math
 import random
@@ -152,7 +153,7 @@ def changed_bytes(rng: random.Random, path: Path) -> None:
         body = body[:at] + bytes([rng.randrange(256)]) + body[at + 1 :]
     told = json.dumps(header).encode()
     whole = body[:begin] + told + len(told).to_bytes(store._LENGTH, "little")
-    path.write_bytes(whole + store.hashlib.sha256(whole).digest())
+    path.write_bytes(whole + hashlib.sha256(whole).digest())
 
 
 # ---- trying ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from lowregret.experts.substitute import Substitution
 from lowregret.loss import Loss
 from lowregret.store.schema import (
     FLAG,
+    LARGEST,
     TEXT,
     Array,
     Arrays,
@@ -50,6 +51,8 @@ PANEL = {
 }
 SIZES = ("square", "rate", "prior", "mass", "awake")  # of the book, which are not below 0
 
+SLACK = 1e-6  # of sums that are 1
+
 Demands = Iterator[tuple[Any, str]]
 
 
@@ -58,6 +61,7 @@ def panel_arrays(told: Told, prefix: str = "", weights: int | None = None) -> di
     n, waiting = len(told["names"]), len(told["pending"])
     book = {name: extended(n, low=0.0) if name in SIZES else extended(n) for name in Book._fields[:-2]}
     book |= {"paid": anything(n), "instant": anything(n)}  # of the latest round, in which some may have slept
+    book |= {"regret": extended(n, high=LARGEST)}  # −∞ of experts that lost all
     kept = -(-told["asked"] // told["every"])
     found = book | {"sums": extended(SUMS), "counts": wholes(COUNTS, high=told["asked"])}
     found |= {"history": floats(kept, n, low=0), "regrets": anything(kept)}
@@ -76,7 +80,8 @@ def panel_demands(told: Told, arrays: Arrays, prefix: str = "") -> Demands:
     distinct = len(set(pending)) == len(pending) and all(number < asked for number in pending)
     yield distinct, f"{prefix}pending rounds that were asked"
     yield arrays[f"{prefix}counts"][NAPS] <= arrays[f"{prefix}counts"][ROUNDS], f"{prefix}counts: naps ≤ rounds"
-    yield arrays[f"{prefix}prior"].sum() > 0, f"{prefix}prior: trust in somebody"
+    yield abs(arrays[f"{prefix}prior"].sum() - 1) <= SLACK, f"{prefix}prior that sums to 1"
+    yield not np.isinf(arrays[f"{prefix}forecasts"]).any(), f"{prefix}forecasts that are finite, or not there"
     yield np.all(arrays[f"{prefix}sums"][1:] >= 0), f"{prefix}sums ≥ 0"
 
 

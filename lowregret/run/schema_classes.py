@@ -25,6 +25,7 @@ from lowregret.run.eras import WIDTH as ERA
 from lowregret.run.schema import LedgerSchema, RowSchema
 from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, extended, floats, items, whole, wholes
 
+SLACK = 1e-6  # of sums that are 1
 _NAME = Field("a whole number or a text", lambda value: isinstance(value, int | str) and value != "")
 
 
@@ -109,8 +110,10 @@ class AutoSchema(LedgerSchema):
         for name in ("average", "frozen.average"):
             if name in arrays:
                 yield arrays[name].shape[1] in (0, cells), f"{name} of {cells} lanes, or none"
-        yield _are_trust(arrays["mind.trust"][None]) and _are_trust(arrays["contests"]), "trust in each expert"
-        yield _are_trust(arrays["eras"][:, KEPT:]), "trust in each expert at the ends of eras"
+        for trust in (arrays["mind.trust"][None], arrays["contests"], arrays["eras"][:, KEPT:]):
+            yield _are_weights(trust) and np.all(trust[:, int(PRODUCTS) : GAP] >= FAINT), "trust in each expert"
+        if "frozen.mind.trust" in arrays:
+            yield _are_weights(arrays["frozen.mind.trust"][None]), "trust in each expert of the model on trial"
         yield np.all(ends >= 1) and np.all(np.diff(ends) > 0) and np.all(ends <= rounds), "eras one after the other"
 
 
@@ -121,10 +124,10 @@ def _averages(name: str) -> dict[str, Array]:
     }
 
 
-def _are_trust(rows: Any) -> bool:
-    """Whether weights are not negative, and likelihoods have not become too small."""
-    weights, products = rows[:, WEIGHTS : WEIGHTS + EXPERTS], rows[:, int(PRODUCTS) : GAP]
-    return bool(np.all(weights >= 0) and np.all(weights.sum(axis=1) > 0) and np.all(products >= FAINT))
+def _are_weights(trust: Any) -> bool:
+    """Whether weights are not negative, and sum to 1."""
+    weights = trust[:, WEIGHTS : WEIGHTS + EXPERTS]
+    return bool(np.all(weights >= 0) and np.all(np.abs(weights.sum(axis=1) - 1) <= SLACK))
 
 
 class AutoRowSchema(AutoSchema, RowSchema):

@@ -21,7 +21,8 @@ import numpy as np
 
 from lowregret.compile.memory import roomy
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
-from lowregret.store.migrate import FORMAT, OLDEST, migrated
+from lowregret.store.migrate import FORMAT as FORMAT
+from lowregret.store.migrate import OLDEST, migrated
 from lowregret.store.replacing import real_file, replaced
 from lowregret.store.schema import Arrays as Arrays
 from lowregret.store.schema import Schema

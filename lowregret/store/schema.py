@@ -156,9 +156,9 @@ def floats(*shape: int | str, low: float = -LARGEST, high: float = LARGEST, kind
     return Array(kind, shape, max(low, -LARGEST), min(high, LARGEST))
 
 
-def extended(*shape: int | str, low: float = -math.inf) -> Array:
+def extended(*shape: int | str, low: float = -math.inf, high: float = math.inf) -> Array:
     """Finite numbers and infinite ones."""
-    return Array("float64", shape, low, math.inf)
+    return Array("float64", shape, low, high)
 
 
 def anything(*shape: int | str) -> Array:
