@@ -17,21 +17,21 @@ from numba.extending import lower_builtin
 
 
 def smallest(*values: Any) -> Any:
-    """What stands for `min`."""
+    """`min` of two numbers or more, in compiled code."""
     return min(*values)
 
 
 def largest(*values: Any) -> Any:
-    """What stands for `max`."""
+    """`max` of two numbers or more, in compiled code."""
     return max(*values)
 
 
 def whole(value: Any) -> Any:
-    """What stands for `int`."""
+    """`int` of a number, in compiled code."""
     return int(value)
 
 
-def _compiled(extreme: Callable[..., Any], builtin: Callable[..., Any], symbol: str) -> None:
+def _register(extreme: Callable[..., Any], builtin: Callable[..., Any], symbol: str) -> None:
     """Compile calls of `extreme`; `v symbol best` says that v is better."""
 
     @infer_global(extreme)
@@ -62,8 +62,8 @@ def _numba(builtin: Callable[..., Any], context: Any, builder: Any, typed: Any, 
     return context.get_function(context.typing_context.resolve_value_type(builtin), typed)(builder, args)
 
 
-_compiled(smallest, min, "<")
-_compiled(largest, max, ">")
+_register(smallest, min, "<")
+_register(largest, max, ">")
 
 
 @infer_global(whole)

@@ -61,7 +61,7 @@ _IDLE = (
 )
 
 
-def shortened(passes: list[tuple[Any, str]]) -> PassManager:
+def shorten(passes: list[tuple[Any, str]]) -> PassManager:
     """These passes, as far as they have anything to do."""
     chosen = _Passes("nopython")
     for step, purpose in passes:
@@ -72,7 +72,7 @@ def shortened(passes: list[tuple[Any, str]]) -> PassManager:
 
 class _Passes(PassManager):  # type: ignore[misc]
     def _runPass(self, index: int, step: Any, state: Any) -> None:
-        """One pass, without finding out again after it how long variables live: nobody asks."""
+        """Run one pass, without finding out again after it how long variables live: nobody asks."""
         step.analysis = self._analysis
         step.run_initialization(state)
         step.run_pass(state)
@@ -134,7 +134,7 @@ class _Lower(Lower):  # type: ignore[misc]
         return address(self.context, self.builder, kind, cells, at)
 
     def delvar(self, name: str) -> None:
-        """Nothing: there is nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 def _is_plain(kind: Any) -> bool:

@@ -18,7 +18,7 @@ from lowregret.rows import Rows, as_sparse
 from lowregret.types import Cells, Vector
 
 ROOM = 1024  # features that there is room for in the beginning
-FEW = 1 << 12  # features that are entered sooner than code to do it is compiled
+INTERPRETED = 1 << 12  # features that are entered sooner than code to do it is compiled
 NEAR = 1 << 23  # columns that are looked up without hashing; memory that is never written to is never taken
 NOTHING = np.empty(0)  # weights of rows that all count
 
@@ -90,7 +90,7 @@ class Places:
         return replace(x, indices=indices, columns=room)
 
     def forget_after(self, count: int) -> None:
-        """Keep so many features, the first."""
+        """Keep the first `count` features only."""
         if count < len(self):
             forgotten = self.columns[count:]
             self._index.near[forgotten[forgotten < NEAR]] = 0
@@ -98,27 +98,27 @@ class Places:
             self._make_room(self._columns.size)
 
     def by_column(self, w: Vector, features: int, bias: bool) -> Vector:
-        """Numbers of places, the bias last, as those of so many columns; 0 for features without a place."""
+        """Values by place, the bias last, as values by column; 0 for features without a place."""
         found = np.zeros((features + bias, *w.shape[1:]))
         found[self.columns] = w[: len(self)]
         found[features:] = w[len(w) - bias :]
         return found
 
     def by_place(self, u: Vector, room: int, bias: bool) -> Vector:
-        """Numbers of columns, the bias last, as those of so many places."""
+        """Values by column, the bias last, as values by place."""
         found = np.zeros((room + bias, *u.shape[1:]))
         found[: len(self)] = u[self.columns]
         found[room:] = u[len(u) - bias :]
         return found
 
     def _make_room(self, room: int) -> None:
-        """For so many features."""
+        """Make room for this many features."""
         columns = np.zeros(room, np.uint64)
         columns[: len(self)] = self.columns
         self._columns = columns
         self._index = self._index._replace(far=np.zeros(4 << (room - 1).bit_length(), np.uint64))
         if self.columns.max(initial=0) >= NEAR:
-            call(fill, len(self) > FEW, self._index, self.columns)
+            call(fill, len(self) > INTERPRETED, self._index, self.columns)
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a model loses once it is kept: frozen after 16, 32, 64, … rounds, it scores the rows up to the next doubling.
+"""The loss of a model once it is kept: frozen after 16, 32, 64, … rounds, it scores the rows up to the next doubling.
 
 The figures of a run are *live*: each row is judged by what was learnt from all rows before it. Whoever saves the model
 and scores a file with it has the *kept* model, which learns no more; where rows are not alike, it does worse. A trial
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowregret.compile.kernel import kernel
-from lowregret.compile.random import hashed, key_of
+from lowregret.compile.random import hash_number, key_of
 from lowregret.loss import Loss
 from lowregret.types import Vector
 
@@ -45,7 +45,7 @@ def freezes(rounds: int) -> int:
 
 
 class Foretold(NamedTuple):
-    """What a frozen model and the live one lost on some rows, and where each was wrong."""
+    """The losses of a frozen model and of the live one on some rows, and where each was wrong."""
 
     values: Vector
     wrong: Any
@@ -65,7 +65,7 @@ class Figures:
 
     @classmethod
     def of(cls, sums: Vector, classifies: bool) -> Figures:
-        """From the fields of parts, added up."""
+        """The figures of all parts, added up."""
         loss, wrong, live_loss, live_wrong = (float(v) for v in sums[LOSS:] / max(sums[WEIGHT], 1e-300))
         errors = (wrong, live_wrong) if classifies else (None, None)
         return cls(int(sums[ROWS]), loss, errors[0], live_loss, errors[1])
@@ -97,14 +97,14 @@ class Kept:
 
     @property
     def horizon(self) -> str:
-        """For which rows it holds, in words."""
+        """The rows for which the figures hold, in words."""
         return f"models kept after {self.models} rows, on the rows that follow, up to half as many as each had learnt"
 
     @property
     def worth(self) -> float | None:
-        """What labels that come at once take away on the same rows: of the error, or for numbers of the mean loss.
+        """How much labels that come at once save on the same rows: of the error, or for numbers of the mean loss.
 
-        None if that is little: below a tenth of it, or within the noise of so many rows.
+        None if that is little: below a tenth of it, or within the noise of these rows.
         """
         f = self.figures
         kept, live = (f.loss, f.live_loss) if f.error is None or f.live_error is None else (f.error, f.live_error)
@@ -128,7 +128,7 @@ class Trial:
 
     def __init__(self, records: Vector | None = None, ended: int | None = None) -> None:
         self.records = np.zeros((0, PARTS, FIELDS)) if records is None else records
-        self.ended = ended  # after so many rounds
+        self.ended = ended  # the number of rounds before
 
     def end(self, rounds: int) -> None:
         """Judge no more."""
@@ -141,7 +141,7 @@ class Trial:
 
     @property
     def share(self) -> float:
-        """Of the rows that are judged now."""
+        """The share of the rows that are judged now."""
         return 0.5**self._rarity
 
     @property
@@ -165,7 +165,7 @@ class Trial:
         t = groups << np.uint64(rarity)
         if rarity:
             with np.errstate(over="ignore"):
-                t = t + (hashed(_KEY, groups) >> np.uint64(64 - rarity))
+                t = t + (hash_number(_KEY, groups) >> np.uint64(64 - rarity))
         t = t[(t > rounds) & (t <= rounds + count)].astype(np.int64)
         places = t - rounds - 1
         return begin + (places if played is None else played[places]), t
@@ -187,7 +187,7 @@ class Trial:
             np.add.at(self.records[-1, :, field], parts, values)  # one after the other, however rows come in batches
 
     def kept(self, rounds: int, classifies: bool) -> Kept | None:
-        """The figures over the latter half of so many rounds; None before enough rows were judged."""
+        """The figures over the latter half of the rounds; None before enough rows were judged."""
         repeated = self.ended is not None and self.ended < rounds
         rounds = rounds if self.ended is None else self.ended
         starts = [FIRST << k for k in range(len(self.records))]

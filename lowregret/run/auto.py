@@ -9,11 +9,11 @@ import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.kept import Frozen, foretell_rows
-from lowregret.auto.learner import Auto, Desk, Mind, learn_rows
+from lowregret.auto.learner import Auto, Mind, Workspace, learn_rows
 from lowregret.auto.weights import linear_weights
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
-from lowregret.learner.growth import FIRST, grown, longer
+from lowregret.learner.growth import FIRST, grow, longer
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
@@ -94,7 +94,7 @@ class AutoRun(Standing, RowRun):
         require_scores(x, scores)
         return scores
 
-    def _foretell(self, model: Frozen, desk: Desk, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
+    def _foretell(self, model: Frozen, desk: Workspace, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
         scores = np.empty(picked.size)
         given = x, picked, y, weights, scores, self.votes, self.means, self.priors
         self._call(foretell_rows, self.learner, model, desk, *given)
@@ -105,8 +105,8 @@ class AutoRun(Standing, RowRun):
         scores = self._foretell(self.frozen, self._desk(x, False), x, *judged)
         return self._judged(y[picked], scores, self.scores[picked])
 
-    def _new_desk(self, entries: int) -> Desk:
-        return Desk.of(entries)
+    def _new_desk(self, entries: int) -> Workspace:
+        return Workspace.of(entries)
 
     @property
     def _measures(self) -> Vector:
@@ -131,7 +131,7 @@ class AutoRun(Standing, RowRun):
 
     def _widen(self, features: int) -> None:
         old = self.state.dimension
-        self.state = grown(self.state, features, True)
+        self.state = grow(self.state, features, True)
         live = widened(Frozen(self.state.table, self.average, self.mind), old, self.state.dimension)
         self.mind, self.average = live.mind, live.average
         if self.frozen is not None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto.classes import SHARES, AutoMulticlass, ClassDesk, ClassMind, learn_classes
+from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
 from lowregret.auto.kept import Frozen
 from lowregret.auto.kept_classes import foretell_classes
 from lowregret.auto.weights import class_weights
 from lowregret.domain import Domain
-from lowregret.learner.growth import FIRST, Shape, refitted
+from lowregret.learner.growth import FIRST, Shape, refit
 from lowregret.learner.labels import Classes
 from lowregret.learner.multiclass import Multiclass, Room
 from lowregret.learner.places import Placed
@@ -72,7 +72,7 @@ class AutoMulticlassRun(Standing, MulticlassRun):
         return scores
 
     def _foretell(
-        self, model: Frozen, desk: ClassDesk, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
+        self, model: Frozen, desk: ClassWorkspace, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
     ) -> tuple[Vector, Any]:
         values, guesses = np.empty(picked.size), np.empty(picked.size, np.int64)
         given = x, room, picked, codes, weights, values, guesses, self.votes, self.means, self.priors
@@ -85,8 +85,8 @@ class AutoMulticlassRun(Standing, MulticlassRun):
         values, guesses = self._foretell(self.frozen, self._desk(x, False), x, room, *judged)
         return self._told(values, guesses, codes, picked)
 
-    def _new_desk(self, entries: int) -> ClassDesk:
-        return ClassDesk.of(entries, self.lanes)
+    def _new_desk(self, entries: int) -> ClassWorkspace:
+        return ClassWorkspace.of(entries, self.lanes)
 
     def _freeze(self) -> None:
         super()._freeze()
@@ -141,6 +141,6 @@ def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
     cells = {"past": past}
     for name in mind.by_feature():
         shapes = (old, new) if name in mind.by_class() else ((old[0], 1), (new[0], 1))
-        cells[name] = refitted(getattr(mind, name), *shapes, True)
+        cells[name] = refit(getattr(mind, name), *shapes, True)
     mind = mind._replace(**cells)
-    return Frozen(mind.measures, refitted(model.average, old, new, True), mind)
+    return Frozen(mind.measures, refit(model.average, old, new, True), mind)

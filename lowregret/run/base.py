@@ -23,7 +23,7 @@ from lowregret.rows import Features, Rows, Sparse, as_rows, highest
 from lowregret.run.proof import NEVER, Proof
 from lowregret.state import State
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.types import Vector
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Ledger(Proof, Foresight):
     def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
         if isinstance(features, Stream):
-            for batch in sound(features.batches()):
+            for batch in raise_faults(features.batches()):
                 self.learn_batch(batch)
             return self
         x = self._rows(as_rows(features, checked=False))

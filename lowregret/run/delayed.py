@@ -30,7 +30,7 @@ from lowregret.run.linear import LinearRun, start
 from lowregret.run.pending import NEVER, Pending
 from lowregret.run.schema import DelayedSchema
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -134,7 +134,7 @@ class DelayedRun(LinearRun):
         """
         if isinstance(features, Stream):
             done = 0
-            for batch in sound(features.batches()):
+            for batch in raise_faults(features.batches()):
                 self.learn_batch(batch, _delays(delay, done, len(batch)))
                 done += len(batch)
             return self

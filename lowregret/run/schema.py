@@ -110,7 +110,7 @@ class LedgerSchema(ProofSchema):
         found = self.split(told, "table", lanes * self.columns(told))
         found |= self.split(told, "lag", 2 * lanes if learner.output.averages() else 0)
         found |= super().arrays(told, present) | {
-            "tally.sums": extended(tally.SUMS),
+            "tally.sums": extended(tally.TALLIES),
             "tally.counts": wholes(tally.COUNTS),
             "tally.levels": floats(LEVELS, 4),
             "trial": anything("freezes", PARTS, FIELDS),

@@ -1,7 +1,7 @@
 """The rows of CSV and TSV, in compiled code.
 
-What fields mean: `columns.py`. Those that are empty, or NA, NaN, nan, null or None without quotes, are absent. Numbers
-may have blanks and quotes around them; a category is taken as it stands; in TSV an unclosed quote is text.
+Fields mean what `columns.py` says. Those that are empty, or NA, NaN, nan, null or None without quotes, are absent.
+Numbers may have blanks and quotes around them; a category is taken as it stands; in TSV an unclosed quote is text.
 """
 
 from __future__ import annotations
@@ -29,6 +29,14 @@ from lowregret.stream.buffers import (
     known_value,
     record,
 )
+from lowregret.stream.column_rows import (
+    ESCAPED,
+    MISSING,
+    NUMBER,
+    PLAIN,
+    TOO_LARGE,
+    ColumnRows,
+)
 from lowregret.stream.columns import (
     CATEGORICAL,
     DATE,
@@ -41,24 +49,11 @@ from lowregret.stream.columns import (
     header,
 )
 from lowregret.stream.cross import NO_ROOM, begin_row
-from lowregret.stream.dates import faults_of_dates
-from lowregret.stream.delimited_faults import (
-    AFTER_QUOTE,
-    BAD_DATE,
-    NO_LABEL,
-    NO_WEIGHT,
-    TOO_FEW,
-    TOO_LARGE,
-    TOO_MANY,
-    UNCLOSED,
-    WHOLE,
-    faults_of_lines,
-)
+from lowregret.stream.delimited_faults import AFTER_QUOTE, TOO_FEW, TOO_MANY, UNCLOSED, WHOLE, faults_of_lines
 from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
-from lowregret.stream.met import DATES, POSITIVE
-from lowregret.stream.notice import categories, rows_of, spelt
+from lowregret.stream.met import DATES
+from lowregret.stream.notice import categories, rows_of, spell_columns
 from lowregret.stream.number import ABSENT, READ, number
-from lowregret.stream.text import TextFormat
 from lowregret.stream.word import word
 
 _U = np.uint64
@@ -66,25 +61,20 @@ _ZERO, _ONE, _TWO, _THREE, _FOUR, _EIGHT, _TEN = (_U(k) for k in (0, 1, 2, 3, 4,
 _RETURN, _FEED, _QUOTE, _NINE, _TAB = (np.uint8(ord(c)) for c in '\r\n"9\t')
 _NOUGHT, _FOUR_NOUGHTS, _BETWEEN = _U(ord("0")), _U(0x0030003000300030), _U(0x0100010001000100)  # 0, then 0,0,0,0,
 
-NUMBER, PLAIN, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is: PLAIN text, or DOUBLED, with doubled quotes
 
-
-class DelimitedRows(TextFormat):
+class DelimitedRows(ColumnRows):
     """How to read the rows of one file whose features are numbers and categories; `WideRows` knows more kinds.
 
     Features are put where sorting will find them in order, or side by side by column if they are to be multiplied:
-    feature p belongs to column order[p].
+    feature p belongs to column order[p]. `ESCAPED` fields are those with doubled quotes.
     """
 
-    columns: Columns
     delimiter: int
     point: int  # what stands before the fraction of a number
     order: NDArray[np.int64]
     places: NDArray[np.uint64]
     wide: bool  # some columns are of text or dates
     skippable: NDArray[np.bool_]  # per column, whether it and the next three have features, and another follows
-    names: NDArray[np.uint8]  # of the columns, and of parts of dates: the i-th from ends[i] to ends[i + 1]
-    ends: NDArray[np.int64]
 
     @classmethod
     def of(cls, chosen: Columns, names: list[str], delimiter: int, point: int) -> Self:
@@ -96,11 +86,7 @@ class DelimitedRows(TextFormat):
         plain = np.append(chosen.kinds == FEATURE, np.zeros(4, bool))
         skippable = plain[:-4] & plain[1:-3] & plain[2:-2] & plain[3:-1]
         skippable[-4:] = False
-        return cls(chosen, delimiter, point, order, places, chosen.wide, skippable, text, ends)
-
-    @property
-    def header(self) -> bytes:
-        return self.names.tobytes()
+        return cls(chosen, text, ends, delimiter, point, order, places, chosen.wide, skippable)
 
     @property
     def mark(self) -> bytes:
@@ -108,8 +94,7 @@ class DelimitedRows(TextFormat):
 
     @property
     def faults(self) -> dict[int, str]:  # type: ignore[override]
-        dates = faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
-        return faults_of_lines(self.places.size) | dates
+        return faults_of_lines(self.places.size) | self.date_faults
 
     def entries(self, size: int) -> int:
         """A field takes a byte, a word with its blank two; a row cut short may have left room for all columns."""
@@ -120,26 +105,14 @@ class DelimitedRows(TextFormat):
         return (size + self.order.size + 1) * ((self.columns.ngrams + 1) // 2)
 
     @property
-    def classed(self) -> bool:
-        return self.columns.classed
-
-    @property
-    def signed(self) -> bool:
-        return bool(self.columns.has_classes())
-
-    @property
     def feature_columns(self) -> tuple[str, ...]:
-        return tuple(self.called(column) for column in np.flatnonzero(self.columns.kinds <= DATE).tolist())
-
-    def called(self, column: int) -> str:
-        """The name of a column."""
-        return self.names[self.ends[column] : self.ends[column + 1]].tobytes().decode(errors="replace")
+        return tuple(self.column_name(column) for column in np.flatnonzero(self.columns.kinds <= DATE).tolist())
 
     def fault(self, status: int, before: bytes) -> str:
         if status != TOO_LARGE:
             return self.faults[status]
         last = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
-        return f"column {self.called(last)!r}: {self.faults[status]}"
+        return f"column {self.column_name(last)!r}: {self.faults[status]}"
 
     def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
         return rest if status in WHOLE else cell_of(before, rest, chr(self.delimiter))
@@ -152,14 +125,14 @@ class DelimitedRows(TextFormat):
         return {name: categories(fields, chr(self.point)) for name, fields in self.plain(lines).items()}
 
     def spelt(self, lines: Sequence[str]) -> dict[str, str]:
-        dates = (self.called(column) for column in np.flatnonzero(self.columns.kinds == DATE).tolist())
-        return spelt(self.plain(lines), chr(self.point)) | dict.fromkeys(dates, DATES)
+        dates = (self.column_name(column) for column in np.flatnonzero(self.columns.kinds == DATE).tolist())
+        return spell_columns(self.plain(lines), chr(self.point)) | dict.fromkeys(dates, DATES)
 
     def plain(self, lines: Sequence[str]) -> dict[str, list[str]]:
-        """The fields of columns of which nothing was said."""
+        """The fields of columns without a role."""
         rows = rows_of(lines, chr(self.delimiter), self.places.size)
         columns = np.flatnonzero(self.columns.kinds == FEATURE).tolist()
-        return {self.called(column): [fields[column] for fields in rows] for column in columns}
+        return {self.column_name(column): [fields[column] for fields in rows] for column in columns}
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         """Read lines from cursor[AT] to `end`; stops at the first fault."""
@@ -192,7 +165,7 @@ class DelimitedRows(TextFormat):
             return status
         stop = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
         if gaps or self.columns.crossing.keys.size > 0:
-            stop = self.crossed(out)
+            stop = self.close_gaps(out)
             if stop == NO_ROOM:
                 return FULL
         close_row(out, out.labels[row], out.weights[row], stop)
@@ -225,7 +198,7 @@ class DelimitedRows(TextFormat):
                 if kind <= DATE:
                     status = self.several(column, kind, text, begin, end, what, out)
                 else:
-                    status = self.role(kind, text, begin, end, what, value, out)
+                    status = self.take_role(kind, text, begin, end, what, value, out)
                 if status != DONE:
                     out.cursor[SPOT] = k
                     return status, gaps
@@ -259,25 +232,12 @@ class DelimitedRows(TextFormat):
             return value == 0.0
         out.columns[at], out.values[at] = self.category(column, text, begin, end, what), 1.0
         if out.names.size > 0:
-            name, name_end = self.name(column)
+            name, name_end = self.name_at(column)
             record(out, out.columns[at], name, name_end, begin, end)
         return False
 
     def several(self, column: Any, kind: Any, text: Any, begin: Any, end: Any, what: int, out: Buffers) -> int:
         """Put what becomes several features behind the others; returns DONE or why not. Here nothing does."""
-        return DONE
-
-    def role(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
-        """Take in the field of a column that is no feature; returns DONE or why not."""
-        row = out.cursor[ROW]
-        if kind == TARGET:
-            out.labels[row] = self.label(text, begin, end, what, value)
-            if out.labels[row] == math.inf:
-                return NO_LABEL
-        elif kind == WEIGHT and (what != MISSING or self.columns.labelled):
-            out.weights[row] = value
-            if what != NUMBER or value < 0.0:
-                return NO_WEIGHT
         return DONE
 
     def field(self, text: Any, k: Any, kind: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
@@ -300,7 +260,7 @@ class DelimitedRows(TextFormat):
                 out.cursor[SPOT] = inner
                 return 0.0, begin, end, after, TOO_LARGE if found else HARD
         if quoted:
-            value, begin, end, after, what = self.quoted(text, begin, out)
+            value, begin, end, after, what = self.quoted_field(text, begin, out)
             if what == PLAIN and kind == FEATURE and is_infinite(text, inner, end):
                 what = TOO_LARGE
             if self.delimiter != _TAB or what not in (UNCLOSED, AFTER_QUOTE):
@@ -317,15 +277,15 @@ class DelimitedRows(TextFormat):
             return 0.0, begin, end, after, TOO_LARGE
         return 0.0, begin, end, after, MISSING if is_missing(text, inner, end) else PLAIN
 
-    def quoted(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
-        """Likewise, of the field whose opening quote is before `begin`."""
+    def quoted_field(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
+        """The field whose opening quote is before `begin`, as `field` returns it."""
         end, what = begin, PLAIN
         while text[end] != _FEED:
             if text[end] == _QUOTE:
                 if text[end + _ONE] != _QUOTE:
                     break
                 end += _ONE
-                what = DOUBLED
+                what = ESCAPED
             end += _ONE
         after = ending(text, end + _ONE, self.delimiter)
         out.cursor[SPOT] = begin - _ONE
@@ -339,7 +299,7 @@ class DelimitedRows(TextFormat):
 
     def category(self, column: Any, text: Any, begin: Any, end: Any, what: int) -> Any:
         """The slot of a category."""
-        if what != DOUBLED:
+        if what != ESCAPED:
             return self.columns.category(column, text, begin, end)
         at = column * _THREE
         h, pending, length = self.columns.states[at], self.columns.states[at + _ONE], self.columns.states[at + _TWO]
@@ -354,26 +314,15 @@ class DelimitedRows(TextFormat):
             if 0 < out.scratch[column] <= out.cursor[ROW]:  # noted with a row that was kept
                 return
             out.scratch[column] = out.cursor[ROW] + 1
-        begin, end = self.name(column)
+        begin, end = self.name_at(column)
         record(out, self.columns.slots[column], begin, end, -1, -1)
 
-    def name(self, column: Any) -> tuple[int, int]:
-        """Where the name of a column is, as `record` wants it."""
-        return -1 - self.ends[column], -1 - self.ends[column + _ONE]
+    def is_positive(self, text: Any, begin: Any, end: Any, escaped: bool) -> bool:
+        if escaped:
+            return is_same_doubled(self.columns.positive, text, begin, end)
+        return self.columns.is_positive(text, begin, end)
 
-    def label(self, text: Any, begin: Any, end: Any, what: int, value: float) -> float:
-        """The label of a row; `no_label` if the target should be a number and is none."""
-        if self.columns.has_classes() and (
-            is_same_doubled(self.columns.positive, text, begin, end)
-            if what == DOUBLED
-            else self.columns.is_positive(text, begin, end)
-        ):
-            return POSITIVE
-        if what == NUMBER:
-            return self.columns.label(value)
-        return math.nan if what == MISSING else self.columns.other_label(text, begin, end)
-
-    def crossed(self, out: Buffers) -> int:
+    def close_gaps(self, out: Buffers) -> int:
         """Close the gaps that features of 0 leave; returns the end of the row."""
         first: int = out.cursor[ENTRY]
         last = first

@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 
 from lowregret.stream.buffers import DONE, ENTRY, EXTRA, Buffers
-from lowregret.stream.columns import TEXT
-from lowregret.stream.cross import begin_group, crossed, has_room
-from lowregret.stream.dates import add_date, moment
-from lowregret.stream.delimited_faults import BAD_DATE
-from lowregret.stream.delimited_rows import MISSING, DelimitedRows
-from lowregret.stream.tokens import add_words
+from lowregret.stream.column_rows import MISSING
+from lowregret.stream.cross import append_products, begin_group, has_room
+from lowregret.stream.delimited_rows import DelimitedRows
 
 _U = np.uint64
 
@@ -31,19 +28,16 @@ class WideRows(DelimitedRows):
         """Put the features of a text or a date behind the others; returns DONE or why not."""
         first = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
         last = first
-        if what != MISSING and kind == TEXT:
-            last = add_words(self.columns, column, text, begin, end, False, out, first, *self.name(column))
-        elif what != MISSING:
-            parts = moment(text, begin, end)
-            if not parts[4]:
-                return int(BAD_DATE + np.int64(column))
-            last = add_date(self.columns, column, parts, out, first, self.ends)
+        if what != MISSING:
+            last, status = self.add_parts(column, kind, text, begin, end, False, first, out)
+            if status != DONE:
+                return status
         for k in range(first, last):
-            out.spare[_U(k)] = self.columns.keys[column]  # what `crossed` must know
+            out.spare[_U(k)] = self.columns.keys[column]  # what `close_gaps` must know
         out.cursor[EXTRA] += last - first
         return DONE
 
-    def crossed(self, out: Buffers) -> int:
+    def close_gaps(self, out: Buffers) -> int:
         """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
         first, grouped = out.cursor[ENTRY], self.columns.crossing.keys.size > 0
         last = first
@@ -54,4 +48,4 @@ class WideRows(DelimitedRows):
                 begin_group(out, self.columns.keys[self.order[place]] if own else out.spare[_U(first + place)], last)
             out.columns[_U(last)], out.values[_U(last)] = column, value
             last += value != 0.0
-        return crossed(self.columns.crossing, out, last, self.columns.mask())
+        return append_products(self.columns.crossing, out, last, self.columns.mask())
