@@ -146,6 +146,7 @@ class TextStream:
         return sum(os.path.getsize(path) for path in self.paths if os.path.isfile(path))
 
     def batches(self) -> Iterator[Batch]:
+        """All rows in order, a block a batch; a fault ends it with a batch that says so."""
         threads = self.threads or os.cpu_count() or 1
         before, line, names, met = 0, 1, dict[float, str](), Met()
         source: Source | None = None
@@ -209,6 +210,7 @@ class _Parsed:
 
 
 def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) -> _Parsed:
+    """Parse the lines of a block from `begin` on; after a fault, `skip` goes on with the next line."""
     rows, entries = block.end // 2 + 1, form.entries(block.end)
     if slot.out is None or slot.out.labels.size < rows or slot.out.values.size < entries:
         slot.out = Buffers.sized(max(rows, BLOCK // 2), max(entries, form.entries(BLOCK)), slot.named)
@@ -290,6 +292,7 @@ def _class_of(parsed: _Parsed, lines: list[bytes], row: int) -> str:
 
 
 def _batch(parsed: _Parsed, line: int, before: int) -> Batch:
+    """The rows of a parsed block as a batch, in the block's memory; `line` lines of the file came before."""
     out, block = parsed.out, parsed.block
     rows, entries = int(out.cursor[ROW]), int(out.cursor[ENTRY])
     labels, weights = out.labels[:rows], out.weights[:rows]
