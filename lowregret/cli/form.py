@@ -9,8 +9,9 @@ from lowregret.compile.part import Part
 from lowregret.errors import PartError
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.formats import FORMATS
 from lowregret.stream.notice import Notices
-from lowregret.stream.read import SVM, detect, format_part, head_of, stream_of
+from lowregret.stream.read import detect, format_part, head_of, stream_of
 from lowregret.stream.source import expand
 
 SKIPPING = "--on-error skip"  # how to go on without lines that cannot be read
@@ -31,7 +32,7 @@ def form_of(args: Namespace) -> Part:
         date=args.date,
         positive=args.positive,
         bits=args.bits,
-        one_based=format == SVM and args.dimension is not None and not args.zero_based,
+        one_based="one_based" in FORMATS[format].options and args.dimension is not None and not args.zero_based,
         interactions=[words.split(":") for words in args.interactions],
         delimiter=args.delimiter,
         decimal=args.decimal,
