@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from lowregret.cli.arguments import CLASS_LOSSES
+from lowregret.cli.losses import wants_classes
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
 from lowregret.stream.ahead import Ahead
@@ -37,7 +37,7 @@ def form_of(args: Namespace) -> Part:
         delimiter=args.delimiter,
         decimal=args.decimal,
         header=not args.no_header,
-        classes=args.algorithm == "mc-perceptron" or (args.loss or "").partition(":")[0] in CLASS_LOSSES,
+        classes=wants_classes(args),
     )
     if getattr(form, "target", None) == "":
         columns = "1, 2, … from the left" if args.no_header else "as the first line, or each object, names them"

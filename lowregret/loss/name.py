@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lowregret.loss.base import Loss
+from lowregret.loss.base import Loss, NamedLoss
 from lowregret.loss.margin import Hinge
 from lowregret.loss.multiclass import MultiLoss, OneAgainstAll, PerceptronLoss
 from lowregret.loss.wrapped import Affine, OnMistakes
@@ -20,3 +20,14 @@ def loss_name(loss: Loss | MultiLoss) -> str:
         loss = loss.loss
     own: str | None = type(loss).__dict__.get("name")
     return own or re.sub("(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()
+
+
+def usual_parameter(kind: type[NamedLoss]) -> str | None:
+    """What stands behind the colon if nothing does: `0.5` of quantile; None if there is no parameter."""
+    value = next(iter(kind().parameters.values()), None)
+    return value if value is None else loss_name(value) if isinstance(value, Loss) else f"{value:g}"
+
+
+def formula(kind: type[NamedLoss]) -> str:
+    """A loss as the first line of its class writes it."""
+    return (kind.__doc__ or "").partition("\n")[0]

@@ -18,7 +18,7 @@ _COLUMNS = (
 )
 _NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SVM_LINE = re.compile(rb"\s*%b((?:\s+(?:qid|\d+):\S+)*)\s*(?:#.*)?" % _NUMBER)
-_TABLE = "numbers as they are, other texts as categories; see below"
+_TABLE = "a field that is a number is a value, any other text a category"
 
 
 def _is_object(line: bytes) -> bool:
@@ -90,7 +90,7 @@ FORMATS = {
             ("vw",),
             "vw:VwText",
             ("positive", "bits", "interactions", "classes"),
-            r"Vowpal Wabbit text: `label importance 'tag\|namespace:scale name:value …`",
+            "Vowpal Wabbit text: `label importance 'tag|namespace:scale name:value …`",
             "names hashed as Vowpal Wabbit does",
             begins=_has_bar,
             numbered=True,
