@@ -1,4 +1,4 @@
-"""What a command writes must be no file that it reads, and no file twice."""
+"""Refusing to write a file that is also read, or written twice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def require_apart(command: Command, args: Namespace) -> None:
 
 
 def _outputs(command: Command, args: Namespace) -> Iterator[tuple[str, str, str, object]]:
-    """What is written: the argument, its option, the file's name (standard output has none) and its place."""
+    """The files written: the argument, its option, the file's name (standard output has none) and its place."""
     for name, option in _WRITTEN.items():
         path = getattr(args, name, None)
         if name not in command.reads and path not in (None, STDIN) and (place := _place(path)) is not None:
@@ -61,7 +61,7 @@ def _files(args: Namespace, name: str) -> Iterator[str]:
 
 
 def _place(path: str) -> object:
-    """What two names of one file have in common; None for what is no file, such as a pipe."""
+    """The identity of a file, equal for all its names; None for what is no file, such as a pipe."""
     if path == STDIN:
         return _standard(sys.stdin)
     try:
@@ -72,7 +72,7 @@ def _place(path: str) -> object:
 
 
 def _standard(stream: TextIO) -> object:
-    """The same of standard input or output."""
+    """The identity of the file that is standard input or output."""
     try:
         return _inode(os.fstat(stream.fileno()))
     except (OSError, ValueError, AttributeError):  # there is none

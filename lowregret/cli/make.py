@@ -1,4 +1,4 @@
-"""From words to parts: the loss, the learner and the comparators that a command line names."""
+"""Parts from words: the loss, the learner and the comparators that a command line names."""
 
 from __future__ import annotations
 
@@ -107,5 +107,5 @@ def make_auto(args: Namespace, guess: Callable[[], Auto | AutoMulticlass]) -> Au
 
 
 def make_comparator(learner: Linear | Multiclass | Auto | AutoMulticlass, args: Namespace) -> Domain:
-    """What the regret is measured against."""
+    """The set of comparators that the regret is measured against."""
     return natural_comparator(learner, _places(args), args.radius or 1.0)

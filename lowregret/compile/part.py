@@ -172,7 +172,7 @@ class PartType(types.Type):  # type: ignore[misc]
         return method if isinstance(method, FunctionType) and not name.startswith("__") else None
 
     def fact(self, name: str) -> bool | None:
-        """What a method without arguments returns for every part of this type, if that is True or False, else None."""
+        """The answer of a method without arguments, if it is True or False for every part of this type, else None."""
         return _fact(self, name)
 
 
@@ -227,8 +227,13 @@ def _kind(value: Any, owner: type[Part]) -> Any:
             raise
         return None
     if isinstance(kind, types.Array) and (owner.read_only or is_ours(owner.__module__)):
-        kind = kind.copy(readonly=owner.read_only)
+        kind = _protected(kind, owner.read_only)
     return kind if _is_plain(kind) else None
+
+
+@cache
+def _protected(kind: types.Array, readonly: bool) -> types.Array:
+    return kind.copy(readonly=readonly)
 
 
 def _is_plain(kind: Any) -> bool:

@@ -37,7 +37,7 @@ class FiniteLearner(Brief, ABC):
     @property
     @abstractmethod
     def certificate(self) -> Certificate:
-        """What a theorem says of the rounds so far."""
+        """The theorem's bound on the mistakes of the rounds so far."""
 
     def learn(self, x: int, y: int) -> None:
         """See the label y of point x."""

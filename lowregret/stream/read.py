@@ -46,7 +46,7 @@ class Options(TypedDict, total=False):
     drop: Sequence[str]  # columns to leave out
     categorical: Sequence[str]  # columns whose numbers are categories
     text: Sequence[str]  # columns whose words are features
-    ngrams: int  # and up to so many words in a row
+    ngrams: int  # up to this many words in a row are one feature
     date: Sequence[str]  # columns of dates, whose parts are features; Arrow's own dates are without being named
     positive: str | float | None  # the label or class that becomes +1
     interactions: Iterable[Sequence[str]]  # columns (in VW text: namespaces) to multiply
