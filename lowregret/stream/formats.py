@@ -58,7 +58,7 @@ class Format:
     certain: bool = False  # whether how a file begins leaves no doubt
     numbered: bool = False  # whether labels are numbers, always, and features have no columns
     settled: Mapping[str, Any] = field(default_factory=dict)  # options that have this value if nothing is said
-    sample: str = ""  # two rows of text
+    sample: str = ""  # two rows of text, of a table with the columns y, a and b
 
     def load(self) -> Any:
         """Import the class of parts that read it."""
@@ -150,12 +150,11 @@ FORMATS = {
     )
 }
 BINARY = tuple(mark for form in FORMATS.values() for mark in form.magic)
-_BY_ENDING = {ending: form.name for form in FORMATS.values() for ending in form.endings}
 
 
 def by_ending(ending: str) -> str | None:
     """The format of files whose names end like this."""
-    return _BY_ENDING.get(ending)
+    return next((form.name for form in FORMATS.values() if ending in form.endings), None)
 
 
 def by_content(head: bytes) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from lowregret.cli.arguments import picture, positive, telling
+from lowregret.cli.arguments import one_of, picture, positive, telling
 from lowregret.cli.commands import Command
 
 if TYPE_CHECKING:
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
 
 EXAMPLES = """example:
   lowregret bandit clicks.csv.gz --action banner --reward click --propensity p --report clicks.html"""
-BANDITS = ("exp3", "exp3-ix", "tsallis-inf", "ucb1", "thompson")
+
+
+def _algorithms() -> Iterable[str]:
+    from lowregret.bandit.rejection import NAMES
+
+    return NAMES
 
 
 def _run(args: Namespace) -> int:
@@ -40,7 +46,11 @@ def _arguments(command: ArgumentParser) -> None:
     command.add_argument("--low", type=float, default=0.0, help="the least possible reward or cost (0)")
     command.add_argument("--high", type=float, default=1.0, help="the largest possible reward or cost (1)")
     command.add_argument(
-        "--algorithm", choices=BANDITS, default="exp3", metavar="NAME", help=f"{', '.join(BANDITS)} (exp3)"
+        "--algorithm",
+        type=one_of("bandit algorithm", _algorithms),
+        default="exp3",
+        metavar="NAME",
+        help="such as exp3-ix, tsallis-inf, ucb1, thompson (exp3)",
     )
     command.add_argument("--eta", type=positive, help="learning rate of exp3 and exp3-ix, if not tuned to the log")
     command.add_argument("--seed", type=int, default=0, help="of the learner's coins (0)")
