@@ -22,6 +22,7 @@ from lowregret.rows import Features, Rows, longest
 from lowregret.run.contest import Contest, Keeping
 from lowregret.run.eras import Eras
 from lowregret.run.mixture import Mixture, frozen_of
+from lowregret.run.schema_classes import AutoRowSchema
 from lowregret.run.scored import ScoredRun
 from lowregret.state import State
 from lowregret.store.file import Arrays
@@ -60,6 +61,7 @@ class AutoRun(ScoredRun):
     exact; `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
 
     kind = "auto-run"
+    schema = AutoRowSchema(Auto)
     learns = Auto
     learner: Auto
     record: Mixture

@@ -20,6 +20,7 @@ from lowregret.run.contest import Contest, Keeping
 from lowregret.run.eras import Eras
 from lowregret.run.mixture import Mixture, frozen_of
 from lowregret.run.multiclass import MulticlassRun
+from lowregret.run.schema_classes import AutoClassSchema
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
@@ -29,6 +30,7 @@ class AutoMulticlassRun(MulticlassRun):
     losses are exact; `linear_regret` and `regret` with fixed linear predictors, with a bias."""
 
     kind = "auto-class-run"
+    schema = AutoClassSchema(AutoMulticlass)
     learns = AutoMulticlass
     learner: AutoMulticlass  # type: ignore[assignment]
     record: Mixture

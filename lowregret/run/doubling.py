@@ -28,6 +28,7 @@ from lowregret.risk.online_to_batch import DRAWN, RiskCertificate
 from lowregret.rows import Features
 from lowregret.run.begin import begin
 from lowregret.run.linear import LinearRun
+from lowregret.run.schema import DoublingSchema
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -60,6 +61,7 @@ class DoublingRun(LinearRun):
     """
 
     kind = "doubling-run"
+    schema = DoublingSchema(Linear)
     knows_outputs = False  # they restart with each block
 
     def __init__(self, *args: Any, **options: Any) -> None:

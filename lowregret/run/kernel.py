@@ -34,6 +34,7 @@ from lowregret.learner.validate import (
     require_scores,
 )
 from lowregret.rows import Features, Rows, as_rows
+from lowregret.run.schema import KernelSchema
 from lowregret.state import (
     COUNTS,
     ENERGY,
@@ -60,6 +61,7 @@ class KernelRun(Saved):
     """A learner in kernel form, its support set, and what has come of it so far."""
 
     kind = "kernel-run"
+    schema = KernelSchema()
     comparator = L2Ball(1.0)  # u in the space of the kernel
 
     def __init__(

@@ -15,6 +15,7 @@ from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model
 from lowregret.learner.validate import require_cheap, require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import EVERY, Features, Rows
+from lowregret.run.schema import RowSchema
 from lowregret.run.scored import ScoredRun
 from lowregret.types import Vector
 
@@ -26,6 +27,7 @@ class LinearRun(ScoredRun):
     """
 
     kind = "run"
+    schema = RowSchema(Linear)
     learns = Linear
     learner: Linear
 

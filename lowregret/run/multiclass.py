@@ -40,6 +40,7 @@ from lowregret.run.base import RowRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.filed import given, proof_given, with_room
 from lowregret.run.learnt import Learnt
+from lowregret.run.schema_classes import ClassSchema
 from lowregret.state import DIMENSION, ENERGY, LARGEST, State
 from lowregret.step import Constant
 from lowregret.store.file import Arrays
@@ -56,6 +57,7 @@ class MulticlassRun(RowRun):
     """
 
     kind = "class-run"
+    schema = ClassSchema(Multiclass)
     learns: ClassVar[type] = Multiclass
     learner: Multiclass
     tally: ClassTally
@@ -197,7 +199,7 @@ class MulticlassRun(RowRun):
             "lanes": description["lanes"],
             "known": description["known"],
             "frozen_known": description["frozen_known"],
-            "confusion": Confusion(arrays["confusion"], arrays.get("confusion.sums")),
+            "confusion": Confusion(arrays["confusion"], arrays["confusion.sums"]),
             "tally": ClassTally(arrays),
         }
 

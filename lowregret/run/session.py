@@ -341,7 +341,7 @@ class Session:
             arrays |= self.dictionary.save()
         if self.unwritten:
             arrays["unwritten"] = np.frombuffer(self.unwritten.encode(), np.uint8)
-        store.write(path, self.run.kind, description, arrays)
+        store.write(path, self.run.kind, *self.run.schema.named(description, arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Session:
@@ -357,8 +357,9 @@ class Session:
                 f"{path} was saved by `run.save`, which does not say how to read rows: train it from files"
             )
         know_formats()
-        with store.complete(path):
-            return cls._of(path, _RUNS[kind].of(path, description, arrays), description["session"], arrays)
+        description, arrays = _RUNS[kind].schema.checked(path, description, arrays)
+        run = _RUNS[kind].from_checked(path, description, arrays)
+        return cls._of(path, run, description["session"], arrays)
 
     @classmethod
     def _of(cls, path: str | os.PathLike[str], run: Any, told: dict[str, Any], arrays: store.Arrays) -> Session:
@@ -369,7 +370,7 @@ class Session:
         session.met, session.origin = copy.deepcopy(known), (str(path), known)
         for name in ("metrics", "held"):
             if isinstance(run, MulticlassRun):
-                found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))
+                found: Judged = Confusion(arrays[f"{name}.confusion"], arrays[f"{name}.sums"])
             else:
                 found = Metrics(run.learner.loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"])
             setattr(session, name, found)
