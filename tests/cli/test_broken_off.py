@@ -99,7 +99,7 @@ PLACES: dict[str, Callable[[pytest.MonkeyPatch, BaseException], None]] = {
         linear, "learn_rows", Looped(Trap(linear.learn_rows.py_func, problem, 6, after=True))
     ),
     "in a row": lambda patch, problem: patch.setattr(Hinge, "at", Trap(Hinge.at, problem, 301)),
-    "in growing": lambda patch, problem: patch.setattr(linear, "grown", Trap(linear.grown, problem, 0)),
+    "in growing": lambda patch, problem: patch.setattr(linear, "grow", Trap(linear.grow, problem, 0)),
     "in judging": lambda patch, problem: patch.setattr(Trial, "judge", Trap(Trial.judge, problem, 6)),
     "in freezing": lambda patch, problem: patch.setattr(LinearRun, "_freeze", Trap(LinearRun._freeze, problem, 3)),
     "at a mark": lambda patch, problem: patch.setattr(Record, "mark", Trap(Record.mark, problem, 1)),

@@ -32,6 +32,7 @@ from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, Random
 from lowregret.play.game import play
 from lowregret.rule import AdaGrad, FreeGrad, MirrorDescent, Newton, ProjectedGradient
+from lowregret.run.begin import begin
 from lowregret.run.delayed import delayed
 from lowregret.run.doubling import doubling
 from lowregret.step import Constant
@@ -236,6 +237,7 @@ EXAMPLES: dict[str, Example] = {
     "auto-run-session": session(),
     "auto-class-run": of_rows(AutoMulticlass(), NAMES),
     "kernel-run": of_rows(KernelPerceptron(Gaussian(0.5)), Y),
+    "kernel-run-history": of_rows(KernelPerceptron(Gaussian(0.5)), Y),
     "game": game(MirrorDescent(Euclidean(L2Ball()), Constant(0.1))),
     "game-delayed": game(Delayed(ProjectedGradient(L2Ball(), Constant(0.1)), 3)),
     "game-doubling": game(Doubling(ProjectedGradient(L2Ball(), Constant(0.1)))),
