@@ -14,6 +14,7 @@ from lowregret.bandit.costs import Costs, CostTable
 from lowregret.bandit.loops import begin, choose_one, learn_log, learn_one, play_rounds, write_policy
 from lowregret.bandit.pending_choices import Desk
 from lowregret.bandit.proof import bandit_certificates, scaled
+from lowregret.bandit.schema import BanditSchema
 from lowregret.bandit.state import CHOICES, COST, COSTS, LATE, BanditState
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate
@@ -43,6 +44,7 @@ class Bandit(Saved):
     """
 
     kind = "bandit"
+    schema = BanditSchema()
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import Queue
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -42,9 +42,8 @@ from lowregret.stream.met import POSITIVE, Met, number_name
 from lowregret.stream.notice import LEAST_ROWS, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand
 
-BLOCK = 8 << 20  # bytes
+BLOCK, LOOKED_AT = 8 << 20, 1 << 20  # bytes to parse at a time, and to look at for notices
 SHOWN = 60  # characters of an offending text
-LOOKED_AT = 1 << 20  # bytes for notices
 
 
 class TextFormat(Part):
@@ -82,6 +81,11 @@ class TextFormat(Part):
     def header(self) -> bytes:
         """Text that recorded names may refer to, besides the block: the columns of a table."""
         return b""
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> Self:
+        """The part for options of `read` that fit."""
+        return cls(**options)
 
     def opened(self, head: bytes, name: str) -> tuple[TextFormat, int]:
         """The format of one file, given the text it begins with, and how many bytes of it are no rows (a header)."""
