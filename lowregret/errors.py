@@ -1,4 +1,4 @@
-"""What can go wrong, said once: every error of the library is a `LowRegretError` that names cause and remedy."""
+"""All errors raised on purpose: every one is a `LowRegretError` that names cause and remedy."""
 
 from __future__ import annotations
 

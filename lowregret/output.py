@@ -20,7 +20,7 @@ from abc import abstractmethod
 import numpy as np
 
 from lowregret.compile.part import Part
-from lowregret.compile.random import hashed, mixed, unit
+from lowregret.compile.random import hash_number, mix, unit
 
 POSITIVE = 2**63 - 1  # the bits of a seed that say no sign
 
@@ -84,4 +84,4 @@ class Random(Output):
 
     def coin(self, t: int) -> float:
         """The number in [0, 1) that settles round t."""
-        return float(unit(hashed(mixed(np.uint64(self.seed & POSITIVE)), t)))
+        return float(unit(hash_number(mix(np.uint64(self.seed & POSITIVE)), t)))

@@ -175,7 +175,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
         options = {"dimension": SLOTS if fixed else None, "classes": classes, "comparator": self.comparator}
         self.run_ = train(learner, *given, **options)
         for note in given[0].notices.notes if self._hashed else ():
-            warnings.warn(note.told(), stacklevel=5)
+            warnings.warn(note.sentence(), stacklevel=5)
 
     def _scores(self, score: Callable[[Any], Vector], X: Any) -> Vector:
         """What the run makes of rows."""

@@ -15,11 +15,11 @@ class Brief:
     """Shows itself in one line, such as `<LinearRun of MirrorDescent: 2,000 rounds, …>`, at any time, cheaply."""
 
     def _of(self) -> str:
-        """What it is made of, if that is worth a word."""
+        """The parts it is made of, if they are worth a word."""
         return ""
 
     def _facts(self: Any) -> Iterator[str]:
-        """What has come of it so far, in O(d)."""
+        """Facts about the run so far, in O(d)."""
         yield counted(self.rounds, "round")
 
     def __repr__(self) -> str:

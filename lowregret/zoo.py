@@ -201,7 +201,7 @@ def pa_ii(loss: Loss = Hinge(), C: float = 1.0, output: Output = Last()) -> Line
 
 
 def arow(loss: Loss = Hinge(), r: float = 1.0, output: Output = Last()) -> Linear:
-    """As pa-ii with C = 1/(2r), in a metric in which weights that were often moved are hard to move (ALG-AROW)."""
+    """pa-ii with C = 1/(2r), in a metric in which weights that were often moved are hard to move (ALG-AROW)."""
     return Linear(loss, AROW(r), output)
 
 

@@ -46,7 +46,7 @@ _SHAPED = np.array(SHAPED, np.float32)
 
 
 def rank(j: Index, lots: int, lot: int) -> Index:
-    """How many lanes' lines come before those of feature j, if there are so many lots (one a class)."""
+    """The number of lanes' lines before that of feature j and this lot, with `lots` per feature (one a class)."""
     return np.uint64(j) * np.uint64(lots) + np.uint64(lot)
 
 
@@ -55,8 +55,8 @@ def place(j: Index, lots: int, lot: int) -> Index:
     return rank(j, lots, lot) * np.uint64(WIDTH)
 
 
-def seen(sheet: Sheet, v: Index) -> Eight:
-    """What each lane sees of an entry."""
+def lane_view(sheet: Sheet, v: Index) -> Eight:
+    """An entry as each lane sees it."""
     return each(sheet.shaped[v], sheet.plain[v])
 
 
@@ -71,7 +71,7 @@ def adagrad(v: Eight, others: Eight) -> Eight:
 
 
 def lane_rates(pace: Cells, reach: float) -> Eight:
-    """What H⁻¹ is to be multiplied with: rate·σ·reach for AdaGrad lanes."""
+    """The factor of H⁻¹ in each lane's step: rate·σ·reach for AdaGrad lanes."""
     rows = pace[ROWS] - 1.0
     shaped, plain = reach * math.sqrt(rows / pace[SHAPED_SQUARE]), reach * math.sqrt(rows / pace[PLAIN_SQUARE])
     return load(_RATES, _FIRST) * adagrad(each(np.float32(shaped), np.float32(plain)), spread(np.float32(1)))
@@ -82,7 +82,7 @@ def lane_scores(bank: Cells, x: Rows, i: int, sheet: Sheet, at: tuple[int, int, 
     lots, lot, bias = at
     p, first = load(bank, rank(bias, lots, lot) * width), x.begin(i)
     for k in range(first, x.end(i)):
-        p = p + load(bank, rank(x.column(i, k), lots, lot) * width) * seen(sheet, k - first)
+        p = p + load(bank, rank(x.column(i, k), lots, lot) * width) * lane_view(sheet, k - first)
     return p
 
 
@@ -100,18 +100,18 @@ def lane_gains(
         if coming + v + one < last:
             prefetch(bank, place(x.column(ahead, coming + v), lots, lot))
             prefetch(bank, place(x.column(ahead, coming + v + one), lots, lot))
-        h = stiffness(bank, place(x.column(i, first + v), lots, lot), seen(sheet, v), squares)
-        r = stiffness(bank, place(x.column(i, first + v + one), lots, lot), seen(sheet, v + one), squares)
+        h = stiffness(bank, place(x.column(i, first + v), lots, lot), lane_view(sheet, v), squares)
+        r = stiffness(bank, place(x.column(i, first + v + one), lots, lot), lane_view(sheet, v + one), squares)
         h, r = half_roots(h, r)
-        q = q + gain(gains, v, seen(sheet, v), h)
-        q = q + gain(gains, v + one, seen(sheet, v + one), r)
+        q = q + gain(gains, v, lane_view(sheet, v), h)
+        q = q + gain(gains, v + one, lane_view(sheet, v + one), r)
         v += np.uint64(2)
     unit = spread(np.float32(1))
     r = stiffness(bank, place(bias, lots, lot), unit, squares)
     if v < end:
-        h = stiffness(bank, place(x.column(i, first + v), lots, lot), seen(sheet, v), squares)
+        h = stiffness(bank, place(x.column(i, first + v), lots, lot), lane_view(sheet, v), squares)
         h, r = half_roots(h, r)
-        return q + gain(gains, v, seen(sheet, v), h) + gain(gains, end, unit, r)
+        return q + gain(gains, v, lane_view(sheet, v), h) + gain(gains, end, unit, r)
     r, _ = half_roots(r, r)
     return q + gain(gains, end, unit, r)
 
@@ -137,12 +137,12 @@ def lane_steps(
     for k in range(first, x.end(i)):
         v = k - first
         if sheet.plain[v] != 0.0:  # nothing fades of a feature that is absent
-            step(bank, place(x.column(i, k), lots, lot), load(gains, v * _ROW), seen(sheet, v), moves)
+            step(bank, place(x.column(i, k), lots, lot), load(gains, v * _ROW), lane_view(sheet, v), moves)
     step(bank, place(bias, lots, lot), load(gains, (x.end(i) - first) * _ROW), spread(np.float32(1)), moves)
 
 
 def step(bank: Cells, w: Index, along: Eight, z: Eight, moves: tuple[Eight, Eight]) -> None:
-    """Of one entry."""
+    """Move the weights of one entry."""
     move, weight = moves
     store(bank, w, load(bank, w) + along * move)
     store(bank, w + _ROW, load(bank, w + _ROW) * load(_MEMORY, _FIRST) + weight * (z * z))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.auto.learner import LAST, RECENT, Auto, Desk, Mind
+from lowregret.auto.learner import LAST, RECENT, Auto, Mind, Workspace
 from lowregret.auto.logit import (
     CERTAIN,
     FLAT,
@@ -60,65 +60,65 @@ class AutoClassifier(Auto):
     def spread(self) -> float:
         return float(OPEN.max())
 
-    def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
-        p = double(load(desk.lanes, _LOW))
-        store(desk.experts, _LOW, between(p, spread(CERTAIN)))
-        store(desk.inputs, _LOW, between(p, spread(LOUD)))
-        desk.inputs[ONE] = 1.0
-        desk.inputs[LAST_LABEL] = mind.past[LAST] if known else 0.0
-        desk.inputs[RECENT_LABELS] = mind.past[RECENT] if known else 0.0
+    def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
+        p = double(load(work.lanes, _LOW))
+        store(work.experts, _LOW, between(p, spread(CERTAIN)))
+        store(work.inputs, _LOW, between(p, spread(LOUD)))
+        work.inputs[ONE] = 1.0
+        work.inputs[LAST_LABEL] = mind.past[LAST] if known else 0.0
+        work.inputs[RECENT_LABELS] = mind.past[RECENT] if known else 0.0
         for k in range(STACKS):
-            guess = stack_guess(mind.stacks, k, desk.inputs)
-            desk.experts[LANES + k] = min(max(guess, -CERTAIN), CERTAIN)
+            guess = stack_guess(mind.stacks, k, work.inputs)
+            work.experts[LANES + k] = min(max(guess, -CERTAIN), CERTAIN)
 
-    def lost(self, mind: Mind, desk: Desk, k: int, y: float) -> float:
-        return -math.log(desk.chances[k] if y > 0.0 else desk.doubts[k])
+    def lost(self, mind: Mind, work: Workspace, k: int, y: float) -> float:
+        return -math.log(work.chances[k] if y > 0.0 else work.doubts[k])
 
-    def mix(self, mind: Mind, desk: Desk) -> float:
-        up, down = self.chance(desk, _LOW)
-        more, less = self.chance(desk, _HIGH)
+    def mix(self, mind: Mind, work: Workspace) -> float:
+        up, down = self.chance(work, _LOW)
+        more, less = self.chance(work, _HIGH)
         trust, others = load(mind.trust, _LOW), load(mind.trust, _HIGH)
         return math.log(total(trust * up + others * more) / total(trust * down + others * less))
 
-    def chance(self, desk: Desk, at: Index) -> tuple[Eight, Eight]:
-        """What eight experts give to +1, and to −1."""
-        p = load(desk.experts, at)
+    def chance(self, work: Workspace, at: Index) -> tuple[Eight, Eight]:
+        """The chances that eight experts give to +1, and to −1."""
+        p = load(work.experts, at)
         e = exponential(-abs(p))
         likely = 1.0 / (1.0 + e)
         unlikely, positive = e * likely, p > 0.0
         up, down = where(positive, likely, unlikely), where(positive, unlikely, likely)
-        store(desk.chances, at, up)
-        store(desk.doubts, at, down)
+        store(work.chances, at, up)
+        store(work.doubts, at, down)
         return up, down
 
-    def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
-        share_trust(mind.trust, desk.chances if y > 0.0 else desk.doubts, weight, t)
+    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float) -> None:
+        share_trust(mind.trust, work.chances if y > 0.0 else work.doubts, weight, t)
 
-    def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
-        return slopes(load(desk.lanes, _LOW), y, weight)
+    def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
+        return slopes(load(work.lanes, _LOW), y, weight)
 
-    def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
+    def answer(self, mind: Mind, work: Workspace, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
         for k in range(STACKS):
-            width = stack_project(mind.stacks, k, desk.inputs, desk.along)
-            desk.margins[k], desk.widths[k] = np.float32(y * desk.experts[LANES + k]), np.float32(weight * width)
-        p, much = margins(load(desk.lanes, _LOW), y), np.float32(weight)
-        s, steps = both_implicit(p, q * much, load(desk.margins, _LOW), load(desk.widths, _LOW))
+            width = stack_project(mind.stacks, k, work.inputs, work.along)
+            work.margins[k], work.widths[k] = np.float32(y * work.experts[LANES + k]), np.float32(weight * width)
+        p, much = margins(load(work.lanes, _LOW), y), np.float32(weight)
+        s, steps = both_implicit(p, q * much, load(work.margins, _LOW), load(work.widths, _LOW))
         for k in range(STACKS):
-            self.move(mind.stacks, k, desk, np.float64(steps[k]), y, weight, OPEN)
+            self.move(mind.stacks, k, work, np.float64(steps[k]), y, weight, OPEN)
         return s * np.float32(weight * y), bends(s, weight)
 
-    def move(self, stacks: Cells, k: int, desk: Desk, a: float, y: float, weight: float, priors: Any) -> None:
+    def move(self, stacks: Cells, k: int, work: Workspace, a: float, y: float, weight: float, priors: Any) -> None:
         """A step of stack k along what it made of the inputs, to where the slope is −y·a."""
         h = max(a * (1.0 - a), FLAT)
-        shrink = weight * h / (1.0 + h * np.float64(desk.widths[k]))
-        stack_learn(stacks, k, desk.along, weight * y * a, shrink, priors)
+        shrink = weight * h / (1.0 + h * np.float64(work.widths[k]))
+        stack_learn(stacks, k, work.along, weight * y * a, shrink, priors)
 
-    def teach(self, stacks: Cells, mind: Mind, desk: Desk, y: float, weight: float, priors: Any) -> None:
-        guess = min(max(stack_guess(stacks, 0, desk.inputs), -CERTAIN), CERTAIN)
-        width = stack_project(stacks, 0, desk.inputs, desk.along)
-        desk.margins[0], desk.widths[0] = np.float32(y * guess), np.float32(weight * width)
-        steps = implicit(load(desk.margins, _LOW), load(desk.widths, _LOW))
-        self.move(stacks, 0, desk, np.float64(steps[0]), y, weight, priors)
+    def teach(self, stacks: Cells, mind: Mind, work: Workspace, y: float, weight: float, priors: Any) -> None:
+        guess = min(max(stack_guess(stacks, 0, work.inputs), -CERTAIN), CERTAIN)
+        width = stack_project(stacks, 0, work.inputs, work.along)
+        work.margins[0], work.widths[0] = np.float32(y * guess), np.float32(weight * width)
+        steps = implicit(load(work.margins, _LOW), load(work.widths, _LOW))
+        self.move(stacks, 0, work, np.float64(steps[0]), y, weight, priors)
 
     def reach(self, mind: Mind) -> float:
         return 1.0

@@ -53,7 +53,7 @@ LAST_CLASS, SHARES = 0, 1  # past[…]: the last class; then two numbers for eac
 
 
 class ClassMind(NamedTuple):
-    """What is carried from row to row, beside the ledger."""
+    """Numbers carried from row to row, beside the ledger."""
 
     measures: Cells  # of features, see `view.py`
     bank: Cells
@@ -69,12 +69,12 @@ class ClassMind(NamedTuple):
 
     @staticmethod
     def by_class() -> tuple[str, ...]:
-        """Those of them that have cells for each class of a feature."""
+        """The arrays that have cells for each class of a feature."""
         return ("bank",)
 
     @classmethod
     def fresh(cls, places: int, lots: int) -> ClassMind:
-        """Before the first row, with room for so many features (the bias included) and classes."""
+        """The mind before the first row, with room for these features (the bias included) and classes."""
         past = np.zeros(SHARES + 2 * lots)
         past[LAST_CLASS] = NONE
         bank = zeros(places * lots * WIDTH, np.float32)
@@ -83,8 +83,8 @@ class ClassMind(NamedTuple):
         )
 
 
-class ClassDesk(NamedTuple):
-    """Memory for one row."""
+class ClassWorkspace(NamedTuple):
+    """Memory for one row; nothing in it is carried to the next."""
 
     sheet: Sheet
     gains: Cells
@@ -96,8 +96,8 @@ class ClassDesk(NamedTuple):
     along: Cells
 
     @classmethod
-    def of(cls, entries: int, lots: int) -> ClassDesk:
-        """For rows of up to this many entries, and so many classes."""
+    def of(cls, entries: int, lots: int) -> ClassWorkspace:
+        """Memory for rows of up to `entries` entries, and for this many classes."""
         gains = np.zeros(LANES * (entries + 1), np.float32)
         few = (np.zeros(n) for n in (INPUTS * lots, EXPERTS * lots, PADDED, PADDED, STACKS * PADDED))
         return cls(Sheet.of(entries), gains, np.zeros(LANES * lots, np.float32), *few)
@@ -133,77 +133,79 @@ class AutoMulticlass(Learner):
 
     # ---- compiled --------------------------------------------------------------------------------------------------
 
-    def listen(self, mind: ClassMind, desk: ClassDesk, room: Room) -> None:
+    def listen(self, mind: ClassMind, work: ClassWorkspace, room: Room) -> None:
         """Write the inputs of the stacks: scores below the best class of each lane, and what the labels before say."""
         lots, known, past = room.raw.size, room.known[0], mind.past
         for k in range(LANES):
             top = -math.inf
             for c in range(known):
-                top = max(top, np.float64(desk.lanes[np.uint64(c * LANES + k)]))
+                top = max(top, np.float64(work.lanes[np.uint64(c * LANES + k)]))
             for c in range(known):
-                p = np.float64(desk.lanes[np.uint64(c * LANES + k)])
-                desk.inputs[k * lots + c] = max(p - top, -DEEP)
+                p = np.float64(work.lanes[np.uint64(c * LANES + k)])
+                work.inputs[k * lots + c] = max(p - top, -DEEP)
         for c in range(known):
-            desk.inputs[ONE * lots + c] = math.log((past[SHARES + c] + 1.0) / (mind.pace[ROWS] + 1.0 + known))
-            desk.inputs[LAST_LABEL * lots + c] = 1.0 if past[LAST_CLASS] == c else 0.0
-            desk.inputs[RECENT_LABELS * lots + c] = past[SHARES + lots + c]
+            work.inputs[ONE * lots + c] = math.log((past[SHARES + c] + 1.0) / (mind.pace[ROWS] + 1.0 + known))
+            work.inputs[LAST_LABEL * lots + c] = 1.0 if past[LAST_CLASS] == c else 0.0
+            work.inputs[RECENT_LABELS * lots + c] = past[SHARES + lots + c]
 
-    def judge_classes(self, mind: ClassMind, desk: ClassDesk, room: Room, aware: bool, experts: int) -> None:
+    def judge_classes(self, mind: ClassMind, work: ClassWorkspace, room: Room, aware: bool, experts: int) -> None:
         """Write the chances that the first experts give; without `aware` the labels before do not count."""
         lots, known = room.raw.size, room.known[0]
         for k in range(experts):
             for c in range(known):
                 if k < LANES:
-                    desk.chances[k * lots + c] = desk.inputs[k * lots + c]
+                    work.chances[k * lots + c] = work.inputs[k * lots + c]
             if k >= LANES:
-                self.weigh(mind.stacks, k - LANES, desk, room, INPUTS if aware else LAST_LABEL, k)
-            self.normalise(desk, room, k)
+                self.weigh(mind.stacks, k - LANES, work, room, INPUTS if aware else LAST_LABEL, k)
+            self.normalise(work, room, k)
 
-    def weigh(self, stacks: Cells, stack: int, desk: ClassDesk, room: Room, inputs: int, k: int) -> None:
+    def weigh(self, stacks: Cells, stack: int, work: ClassWorkspace, room: Room, inputs: int, k: int) -> None:
         """Write the scores of a stack, made of the first inputs, where expert k's chances will be."""
         lots = room.raw.size
         for c in range(room.known[0]):
             p = 0.0
             for i in range(inputs):
-                p += stacks[np.uint64(stack * SIZE + i)] * desk.inputs[i * lots + c]
-            desk.chances[k * lots + c] = p
+                p += stacks[np.uint64(stack * SIZE + i)] * work.inputs[i * lots + c]
+            work.chances[k * lots + c] = p
 
-    def normalise(self, desk: ClassDesk, room: Room, k: int) -> None:
+    def normalise(self, work: ClassWorkspace, room: Room, k: int) -> None:
         """Make chances of expert k's scores."""
         first, known, top, total = k * room.raw.size, room.known[0], -math.inf, 0.0
         for c in range(first, first + known):
-            top = max(top, desk.chances[c])
+            top = max(top, work.chances[c])
         for c in range(first, first + known):
-            desk.chances[c] = math.exp(desk.chances[c] - top)
-            total += desk.chances[c]
+            work.chances[c] = math.exp(work.chances[c] - top)
+            total += work.chances[c]
         for c in range(first, first + known):
-            desk.chances[c] = (1.0 - DOUBT) * desk.chances[c] / total + DOUBT / (known + 1)
+            work.chances[c] = (1.0 - DOUBT) * work.chances[c] / total + DOUBT / (known + 1)
 
-    def score(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells, aware: bool) -> int:
+    def score(
+        self, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, room: Room, scores: Cells, aware: bool
+    ) -> int:
         """Write ln(chance) of each class for row i, once looked at; returns the likeliest, or NONE."""
-        self.ask(mind, mind.bank, desk, x, i, room, aware, EXPERTS)
-        return self.mix(mind, desk, room, scores)
+        self.ask(mind, mind.bank, work, x, i, room, aware, EXPERTS)
+        return self.mix(mind, work, room, scores)
 
     @apart
     def ask(
-        self, mind: ClassMind, bank: Cells, desk: ClassDesk, x: Rows, i: int, room: Room, aware: bool, experts: int
+        self, mind: ClassMind, bank: Cells, work: ClassWorkspace, x: Rows, i: int, room: Room, aware: bool, experts: int
     ) -> None:
         """Write the chances that the first experts give to the classes of row i, by the weights in a bank."""
         lots = room.raw.size
         width = np.uint64(bank.size * COLUMNS) // np.uint64(mind.measures.size * lots)
         for c in range(room.known[0]):
-            p = lane_scores(bank, x, i, desk.sheet, self.spot(mind, lots, c), width)
-            store(desk.lanes, np.uint64(c * LANES), p)
-        self.listen(mind, desk, room)
-        self.judge_classes(mind, desk, room, aware, experts)
+            p = lane_scores(bank, x, i, work.sheet, self.spot(mind, lots, c), width)
+            store(work.lanes, np.uint64(c * LANES), p)
+        self.listen(mind, work, room)
+        self.judge_classes(mind, work, room, aware, experts)
 
-    def mix(self, mind: ClassMind, desk: ClassDesk, room: Room, scores: Cells) -> int:
+    def mix(self, mind: ClassMind, work: ClassWorkspace, room: Room, scores: Cells) -> int:
         """Write ln(chance) of each class, all experts mixed; returns the likeliest, or NONE."""
         lots, best = room.raw.size, NONE
         for c in range(room.known[0]):
             p = 0.0
             for k in range(EXPERTS):
-                p += mind.trust[WEIGHTS + k] * desk.chances[k * lots + c]
+                p += mind.trust[WEIGHTS + k] * work.chances[k * lots + c]
             scores[c] = math.log(p)
             if best == NONE or scores[c] > scores[best]:
                 best = c
@@ -214,29 +216,29 @@ class AutoMulticlass(Learner):
         return (lots, c, np.uint64(mind.measures.size // COLUMNS - 1))
 
     def learn(
-        self, s: State, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, y: int, weight: float, room: Room
+        self, s: State, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, y: int, weight: float, room: Room
     ) -> int:
         """One round: returns the class predicted before the row was learnt, or NONE."""
         scores = room.scores[i if room.scores.shape[0] > 1 else 0]
         lots, before = room.raw.size, room.known[0]
-        guess = self.score(mind, desk, x, i, room, scores, True)
-        keep(mind.measures, mind.pace, x, i, i, desk.sheet, 0.0)
+        guess = self.score(mind, work, x, i, room, scores, True)
+        keep(mind.measures, mind.pace, x, i, i, work.sheet, 0.0)
         for k in range(EXPERTS):
-            desk.likelihoods[k] = desk.chances[k * lots + y] if y < before else DOUBT / (before + 1)
+            work.likelihoods[k] = work.chances[k * lots + y] if y < before else DOUBT / (before + 1)
         if y >= before:
             scores[y] = math.log(DOUBT / (before + 1))
             for k in range(LANES):
-                desk.lanes[np.uint64(y * LANES + k)] = 0.0
+                work.lanes[np.uint64(y * LANES + k)] = 0.0
             room.known[0] = y + 1
         s.sums[TOTAL] += weight * self.loss.at(scores, room.known[0], guess, y, room.slopes)
         s.counts[MISTAKES] += guess != y
         s.counts[ROUNDS] += 1
         self.book(s, x, i, weight, room, scores)
-        share_trust(mind.trust, desk.likelihoods, weight, mind.pace[ROWS])
+        share_trust(mind.trust, work.likelihoods, weight, mind.pace[ROWS])
         if y < before:
-            self.teach(mind, desk, room, y, weight)
+            self.teach(mind, work, room, y, weight)
         if mind.pace[ROWS] > 1.0:
-            self.train_lanes(mind, desk, x, i, room, y, weight)
+            self.train_lanes(mind, work, x, i, room, y, weight)
         self.remember(mind, room, y)
         return guess
 
@@ -254,38 +256,40 @@ class AutoMulticlass(Learner):
         for c in range(known):
             s.table[first + c] -= room.slopes[c]
 
-    def teach(self, mind: ClassMind, desk: ClassDesk, room: Room, y: int, weight: float) -> None:
+    def teach(self, mind: ClassMind, work: ClassWorkspace, room: Room, y: int, weight: float) -> None:
         """A step of every stack, along the slope of its log loss."""
         for k in range(STACKS):
-            self.move(mind.stacks, k, desk, room, y, weight, OPEN, LANES + k)
+            self.move(mind.stacks, k, work, room, y, weight, OPEN, LANES + k)
 
     @apart
     def move(
-        self, stacks: Cells, k: int, desk: ClassDesk, room: Room, y: int, weight: float, priors: Any, expert: int
+        self, stacks: Cells, k: int, work: ClassWorkspace, room: Room, y: int, weight: float, priors: Any, expert: int
     ) -> None:
         """A step of stack k, which gives the chances of that expert."""
         lots = room.raw.size
         for i in range(INPUTS):
-            g = -desk.inputs[i * lots + y]
+            g = -work.inputs[i * lots + y]
             for c in range(room.known[0]):
-                g += desk.chances[expert * lots + c] * desk.inputs[i * lots + c]
-            desk.slopes[i] = g
-        q = weight * stack_project(stacks, k, desk.slopes, desk.along)
-        stack_learn(stacks, k, desk.along, -weight / (1.0 + q), weight / (1.0 + q), priors)
+                g += work.chances[expert * lots + c] * work.inputs[i * lots + c]
+            work.slopes[i] = g
+        q = weight * stack_project(stacks, k, work.slopes, work.along)
+        stack_learn(stacks, k, work.along, -weight / (1.0 + q), weight / (1.0 + q), priors)
 
-    def train_lanes(self, mind: ClassMind, desk: ClassDesk, x: Rows, i: int, room: Room, y: int, weight: float) -> None:
+    def train_lanes(
+        self, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, room: Room, y: int, weight: float
+    ) -> None:
         """An implicit step of the lanes of every class, unless all of them knew."""
         rates = lane_rates(mind.pace, 1.0)
         for c in range(room.known[0]):
-            sign, p = 1.0 if c == y else -1.0, load(desk.lanes, np.uint64(c * LANES))
+            sign, p = 1.0 if c == y else -1.0, load(work.lanes, np.uint64(c * LANES))
             g = slopes(p, sign, weight)
             squares = adagrad(g * g, spread(np.float32(0)))
             if total(squares) > QUIET:
                 at = self.spot(mind, room.raw.size, c)
-                q = lane_gains(mind.bank, x, i, i, desk.sheet, desk.gains, squares, at)
+                q = lane_gains(mind.bank, x, i, i, work.sheet, work.gains, squares, at)
                 slope = implicit(margins(p, sign), rates * q * np.float32(weight))
                 moves = rates * slope * np.float32(weight * sign), adagrad(squares, bends(slope, weight))
-                lane_steps(mind.bank, x, i, desk.sheet, desk.gains, moves, at)
+                lane_steps(mind.bank, x, i, work.sheet, work.gains, moves, at)
 
     def remember(self, mind: ClassMind, room: Room, y: int) -> None:
         """Keep what later rows need of the label."""
@@ -302,7 +306,7 @@ def learn_classes(
     learner: AutoMulticlass,
     s: State,
     mind: ClassMind,
-    desk: ClassDesk,
+    work: ClassWorkspace,
     x: Rows,
     y: Any,
     weights: Vector,
@@ -319,12 +323,12 @@ def learn_classes(
         weight = weights[i] if weights.size > 0 else 1.0
         if weight != 0.0 and not (0.0 < weight < FAR and 0 <= y[i] < room.raw.size):
             break
-        if not (x.inside(i) and look(mind.measures, mind.pace, x, i, desk.sheet)):
+        if not (x.inside(i) and look(mind.measures, mind.pace, x, i, work.sheet)):
             break
         if weight == 0.0:
             scores = room.scores[i if room.scores.shape[0] > 1 else 0]
-            guesses[i] = learner.score(mind, desk, x, i, room, scores, False)
+            guesses[i] = learner.score(mind, work, x, i, room, scores, False)
         else:
-            guesses[i] = learner.learn(s, mind, desk, x, i, y[i], weight, room)
+            guesses[i] = learner.learn(s, mind, work, x, i, y[i], weight, room)
         i += 1
     return i

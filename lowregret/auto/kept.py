@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowregret.auto.bank import LANE_NAMES, lane_scores
-from lowregret.auto.learner import EXPERTS, TRUST, WEIGHTS, Auto, Desk
+from lowregret.auto.learner import EXPERTS, TRUST, WEIGHTS, Auto, Workspace
 from lowregret.auto.stack import INPUTS, SIZE, STACK_NAMES
 from lowregret.auto.view import COLUMNS, COUNT, look
 from lowregret.compile.kernel import kernel
@@ -53,7 +53,7 @@ class Frozen(NamedTuple):
 
     @classmethod
     def fresh(cls, measures: Any, mind: Any, lots: int = 1) -> Frozen:
-        """With the room of a live model; zeros take no memory before they are written to."""
+        """A kept model with the room of a live one; zeros take no memory before they are written to."""
         places, known = measures.size // COLUMNS, zeros(measures.size, np.float64)
         copies = {name: np.zeros_like(array) for name, array in mind._asdict().items() if array is not measures}
         copies["bank"] = zeros(places * lots * LANES, np.float32)
@@ -88,20 +88,20 @@ def copy_measures(measures: Cells, into: Cells) -> None:
                 into[k] = measures[k]
 
 
-def foretell(learner: Auto, model: Frozen, desk: Desk, x: Rows, i: int) -> float:
+def foretell(learner: Auto, model: Frozen, work: Workspace, x: Rows, i: int) -> float:
     """The score of row i, which was looked at: O(nnz)."""
     places, bank = np.uint64(model.measures.size) // np.uint64(COLUMNS), model.mind.bank
     at = (1, 0, places - np.uint64(1))
     still = slow = 0.0
     for turn in range(2 if model.average.size > 0 else 1):  # by the lanes as they are, then by their means
         if turn == 1:
-            bank, still, slow = model.average, desk.experts[LANES], desk.experts[LANES + 1]
+            bank, still, slow = model.average, work.experts[LANES], work.experts[LANES + 1]
         width = np.uint64(bank.size) // places
-        store(desk.lanes, np.uint64(0), lane_scores(bank, x, i, desk.sheet, at, width))
-        learner.listen(model.mind, desk, False)
+        store(work.lanes, np.uint64(0), lane_scores(bank, x, i, work.sheet, at, width))
+        learner.listen(model.mind, work, False)
         if turn == 1:
-            desk.experts[LANES], desk.experts[LANES + 1] = still, slow
-    return learner.mix(model.mind, desk)
+            work.experts[LANES], work.experts[LANES + 1] = still, slow
+    return learner.mix(model.mind, work)
 
 
 def ask_ahead(model: Frozen, x: Rows, i: int) -> None:
@@ -120,7 +120,7 @@ def ask_ahead(model: Frozen, x: Rows, i: int) -> None:
 def foretell_rows(
     learner: Auto,
     model: Frozen,
-    desk: Desk,
+    work: Workspace,
     x: Rows,
     picked: Any,
     y: Vector,
@@ -138,18 +138,18 @@ def foretell_rows(
         i = picked[n]
         ask_ahead(model, x, picked[min(n + 1, picked.size - 1)])
         scores[n] = math.nan
-        if look(model.measures, model.mind.pace, x, i, desk.sheet):
-            scores[n] = foretell(learner, model, desk, x, i)
+        if look(model.measures, model.mind.pace, x, i, work.sheet):
+            scores[n] = foretell(learner, model, work, x, i)
             if y.size > 0:
                 value, _ = learner.loss.at(scores[n], y[n])
                 votes[OWN] += weights[n] * value
                 for k in range(EXPERTS):
-                    votes[NOW + k] += weights[n] * learner.lost(model.mind, desk, k, y[n])
-                learner.teach(stack, model.mind, desk, y[n], min(weights[n], 1.0), priors)
+                    votes[NOW + k] += weights[n] * learner.lost(model.mind, work, k, y[n])
+                learner.teach(stack, model.mind, work, y[n], min(weights[n], 1.0), priors)
 
 
 def kept_priors(variance: float) -> Any:
-    """Of the stack of means, which knows no label before the row."""
+    """Variances of the stack of means, which knows no label before the row."""
     return np.array([[variance] * (LANES + 1) + [0.0] * (INPUTS - LANES - 1)])
 
 
@@ -171,9 +171,9 @@ def met(measures: Vector) -> tuple[int, int]:
     return int(np.count_nonzero(counts)), int(counts.sum())
 
 
-def hedged(votes: Vector) -> Vector:
+def hedge_weights(votes: Vector) -> Vector:
     """The weights by all losses so far, e^{−ηL} with η = ln N/Δ; with η = ∞, the best share all."""
-    losses, gap = votes[DONE:NOW] + votes[NOW:GAP], closed(votes)[GAP]
+    losses, gap = votes[DONE:NOW] + votes[NOW:GAP], close_round(votes)[GAP]
     return _weights(losses, gap)
 
 
@@ -183,7 +183,7 @@ def _weights(losses: Vector, gap: float) -> Vector:
     return w / w.sum()
 
 
-def closed(votes: Vector) -> Vector:
+def close_round(votes: Vector) -> Vector:
     """The votes after a round of AdaHedge, on what was lost since the last freeze."""
     votes = votes.copy()
     done, now, gap = votes[DONE:NOW].copy(), votes[NOW:GAP], float(votes[GAP])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lowregret.auto.classes import DOUBT, AutoMulticlass, ClassDesk
+from lowregret.auto.classes import DOUBT, AutoMulticlass, ClassWorkspace
 from lowregret.auto.kept import NOW, OWN, Frozen
 from lowregret.auto.learner import EXPERTS
 from lowregret.auto.stack import LAST_LABEL, STACKS
 from lowregret.auto.view import look
-from lowregret.compile.kernel import kernel
+from lowregret.compile.kernel import apart, kernel
 from lowregret.compile.simd import LANES
 from lowregret.learner.multiclass import NONE, Room
 from lowregret.rows import Rows
@@ -18,22 +18,28 @@ from lowregret.types import Cells, Vector
 
 
 def foretell(
-    learner: AutoMulticlass, model: Frozen, desk: ClassDesk, x: Rows, i: int, room: Room, scores: Cells
+    learner: AutoMulticlass, model: Frozen, work: ClassWorkspace, x: Rows, i: int, room: Room, scores: Cells
 ) -> int:
     """Write ln(chance) of each class for row i, once looked at; returns the likeliest, or NONE: O(nnz · classes)."""
-    learner.ask(model.mind, model.mind.bank, desk, x, i, room, False, EXPERTS)
+    learner.ask(model.mind, model.mind.bank, work, x, i, room, False, EXPERTS)
     if model.average.size > 0:
-        learner.ask(model.mind, model.average, desk, x, i, room, False, LANES)
-        learner.weigh(model.mind.stacks, STACKS - 1, desk, room, LAST_LABEL, EXPERTS - 1)
-        learner.normalise(desk, room, EXPERTS - 1)
-    return learner.mix(model.mind, desk, room, scores)
+        learner.ask(model.mind, model.average, work, x, i, room, False, LANES)
+        weigh_means(learner, model.mind.stacks, STACKS - 1, work, room)
+    return learner.mix(model.mind, work, room, scores)
+
+
+@apart
+def weigh_means(learner: AutoMulticlass, stacks: Cells, k: int, work: ClassWorkspace, room: Room) -> None:
+    """Write the chances that stack k, one of means, gives to the classes."""
+    learner.weigh(stacks, k, work, room, LAST_LABEL, EXPERTS - 1)
+    learner.normalise(work, room, EXPERTS - 1)
 
 
 @kernel
 def foretell_classes(
     learner: AutoMulticlass,
     model: Frozen,
-    desk: ClassDesk,
+    work: ClassWorkspace,
     x: Rows,
     room: Room,
     picked: Any,
@@ -53,17 +59,16 @@ def foretell_classes(
     for n in range(picked.size):
         i, scores = picked[n], room.scores[n if room.scores.shape[0] > 1 else 0]
         guesses[n] = NONE
-        if not look(model.measures, model.mind.pace, x, i, desk.sheet):
+        if not look(model.measures, model.mind.pace, x, i, work.sheet):
             scores[0] = math.nan
             continue
-        guesses[n] = foretell(learner, model, desk, x, i, room, scores)
+        guesses[n] = foretell(learner, model, work, x, i, room, scores)
         if codes.size > 0:
             y, unmet = codes[n], -math.log(DOUBT / (known + 1))
             values[n] = -scores[y] if y < known else unmet
             votes[OWN] += weights[n] * values[n]
             for k in range(EXPERTS):
-                votes[NOW + k] += weights[n] * (-math.log(desk.chances[k * lots + y]) if y < known else unmet)
+                votes[NOW + k] += weights[n] * (-math.log(work.chances[k * lots + y]) if y < known else unmet)
             if y < known:
-                learner.weigh(stack, 0, desk, room, LAST_LABEL, EXPERTS - 1)
-                learner.normalise(desk, room, EXPERTS - 1)
-                learner.move(stack, 0, desk, room, y, min(weights[n], 1.0), priors, EXPERTS - 1)
+                weigh_means(learner, stack, 0, work, room)
+                learner.move(stack, 0, work, room, y, min(weights[n], 1.0), priors, EXPERTS - 1)

@@ -48,7 +48,7 @@ PAST = 9
 
 
 class Mind(NamedTuple):
-    """What is carried from row to row, beside the ledger (`State`, whose table holds θ and what `view.py` keeps)."""
+    """Numbers carried from row to row, beside the ledger (`State`, whose table holds θ and what `view.py` keeps)."""
 
     bank: Cells
     pace: Cells
@@ -63,33 +63,33 @@ class Mind(NamedTuple):
 
     @classmethod
     def fresh(cls, dimension: int, stacks: Vector) -> Mind:
-        """Before the first row, with these stacks."""
+        """The mind before the first row, with these stacks."""
         past = np.zeros(PAST)
         past[UNIT] = 1.0
         return cls(zeros(dimension * WIDTH, np.float32), np.zeros(PACE), stacks, fresh_trust(), past)
 
 
 def fresh_trust() -> Vector:
-    """The same in all experts."""
+    """Equal trust in all experts."""
     trust = np.zeros(TRUST)
     trust[:EXPERTS], trust[2 * PADDED : GAP] = 1 / EXPERTS, 1.0
     return trust
 
 
 def expert_losses(trust: Vector) -> Vector:
-    """What each expert lost."""
+    """Each expert's total loss."""
     products = int(PRODUCTS)
     return trust[LOSSES : LOSSES + EXPERTS] - np.log(trust[products : products + EXPERTS])
 
 
-def settled(trust: Vector) -> Vector:
-    """The same trust, with no likelihoods left that are not among the losses."""
+def settle(trust: Vector) -> Vector:
+    """A copy of the trust with all pending likelihoods moved into the losses."""
     kept = trust.copy()
     kept[LOSSES : LOSSES + EXPERTS], kept[2 * PADDED : GAP] = expert_losses(trust), 1.0
     return kept
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """Memory for one row; nothing in it is carried to the next."""
 
     sheet: Sheet
@@ -104,8 +104,8 @@ class Desk(NamedTuple):
     widths: Cells  # and the variances of their scores
 
     @classmethod
-    def of(cls, entries: int) -> Desk:
-        """For rows of up to this many entries."""
+    def of(cls, entries: int) -> Workspace:
+        """Memory for rows of up to this many entries."""
         gains = np.zeros(LANES * (entries + 1), np.float32)
         lanes, margins, widths = (np.zeros(LANES, np.float32) for _ in range(3))
         experts, chances, doubts, inputs = (np.zeros(PADDED) for _ in range(4))
@@ -135,16 +135,16 @@ class Auto(Learner):
 
     @abstractmethod
     def stacks(self) -> Vector:
-        """Those before the first row."""
+        """The stacks before the first row."""
 
     # ---- what the loss decides, compiled ---------------------------------------------------------------------------
 
     @abstractmethod
-    def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
-        """From the lanes' scores to those of all experts; `known`: whether the row follows the last one learnt."""
+    def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
+        """Write the scores of all experts, given the lanes'; `known`: whether the row follows the last one learnt."""
 
     @abstractmethod
-    def teach(self, stacks: Cells, mind: Mind, desk: Desk, y: float, weight: float, priors: Any) -> None:
+    def teach(self, stacks: Cells, mind: Mind, work: Workspace, y: float, weight: float, priors: Any) -> None:
         """Let the first stack learn from the inputs of a row and its label, alone."""
 
     @property
@@ -153,28 +153,28 @@ class Auto(Learner):
         """The variance of a stack's weights before the first row."""
 
     @abstractmethod
-    def lost(self, mind: Mind, desk: Desk, k: int, y: float) -> float:
+    def lost(self, mind: Mind, work: Workspace, k: int, y: float) -> float:
         """The loss of expert k, once mixed."""
 
     @abstractmethod
-    def mix(self, mind: Mind, desk: Desk) -> float:
-        """The score for all."""
+    def mix(self, mind: Mind, work: Workspace) -> float:
+        """The score that all experts make together."""
 
     @abstractmethod
-    def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
+    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float) -> None:
         """Trust the experts anew."""
 
     @abstractmethod
-    def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
+    def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
         """The slope of each lane, up to its sign."""
 
     @abstractmethod
-    def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
+    def answer(self, mind: Mind, work: Workspace, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
         """Let the stacks learn; returns the implicit slope of each lane, negated, if ⟨z, H⁻¹z⟩ = q, and curvatures."""
 
     @abstractmethod
     def reach(self, mind: Mind) -> float:
-        """What an AdaGrad lane's rate is multiplied with: the spread of labels."""
+        """The factor of an AdaGrad lane's rate: the spread of labels."""
 
     @abstractmethod
     def remember(self, mind: Mind, y: float) -> None:
@@ -182,15 +182,15 @@ class Auto(Learner):
 
     # ---- a row, compiled -------------------------------------------------------------------------------------------
 
-    def score(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, known: bool) -> float:
+    def score(self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, known: bool) -> float:
         """The score of row i, which was looked at; `known`: whether it follows the last one learnt."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
-        store(desk.lanes, np.uint64(0), lane_scores(mind.bank, x, i, desk.sheet, at, np.uint64(WIDTH)))
-        self.listen(mind, desk, known)
-        return self.mix(mind, desk)
+        store(work.lanes, np.uint64(0), lane_scores(mind.bank, x, i, work.sheet, at, np.uint64(WIDTH)))
+        self.listen(mind, work, known)
+        return self.mix(mind, work)
 
     def learn(
-        self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float, p: float
+        self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float, p: float
     ) -> None:
         """One round, of row i, which was given the score p; `ahead`: the next row."""
         value, slope = self.loss.at(p, y)
@@ -198,27 +198,29 @@ class Auto(Learner):
         s.sums[LINEAR] += weight * slope * p
         s.counts[MISTAKES] += self.loss.wrong(p, y)
         s.counts[ROUNDS] += 1
-        keep(s.table, mind.pace, x, i, ahead, desk.sheet, weight * slope)
+        keep(s.table, mind.pace, x, i, ahead, work.sheet, weight * slope)
         s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= weight * slope
         t = mind.pace[ROWS]
-        self.judge(mind, desk, y, weight, t)
-        self.train(s, mind, desk, x, i, ahead, y, weight)
+        self.judge(mind, work, y, weight, t)
+        self.train(s, mind, work, x, i, ahead, y, weight)
         self.remember(mind, y)
 
-    def train(self, s: State, mind: Mind, desk: Desk, x: Rows, i: int, ahead: int, y: float, weight: float) -> None:
+    def train(
+        self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float
+    ) -> None:
         """An implicit step of every lane and stack; of the first row, of which the lanes see nothing, of the stacks."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
         later, rates = mind.pace[ROWS] > 1.0, spread(np.float32(0))
         squares = q = rates
         if later:
-            g = self.lean(mind, desk, y, weight)
+            g = self.lean(mind, work, y, weight)
             squares = adagrad(g * g, squares)
             rates = lane_rates(mind.pace, self.reach(mind))
-            q = lane_gains(mind.bank, x, i, ahead, desk.sheet, desk.gains, squares, at)
-        slopes, bends = self.answer(mind, desk, y, weight, rates * q)
+            q = lane_gains(mind.bank, x, i, ahead, work.sheet, work.gains, squares, at)
+        slopes, bends = self.answer(mind, work, y, weight, rates * q)
         if later:
             moves = rates * slopes, adagrad(squares, bends)
-            lane_steps(mind.bank, x, i, desk.sheet, desk.gains, moves, at)
+            lane_steps(mind.bank, x, i, work.sheet, work.gains, moves, at)
 
 
 @kernel
@@ -226,7 +228,7 @@ def learn_rows(
     learner: Auto,
     s: State,
     mind: Mind,
-    desk: Desk,
+    work: Workspace,
     x: Rows,
     y: Vector,
     weights: Vector,
@@ -243,10 +245,10 @@ def learn_rows(
         weight = weights[i] if weights.size > 0 else 1.0
         if weight != 0.0 and not (0.0 < weight < FAR and learner.loss.accepts(y[i]) and abs(y[i]) < FAR):
             break
-        if not (x.inside(i) and look(s.table, mind.pace, x, i, desk.sheet)):
+        if not (x.inside(i) and look(s.table, mind.pace, x, i, work.sheet)):
             break
-        scores[i] = learner.score(s, mind, desk, x, i, weight != 0.0)
+        scores[i] = learner.score(s, mind, work, x, i, weight != 0.0)
         if weight != 0.0:
-            learner.learn(s, mind, desk, x, i, min(i + 1, y.size - 1), y[i], weight, scores[i])
+            learner.learn(s, mind, work, x, i, min(i + 1, y.size - 1), y[i], weight, scores[i])
         i += 1
     return i

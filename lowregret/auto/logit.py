@@ -75,7 +75,7 @@ def both_implicit(m: Eight, mu: Eight, n: Eight, nu: Eight) -> tuple[Eight, Eigh
 
 
 def beginning(m: Eight, mu: Eight) -> Eight:
-    """Which z is not below, since σ(−z) ≥ ½ up to 0."""
+    """A point that z is not below, since σ(−z) ≥ ½ up to 0."""
     return larger(m, smaller(m + mu * _HALF, spread(_NIL)))
 
 
@@ -92,7 +92,7 @@ def margins(p: Eight, y: float) -> Eight:
 
 
 def slopes(p: Eight, y: float, weight: float) -> Eight:
-    """Of the loss at the lanes' scores, negated by the label."""
+    """The slopes of the loss at the lanes' scores, negated by the label."""
     return logistic(margins(p, y)) * np.float32(weight)
 
 

@@ -27,8 +27,8 @@ from lowregret.auto.learner import (
     UNIT,
     WEIGHTS,
     Auto,
-    Desk,
     Mind,
+    Workspace,
 )
 from lowregret.auto.stack import (
     EVEN,
@@ -70,48 +70,48 @@ class AutoRegressor(Auto):
     def spread(self) -> float:
         return float(SURE.max())
 
-    def listen(self, mind: Mind, desk: Desk, known: bool) -> None:
+    def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
         low, high, mean = mind.past[LOW], mind.past[HIGH], 0.0
         for k in range(LANES):
-            p = min(max(np.float64(desk.lanes[np.uint64(k)]), low), high)
-            desk.experts[k] = p
+            p = min(max(np.float64(work.lanes[np.uint64(k)]), low), high)
+            work.experts[k] = p
             mean += p / LANES
         size = self.size(mind)
         for k in range(LANES):
-            desk.inputs[k] = (desk.experts[k] - mean) * size
-        desk.inputs[ONE] = 1.0 if size > 0.0 else 0.0
-        desk.inputs[LAST_LABEL] = (mind.past[LAST] - mean) * size if known else 0.0
-        desk.inputs[RECENT_LABELS] = (mind.past[RECENT] - mean) * size if known else 0.0
+            work.inputs[k] = (work.experts[k] - mean) * size
+        work.inputs[ONE] = 1.0 if size > 0.0 else 0.0
+        work.inputs[LAST_LABEL] = (mind.past[LAST] - mean) * size if known else 0.0
+        work.inputs[RECENT_LABELS] = (mind.past[RECENT] - mean) * size if known else 0.0
         for k in range(STACKS):
-            p = stack_guess(mind.stacks, k, desk.inputs) / size if size > 0.0 else 0.0
-            desk.experts[LANES + k] = min(max(mean + p, low), high)
+            p = stack_guess(mind.stacks, k, work.inputs) / size if size > 0.0 else 0.0
+            work.experts[LANES + k] = min(max(mean + p, low), high)
 
-    def lost(self, mind: Mind, desk: Desk, k: int, y: float) -> float:
-        off = mind.past[ORIGIN] + mind.past[UNIT] * desk.experts[k] - y
+    def lost(self, mind: Mind, work: Workspace, k: int, y: float) -> float:
+        off = mind.past[ORIGIN] + mind.past[UNIT] * work.experts[k] - y
         return off * off
 
     def size(self, mind: Mind) -> float:
         """1/root mean square of what the mean of the lanes missed."""
         return 1.0 / math.sqrt(mind.past[MISSES]) if mind.past[MISSES] > 0.0 else 0.0
 
-    def mix(self, mind: Mind, desk: Desk) -> float:
+    def mix(self, mind: Mind, work: Workspace) -> float:
         p = 0.0
         for k in range(EXPERTS):
-            p += mind.trust[WEIGHTS + k] * desk.experts[k]
+            p += mind.trust[WEIGHTS + k] * work.experts[k]
         return mind.past[ORIGIN] + mind.past[UNIT] * p
 
-    def judge(self, mind: Mind, desk: Desk, y: float, weight: float, t: float) -> None:
+    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float) -> None:
         mixed = 0.0
         for k in range(EXPERTS):
-            loss = weight * self.lost(mind, desk, k, y)
-            desk.chances[k] = loss
+            loss = weight * self.lost(mind, work, k, y)
+            work.chances[k] = loss
             mixed += mind.trust[WEIGHTS + k] * loss
             mind.trust[LOSSES + k] += loss
         mind.trust[MIXED] += mixed
-        mind.trust[GAP] += max(mixed - self.mix_loss(mind, desk), 0.0)
+        mind.trust[GAP] += max(mixed - self.mix_loss(mind, work), 0.0)
         self.trust(mind)
         self.settle(mind, y)
-        self.teach_all(mind, desk, (y - mind.past[ORIGIN]) / mind.past[UNIT], weight)
+        self.teach_all(mind, work, (y - mind.past[ORIGIN]) / mind.past[UNIT], weight)
 
     def settle(self, mind: Mind, y: float) -> None:
         """The origin is the first label; the unit a power of two near the first difference from it."""
@@ -119,20 +119,20 @@ class AutoRegressor(Auto):
             mind.past[ORIGIN] = y
         off = abs(y - mind.past[ORIGIN])
         if mind.past[UNIT] == 1.0 and off > 0.0 and mind.past[DEVIATION] == 0.0:
-            mind.past[UNIT] = 2.0 ** math.floor(math.log2(off))
+            mind.past[UNIT] = math.ldexp(1.0, math.floor(math.log2(off)))
 
-    def mix_loss(self, mind: Mind, desk: Desk) -> float:
+    def mix_loss(self, mind: Mind, work: Workspace) -> float:
         """−ln(Σ w e^{−η·loss})/η from the sums before and after; with η = ∞, by how much the best expert's sum grew."""
         before = after = math.inf
         for k in range(EXPERTS):
             sum_now = mind.trust[LOSSES + k]
-            before, after = min(before, sum_now - desk.chances[k]), min(after, sum_now)
+            before, after = min(before, sum_now - work.chances[k]), min(after, sum_now)
         if mind.trust[GAP] == 0.0:
             return after - before
         eta, old, new = LOG_EXPERTS / mind.trust[GAP], 0.0, 0.0
         for k in range(EXPERTS):
             sum_now = mind.trust[LOSSES + k]
-            old += math.exp(-eta * (sum_now - desk.chances[k] - before))
+            old += math.exp(-eta * (sum_now - work.chances[k] - before))
             new += math.exp(-eta * (sum_now - after))
         return after - before - (math.log(new) - math.log(old)) / eta
 
@@ -151,40 +151,40 @@ class AutoRegressor(Auto):
         for k in range(EXPERTS):
             mind.trust[WEIGHTS + k] /= total
 
-    def teach_all(self, mind: Mind, desk: Desk, y: float, weight: float) -> None:
+    def teach_all(self, mind: Mind, work: Workspace, y: float, weight: float) -> None:
         """A step of every stack: recursive least squares on what the mean of the lanes missed."""
-        mean, size = self.mean(desk), self.size(mind)
+        mean, size = self.mean(work), self.size(mind)
         if size > 0.0:
             for k in range(STACKS):
-                self.move(mind.stacks, k, desk, (y - mean) * size, weight, SURE)
+                self.move(mind.stacks, k, work, (y - mean) * size, weight, SURE)
         mind.past[MISSES] += ((y - mean) * (y - mean) - mind.past[MISSES]) / mind.pace[ROWS]
 
-    def mean(self, desk: Desk) -> float:
-        """Of the lanes."""
+    def mean(self, work: Workspace) -> float:
+        """The mean of the lanes' scores."""
         mean = 0.0
         for k in range(LANES):
-            mean += desk.experts[k] / LANES
+            mean += work.experts[k] / LANES
         return mean
 
-    def move(self, stacks: Cells, k: int, desk: Desk, target: float, weight: float, priors: Any) -> None:
+    def move(self, stacks: Cells, k: int, work: Workspace, target: float, weight: float, priors: Any) -> None:
         """A step of stack k towards the target of its inputs."""
-        q = weight * stack_project(stacks, k, desk.inputs, desk.along)
-        missed = target - stack_guess(stacks, k, desk.inputs)
-        stack_learn(stacks, k, desk.along, weight * missed / (1.0 + q), weight / (1.0 + q), priors)
+        q = weight * stack_project(stacks, k, work.inputs, work.along)
+        missed = target - stack_guess(stacks, k, work.inputs)
+        stack_learn(stacks, k, work.along, weight * missed / (1.0 + q), weight / (1.0 + q), priors)
 
-    def teach(self, stacks: Cells, mind: Mind, desk: Desk, y: float, weight: float, priors: Any) -> None:
+    def teach(self, stacks: Cells, mind: Mind, work: Workspace, y: float, weight: float, priors: Any) -> None:
         size, label = self.size(mind), (y - mind.past[ORIGIN]) / mind.past[UNIT]
         if size > 0.0:
-            self.move(stacks, 0, desk, (label - self.mean(desk)) * size, weight, priors)
+            self.move(stacks, 0, work, (label - self.mean(work)) * size, weight, priors)
 
-    def lean(self, mind: Mind, desk: Desk, y: float, weight: float) -> Eight:
+    def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
         """weight·(label − score) of each lane: the negated slope of half the square loss."""
         label = np.float32((y - mind.past[ORIGIN]) / mind.past[UNIT])
-        return (label - load(desk.lanes, np.uint64(0))) * np.float32(weight)
+        return (label - load(work.lanes, np.uint64(0))) * np.float32(weight)
 
-    def answer(self, mind: Mind, desk: Desk, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
+    def answer(self, mind: Mind, work: Workspace, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
         much = np.float32(weight)
-        return self.lean(mind, desk, y, weight) / (np.float32(1) + q * much), spread(much)
+        return self.lean(mind, work, y, weight) / (np.float32(1) + q * much), spread(much)
 
     def reach(self, mind: Mind) -> float:
         return math.sqrt(mind.past[DEVIATION] / max(mind.pace[ROWS] - 1.0, 1.0))

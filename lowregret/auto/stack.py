@@ -32,7 +32,7 @@ _FIRST, _HALF = np.uint64(0), np.uint64(LANES)
 
 
 def variances(*priors: float) -> Any:
-    """Of the weights before the first row, a row for each stack: the one that stands still looks at the lanes alone."""
+    """Variances of the weights before the first row, by stack: the one that stands still looks at the lanes alone."""
     return np.array([[0.0 if k == 0 and i >= LANES else v for i in range(INPUTS)] for k, v in enumerate(priors)])
 
 

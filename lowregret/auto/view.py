@@ -71,7 +71,7 @@ class Sheet(NamedTuple):
 
     @classmethod
     def of(cls, entries: int) -> Sheet:
-        """For rows of up to this many entries; eight are looked at together."""
+        """Memory for rows of up to this many entries; eight are looked at together."""
         room = entries + LANES
         shaped, plain, roots = (zeros(room, np.float32) for _ in range(3))
         values, places, cells = zeros(room, np.float64), zeros(room, np.uint64), zeros(room * COLUMNS, np.float64)
@@ -137,8 +137,8 @@ def measure(table: Cells, sheet: Sheet, end: Any, t: float) -> tuple[float, floa
             shaped = where(centred, single(most(where(away > NEAR, away, nil))), plain)
         shaped = root(shaped)
         roots = where(changed, one, none) - where(centred, one, none)
-        store(sheet.plain, v, signed(x > nil, plain))
-        store(sheet.shaped, v, signed(where(centred, x - mean, x) > nil, shaped))
+        store(sheet.plain, v, with_sign(x > nil, plain))
+        store(sheet.shaped, v, with_sign(where(centred, x - mean, x) > nil, shaped))
         store(sheet.roots, v, roots)
         shaped_square = shaped * shaped
         rooted, plains = rooted + double(roots * shaped_square), plains + double(plain * plain)
@@ -148,11 +148,11 @@ def measure(table: Cells, sheet: Sheet, end: Any, t: float) -> tuple[float, floa
 
 
 def most(squares: Eight) -> Eight:
-    """None above MOST."""
+    """Sizes cut at MOST."""
     return smaller(squares, spread(MOST))
 
 
-def signed(positive: Mask, sizes: Eight) -> Eight:
+def with_sign(positive: Mask, sizes: Eight) -> Eight:
     """±sizes"""
     return where(positive, sizes, -sizes)
 

@@ -22,12 +22,12 @@ def linear_weights(state: State, mind: Mind) -> Vector:
 
     Entries seen as roots are taken by the chord from 0 to their root mean square; lengths of rows are left out.
     """
-    return _linear(state.table, mind.pace, mind.bank.reshape(-1, 1, WIDTH), counted(mind.trust, mind.stacks))[:, 0]
+    return _linear(state.table, mind.pace, mind.bank.reshape(-1, 1, WIDTH), lane_shares(mind.trust, mind.stacks))[:, 0]
 
 
 def class_weights(mind: ClassMind, lots: int) -> Vector:
-    """Likewise, a column for each class."""
-    return _linear(mind.measures, mind.pace, mind.bank.reshape(-1, lots, WIDTH), counted(mind.trust, mind.stacks))
+    """The linear part of a mixture of many classes: a column of weights for each class."""
+    return _linear(mind.measures, mind.pace, mind.bank.reshape(-1, lots, WIDTH), lane_shares(mind.trust, mind.stacks))
 
 
 def _linear(table: Vector, pace: Vector, bank: Any, part: Vector) -> Vector:
@@ -45,6 +45,6 @@ def _linear(table: Vector, pace: Vector, bank: Any, part: Vector) -> Vector:
     return w
 
 
-def counted(trust: Vector, stacks: Vector) -> Vector:
+def lane_shares(trust: Vector, stacks: Vector) -> Vector:
     """How much each lane's score counts in the mixture: its own trust, and its part in the stacks."""
     return trust[:LANES] + trust[LANES:EXPERTS] @ stacks.reshape(STACKS, SIZE)[:, :LANES]

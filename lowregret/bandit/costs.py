@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.compile.part import Part
-from lowregret.compile.random import hashed, mixed, unit
+from lowregret.compile.random import hash_number, mix, unit
 from lowregret.errors import DataError
 
 
@@ -64,5 +64,5 @@ class BernoulliCosts(Costs):
         self.require(self.means.size == arms, f"there are {self.means.size} means, the bandit has {arms} arms")
 
     def cost(self, t: int, arm: int) -> float:
-        coin = unit(mixed(hashed(np.uint64(self.seed), t) ^ hashed(np.uint64(1), arm)))
+        coin = unit(mix(hash_number(np.uint64(self.seed), t) ^ hash_number(np.uint64(1), arm)))
         return 1.0 if coin < self.means[arm] else 0.0

@@ -73,7 +73,7 @@ class Certificate:
         return self.premises_hold and ordered and not math.isnan(self.bound)
 
     def to_json(self) -> dict[str, Any]:
-        """The public form: see the command line's `--json`. What is not a finite number is null."""
+        """The public form: see the command line's `--json`. Numbers that are not finite are null."""
         return {
             "id": self.id,
             "statement": self.statement,
@@ -96,5 +96,5 @@ def no_theorem(comparator: dict[str, Any], reason: str) -> Certificate:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can say: no NaN, no infinity."""
+    """A value as JSON can hold it: null instead of NaN and infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -18,7 +18,7 @@ from lowregret.types import Vector
 
 @dataclass(frozen=True)
 class Margins:
-    """What u does on the rows: `own` is ⟨u,δ_t⟩ in the rounds of M, `least` min_{ℓ≠y}⟨u,ψ(x,y)−ψ(x,ℓ)⟩ in every row.
+    """Margins of u on the rows: `own` is ⟨u,δ_t⟩ in the rounds of M, `least` min_{ℓ≠y}⟨u,ψ(x,y)−ψ(x,ℓ)⟩ in every row.
 
     ℓ are the classes met up to then (∞ if there is no other). `norm` is ‖u‖, `widest` B = max‖ψ(x,y)−ψ(x,ℓ)‖, which is
     √2·max‖x‖.

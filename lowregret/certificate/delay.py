@@ -2,7 +2,7 @@
 
 Round s is decided with w_s; when its answer arrives, the iterate is v_s, and it moves by z_s = ∂f_s(w_s). In order of
 arrival this is an undelayed run on the linear losses z_s, which plays the v_s: all theorems about LinReg hold for it.
-What lateness costs beside is the *drift*, which is known exactly:
+The rest of what lateness costs is the *drift*, which is known exactly:
 
     Σ_s⟨w_s − u, z_s⟩ = Σ_s⟨v_s − u, z_s⟩ + Σ_s⟨w_s − v_s, z_s⟩
 
@@ -42,7 +42,7 @@ def dual_exponent(learner: Linear) -> float:
 
 
 def late_certificates(learner: Linear, found: list[Certificate], ledger: Vector, pending: int) -> list[Certificate]:
-    """What theorems about the run in order of arrival say about the delayed one: their bound and the drift.
+    """Certificates of a delayed run: those of the run in order of arrival, plus the drift.
 
     DELAY bounds the drift too, in advance: it holds for every order of arrival, and every rate that does not grow.
     """

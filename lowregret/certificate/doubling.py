@@ -19,12 +19,12 @@ Bounds = dict[str, float]  # by theorem; NaN where its premises failed
 
 
 def bounds_of(found: list[Certificate]) -> Bounds:
-    """What must be remembered of the certificates of a finished block."""
+    """The bounds of a finished block, by theorem: all that later sums need of its certificates."""
     return {c.id: c.bound if c.premises_hold else math.nan for c in found}
 
 
-def summed(latest: list[Certificate], blocks: Sequence[Bounds], rounds: int) -> list[Certificate]:
-    """From the bounds of the blocks m = 0, 1, … and the certificates of the latest: tightest first."""
+def sum_blocks(latest: list[Certificate], blocks: Sequence[Bounds], rounds: int) -> list[Certificate]:
+    """Add up the bounds of the blocks m = 0, 1, …, given the certificates of the latest: tightest first."""
     known = [c for c in latest if all(c.id in block for block in blocks)]
     found = [_sum(c, [block[c.id] for block in blocks]) for c in known]
     alphas = [max(_alpha(block[c.id], m) for m, block in enumerate(blocks)) for c in known]

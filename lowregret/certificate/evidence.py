@@ -1,4 +1,4 @@
-"""What the theorems look at: the learner's parts, the ledger of a run, and the set of comparators."""
+"""The evidence that theorems look at: the learner's parts, the ledger of a run, and the set of comparators."""
 
 from __future__ import annotations
 

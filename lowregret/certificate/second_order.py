@@ -30,7 +30,7 @@ def curved_bound(e: Evidence) -> float:
 
 
 def plain_bound(e: Evidence) -> float:
-    """The same and (γ/2)Σ⟨z_t, w_t − u⟩²: exact for one comparator, else with the largest eigenvalue of Σz_tz_t'."""
+    """`curved_bound` + (γ/2)Σ⟨z_t, w_t − u⟩²: exact for one comparator, else by the largest eigenvalue of Σz_tz_t'."""
     gamma, matrix, pull = _matrices(e)
     match e.comparator:
         case Point(u):

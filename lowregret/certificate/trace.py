@@ -47,17 +47,17 @@ def measure(table: Vector, width: int, norms: Vector) -> None:
     first = second = third = 0.0, 0.0, table[0], table[0]
     count = table.size // width
     for k in range(count // 3):
-        first = sized(first, table[3 * k * width])
-        second = sized(second, table[(3 * k + 1) * width])
-        third = sized(third, table[(3 * k + 2) * width])
+        first = add_size(first, table[3 * k * width])
+        second = add_size(second, table[(3 * k + 1) * width])
+        third = add_size(third, table[(3 * k + 2) * width])
     for k in range(count - count % 3, count):
-        first = sized(first, table[k * width])
+        first = add_size(first, table[k * width])
     norms[L2], norms[L1] = math.sqrt(first[0] + second[0] + third[0]), first[1] + second[1] + third[1]
     norms[TOP] = max(first[3], second[3], third[3])
     norms[LINF] = max(norms[TOP], -min(first[2], second[2], third[2]))
 
 
-def sized(known: tuple[float, float, float, float], x: float) -> tuple[float, float, float, float]:
+def add_size(known: tuple[float, float, float, float], x: float) -> tuple[float, float, float, float]:
     """Σx², Σ|x|, the lowest and the highest number, with another."""
     squares, sizes, low, high = known
     return squares + x * x, sizes + abs(x), min(low, x), max(high, x)
@@ -87,7 +87,7 @@ def trace(learner: Learner, history: Vector, comparator: Domain) -> Trace:
     )
 
 
-def linearised(learner: Learner, history: Vector, comparator: Domain) -> tuple[NDArray[np.int64], Vector]:
+def linear_regrets(learner: Learner, history: Vector, comparator: Domain) -> tuple[NDArray[np.int64], Vector]:
     """Rounds and linearised regret of a history, NaN where it does not determine that."""
     rows = [_evidence(learner, row, comparator) for row in history]
     found = [math.nan if e.linear_regret is None else e.linear_regret for e in rows]

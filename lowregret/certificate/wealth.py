@@ -1,4 +1,4 @@
-"""What the wealth of a bettor says about his regret: sup_x (|u|x − F(x)), coordinate by coordinate."""
+"""A bettor's regret, bounded by his wealth: sup_x (|u|x − F(x)), coordinate by coordinate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command writes must be no file that it reads, and no file twice."""
+"""Refusing to write a file that is also read, or written twice."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def require_apart(args: Namespace) -> None:
 
 
 def _outputs(args: Namespace, read: tuple[str, ...]) -> Iterator[tuple[str, str, str, object]]:
-    """What is written: the argument, its option, the file's name (standard output has none) and its place."""
+    """The files written: the argument, its option, the file's name (standard output has none) and its place."""
     for name, option in _WRITTEN.items():
         path = getattr(args, name, None)
         if name not in read and path not in (None, STDIN) and (place := _place(path)) is not None:
@@ -75,7 +75,7 @@ def _files(args: Namespace, name: str) -> Iterator[str]:
 
 
 def _place(path: str) -> object:
-    """What two names of one file have in common; None for what is no file, such as a pipe."""
+    """The identity of a file, equal for all its names; None for what is no file, such as a pipe."""
     if path == STDIN:
         return _standard(sys.stdin)
     try:
@@ -86,7 +86,7 @@ def _place(path: str) -> object:
 
 
 def _standard(stream: TextIO) -> object:
-    """The same of standard input or output."""
+    """The identity of the file that is standard input or output."""
     try:
         return _inode(os.fstat(stream.fileno()))
     except (OSError, ValueError, AttributeError):  # there is none

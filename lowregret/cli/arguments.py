@@ -1,4 +1,4 @@
-"""What can be said on the command line."""
+"""The arguments of all commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--help` shows at the end: commands as one would type them."""
+"""The examples at the end of `--help`: commands as one would type them."""
 
 from __future__ import annotations
 

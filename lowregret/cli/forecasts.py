@@ -1,4 +1,4 @@
-"""From a table to forecasts and outcomes: which columns are experts, and what their numbers mean."""
+"""Forecasts and outcomes from a table: which columns are experts, and what their numbers mean."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Forecasts:
 
 
 def read_forecasts(args: Namespace, table: Table) -> Forecasts:
-    """What the options say that the table holds."""
+    """The forecasts and outcomes of a table, read as the options say."""
     if args.classes and args.loss not in ("log", "brier"):
         raise PartError(f"--classes is for --loss log and brier, not {args.loss}: leave it out")
     if args.odds and not args.classes:

@@ -17,7 +17,7 @@ SKIPPING = "--on-error skip"  # how to go on without lines that cannot be read
 
 
 def form_of(args: Namespace) -> Part:
-    """What the options say; a table's label must be named, and the first file must hold rows."""
+    """How to read the data, as the options say; a table's label must be named, and the first file must hold rows."""
     head_of(expand(args.data)[0])
     format = args.format or detect(args.data)
     form = format_part(

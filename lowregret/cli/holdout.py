@@ -1,4 +1,4 @@
-"""What `--holdout` says: rows that are judged and never learnt."""
+"""Rows that are judged and never learnt, as `--holdout` says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Holdout:
-    """Every so-manieth row, or the last ones; none if all is 0."""
+    """Which rows are held out: one in `every`, or the last ones; none if all is 0."""
 
     every: int = 0
     last: int = 0
@@ -19,7 +19,7 @@ class Holdout:
         return bool(self.every or self.last or self.percent)
 
     def of(self, rows: int) -> Holdout:
-        """The same, once the rows were counted."""
+        """The rows to hold out of this many: a share of the last ones becomes a number."""
         return Holdout(last=math.ceil(rows * self.percent / 100))
 
 

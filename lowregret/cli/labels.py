@@ -1,4 +1,4 @@
-"""What labels are, if nobody says so: as the first rows show."""
+"""Guessing from the first rows what the labels are, if nobody says so."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lowregret.stream.met import number_name
 from lowregret.stream.source import expand, is_pipe
 from lowregret.types import Vector
 
-FEW = 100  # whole numbers that may be names of classes
+MOST_CLASSES = 100  # whole numbers that may be names of classes
 
 
 def settled(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary | None) -> tuple[Part, Stream]:
     """Labels 0 and 1 are two classes, for losses of ±1 and `auto`; without a loss, a target of texts is one of many.
 
-    What was found is written into `args`, as if it had been said. A pipe cannot be begun again, so there it must be
+    The finding is written into `args`, as if it had been said. A pipe cannot be begun again, so there it must be
     said.
     """
     free = args.loss is None and algorithm(args) == "auto"
@@ -56,7 +56,7 @@ def settled(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary 
 def _say_numbers(args: Namespace, labels: Vector) -> None:
     """Numbers may be names: whole ones other than ±1, a few of them, each often."""
     distinct = np.unique(labels)
-    if not 2 <= distinct.size <= min(FEW, labels.size // 10) or np.any(distinct != np.round(distinct)):
+    if not 2 <= distinct.size <= min(MOST_CLASSES, labels.size // 10) or np.any(distinct != np.round(distinct)):
         return
     if distinct.size > 2:
         _say(args, "the labels are a few whole numbers, learnt as numbers: for classes say --loss softmax")

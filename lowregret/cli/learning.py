@@ -42,10 +42,10 @@ from lowregret.run.session import Session
 from lowregret.show.plot import require_picture
 from lowregret.store.replacing import real_file
 from lowregret.stream.ahead import Ahead
-from lowregret.stream.batch import Batch, Stream, sound
-from lowregret.stream.choose import chosen
+from lowregret.stream.batch import Batch, Stream, raise_faults
+from lowregret.stream.choose import skip_and_hold_out
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.met import FEW
+from lowregret.stream.met import KEPT_LABELS
 from lowregret.stream.read import positive_name, read_alike
 from lowregret.stream.source import STDIN
 from lowregret.types import Vector
@@ -125,7 +125,7 @@ def _require_positive(session: Session, args: Namespace) -> None:
                 f"all rows labelled --positive {session.signs[0]} are among those held out, so that nothing is learnt "
                 "of them: hold out others, or fewer"
             )
-        met = ", ".join(session.met.labels) + (", …" if len(session.met.labels) == FEW else "")
+        met = ", ".join(session.met.labels) + (", …" if len(session.met.labels) == KEPT_LABELS else "")
         raise DataError(
             f"no label in {' '.join(args.data)} is --positive {session.signs[0]}; there are {met}: name one of them"
         )
@@ -213,7 +213,7 @@ def _learn(
         try:
             for turn in range(args.passes):
                 session.begin_pass(held_last=args.holdout.last > 0, several=args.passes > 1)
-                for batch in sound(interruption.watch(_rows(stream, args)), SKIPPING):
+                for batch in raise_faults(interruption.watch(_rows(stream, args)), SKIPPING):
                     _notice(session, stream, args.quiet)
                     if turn == 0:
                         _notice(session, stream, args.quiet)
@@ -247,7 +247,7 @@ def _require_known(session: Session, batch: Batch) -> None:
 
 def _rows(stream: Stream, args: Namespace) -> Iterator[Batch]:
     """The rows of one pass."""
-    return chosen(stream.batches(), args.skip, args.holdout.every, args.holdout.last)
+    return skip_and_hold_out(stream.batches(), args.skip, args.holdout.every, args.holdout.last)
 
 
 def _tell_faults(batch: Batch, shown: int) -> None:
@@ -270,7 +270,7 @@ def _notice(session: Session, stream: Stream, quiet: bool) -> None:
     found = stream.notices if isinstance(stream, Ahead) else None
     if found is None or session.remarks:
         return
-    session.remarks = [note.told(shell=True) for note in found.notes]
+    session.remarks = [note.sentence(shell=True) for note in found.notes]
     for note in session.remarks if not quiet else ():
         print(f"lowregret: {note}", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""From words to parts: the loss, the learner and the comparators that a command line names."""
+"""Parts from words: the loss, the learner and the comparators that a command line names."""
 
 from __future__ import annotations
 
@@ -194,6 +194,6 @@ def make_auto(args: Namespace, guess: Callable[[], Auto | AutoMulticlass]) -> Au
 
 
 def make_comparator(learner: Linear | Multiclass | Auto | AutoMulticlass, args: Namespace) -> Domain:
-    """What the regret is measured against."""
+    """The set of comparators that the regret is measured against."""
     places = (args.dimension or 1) * max(len(args.classes), 1)
     return natural_comparator(learner, places, args.radius or 1.0)

@@ -1,4 +1,4 @@
-"""From words to a panel: the loss and the aggregator that a command line names."""
+"""A mixture of experts from words: the loss and the aggregator that a command line names."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _sharpest(loss: str, parts: int) -> Substitution:
 
 
 def _aggregator(name: str, args: Namespace, rate: float) -> Aggregator:
-    """For a loss that is mixable up to this rate."""
+    """The aggregator asked for, for a loss that is mixable up to this rate."""
     if name == "bayes" and not rate:
         raise PartError(f"--algorithm bayes is for losses that are mixable: log, brier, portfolio; not {args.loss}")
     eta: float = args.eta or (rate if name in ("bayes", "fixed-share") else 0.0)

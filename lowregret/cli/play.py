@@ -96,7 +96,7 @@ def _listed() -> str:
 
 
 def _page(name: str, e: Environment) -> str:
-    """What a game shows, and who can play it."""
+    """The page of one game: what it shows, and who can play it."""
     inner = name.rpartition(":")[2]
     told = textwrap.dedent("    " + (CATALOGUE[inner].__doc__ or "")).strip().split("\n", 1)
     more = " ".join(told[1].split()) if len(told) > 1 else ""

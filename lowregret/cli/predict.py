@@ -15,12 +15,12 @@ from lowregret.cli.form import SKIPPING
 from lowregret.cli.scores import score_file
 from lowregret.cli.show import judged, lost
 from lowregret.errors import DataError
-from lowregret.learner.labels import name_of, named
+from lowregret.learner.labels import name_label, name_of
 from lowregret.run import notes
 from lowregret.run.judge import Judged, judge, no_rows
 from lowregret.run.metrics import Metrics
 from lowregret.run.session import Session, loss_json
-from lowregret.stream.batch import Batch, sound
+from lowregret.stream.batch import Batch, raise_faults
 from lowregret.stream.met import Met
 from lowregret.stream.read import positive_name, read_alike, stream_of
 from lowregret.types import Vector
@@ -35,7 +35,7 @@ def predict(args: Namespace) -> int:
     how = args.threads, args.on_error
     stream = stream_of(args.data, form, *how, labelled=False, whole=False)
     with score_file(args.predictions or ("-" if not args.json else None), args.link, session) as scores:
-        for batch in sound(stream.batches(), SKIPPING):
+        for batch in raise_faults(stream.batches(), SKIPPING):
             if len(batch):
                 scores.write(scorer.scores(batch))
             for fault in batch.faults:
@@ -78,7 +78,7 @@ class Scorer:
     signs: set[float] = field(default_factory=set)  # which of ±1 were met
 
     def scores(self, batch: Batch) -> Vector:
-        """What the model says about the rows of a batch."""
+        """The model's scores of the rows of a batch."""
         run: Any = self.session.run
         self.rows += len(batch)
         self.met.join(batch.met)
@@ -92,7 +92,7 @@ class Scorer:
         strange = labelled & ~accepted
         self.labelled += int(labelled.sum())
         if self.strange == 0 and strange.any():
-            label = named(batch.labels[int(np.argmax(strange))], batch.names)
+            label = name_label(batch.labels[int(np.argmax(strange))], batch.names)
             self.example = label if isinstance(self.found, Metrics) else name_of(label)
         self.strange += int(strange.sum())
         return made

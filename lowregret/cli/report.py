@@ -106,7 +106,7 @@ def proof(certificate: Certificate) -> str:
 
 
 def _deployments(session: Session) -> str:
-    """What the model loses while it learns, and once it is kept, on the same rows."""
+    """The model's loss while it learns, and once it is kept, on the same rows."""
     kept = session.run.kept
     if kept is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a session has come to, for people."""
+"""A session's results as text for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lowregret.run.session import Session
 from lowregret.show.text import AGAIN, BEFORE, describe, describe_kept, describe_risk
 from lowregret.words import counted
 
-FEW = 8  # classes whose confusions are shown in full
+SHOWN_CLASSES = 8  # classes whose confusions are shown in full
 _ONE_LABEL = "risk       nothing can be said of rows yet to come: all labels were the same"
 
 
@@ -54,7 +54,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
 
 
 def _compiled(seconds: Seconds) -> list[str]:
-    """What the next command will not take."""
+    """The time compiling took, which the next command will not take."""
     return [f"           and {seconds.compile:.2f} s of compiling, once on this machine"] if seconds.compile else []
 
 
@@ -173,9 +173,9 @@ def _confused(metrics: Confusion, names: Sequence[Name]) -> list[str]:
     ]
     recall, of_class = metrics.recall, metrics.counts[:-1].sum(axis=1)
     found = [f"{names[k]} {recall[k]:.0%} of {of_class[k]:,}" for k in np.argsort(recall, kind="stable") if of_class[k]]
-    shown = found if len(found) <= FEW else [*found[: FEW // 2], "…", *found[-FEW // 2 :]]
+    shown = found if len(found) <= SHOWN_CLASSES else [*found[: SHOWN_CLASSES // 2], "…", *found[-SHOWN_CLASSES // 2 :]]
     lines.append(f"found      {', '.join(shown)}")
-    if len(names) <= FEW:
+    if len(names) <= SHOWN_CLASSES:
         width = max(len(str(n)) for n in (*names, int(metrics.counts.max())))
         lines.append(f"taken for  {' ' * width}  {'  '.join(f'{name!s:>{width}}' for name in names)}")
         for name, row in zip(names, metrics.matrix.tolist(), strict=True):

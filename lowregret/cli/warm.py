@@ -26,6 +26,7 @@ from lowregret.cli.clock import Clock
 from lowregret.cli.make import MAKERS
 from lowregret.errors import PartError
 from lowregret.loss import Logistic, Softmax, Square
+from lowregret.stream.columns import HASHED_INTERPRETED, columns
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.read import format_part, stream_of
 from lowregret.train import train
@@ -72,7 +73,7 @@ def warm(args: Namespace) -> int:
 
 
 def _plain(args: Namespace) -> Iterator[str]:
-    """What was asked for, name by name; without names what is common and installed."""
+    """The names asked for, one by one; without any, those that are common and installed."""
     names = args.names or _COMMON
     if args.all:
         names = (*_AUTO, *ALGORITHMS[1:], *FORMATS, *COMPILED)
@@ -84,7 +85,7 @@ def _plain(args: Namespace) -> Iterator[str]:
 
 
 def _use(name: str) -> Callable[[Path], None]:
-    """What has to be done so that a name is compiled."""
+    """A call that compiles everything behind a name."""
     algorithm, _, loss = name.partition(":")
     if algorithm in ALGORITHMS:
         return lambda folder: _learn(folder, algorithm, loss)
@@ -125,16 +126,20 @@ def _entries(i: int) -> str:
 
 
 def _read(folder: Path, form: str) -> None:
-    """Read rows of this format, with their names and without."""
+    """Read rows of this format, with their names and without; of a table, with a column of text and without, too."""
     data = folder / f"rows.{form}"
     target = None if form in ("svm", "vw") else "y"
     if form in ("parquet", "arrow"):
         _write_table(data, form)
     else:
         data.write_text(_TEXTS[form])
-    for dictionary in (None, Dictionary()):
-        for _ in stream_of([str(data)], format_part(form, target=target), dictionary=dictionary).batches():
-            pass
+    if target:
+        columns([str(column) for column in range(HASHED_INTERPRETED + 1)], form)
+    for text in ((), ("b",)) if form in ("csv", "tsv") else ((),):
+        for dictionary in (None, Dictionary()):
+            part = format_part(form, target=target, text=text)
+            for _ in stream_of([str(data)], part, dictionary=dictionary).batches():
+                pass
 
 
 _TEXTS = {

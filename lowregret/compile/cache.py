@@ -96,7 +96,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
 
     @property
     def _name(self) -> str:
-        """Of the files: of one loop in one module, for one version of Python."""
+        """The name of the files of one loop in one module, for one version of Python."""
         module = self._function.__module__.rpartition(".")[2]
         loop = self._function.__qualname__.replace("<locals>", "")
         return f"{module}.{loop}.{sys.implementation.cache_tag}."
@@ -106,7 +106,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
         return f"{self._name}{package_stamp()}."
 
     def _tidy(self) -> None:
-        """Of this loop, keep the entries used last of each version of the package used last."""
+        """Delete entries of this loop, but those used last of each version of the package used last."""
         versions: dict[str, list[Path]] = {}
         for entry in sorted(self._folder.glob(f"{self._name}*.nbc"), key=_last_use, reverse=True):
             stamp = entry.name.removeprefix(self._name).partition(".")[0]
@@ -133,7 +133,7 @@ def _last_use(path: Path) -> float:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All or nothing, also when several processes write at once."""
+    """Write a file whole or not at all, also when several processes write at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(f".{uuid4().hex}.tmp")
     try:

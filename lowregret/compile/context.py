@@ -1,4 +1,4 @@
-"""What functions are compiled in: Numba's contexts, made quicker where most of the time went.
+"""The contexts that functions are compiled in: Numba's, made quicker where most of the time went.
 
 - Functions that are inlined take whole structs. Numba passes the fields of structs and arrays one by one, and looks at
   every way in which a call may end; as inlining undoes the call, that was a third of all code to write and to optimise.
@@ -151,7 +151,7 @@ def _remembering(function: types.Function) -> _Remembering:
 
 @cache
 def kernel_typing(context: Context) -> KernelTyping:
-    """The same context, as one of ours: what either learns, both know."""
+    """Numba's typing context as one of ours: what either learns, both know."""
     ours = copy(context)
     ours.__class__ = KernelTyping
     return ours
@@ -159,7 +159,7 @@ def kernel_typing(context: Context) -> KernelTyping:
 
 @cache
 def kernel_context(context: CPUContext) -> KernelContext:
-    """The same context, as one of ours."""
+    """Numba's target context as one of ours."""
     ours = copy(context)
     ours.__class__ = KernelContext
     ours.typing_context = kernel_typing(context.typing_context)

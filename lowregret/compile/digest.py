@@ -1,4 +1,4 @@
-"""What compiled code depends on, as digests: a cached entry must never be used for other code.
+"""Digests of all that compiled code depends on: a cached entry must never be used for other code.
 
 - `package_stamp`: every source file of the package, and the versions of what compiles it.
 - `digest`: for code outside the package, all bytecode, constants, default arguments and global values it can reach.
@@ -114,7 +114,7 @@ def _function(function: FunctionType, seen: set[Any]) -> Iterator[str]:
 
 
 def _members(thing: type | ModuleType, mentioned: Iterable[str], seen: set[Any]) -> Iterator[str]:
-    """Of a module, what was mentioned; of a class, all it has and inherits (but no defaults of fields)."""
+    """Texts of a module's names that were mentioned, or of all a class has and inherits (but no defaults of fields)."""
     if isinstance(thing, ModuleType):
         yield from _values({name: vars(thing)[name] for name in mentioned if name in vars(thing)}, mentioned, seen)
     else:

@@ -1,6 +1,6 @@
 """Compiled loops: one set of flags, an on-disk cache that is never stale, and errors in plain words.
 
-`kernel` marks a loop. What it calls is compiled as written and inlined: methods of parts (see `part.py`) and plain
+`kernel` marks a loop. All it calls is compiled as written and inlined: methods of parts (see `part.py`) and plain
 Python functions. Only the loop itself becomes machine code, so nothing is optimised twice.
 """
 
@@ -23,9 +23,9 @@ from numba.core.compiler import Compiler
 from numba.core.errors import NumbaError, TypingError, UnsupportedBytecodeError
 from numba.core.registry import CPUDispatcher
 
+from lowregret.compile.builtins import BUILTINS
 from lowregret.compile.cache import KernelCache
 from lowregret.compile.digest import digest, names
-from lowregret.compile.extremes import EXTREMES
 from lowregret.compile.pipeline import QUICK, contexts, pipeline
 from lowregret.errors import PartError
 
@@ -77,7 +77,7 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
                 gc.enable()
 
     def __reduce__(self) -> Any:
-        """By name; to another machine, by value what it could not import."""
+        """Pickle by name; what another machine could not import, by value."""
         unnamed = self.__module__ == "__main__" or "<locals>" in self.__qualname__
         return (kernel, (self.py_func,)) if unnamed else self.__qualname__
 
@@ -125,14 +125,14 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """LLVM code linked with all it calls, directly or not, then optimised and made machine code."""
 
     def _optimize_functions(self, module: Any) -> None:
-        """Not before all is linked."""
+        """Do nothing: all is optimised at once, when it is linked."""
 
     def finalize(self) -> None:
         self._linking_libraries = list(_callees_first(self, {}))[::-1]  # the linker drops what nobody calls yet
         super().finalize()
 
     def _optimize_final_module(self) -> None:
-        """Once: Numba's first round is for reference counts, of which there are none."""
+        """Optimise once: Numba's first round is for reference counts, of which there are none."""
         for function in self._final_module.functions:
             if function.linkage == llvm.Linkage.linkonce_odr:
                 function.linkage = "internal"  # nobody else calls it: arguments that it does not need are dropped
@@ -204,7 +204,7 @@ def _with_helpers(function: FunctionType, context: Any) -> FunctionType:
         plain = isinstance(value, FunctionType) and context._lookup_global(value) is None
         return _inlined(value, digest(value)) if plain else value
 
-    known = EXTREMES | function.__globals__
+    known = BUILTINS | function.__globals__
     mentioned = {name: helper(known[name]) for name in names(function.__code__) if name in known}
     cells = [helper(cell.cell_contents) for cell in function.__closure__ or ()]
     copy = FunctionType(
@@ -240,7 +240,7 @@ class MethodError(TypingError):
 
 
 def _explanation(function: str, error: Exception) -> str:
-    """Which function cannot be compiled, why, where, and what to do: the innermost one that failed."""
+    """A message that says which function cannot be compiled (the innermost that failed), why, where, and what to do."""
     text = re.sub(r"\x1b\[[0-9;]*m|@[0-9a-f]{16}", "", str(error))  # without colours and digests of parts
     inner = _EXPLAINED.search(text)
     return inner[1] if inner else f"{function} does not compile: {_cause(text)}{_place(error, text)}\n{_REMEDY}"

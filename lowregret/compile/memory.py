@@ -27,7 +27,7 @@ def zeros(size: int, kind: Any, ahead: int = 0) -> Any:
 
 
 def roomy(size: int, kind: Any) -> Any:
-    """Zeros that `extended` can make longer where they lie, if they are many and the system has the addresses."""
+    """Zeros that `extend` can make longer where they lie, if they are many and the system has the addresses."""
     count = size * np.dtype(kind).itemsize
     try:
         return zeros(size, kind, AHEAD if count >= LARGE else 0)
@@ -35,7 +35,7 @@ def roomy(size: int, kind: Any) -> Any:
         return zeros(size, kind)
 
 
-def extended(cells: Any, size: int) -> Any:
+def extend(cells: Any, size: int) -> Any:
     """All cells of an array, then zeros up to `size`: where they lie if there is room behind them, else moved."""
     owner, kind = cells.base, cells.dtype
     if isinstance(owner, np.ndarray) and owner.dtype == np.uint8 and cells.flags.writeable:  # made here, not lent

@@ -160,7 +160,7 @@ class PartType(types.Type):  # type: ignore[misc]
         return method if isinstance(method, FunctionType) and not name.startswith("__") else None
 
     def fact(self, name: str) -> bool | None:
-        """What a method without arguments returns for every part of this type, if that is True or False, else None."""
+        """The answer of a method without arguments, if it is True or False for every part of this type, else None."""
         return _fact(self, name)
 
 
@@ -210,7 +210,7 @@ def _kind(value: Any) -> Any:
         if isinstance(error, PartError):
             raise
         return None
-    if isinstance(kind, types.Array):  # read-only rows, as memory maps and pandas give them, need no code of their own
+    if isinstance(kind, types.Array) and not kind.mutable:  # read-only rows, as pandas gives them, need no own code
         kind = kind.copy(readonly=False)
     return kind if _is_plain(kind) else None
 

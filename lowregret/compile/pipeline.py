@@ -1,4 +1,4 @@
-"""What a function goes through on its way to machine code: Numba's passes, and what the types of parts answer.
+"""The passes from a function to machine code: Numba's, and one that answers questions by the types of parts.
 
 Where this Numba has the parts that `context.py` and `shortcuts.py` make quicker, they are used; without, all compiles
 as Numba compiles anything: to the same results, in twice the time.
@@ -18,7 +18,7 @@ from numba.core.untyped_passes import RewriteSemanticConstants
 
 try:
     from lowregret.compile.context import kernel_context, kernel_typing
-    from lowregret.compile.shortcuts import shortened
+    from lowregret.compile.shortcuts import shorten
 
     QUICK = True
 except (ImportError, AttributeError):  # another Numba
@@ -26,7 +26,7 @@ except (ImportError, AttributeError):  # another Numba
 
 
 def contexts(typing: Any, target: Any) -> tuple[Any, Any]:
-    """What finds the types of expressions, and what turns them into LLVM code."""
+    """The typing context and the target context to compile with."""
     return (kernel_typing(typing), kernel_context(target)) if QUICK else (typing, target)
 
 
@@ -38,7 +38,7 @@ def pipeline(state: Any) -> PassManager:
         if step is RewriteSemanticConstants:
             passes.append((StateFacts, "state facts"))
     nested = any(isinstance(constant, CodeType) for constant in state.func_id.code.co_consts)
-    chosen = shortened(passes) if QUICK and not nested else PassManager("nopython")
+    chosen = shorten(passes) if QUICK and not nested else PassManager("nopython")
     chosen.passes = chosen.passes or passes
     chosen.finalize()
     return chosen

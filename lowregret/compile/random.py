@@ -1,6 +1,6 @@
 """Random numbers for compiled loops: the n-th is a hash of (key, n), so that saving two integers saves them all.
 
-Interpreted, the products overflow on purpose: `check.call` keeps NumPy quiet about it.
+Interpreted, the products overflow on purpose: `call` keeps NumPy quiet about it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ONE = _U(1)
 _UNIT = 2.0**-53
 
 
-def mixed(x: Any) -> Any:
+def mix(x: Any) -> Any:
     """A bijection of 64-bit integers: every bit of x moves about half of the result (splitmix64's last step)."""
     x = (x ^ (x >> _U(30))) * _ODD
     x = (x ^ (x >> _U(27))) * _OTHER_ODD
@@ -29,15 +29,15 @@ def unit(x: Any) -> Any:
     return (x >> _U(11)) * _UNIT
 
 
-def hashed(key: Any, n: Any) -> Any:
+def hash_number(key: Any, n: Any) -> Any:
     """The n-th of the integers that belong to a key."""
-    return mixed(key + _U(n) * _STRIDE)
+    return mix(key + _U(n) * _STRIDE)
 
 
 def key_of(seed: int) -> Any:
     """The key of a seed: seeds that are close have keys that are not."""
     with np.errstate(over="ignore"):
-        return hashed(_U(0), seed % (1 << 64))
+        return hash_number(_U(0), seed % (1 << 64))
 
 
 def new_chance(seed: int) -> Any:
@@ -48,7 +48,7 @@ def new_chance(seed: int) -> Any:
 def uniform(chance: Any) -> float:
     """The next number in [0, 1)."""
     chance[1] += _ONE
-    return float(unit(hashed(chance[0], chance[1])))
+    return float(unit(hash_number(chance[0], chance[1])))
 
 
 def normal(chance: Any) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 from numba.core import ir, types
 from numba.core.analysis import must_use_alloca
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.interpreter import Interpreter, peep_hole_delete_with_exit
 from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.core.rewrites import rewrite_registry
@@ -35,6 +36,7 @@ from numba.core.untyped_passes import (
     LiteralUnroll,
     MakeFunctionToJitFunction,
     ReconstructSSA,
+    TranslateByteCode,
     WithLifting,
 )
 
@@ -59,7 +61,7 @@ _IDLE = (
 )
 
 
-def shortened(passes: list[tuple[Any, str]]) -> PassManager:
+def shorten(passes: list[tuple[Any, str]]) -> PassManager:
     """These passes, as far as they have anything to do."""
     chosen = _Passes("nopython")
     for step, purpose in passes:
@@ -70,7 +72,7 @@ def shortened(passes: list[tuple[Any, str]]) -> PassManager:
 
 class _Passes(PassManager):  # type: ignore[misc]
     def _runPass(self, index: int, step: Any, state: Any) -> None:
-        """One pass, without finding out again after it how long variables live: nobody asks."""
+        """Run one pass, without finding out again after it how long variables live: nobody asks."""
         step.analysis = self._analysis
         step.run_initialization(state)
         step.run_pass(state)
@@ -132,7 +134,7 @@ class _Lower(Lower):  # type: ignore[misc]
         return address(self.context, self.builder, kind, cells, at)
 
     def delvar(self, name: str) -> None:
-        """Nothing: there is nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 def _is_plain(kind: Any) -> bool:
@@ -152,6 +154,26 @@ class KernelLowering(NativeLowering):  # type: ignore[misc]
     @property
     def lowering_class(self) -> type[Lower]:
         return _Lower
+
+
+# ---- reading Python's code -------------------------------------------------------------------------------------------
+
+
+class _Interpreter(Interpreter):  # type: ignore[misc]
+    def post_process(self, peepholes: list[Any], func_ir: Any) -> Any:
+        """Put in order what was read, without a look at every variable for what `with` leaves behind."""
+        return super().post_process([one for one in peepholes if one is not peep_hole_delete_with_exit], func_ir)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelTranslation(TranslateByteCode):  # type: ignore[misc]
+    """Read the code of a function in which there is no `with`."""
+
+    _name = "kernel_translation"
+
+    def run_pass(self, state: Any) -> bool:
+        state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
+        return True
 
 
 # ---- Numba's passes, without finding out after each how long variables live ------------------------------------------
@@ -200,5 +222,6 @@ _INSTEAD = {
     GenericRewrites: KernelRewrites,
     ReconstructSSA: KernelSSA,
     PreLowerStripPhis: KernelStripPhis,
+    TranslateByteCode: KernelTranslation,
     NativeLowering: KernelLowering,
 }

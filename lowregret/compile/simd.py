@@ -52,7 +52,7 @@ def store_cells(a: Cells, at: Index, cells: tuple[Eight, Eight, Eight, Eight]) -
 
 
 def move_cell(a: Cells, at: Index, b: Cells, place: Index, less: float) -> None:
-    """The cell at b[place] = that at a[at], its first number less by so much"""
+    """Copy the cell at a[at] to b[place], its first number reduced by `less`."""
     b[int(place) : int(place) + CELL] = a[int(at) : int(at) + CELL]
     b[int(place)] -= less
 
@@ -93,7 +93,7 @@ def double(v: Eight) -> Eight:
 
 
 def total(v: Eight) -> Any:
-    """Their sum, in an order of addition that never changes."""
+    """The sum of all lanes, in an order of addition that never changes."""
     four = v[:4] + v[4:]
     two = four[:2] + four[2:]
     return two[0] + two[1]
@@ -140,7 +140,7 @@ def _vector(context: Any, builder: Any, kind: EightType, source: Any, value: Any
     return _pick(builder, first, empty, [0] * LANES)
 
 
-def _compiled(function: Any, result: Callable[..., Any], *kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _register(function: Any, result: Callable[..., Any], *kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
     """Compile calls of `function` with arguments of such kinds by what is decorated; `result` tells their type."""
 
     @infer_global(function)
@@ -165,7 +165,7 @@ def _operation(symbol: Any, build: Callable[[Any, Any, Any], Any], result: MaskT
         alike = not isinstance(u, EightType) or not isinstance(v, EightType) or u == v
         return (result or (u if isinstance(u, EightType) else v)) if alike else None
 
-    @_compiled(symbol, kind, (EightType, EightType), (EightType, types.Float), (types.Float, EightType))
+    @_register(symbol, kind, (EightType, EightType), (EightType, types.Float), (types.Float, EightType))
     def lowering(context: Any, builder: Any, typed: Any, args: Any) -> Any:
         to = next(kind for kind in typed.args if isinstance(kind, EightType))
         u, v = (_vector(context, builder, to, *given) for given in zip(typed.args, args, strict=True))
@@ -179,33 +179,33 @@ _operation(operator.truediv, lambda builder, u, v: builder.fdiv(u, v))
 _operation(operator.gt, lambda builder, u, v: builder.fcmp_ordered(">", u, v), _BITS)
 
 
-@_compiled(operator.neg, lambda v: v, (EightType,))
+@_register(operator.neg, lambda v: v, (EightType,))
 def _negated(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return builder.fneg(args[0])
 
 
-@_compiled(operator.and_, lambda a, b: a, (MaskType, MaskType))
+@_register(operator.and_, lambda a, b: a, (MaskType, MaskType))
 def _both(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return builder.and_(*args)
 
 
-@_compiled(operator.or_, lambda a, b: a, (MaskType, MaskType))
+@_register(operator.or_, lambda a, b: a, (MaskType, MaskType))
 def _either(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return builder.or_(*args)
 
 
-@_compiled(operator.getitem, lambda v, k: v.kind, (EightType, types.Integer))
+@_register(operator.getitem, lambda v, k: v.kind, (EightType, types.Integer))
 def _lane(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return builder.extract_element(*args)
 
 
-@_compiled(load, lambda a, at: EightType(a.dtype), (types.Array, types.Integer))
+@_register(load, lambda a, at: EightType(a.dtype), (types.Array, types.Integer))
 def _load(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     pointer, align = _place(context, builder, typed.args[0], args[:2], LANES)
     return builder.load(pointer, align=align)
 
 
-@_compiled(store, lambda a, at, v: types.void, (types.Array, types.Integer, EightType))
+@_register(store, lambda a, at, v: types.void, (types.Array, types.Integer, EightType))
 def _store(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     pointer, align = _place(context, builder, typed.args[0], args[:2], LANES)
     builder.store(args[2], pointer, align=align)
@@ -213,13 +213,13 @@ def _store(context: Any, builder: Any, typed: Any, args: Any) -> Any:
 
 
 def _place(context: Any, builder: Any, array: Any, args: Any, count: int) -> Any:
-    """Where so many numbers of an array begin, and how memory there is aligned."""
+    """A pointer to `count` numbers of an array, and how memory there is aligned."""
     pointer = address(context, builder, array, *args)
     vector = ir.VectorType(context.get_value_type(array.dtype), count)
     return builder.bitcast(pointer, vector.as_pointer()), array.dtype.bitwidth // 8
 
 
-@_compiled(
+@_register(
     load_cells, lambda a, places, at: types.UniTuple(EightType(a.dtype), CELL), (types.Array,) * 2 + (types.Integer,)
 )
 def _load_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
@@ -240,7 +240,7 @@ def _load_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return context.make_tuple(builder, typed.return_type, columns)
 
 
-@_compiled(store_cells, lambda a, at, cells: types.void, (types.Array, types.Integer, types.UniTuple))
+@_register(store_cells, lambda a, at, cells: types.void, (types.Array, types.Integer, types.UniTuple))
 def _store_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     first, second, third, fourth = cgutils.unpack_tuple(builder, args[2], CELL)
     low, high = (_pick(builder, u, v, range(2 * LANES)) for u, v in ((first, second), (third, fourth)))
@@ -250,7 +250,7 @@ def _store_cells(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-@_compiled(
+@_register(
     move_cell,
     lambda a, at, b, place, less: types.void,
     (types.Array, types.Integer, types.Array, types.Integer, types.Float),
@@ -264,22 +264,22 @@ def _move_cell(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-@_compiled(spread, EightType, (types.Float,))
+@_register(spread, EightType, (types.Float,))
 def _spread(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return _vector(context, builder, typed.return_type, typed.args[0], args[0])
 
 
-@_compiled(root, lambda v: v, (EightType,))
+@_register(root, lambda v: v, (EightType,))
 def _root(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return _intrinsic("sqrt", context, builder, typed.return_type, args[0])
 
 
-@_compiled(abs, lambda v: v, (EightType,))
+@_register(abs, lambda v: v, (EightType,))
 def _size(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return _intrinsic("fabs", context, builder, typed.return_type, args[0])
 
 
-@_compiled(half_roots, lambda u, v: types.UniTuple(u, 2), (EightType, EightType))
+@_register(half_roots, lambda u, v: types.UniTuple(u, 2), (EightType, EightType))
 def _half_roots(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     u, v = args
     low, high = (0, 1, 2, 3), (4, 5, 6, 7)
@@ -301,28 +301,28 @@ def _pick(builder: Any, u: Any, v: Any, lanes: Iterable[int]) -> Any:
     return builder.shuffle_vector(u, v, ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), chosen))
 
 
-@_compiled(where, lambda mask, u, v: u if u == v else None, (MaskType, EightType, EightType))
+@_register(where, lambda mask, u, v: u if u == v else None, (MaskType, EightType, EightType))
 def _where(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return builder.select(*args)
 
 
-@_compiled(somewhere, lambda mask: types.boolean, (MaskType,))
+@_register(somewhere, lambda mask: types.boolean, (MaskType,))
 def _somewhere(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     bits = ir.IntType(LANES)
     return builder.icmp_unsigned("!=", builder.bitcast(args[0], bits), bits(0))
 
 
-@_compiled(single, lambda v: EightType(types.float32), (EightType,))
+@_register(single, lambda v: EightType(types.float32), (EightType,))
 def _single(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return builder.fptrunc(args[0], context.get_value_type(typed.return_type))
 
 
-@_compiled(double, lambda v: EightType(types.float64), (EightType,))
+@_register(double, lambda v: EightType(types.float64), (EightType,))
 def _double(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     return builder.fpext(args[0], context.get_value_type(typed.return_type))
 
 
-@_compiled(total, lambda v: v.kind, (EightType,))
+@_register(total, lambda v: v.kind, (EightType,))
 def _total(context: Any, builder: Any, typed: Any, args: Any) -> Any:
     sums = args[0]
     for count in (4, 2, 1):
@@ -350,7 +350,7 @@ def between(u: Eight, a: Eight) -> Eight:
 
 
 def largest(v: Eight) -> Any:
-    """The largest of them."""
+    """The largest lane."""
     most = v[0]
     for k in range(1, LANES):
         most = max(most, v[k])

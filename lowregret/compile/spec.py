@@ -1,4 +1,4 @@
-"""Parts as JSON and back: {"part": "Hinge", "margin": 1.0}. What compiles is also what is stored and configured."""
+"""Parts as JSON and back: {"part": "Hinge", "margin": 1.0}. Parts that compile can be stored and configured, too."""
 
 from __future__ import annotations
 

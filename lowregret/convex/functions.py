@@ -44,7 +44,7 @@ class Convex(Part):
         return None
 
     def pieces(self) -> Pieces:
-        """What can be added up in O(d), and the rest."""
+        """f split into a quadratic that can be added up in O(d), and the rest."""
         return Pieces(rest=self)
 
 

@@ -70,7 +70,7 @@ class Follower(Part):
 
 
 class FollowTheLeader(Follower):
-    """w_t = argmin_S Σ_{i<t} f_i; w_1 = Π_S(0), and likewise where all points tie (ALG-FTL).
+    """w_t = argmin_S Σ_{i<t} f_i; w_1 = Π_S(0), as wherever all points tie (ALG-FTL).
 
     Linear functions need a bounded set: O(d), at a vertex. Quadratic ones (σ/2)‖w − z‖²: the projection of the running
     mean, O(d) (FTL-QUAD). It is no remedy against adversaries: on f_t = ±w it pays for every round (DEMO-FTL-FAIL).

@@ -231,11 +231,11 @@ class _Model:
             else:
                 middle = low + (high - low) * slope_low / (slope_low - slope_high)
                 share = min(max(middle, low + 0.1 * (high - low)), high - 0.1 * (high - low))
-        return _normalised(self.weights + share * step)
+        return _normalise(self.weights + share * step)
 
 
-def _normalised(weights: Vector) -> Vector:
-    """On the simplex, without crumbs."""
+def _normalise(weights: Vector) -> Vector:
+    """Weights on the simplex, without crumbs."""
     weights = np.where(weights > 1e-14, weights, 0.0)
     return weights / weights.sum()
 

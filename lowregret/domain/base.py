@@ -67,18 +67,18 @@ class Domain(Part):
         return self == other or self.surrounds(other, d) or other.lies_in(self, d)
 
     def surrounds(self, other: Domain, d: int) -> bool:
-        """What S can tell about `covers` from the size of `other`."""
+        """Whether the size of `other` shows that S covers it."""
         return False
 
     def lies_in(self, other: Domain, d: int) -> bool:
-        """What S can tell about `other.covers(S)` from its own points."""
+        """Whether the points of S show that `other` covers it."""
         return False
 
     def fits(self, d: int) -> None:
         """Refuse a dimension in which the set does not exist."""
 
     def describe(self) -> dict[str, Any]:
-        """For reports: the set's name and its size."""
+        """The set's name and its size, for reports."""
         return {"set": self.name, **self.parameters}
 
     # ---- compiled: how a rule keeps w in S; the defaults leave w alone -------------------------------------------
@@ -96,7 +96,7 @@ class Domain(Part):
         return 1.0
 
     def clip(self, j: Index, v: float) -> float:
-        """What projecting makes of coordinate j."""
+        """Coordinate j of a projected point."""
         return v
 
     def project(self, v: Vector) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
-from lowregret.compile.random import hashed, key_of, unit
+from lowregret.compile.random import hash_number, key_of, unit
 from lowregret.experts.advice import judge, mix
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.mixture import ExpertMixture
@@ -111,7 +111,7 @@ class Drawing(Recorded):
 def coins(seed: int, first: int, count: int) -> Vector:
     """Uniform numbers in [0, 1), one for each round, whatever came before."""
     rounds = np.arange(first, first + count, dtype=np.uint64)
-    return np.asarray(unit(hashed(key_of(seed), rounds)))
+    return np.asarray(unit(hash_number(key_of(seed), rounds)))
 
 
 @kernel

@@ -32,7 +32,7 @@ def common(a: Any, i: int, b: Any, j: int, first: Any, last: Any) -> int:
     return total
 
 
-def mixed(code: Any, word: Any) -> Any:
+def mix_word(code: Any, word: Any) -> Any:
     """The hash of a mask, one word further."""
     code = (code ^ word) * _MIXER
     return code ^ (code >> _DOWN)

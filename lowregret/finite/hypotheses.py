@@ -44,7 +44,7 @@ class Hypotheses:
 
     @classmethod
     def of(cls, functions: Iterable[Callable[[Any], Any]], domain: Iterable[Any]) -> Hypotheses:
-        """What these functions say (0 or 1) on the points of a domain: O(n·m) calls."""
+        """The class of these functions, each 0 or 1 on the points of a domain: O(n·m) calls."""
         points = list(domain)
         return cls([[function(point) for point in points] for function in functions], points)
 
@@ -94,7 +94,7 @@ class Hypotheses:
 
     @property
     def words(self) -> int:
-        """Of a mask."""
+        """The number of words of a mask."""
         return int(self.columns.shape[1])
 
     @property

@@ -43,7 +43,7 @@ class FiniteLearner(Recorded):
     @property
     @abstractmethod
     def proof(self) -> Certificate:
-        """What its theorem says of the rounds so far."""
+        """The theorem's bound on the mistakes of the rounds so far."""
 
     @property
     def certificates(self) -> list[Certificate]:

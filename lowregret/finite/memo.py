@@ -1,4 +1,4 @@
-"""What is known of version spaces: Ldim(V) ∈ [low, high], and a column that shows the lower bound.
+"""A memory of version spaces: Ldim(V) ∈ [low, high], and a column that shows the lower bound.
 
 A hash table that forgets: what finds no place near its own takes it from another, and a table half full is replaced by
 an empty one, eight times as large, as long as there is memory. Masks are compared word by word, so a collision costs
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.finite.bits import mixed
+from lowregret.finite.bits import mix_word
 from lowregret.finite.hypotheses import Mask
 
 LOW, HIGH, COLUMN = 0, 1, 2
@@ -31,13 +31,13 @@ class Memo(NamedTuple):
 
     @classmethod
     def empty(cls, hypotheses: int, words: int, size: int = SMALLEST) -> Memo:
-        """As many places as fit into so many bytes, and no more than there are subsets."""
+        """A memo with as many places as fit into `size` bytes, and no more than there are subsets."""
         fitting = max((size // (8 * words)).bit_length() - 1, PROBES.bit_length())
         places = 1 << min(fitting, max(hypotheses, PROBES.bit_length()))
         return cls(np.zeros((places, words), np.uint64), np.zeros((places, 3), np.int32), np.zeros(1, np.int64))
 
     def with_room(self, hypotheses: int) -> Memo:
-        """This one, or if it is half full an empty one, larger if it may be."""
+        """This memo, or if it is half full an empty one, larger if it may be."""
         if 2 * self.used[0] <= len(self.masks) or self.masks.nbytes * FACTOR > LARGEST:
             return self
         larger = Memo.empty(hypotheses, self.masks.shape[1], size=self.masks.nbytes * FACTOR)
@@ -48,7 +48,7 @@ def place_of(memo: Memo, masks: Any, row: int) -> int:
     """Where the mask is, or −1 − (where it should go): the first empty place, else one that is given up."""
     code = _SEED
     for word in range(masks.shape[1]):
-        code = mixed(code, masks[row, word])
+        code = mix_word(code, masks[row, word])
     last = np.uint64(memo.facts.shape[0] - 1)
     home: Any = np.int64(code & last)
     for probe in range(PROBES):

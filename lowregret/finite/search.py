@@ -35,11 +35,11 @@ class Bracket(ABC):
         self._asked: set[int] = set()
 
     def searches(self) -> list[Iterator[None]]:
-        """From below and from above. They work while they are asked for the next item, and end when low = high."""
+        """Two searches, from below and from above, that work while asked for the next item and end when low = high."""
         return [self._search(lambda: self.low + 1, 1), self._search(lambda: self.high, PATIENCE)]
 
     def _search(self, candidate: Callable[[], int], turns: int) -> Iterator[None]:
-        """Work in every so many turns."""
+        """Settle one candidate after the other, one step of work in every `turns` turns."""
         while self.low < self.high:
             k = candidate()
             if k in self._asked:  # by the other search

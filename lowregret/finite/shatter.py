@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.compile.kernel import kernel
-from lowregret.finite.bits import common, mixed, ones, sort_falling
+from lowregret.finite.bits import common, mix_word, ones, sort_falling
 from lowregret.finite.hypotheses import Mask
 from lowregret.finite.memo import COLUMN, HIGH, LOW, Memo, learn_fact, place_of
 
@@ -175,7 +175,7 @@ def split_code(columns: Mask, column: int, s: Stack, depth: int) -> Any:
     code = _SEED
     for word in range(np.uint64(first), np.uint64(last)):
         side = ~columns[column, word] if turned else columns[column, word]
-        code = mixed(code, side & s.masks[depth, word])
+        code = mix_word(code, side & s.masks[depth, word])
     return code >> _HASH_DOWN
 
 

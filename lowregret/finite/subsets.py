@@ -152,7 +152,10 @@ def cuts_all(columns: Mask, s: Subsets, depth: int, column: int) -> bool:
 
 
 def cuts(columns: Mask, s: Subsets, x: Any, c: Any, start: Any, needed: int) -> bool:
-    """Likewise of one class. Most lie in two words, for which a loop would be slow. Indices are unsigned, for speed."""
+    """Whether the column leaves `needed` hypotheses of each label in both parts of class c.
+
+    Most classes lie in two words, for which a loop would be slow. Indices are unsigned, for speed.
+    """
     part = c + start
     first, last = np.uint64(s.spans[c, 0]), np.uint64(s.spans[c, 1])
     within = ones(s.masks[c, first] & columns[x, first])

@@ -10,7 +10,7 @@ DRAWN = 4  # depth to which a tree is drawn
 
 
 def depth_of(tree: Sequence[int]) -> int:
-    """The depth of a complete tree of so many points."""
+    """The depth of a complete tree of this many points."""
     return (len(tree) + 1).bit_length() - 1
 
 

@@ -48,7 +48,7 @@ from lowregret.step import Constant, InverseSqrt, InverseTime
 
 @dataclass(frozen=True)
 class Setting:
-    """The game and what was asked for: `eta` None means the textbook's rate for so many rounds."""
+    """The game and what was asked for: `eta` None means the textbook's rate for its number of rounds."""
 
     e: Any
     rounds: int

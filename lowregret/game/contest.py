@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contest:
-    """What came of a game."""
+    """The result of a game: how an algorithm did in it, and the bound that was proved."""
 
     game: str
     algorithm: str
@@ -80,11 +80,14 @@ class Contest:
     def __str__(self) -> str:
         linearised = any(row.linear_regret is not None for row in self.rows)
         head = ["round", "loss", self.certificate.measure, f"bound ({self.certificate.id})", "ratio"]
-        cells = [[f"{r.round:,}", _told(r.loss), _told(r.regret), _told(r.bound), _told(_ratio(r))] for r in self.rows]
+        cells = [
+            [f"{r.round:,}", _format(r.loss), _format(r.regret), _format(r.bound), _format(_ratio(r))]
+            for r in self.rows
+        ]
         if linearised:
             head.insert(3, "linearised")
             for line, row in zip(cells, self.rows, strict=True):
-                line.insert(3, _told(row.linear_regret))
+                line.insert(3, _format(row.linear_regret))
         widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
         table = ["  ".join(f"{cell:>{w}}" for cell, w in zip(line, widths, strict=True)) for line in (head, *cells)]
         return "\n".join([*table, self.verdict])
@@ -100,7 +103,7 @@ def _ratio(row: Row) -> float | None:
     return round(row.regret / row.bound, 3) if row.bound else None
 
 
-def _told(value: float | None) -> str:
+def _format(value: float | None) -> str:
     """Five digits, and nothing of rounding errors around 0."""
     return "–" if value is None else f"{round(value, 9) + 0.0:.5g}"
 
@@ -116,7 +119,7 @@ def contest(
 ) -> Contest:
     """Play a game of the catalogue, or an environment of your own, and look at the books after 1, 2, 4, … rounds.
 
-    Without `eta` the textbook's rate for so many rounds is used. Everything random comes from the seed. `name` is what
+    Without `eta` the textbook's rate for these rounds is used. Everything random comes from the seed. `name` is what
     the game is called.
     """
     e = game(against) if isinstance(against, str) else against

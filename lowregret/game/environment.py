@@ -1,4 +1,4 @@
-"""What a learner plays against: environments that ignore it, adversaries that look at it, and wrappers of both.
+"""Opponents of a learner: environments that ignore it, adversaries that look at it, and wrappers of both.
 
     answer = environment.begin(rounds, seed)        a fresh game: everything random is drawn from the seed
     answer(t, w_t)                                  what is revealed in round t = 1, 2, … to whom plays w_t
@@ -38,7 +38,7 @@ class Environment(Part):
 
     @abstractmethod
     def begin(self, rounds: int, seed: int) -> Answer:
-        """A fresh game of so many rounds."""
+        """A fresh game of this many rounds."""
 
     @property
     def domain(self) -> Domain:
@@ -138,7 +138,7 @@ class AdaptiveGame(SizedGame):
 
 
 class LateAnswers(CostGame):
-    """The same game with answers that come late: that of round s after round s + τ was played.
+    """A game with answers that come late: that of round s after round s + τ was played.
 
     Shows DELAY: the regret grows by a factor of about √(1 + 2τ), not τ. With τ = 0 it is the game itself.
     """
@@ -180,7 +180,7 @@ class LateAnswers(CostGame):
 
 
 class BanditFeedback(CostGame):
-    """The same game with bandit feedback: only the cost of what was played is revealed.
+    """A game with bandit feedback: only the cost of what was played is revealed.
 
     Shows COR-4.2 (arms) and COR-4.5 (points of a ball): the regret grows by √d, or to T^{3/4}, in expectation, and only
     against costs that ignore the player's coins; so the game inside must be an oblivious one.

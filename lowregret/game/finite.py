@@ -1,4 +1,4 @@
-"""Games of finite classes: a point is asked, a label predicted, the label revealed. What is played
+"""Games of finite classes: a point is asked, a label predicted, the label revealed. The move
 is the whole prediction.
 
 answer(t, predict)      (x_t, y_t) for whom predicts label 1 at point x with probability predict(x)

@@ -15,7 +15,7 @@ from lowregret.errors import DataError
 from lowregret.game.environment import Answer, Environment
 from lowregret.loss import Hinge, Loss
 from lowregret.rows import Sparse
-from lowregret.stream.batch import sound
+from lowregret.stream.batch import raise_faults
 from lowregret.stream.met import Met
 from lowregret.stream.read import detect, read
 from lowregret.types import Vector
@@ -159,7 +159,7 @@ class Replay(RowGame):
     @cached_property
     def held(self) -> tuple[Any, Vector]:
         """All rows and labels."""
-        return _gathered(self.data, self.target, self.positive)
+        return _read_all(self.data, self.target, self.positive)
 
     @property
     def dimension(self) -> int:
@@ -173,12 +173,12 @@ class Replay(RowGame):
         return self.held[0][:rounds], self.held[1][:rounds]
 
 
-def _gathered(data: str, target: str, positive: str) -> tuple[Any, Vector]:
+def _read_all(data: str, target: str, positive: str) -> tuple[Any, Vector]:
     """All rows of a file in memory, labels ±1."""
     form = detect(data)
     options: dict[str, Any] = {name: value for name, value in (("target", target), ("positive", positive)) if value}
     parts, labels, met = [], [], Met()
-    for batch in sound(read(data, format=form, **options).batches(), ""):
+    for batch in raise_faults(read(data, format=form, **options).batches(), ""):
         parts.append(_matrix(batch.rows))
         labels.append(np.array(batch.labels))
         met = batch.met

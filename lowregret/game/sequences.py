@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,8 +109,3 @@ def disjunction(rounds: int, d: int, k: int, rng: np.random.Generator, noise: fl
     x = (rng.random((rounds, d)) < share).astype(float)
     y = np.where(x[:, :k].any(axis=1), 1.0, -1.0) * np.where(rng.random(rounds) < noise, -1.0, 1.0)
     return x, y
-
-
-def signed(scores: Any) -> Vector:
-    """Labels ±1 of scores; a score of 0 counts as −1."""
-    return np.where(np.asarray(scores) > 0, 1.0, -1.0)

@@ -80,7 +80,7 @@ def marks(rounds: int) -> Iterator[int]:
     yield rounds
 
 
-def preferred(found: list[Certificate], theorems: tuple[str, ...]) -> Certificate:
+def prefer(found: list[Certificate], theorems: tuple[str, ...]) -> Certificate:
     """The first named theorem whose premises hold; else the first that is there; else the tightest of all."""
     named = [c for name in theorems for c in found if c.id == name]
     return next((c for c in named if c.premises_hold), (named or found)[0])
@@ -103,7 +103,7 @@ class CostTable(Table):
     def until(self, t: int) -> Row:
         self.game.learn(self.answer, t - self.game.rounds)
         self.certificates = self.game.certificates
-        found = preferred(self.certificates, self.theorems)
+        found = prefer(self.certificates, self.theorems)
         linear = None if found.linear_regret is None else self.game.linear_regret()
         self.certificate = replace(found, regret=self.game.regret, linear_regret=linear)
         return _row(t, self.game.loss, self.certificate)
@@ -159,7 +159,7 @@ class BanditTable(Table):
         loss = float(np.mean([bandit.loss for bandit in self.bandits]))
         regret = loss - float(np.min(np.sum(self.costs[:t], axis=0)))
         self.certificates = self.bandits[0].certificates
-        found = preferred(self.certificates, self.theorems)
+        found = prefer(self.certificates, self.theorems)
         self.certificate = replace(found, regret=regret, linear_regret=None)
         return _row(t, loss, self.certificate)
 
@@ -212,7 +212,7 @@ class RowTable(Table):
     def until(self, t: int) -> Row:
         self._learn(t)
         self.certificates = self.run.certificates
-        found = preferred(self.certificates, self.theorems)
+        found = prefer(self.certificates, self.theorems)
         self.certificate = replace(found, regret=self.run.loss - self._best(t))
         return _row(t, self.run.loss, self.certificate)
 
@@ -240,22 +240,22 @@ class MistakeTable(RowTable):
 
     def until(self, t: int) -> Row:
         self._learn(t)
-        return self._judged(t, self.run.state, self._rival(t))
+        return self._judge(t, self.run.state, self._rival(t))
 
     def play(self, rounds: int) -> list[Row]:
         """Against one and the same u after every round: that of all rounds."""
         states = [(t, self._learnt(t)) for t in marks(rounds)]
         u = self._rival(rounds)
-        return [self._judged(t, state, u) for t, state in states]
+        return [self._judge(t, state, u) for t, state in states]
 
     def _learnt(self, t: int) -> State:
         self._learn(t)
         return self.run.state.copy()
 
-    def _judged(self, t: int, state: State, u: Vector) -> Row:
+    def _judge(self, t: int, state: State, u: Vector) -> Row:
         rows, scores = as_rows(self.x[:t]), np.concatenate(self.scores)[:t]
         self.certificates = mistake_certificates(self.run.learner, state, rows, self.y[:t], scores, u)
-        self.certificate = preferred(self.certificates, self.theorems)
+        self.certificate = prefer(self.certificates, self.theorems)
         return _row(t, float(state.counts[MISTAKES]), self.certificate)
 
     def _rival(self, t: int) -> Vector:

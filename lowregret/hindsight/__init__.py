@@ -32,11 +32,11 @@ from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.corner import corner, is_corner
-from lowregret.hindsight.gather import gathered
+from lowregret.hindsight.gather import gather_rows
 from lowregret.hindsight.interior import has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
-from lowregret.hindsight.newton import DENSE, gram, newton, sampled
-from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.newton import DENSE, gram, newton, start_on_sample
+from lowregret.hindsight.objective import Incumbent, Objective, Report
 from lowregret.hindsight.passes import Pass, by_passes
 from lowregret.hindsight.path import follow
 from lowregret.learner.linear import Linear
@@ -52,7 +52,7 @@ __all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight", "req
 TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a certificate
 EPOCHS = 400  # of dual coordinate ascent before Newton's method takes over
 FIRST = 2  # the same with few coordinates and kinks
-FEW = 100  # before the interior-point method does
+EPOCHS_BEFORE_INTERIOR = 100  # before the interior-point method does
 FALL = 1e-3  # of the ball's multiplier, after which smooth losses are left to the path of its minimisers
 
 
@@ -115,7 +115,7 @@ def best_fixed(
     if isinstance(comparator, LqBall):
         comparator = _BALLS[comparator.q](comparator.radius)
     known = learner.loss.dual and isinstance(comparator, L2Ball | L1Ball | Simplex | Box | Reals)
-    held = gathered(learner.loss, rows, learner.bias) if known else None
+    held = gather_rows(learner.loss, rows, learner.bias) if known else None
     if held is None:
         return by_passes(learner, comparator, rows, start, kappa, compiled, tolerance, report)
     return solve(Objective(learner.loss, *held, comparator, kappa, compiled), tolerance, report)
@@ -142,7 +142,7 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
         total.sigma = o.kappa
         return minimise(FollowTheLeader(o.domain), total, np.zeros(o.dimension))
     start, slopes = o.domain.projection(np.zeros(o.dimension)), np.zeros(o.rows)
-    best = Best(start)
+    best = Incumbent(start)
     scores = o.scores(start) if np.any(start) else np.zeros(o.rows)
     best.see(start, o.value(start, scores), o.bound(slopes, np.zeros(o.dimension)))
     curved = not (o.loss.kinked or isinstance(o.loss, Square))
@@ -152,7 +152,7 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
         in_subspaces(o, best, tolerance, report)
     elif wide:
         kink = has_one_kink(o)
-        slopes = ascend(o, best, tolerance, FEW if kink else EPOCHS, report, FALL if curved else 0.0)
+        slopes = ascend(o, best, tolerance, EPOCHS_BEFORE_INTERIOR if kink else EPOCHS, report, FALL if curved else 0.0)
         if not best.near(tolerance) and kink:
             inside(o, best, slopes, tolerance, report)
         elif not best.near(tolerance) and curved:
@@ -162,7 +162,7 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
     elif radial and o.loss.kinked and not best.near(tolerance):
         slopes = ascend(o, best, tolerance, FIRST, report)
     if not best.near(tolerance):
-        begin = sampled(o, start) if curved and o.dimension <= DENSE else best.point
+        begin = start_on_sample(o, start) if curved and o.dimension <= DENSE else best.point
         newton(o, best, slopes, tolerance, report, begin)
     if math.isinf(best.value):
         raise PartError(
@@ -175,7 +175,7 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
 
 
 def _remainder(o: Objective, u: Vector) -> float:
-    """What F may fall below F(u) at most: ½‖g‖²/s if F is s-strongly convex, g its gradient at u; inf if it is not."""
+    """The most that F may fall below F(u): ½‖g‖²/s if F is s-strongly convex, g its gradient at u; inf if it is not."""
     slopes = np.array([o.loss.at(p, y)[1] for p, y in zip(o.scores(u), o.y, strict=True)])
     values = np.linalg.eigvalsh(o.loss.curvature * gram(o, o.c))
     least = float(values[0]) - 1e-15 * o.dimension * o.rows * float(values[-1])

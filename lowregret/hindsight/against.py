@@ -12,7 +12,7 @@ from lowregret.certificate.mistakes import mistake_rounds
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.errors import DataError, PartError
-from lowregret.learner.linear import Linear, loss_of
+from lowregret.learner.linear import Learner, Linear, loss_of
 from lowregret.learner.validate import require_label
 from lowregret.loss import OnMistakes
 from lowregret.rows import Rows
@@ -36,13 +36,9 @@ class Learnt:
 
     def regret(self, u: Vector) -> float:
         """Σ c_t(f_t(w_t) − f_t(u)), a weighted mean where the c_t are not 1: O(nnz)."""
-        learner = self._weighed()
-        sums, step = self.state.sums, self.learner.rule.schedule()
-        importance = step.total_importance(self.state.rounds)
-        mine = sums[WEIGHTED] if step.weighted() else sums[TOTAL]
-        regret = float(mine) - float(call(loss_of, self.compiled, learner.judge, u, self.x, self.y, self.weights))
-        regret += self.learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(u @ u))
-        return regret / max(importance, 1.0) if step.weighted() else regret
+        learner = self._weigh()
+        theirs = float(call(loss_of, self.compiled, learner.judge, u, self.x, self.y, self.weights))
+        return exact_regret(self.learner, self.state, u, theirs)
 
     def losses(self, u: Vector, marks: Any) -> Vector:
         """Σ_{s≤t} f_s(u), t the rounds `marks`: O(nnz)."""
@@ -56,7 +52,7 @@ class Learnt:
             raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {self.y.size}")
         return self.scores
 
-    def _weighed(self) -> Linear:
+    def _weigh(self) -> Linear:
         """Multiply weights by c_t, or by 0 where f_t is 0 for want of a mistake; the learner with the loss left."""
         played, learner, step = self.weights != 0, self.learner, self.learner.rule.schedule()
         rounds, loss = int(np.count_nonzero(played)), self.learner.loss
@@ -65,12 +61,27 @@ class Learnt:
         for i in np.flatnonzero(played).tolist():
             require_label(self.y[i], f"row {i}", loss.accepts(self.y[i]), type(loss).__name__, loss.labels)
         if step.weighted():
-            self.weights[played] *= np.diff([step.total_importance(t) for t in range(rounds + 1)])
+            self.weights[played] *= importances(learner, rounds)
         if isinstance(loss, OnMistakes):
             scores = self.own_scores(rounds)
             self.weights[played] *= mistake_rounds(loss, self.state, self.y[played], scores[played], self.compiled)
             learner = replace(learner, loss=loss.loss)
         return learner
+
+
+def importances(learner: Learner, rounds: int) -> Vector:
+    """c_1, …, c_T: how often each round counts."""
+    step = learner.rule.schedule()
+    return np.diff([step.total_importance(t) for t in range(rounds + 1)])
+
+
+def exact_regret(learner: Learner, state: State, u: Vector, loss: float) -> float:
+    """Σ c_t(f_t(w_t) − f_t(u)), given Σ c_t f_t(u) without the ridge; divided by Σ c_t where the c_t are not 1."""
+    sums, step = state.sums, learner.rule.schedule()
+    importance = step.total_importance(state.rounds)
+    regret = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) - loss
+    regret += learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(u @ u))
+    return regret / max(importance, 1.0) if step.weighted() else regret
 
 
 def is_plain(learner: Linear) -> bool:

@@ -9,10 +9,11 @@ import numpy as np
 
 from lowregret.certificate.classes import Margins
 from lowregret.compile.call import call
+from lowregret.hindsight.against import exact_regret, importances
 from lowregret.learner.multiclass import NONE, Multiclass, Room, class_losses, longest, score_classes
 from lowregret.loss import PerceptronLoss
 from lowregret.rows import EVERY, Rows
-from lowregret.state import RIDGE, TOTAL, WEIGHTED, State
+from lowregret.state import State
 from lowregret.types import Vector
 
 
@@ -32,19 +33,16 @@ class LearntClasses:
 
     def regret(self, u: Vector) -> float:
         """Σ c_t(f_t(w_t) − f_t(u)), a weighted mean where the c_t are not 1: O(nnz · classes)."""
-        step, sums, rounds = self.learner.rule.schedule(), self.state.sums, self.state.rounds
-        importance, weights = step.total_importance(rounds), self.weights
-        if step.weighted():
-            weights = weights * np.diff([step.total_importance(t) for t in range(rounds + 1)])
+        weights = self.weights
+        if self.learner.rule.schedule().weighted():
+            weights = weights * importances(self.learner, self.state.rounds)
         losses, room = np.empty(self.codes.size), Room.of(np.zeros(1, np.int64), self.lanes)
         rows = self.x, self.codes, self.guesses, self.named
         call(class_losses, self.compiled, self.learner, u, *rows, room, losses)
-        found = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) - float(np.sum(weights * losses))
-        found += self.learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(u @ u))
-        return found / max(importance, 1.0) if step.weighted() else found
+        return exact_regret(self.learner, self.state, u, float(np.sum(weights * losses)))
 
     def margins(self, u: Vector) -> Margins:
-        """What the Perceptron's bounds ask of u: O(nnz · classes)."""
+        """The margins of u that the Perceptron's bounds need: O(nnz · classes)."""
         rows, scores = np.arange(self.codes.size), np.empty((self.codes.size, self.lanes))
         call(score_classes, self.compiled, self.learner, u, self.x, EVERY, scores)
         own, known = scores[rows, self.codes], np.maximum(np.maximum.accumulate(self.codes) + 1, self.named)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.newton import DENSE, FEW_ROWS, gram
-from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.objective import Incumbent, Objective, Report
 from lowregret.hindsight.polytope import REFINED, TINY, Bent, Factored, Matrix, Rooms, System, interior, rooms
 from lowregret.loss import Hinge, Loss
 from lowregret.loss.regression import Residual
@@ -44,7 +44,7 @@ def pieces(loss: Loss, y: Vector) -> tuple[Vector, Vector, Vector] | None:
 class Corner:
     """F in a set: the set's rooms, then β − low and high − β."""
 
-    def __init__(self, o: Objective, best: Best, tolerance: float, report: Report, inside: Rooms) -> None:
+    def __init__(self, o: Objective, best: Incumbent, tolerance: float, report: Report, inside: Rooms) -> None:
         self.o, self.best, self.tolerance, self.report, self.inside = o, best, tolerance, report, inside
         found = pieces(o.loss, o.y)
         assert found is not None
@@ -88,13 +88,13 @@ class Corner:
             missed, missing = residual[: self.count], residual[self.count :].reshape(shape) + under - over
             held = pull[: self.first]
             change, nu = solve(missed + self.inside.spread(self.gathered(missing / d)), held)
-            beta = (o.scores(self.inside.moved(change)) + missing) / d
+            beta = (o.scores(self.inside.point_change(change)) + missing) / d
             for _ in range(REFINED):  # what is left of two large numbers is divided by a small d
-                gradient = self.gathered(beta) + o.kappa * self.inside.moved(change)
+                gradient = self.gathered(beta) + o.kappa * self.inside.point_change(change)
                 wrong = missed + self.inside.residual(gradient, held - theta[: self.first] * change, nu)
                 more, turned = solve(wrong, np.zeros(self.first))
                 change, nu = change + more, nu + turned
-                beta = beta + o.scores(self.inside.moved(more)) / d
+                beta = beta + o.scores(self.inside.point_change(more)) / d
             return np.concatenate([change, beta.ravel(), -beta.ravel()]), nu
 
         return both
@@ -118,7 +118,7 @@ def is_corner(o: Objective) -> bool:
     return small and pieces(o.loss, o.y) is not None and rooms(o.domain, o.dimension) is not None
 
 
-def corner(o: Objective, best: Best, tolerance: float, report: Report) -> None:
+def corner(o: Objective, best: Incumbent, tolerance: float, report: Report) -> None:
     """Improve `best` until it is near, or rounding has the last word."""
     inside = rooms(o.domain, o.dimension)
     assert inside is not None

@@ -17,7 +17,7 @@ from lowregret.types import Vector
 BUDGET = 2e9  # bytes of rows that are kept
 
 
-def gathered(loss: Loss, rows: Pass, bias: float, budget: float = BUDGET) -> tuple[Rows, Vector, Vector] | None:
+def gather_rows(loss: Loss, rows: Pass, bias: float, budget: float = BUDGET) -> tuple[Rows, Vector, Vector] | None:
     """Features, labels and weights of all rows; None if they do not fit. Refuses what cannot be learnt from."""
     parts: list[tuple[Any, Vector, Vector]] = []
     size, done = 0.0, 0
@@ -33,7 +33,7 @@ def gathered(loss: Loss, rows: Pass, bias: float, budget: float = BUDGET) -> tup
         done += y.size
     if sum(y.size for _, y, _ in parts) == 0:
         raise DataError("there are no rows that count, so no best choice on them")
-    features = _joined([matrix for matrix, _, _ in parts], bias)
+    features = _join([matrix for matrix, _, _ in parts], bias)
     y, c = (np.ascontiguousarray(np.concatenate(column), float) for column in zip(*(p[1:] for p in parts), strict=True))
     return as_rows(features), y, c
 
@@ -61,7 +61,7 @@ def as_matrix(x: Rows) -> Any:
     return sp.csr_array((x.data[begin:end], signed, x.indptr - begin), shape=(x.indptr.size - 1, x.columns))
 
 
-def _joined(parts: list[Any], bias: float) -> Any:
+def _join(parts: list[Any], bias: float) -> Any:
     stack: Any = np if all(isinstance(part, np.ndarray) for part in parts) else sp
     whole = stack.vstack(parts)
     if bias == 0:

@@ -25,7 +25,8 @@ import scipy.sparse as sp
 
 from lowregret.compile.numerics import norm
 from lowregret.hindsight.gather import as_matrix
-from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.objective import Incumbent, Objective, Report
+from lowregret.hindsight.polytope import longest_step
 from lowregret.rows import as_rows
 from lowregret.types import Vector
 
@@ -38,7 +39,7 @@ HALVINGS = 60  # to the best multiple of a point
 IDLE = 30  # steps without progress
 TINY = 1e-200
 FAR = 1e6  # scores at which a loss has its outer slopes
-SPARE, MANY = 2.0, 0.8  # times as many rows as lose are used, or all if they are so many of them
+SPARE, MANY = 2.0, 0.8  # times as many rows as lose are used, or all beyond this share of them
 
 
 class Kinks:
@@ -108,7 +109,7 @@ class Interior:
         self.least, self.spare = least, self.lam - least
 
     def update(self) -> None:
-        """What follows from β."""
+        """Bring all that depends on β up to date."""
         self.image = self.products @ self.beta
         self.square = max(float(self.beta @ self.image), 0.0)
 
@@ -137,10 +138,10 @@ class Interior:
         return both
 
     def residual(self) -> Vector:
-        """What Xu − k and its multipliers differ by."""
+        """The difference of Xu − k and its multipliers, 0 at the maximum."""
         return np.asarray(self.image / self.lam + self.kinks.at - self.below + self.above)
 
-    def solved(self, allowed: float) -> bool:
+    def is_solved(self, allowed: float) -> bool:
         """Whether D is at its maximum, nearly."""
         error = float(np.sum(np.abs(self.residual()) * (self.kinks.high - self.kinks.low)))
         if self.moves:
@@ -183,14 +184,12 @@ class Interior:
 
     def longest(self, beta: Vector, below: Vector, above: Vector, lam: float, push: float) -> float:
         """The longest step that stays inside, 1 at most."""
-        share, scalars = 1.0, (np.array([self.spare, self.push]), np.array([lam, push]))
+        scalars = np.array([self.spare, self.push]), np.array([lam, push])
         slopes = (self.room[0], beta), (self.room[1], -beta), (self.below, below), (self.above, above)
-        for room, change in (*slopes, scalars):
-            share = min(share, float(np.min(np.divide(room, -change, out=np.ones(room.size), where=change < 0))))
-        return share
+        return min(1.0, *(longest_step(room, change) for room, change in (*slopes, scalars)))
 
 
-def inside(o: Objective, best: Best, slopes: Vector, tolerance: float, report: Report) -> None:
+def inside(o: Objective, best: Incumbent, slopes: Vector, tolerance: float, report: Report) -> None:
     """Improve `best` until it is near, or as near as it gets: on the rows that matter, as the slopes say."""
     matrix, kinks, used = as_matrix(o.x), Kinks(o), slopes != 0
     beyond = np.where(used, math.inf, kinks.beyond(o.scores(best.point)))
@@ -201,7 +200,7 @@ def inside(o: Objective, best: Best, slopes: Vector, tolerance: float, report: R
             on_all(o, best, tolerance, report)
             return
         part = replace(o, x=as_rows(matrix[used]), y=o.y[used], c=o.c[used])
-        found = Best(best.point)
+        found = Incumbent(best.point)
         on_all(part, found, tolerance / 2, lambda step, *_: report(step, best.value, best.gap))
         p = o.scores(found.point)
         best.see(found.point, o.value(found.point, p), found.bound)
@@ -210,7 +209,7 @@ def inside(o: Objective, best: Best, slopes: Vector, tolerance: float, report: R
             return
 
 
-def on_all(o: Objective, best: Best, tolerance: float, report: Report) -> None:
+def on_all(o: Objective, best: Incumbent, tolerance: float, report: Report) -> None:
     """Improve `best` until it is near, or as near as it gets: without the ball unless that is where the point lies."""
     if norm(best.point) < SHORT * o.radius:
         to_the_end(o, best, tolerance, report, moves=False)
@@ -218,7 +217,7 @@ def on_all(o: Objective, best: Best, tolerance: float, report: Report) -> None:
         to_the_end(o, best, tolerance, report, moves=True)
 
 
-def to_the_end(o: Objective, best: Best, tolerance: float, report: Report, moves: bool) -> None:
+def to_the_end(o: Objective, best: Incumbent, tolerance: float, report: Report, moves: bool) -> None:
     """Improve `best` until it is near, or as near as it gets."""
     allowed = tolerance * (1 + max(best.bound, 0.0))
     least = max(o.kappa, allowed / o.radius**2)  # λ‖u‖(B − ‖u‖) ≤ λB²/4, which is what the bound loses
@@ -237,7 +236,7 @@ def to_the_end(o: Objective, best: Best, tolerance: float, report: Report, moves
         gap, idle = best.gap, 0 if best.gap < gap else idle + 1
         if best.near(tolerance) or idle >= IDLE:
             return
-        if point.solved(0.01 * allowed):
+        if point.is_solved(0.01 * allowed):
             if point.least == least:
                 return
             point.lower(least)

@@ -27,7 +27,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
-from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
+from lowregret.hindsight.objective import Incumbent, Objective, Report, add_row, dot_row
 from lowregret.hindsight.precondition import SHIFT, Preconditioner
 from lowregret.hindsight.quadratic import orthonormal
 from lowregret.rows import Rows
@@ -92,14 +92,14 @@ class Scaled:
             low, high = (low, middle) if left(middle)[0] < 0 else (middle, high)
         return low, left(low)[1]
 
-    def see(self, best: Best, mu: float, alpha: Vector, primal: Vector) -> None:
+    def see(self, best: Incumbent, mu: float, alpha: Vector, primal: Vector) -> None:
         """The true value of Xᵀ times `primal` and the true bound of a dual point, by true products."""
         o = self.o
         u, slopes = o.domain.projection(self.back(primal)), -2.0 * mu * alpha * self.inverse
         best.see(u, o.value(u, o.scores(u)), o.bound(slopes, o.gather(slopes)))
 
 
-def in_subspaces(o: Objective, best: Best, tolerance: float, report: Report) -> None:
+def in_subspaces(o: Objective, best: Incumbent, tolerance: float, report: Report) -> None:
     """Improve `best` for the square loss until it is near, or the subspace is as large as it may be."""
     system = Scaled(o)
     if np.any(system.y):
@@ -108,7 +108,7 @@ def in_subspaces(o: Objective, best: Best, tolerance: float, report: Report) -> 
             expand(system, best, alpha, tolerance, report)
 
 
-def process(system: Scaled, best: Best, tolerance: float, report: Report) -> Vector | None:
+def process(system: Scaled, best: Incumbent, tolerance: float, report: Report) -> Vector | None:
     """Golub and Kahan's process: XᵀP = QLᵀ with orthonormal P, Q and a lower bidiagonal L. Returns its last α."""
     most = min(STEPS, system.y.size, system.o.dimension)
     kept, diagonal, below = np.empty((most, system.y.size)), np.empty(most), np.empty(most)
@@ -177,7 +177,7 @@ def shortest(matrix: Vector, target: Vector, kappa: float, radius: float) -> tup
     return value, z @ turned
 
 
-def expand(system: Scaled, best: Best, first: Vector, tolerance: float, report: Report) -> None:
+def expand(system: Scaled, best: Incumbent, first: Vector, tolerance: float, report: Report) -> None:
     """The growing subspace, from one direction."""
     space, new = Subspace(system, first.size), first
     preconditioner, inverse, shift, used = Preconditioner(system.o), None, 0.0, 0
@@ -213,7 +213,7 @@ class Subspace:
         return self.size == self.most
 
     def add(self, new: Vector) -> bool:
-        """One more direction: O(nnz + nk). False if there is nothing new in it."""
+        """Add a direction: O(nnz + nk). False if there is nothing new in it."""
         k = self.size
         fresh = orthonormal(new, self.basis[:k])
         if fresh is None:

@@ -22,7 +22,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.numerics import norm
 from lowregret.domain import L2Ball, Reals
 from lowregret.hindsight.gather import as_matrix
-from lowregret.hindsight.objective import Best, Objective, Report, add_row, dot_row
+from lowregret.hindsight.objective import Incumbent, Objective, Report, add_row, dot_row
 from lowregret.hindsight.polytope import Bent, Factored, Matrix, in_polytope, in_space, rooms
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
 from lowregret.loss import Loss
@@ -34,7 +34,7 @@ FEW_ROWS = 2000  # and rows that bend up to which it is one in the rows
 STEPS, WIDE_STEPS = 300, 40  # Newton steps at most, where the Hessian is a matrix and where it is not
 CLOSER = 1e-3  # share of the error allowed that is left inside a polytope: half-way answers are far from its faces
 SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
-FEW, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
+QUICK, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
 GAIN, FALL = 1e-12, 0.01  # shares of the value and of the gap: a step that gains less than both is idle
 IDLE = 10  # such steps in a row are the last
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
@@ -131,7 +131,9 @@ class Smooth:
         return there, self.p + share * q, bool(np.any(there != self.u))
 
 
-def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report, start: Vector | None = None) -> None:
+def newton(
+    o: Objective, best: Incumbent, a: Vector, tolerance: float, report: Report, start: Vector | None = None
+) -> None:
     """Improve `best` until it is near, from a point, its own unless another is given, and the slopes a."""
     u = best.point if start is None else start
     p = o.scores(u) if np.any(u) else np.zeros(o.rows)
@@ -158,17 +160,17 @@ def newton(o: Objective, best: Best, a: Vector, tolerance: float, report: Report
         if not moved:
             if mu == 0:
                 return
-            a, mu, since = here.slopes, mu / (4 if since <= FEW else 2 if since <= SOME else 1), 0
+            a, mu, since = here.slopes, mu / (4 if since <= QUICK else 2 if since <= SOME else 1), 0
 
 
-def sampled(o: Objective, start: Vector) -> Vector:
+def start_on_sample(o: Objective, start: Vector) -> Vector:
     """Where the method comes to on a few of the rows, which cost a few steps less on all of them; or the start."""
     chosen = np.flatnonzero(np.random.default_rng(SEED).random(o.rows) < SAMPLE)
     if chosen.size < ENOUGH * o.dimension:
         return start
     x = as_rows(as_matrix(o.x)[chosen])
     part = Objective(o.loss, x, o.y[chosen], o.c[chosen], o.domain, SAMPLE * o.kappa, o.compiled)
-    found = Best(start)
+    found = Incumbent(start)
     newton(part, found, np.zeros(chosen.size), SAMPLE_GAP, lambda *_: None)
     return found.point
 

@@ -1,4 +1,4 @@
-"""What is minimised in hindsight, with the bound from below that proves how near a point is.
+"""The objective minimised in hindsight, with the bound from below that proves how near a point is.
 
     F(u) = Σ c_i ℓ(⟨u, x_i⟩, y_i) + (κ/2)‖u‖²  on a set U
 
@@ -99,7 +99,7 @@ class Objective:
 
 
 @dataclass
-class Best:
+class Incumbent:
     """The best point and the best bound so far."""
 
     point: Vector

@@ -28,7 +28,7 @@ from lowregret.compile.numerics import norm
 from lowregret.domain import Reals
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.newton import Smooth, add_diagonal
-from lowregret.hindsight.objective import Best, Objective, Report
+from lowregret.hindsight.objective import Incumbent, Objective, Report
 from lowregret.types import Vector
 
 STEPS = 100  # of Newton's method and of λ, at most
@@ -76,7 +76,7 @@ class Multiplier:
         return ahead if ridged.value(*ahead) < ridged.value(u, p) else (u, p)
 
 
-def follow(o: Objective, best: Best, a: Vector, tolerance: float, report: Report) -> None:
+def follow(o: Objective, best: Incumbent, a: Vector, tolerance: float, report: Report) -> None:
     """Improve `best` until it is near, from its point and the slopes a; or until there is no progress."""
     u, none, corrected = best.point, np.zeros(o.rows), False
     p = o.scores(u)

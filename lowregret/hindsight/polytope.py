@@ -43,7 +43,7 @@ class Bent(Protocol):
     def __call__(self, v: Vector) -> Vector:
         """Hv"""
 
-    def shifted(self, t: Vector) -> Map:
+    def shifted_inverse(self, t: Vector) -> Map:
         """r ↦ (H + diag(t))⁻¹r"""
 
 
@@ -56,9 +56,9 @@ class Matrix:
     def __call__(self, v: Vector) -> Vector:
         return np.asarray(self.hessian @ v)
 
-    def shifted(self, t: Vector) -> Map:
+    def shifted_inverse(self, t: Vector) -> Map:
         whole = self.hessian + np.diag(t)
-        return _refined(lambda v: np.asarray(whole @ v), _inverse(whole))
+        return _refine(lambda v: np.asarray(whole @ v), _inverse(whole))
 
 
 class Factored:
@@ -70,15 +70,15 @@ class Factored:
     def __call__(self, v: Vector) -> Vector:
         return np.asarray(self.kappa * v + self.turned @ (self.rows @ v))
 
-    def shifted(self, t: Vector) -> Map:
+    def shifted_inverse(self, t: Vector) -> Map:
         kept, t = t, t + self.kappa
         inner = (self.rows @ sp.csr_array(sp.diags_array(1.0 / t) @ self.turned)).toarray()
         inner[np.diag_indices_from(inner)] += 1.0
         solve = _inverse(inner)
-        return _refined(lambda v: self(v) + kept * v, lambda r: (r - self.turned @ solve(self.rows @ (r / t))) / t)
+        return _refine(lambda v: self(v) + kept * v, lambda r: (r - self.turned @ solve(self.rows @ (r / t))) / t)
 
 
-def _refined(product: Map, inverse: Map) -> Map:
+def _refine(product: Map, inverse: Map) -> Map:
     """A more exact inverse of a product, given one that is nearly so."""
 
     def solve(r: Vector) -> Vector:
@@ -106,7 +106,7 @@ def _inverse(matrix: Vector) -> Map:
 
 def in_space(hessian: Vector, gradient: Vector, u: Vector) -> Minimum:
     """argmin of q anywhere, H positive definite, however its coordinates differ in size; given q's gradient at u."""
-    found = u + Matrix(hessian).shifted(np.zeros_like(u))(-gradient)
+    found = u + Matrix(hessian).shifted_inverse(np.zeros_like(u))(-gradient)
     return Minimum(found, hessian @ found, 0.0)
 
 
@@ -125,7 +125,7 @@ class Bounds:
         low, high = np.split(z, 2)
         return np.where(self.free, np.where(low < high, self.low + low, self.high - high), self.low)
 
-    def moved(self, change: Vector) -> Vector:
+    def point_change(self, change: Vector) -> Vector:
         """The change of u, given that of z."""
         return np.split(change, 2)[0]
 
@@ -139,7 +139,7 @@ class Bounds:
 
     def system(self, bent: Bent, theta: Vector) -> System:
         below, above = np.split(theta, 2)
-        solve = bent.shifted(np.where(self.free, below + above, 1e200))
+        solve = bent.shifted_inverse(np.where(self.free, below + above, 1e200))
 
         def both(residual: Vector, pull: Vector) -> tuple[Vector, float]:
             low, high = np.split(pull, 2)
@@ -162,12 +162,12 @@ class Shares:
     def point(self, z: Vector) -> Vector:
         return z[: self.d] - z[self.d : -1] if self.signed else z
 
-    def moved(self, change: Vector) -> Vector:
+    def point_change(self, change: Vector) -> Vector:
         """The change of u, given that of z."""
         return self.point(change)
 
     def spread(self, gradient: Vector) -> Vector:
-        """What a gradient in u is in z."""
+        """The gradient in z that a gradient in u becomes."""
         return np.concatenate([gradient, -gradient, [0.0]]) if self.signed else gradient
 
     def residual(self, gradient: Vector, w: Vector, nu: float) -> Vector:
@@ -175,7 +175,7 @@ class Shares:
 
     def system(self, bent: Bent, theta: Vector) -> System:
         t = 1.0 / (1.0 / theta[: self.d] + 1.0 / theta[self.d : -1]) if self.signed else theta
-        solve = bent.shifted(t)
+        solve = bent.shifted_inverse(t)
 
         def inverse(r: Vector) -> Vector:
             share = self.point(r / theta)
@@ -214,12 +214,12 @@ def rooms(domain: Domain, d: int) -> Rooms | None:
 
 
 class Model(Protocol):
-    """What is minimised, by its rooms and their multipliers, all of them positive."""
+    """A problem to be minimised, by its rooms and their multipliers, all of them positive."""
 
     def start(self) -> tuple[Vector, Vector]: ...
 
     def look(self, room: Vector, push: Vector, nu: float) -> tuple[Vector, bool]:
-        """What the conditions of a minimum are missed by, and whether it is near enough."""
+        """The residual of the conditions of a minimum, and whether it is near enough."""
 
     def system(self, theta: Vector) -> System:
         """The system to solve in each step, θ the multipliers divided by their rooms."""
@@ -265,7 +265,7 @@ def interior(model: Model) -> None:
             except la.LinAlgError:
                 return
             change, pushed, turned = _direction(solve, room, push, residual)
-            share = min(_longest(room, change), _longest(push, pushed))
+            share = min(1.0, SHORT * longest_step(room, change), SHORT * longest_step(push, pushed))
             if not share > 0:
                 return
             room, push, nu = room + share * change, push + share * pushed, nu + share * turned
@@ -282,13 +282,12 @@ def _direction(solve: System, room: Vector, push: Vector, residual: Vector) -> t
         return change, pull - push / room * change, nu
 
     change, pushed, _ = towards(np.zeros_like(room))
-    share = min(_longest(room, change, 1.0), _longest(push, pushed, 1.0))
+    share = min(1.0, longest_step(room, change), longest_step(push, pushed))
     now = float(room @ push)
     then = float((room + share * change) @ (push + share * pushed))
     return towards((then / now) ** 3 * now / room.size - change * pushed)
 
 
-def _longest(room: Vector, change: Vector, short: float = SHORT) -> float:
-    """The longest step that stays inside, 1 at most."""
-    shares = np.divide(room, -change, out=np.full(room.size, np.inf), where=change < 0)
-    return min(1.0, short * float(np.min(shares)))
+def longest_step(room: Vector, change: Vector) -> float:
+    """The largest t with room + t·change ≥ 0 in every entry; infinite if all grow."""
+    return float(np.min(np.divide(room, -change, out=np.full(room.size, np.inf), where=change < 0)))

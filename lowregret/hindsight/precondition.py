@@ -32,7 +32,7 @@ Inverse = Callable[[Vector], Vector]
 
 
 class Preconditioner:
-    """What does not depend on μ."""
+    """A preconditioner for every μ: the part of the work that does not depend on it."""
 
     def __init__(self, o: Objective) -> None:
         self.compiled, self.trace = o.compiled, float(np.sum(o.c * o.squares))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.compile.memory import extended, roomy
+from lowregret.compile.memory import extend, roomy
 from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
@@ -51,8 +51,8 @@ def doubled(room: int, needed: int) -> int:
     return room
 
 
-def grown(s: State, features: int, bias: bool) -> State:
-    """The same state with room for at least this many features; the bias stays last: amortised O(1)."""
+def grow(s: State, features: int, bias: bool) -> State:
+    """Make room in a state for at least this many features; the bias stays last: amortised O(1)."""
     d = doubled(FIRST, features) + bias
     counts = s.counts.copy()
     counts[DIMENSION] = d
@@ -64,7 +64,7 @@ def longer(cells: Cells, old: int, new: int, bias: bool) -> Cells:
     """Cells of `old` places, the bias the last, as those of more places, the bias the last: amortised O(1)."""
     width = cells.size // old
     last = cells[(old - bias) * width :].copy()
-    cells = extended(cells, new * width)
+    cells = extend(cells, new * width)
     cells[(old - bias) * width : old * width] = 0
     cells[cells.size - last.size :] = last
     return cells
@@ -83,16 +83,16 @@ def resized(w: Vector, features: int, bias: bool) -> Vector:
 
 
 def split(name: str, cells: Cells, places: int, met: int, bias: bool) -> dict[str, Any]:
-    """What a file keeps of the cells of so many places: of the first, which were met, and of the bias, to be read."""
+    """The cells that a file keeps, read-only: those of the first `met` places, and those of the bias."""
     rows = cells.reshape(places + bias, cells.size // (places + bias))
     rows.flags.writeable = False
     return {name: rows[:met], f"{name}.bias": rows[places:]}
 
 
 def joined(name: str, arrays: dict[str, Any], places: int) -> Cells:
-    """The cells of so many places, of which a file kept what `split` gave."""
+    """The cells of all places, made of those that `split` gave to a file."""
     kept, last = arrays[name], arrays[f"{name}.bias"]
-    cells = extended(kept.reshape(-1), (places + len(last)) * kept.shape[1])
+    cells = extend(kept.reshape(-1), (places + len(last)) * kept.shape[1])
     cells[cells.size - last.size :] = last.reshape(-1)
     return cells
 
@@ -103,18 +103,18 @@ Shape = tuple[int, int]  # features without the bias, lanes
 def relaid(s: State, old: Shape, new: Shape, bias: bool) -> State:
     """The state of (features, lanes) in room for more or fewer of both; the bias stays the last feature: O(d).
 
-    What grows may do so where it lies, so that the old state is of no use any more.
+    Arrays may grow where they lie, so that the old state is of no use any more.
     """
     if new == old:
         return s
     counts = s.counts.copy()
     counts[DIMENSION] = (new[0] + bias) * new[1]
-    table, lag = (refitted(cells, old, new, bias) for cells in (s.table, s.lag))
+    table, lag = (refit(cells, old, new, bias) for cells in (s.table, s.lag))
     return State(table, lag, s.sums, counts)
 
 
-def refitted(cells: Cells, old: Shape, new: Shape, bias: bool) -> Cells:
-    """Likewise the same number of cells for each weight."""
+def refit(cells: Cells, old: Shape, new: Shape, bias: bool) -> Cells:
+    """Lay cells of (features, lanes), equally many a weight, out for more or fewer of both; the bias stays last."""
     if old[1] == new[1] and old[0] <= new[0]:
         return longer(cells, old[0] + bias, new[0] + bias, bias)
     width = cells.size // ((old[0] + bias) * old[1])

@@ -52,7 +52,7 @@ class Coordinatewise(Kernel):
 
     @abstractmethod
     def outer(self, total: float) -> float:
-        """What becomes of the sum."""
+        """K(a, b), given the sum over coordinates."""
 
     def value(self, a: Vector, b: Vector) -> float:
         """Four sums: fast, in an order of addition that never changes."""
@@ -82,7 +82,7 @@ class InnerProduct(Coordinatewise):
 
 
 class Polynomial(Coordinatewise):
-    """K(a, b) = (⟨a, b⟩ + offset)^degree: all products of up to `degree` features (of exactly so many if offset = 0)"""
+    """K(a, b) = (⟨a, b⟩ + offset)^degree: products of up to `degree` features (exactly `degree` if offset = 0)"""
 
     degree: int = 2
     offset: float = 1.0
@@ -153,7 +153,7 @@ class Support(NamedTuple):
         return self.size == self.coefficients.size
 
     def resized(self, capacity: int) -> Support:
-        """The same with room for this many rows."""
+        """The support in room for this many rows."""
         rows, coefficients = np.zeros((capacity, self.dimension)), np.zeros(capacity)
         rows[: self.size], coefficients[: self.size] = self.rows[: self.size], self.coefficients[: self.size]
         return self._replace(rows=rows, coefficients=coefficients)

@@ -18,7 +18,7 @@ class Classes:
     """Names and their codes 0, 1, …: fixed if they were given, else growing with the rows that are learnt."""
 
     def __init__(self, names: Sequence[Any] | None = None, fixed: bool | None = None) -> None:
-        self.names: list[Name] = [] if names is None else [_required(name) for name in names]
+        self.names: list[Name] = [] if names is None else [_require_name(name) for name in names]
         self.fixed = names is not None if fixed is None else fixed
         self._codes = {name: code for code, name in enumerate(self.names)}
         if len(self._codes) < len(self.names):
@@ -42,7 +42,7 @@ class Classes:
             first = np.full(values.size, inverse.size)
             np.minimum.at(first, inverse[learnt], np.flatnonzero(learnt))
         for k in np.argsort(first, kind="stable").tolist():
-            codes[k] = self._code(named(values[k], names), first[k] < inverse.size)
+            codes[k] = self._code(name_label(values[k], names), first[k] < inverse.size)
         return codes[inverse.reshape(-1)]
 
     def _code(self, value: Any, taken: bool) -> int:
@@ -94,12 +94,12 @@ def class_name(text: str) -> Name:
         return text
 
 
-def named(value: Any, names: Mapping[float, str] | None) -> Any:
+def name_label(value: Any, names: Mapping[float, str] | None) -> Any:
     """The text that a number stands for, if it does."""
     return names.get(float(value), value) if names else value
 
 
-def _required(value: Any) -> Name:
+def _require_name(value: Any) -> Name:
     name = name_of(value)
     if name is None:
         raise DataError(f"{_plain(value)!r} cannot name a class: use a whole number or a text")

@@ -25,7 +25,7 @@ _PLAIN = 4  # fields of a weight in the plain table of AdaGrad
 
 
 def stride(worker: Learner, lanes: int) -> int:
-    """Lanes that the table has where there is room for so many classes."""
+    """The lanes that a table with room for `lanes` classes has."""
     return -(-lanes // LANES) * LANES if isinstance(worker, EightMulticlass) else lanes
 
 
@@ -43,7 +43,7 @@ def begun(worker: Any, features: int, lanes: int) -> State:
 
 
 def laid(worker: Learner, s: State, lanes: int) -> State:
-    """A plain state with room for so many classes, as the learner works on it: O(d)."""
+    """A plain state with room for `lanes` classes, laid out as the learner works on it: O(d)."""
     if not isinstance(worker, EightMulticlass):
         return s
     places = s.dimension // lanes
@@ -55,7 +55,7 @@ def laid(worker: Learner, s: State, lanes: int) -> State:
 
 
 def filed(worker: Learner, s: State, lanes: int, met: int) -> tuple[State, int]:
-    """The plain state to be saved, with room for so many classes, and the places it has: O(d) for work in eights."""
+    """The plain state to be saved, with room for `lanes` classes, and the places it has: O(d) for work in eights."""
     bias = worker.bias > 0
     places = s.dimension // stride(worker, lanes) - bias
     if not isinstance(worker, EightMulticlass):
@@ -65,14 +65,14 @@ def filed(worker: Learner, s: State, lanes: int, met: int) -> tuple[State, int]:
 
 
 def restored(worker: Learner, s: State, lanes: int, room: int) -> State:
-    """A plain state with so many lanes, as the learner works on it, with room for so many features."""
+    """A saved plain state, laid out as the learner works on it, with room for `room` features."""
     bias, lots = worker.bias > 0, stride(worker, lanes)
     s = laid(worker, s, lanes)
     return relaid(s, (s.dimension // lots - bias, lots), (room, lots), bias)
 
 
 def plain(worker: Learner, s: State, lanes: int, shape: Shape) -> State:
-    """The plain state of (features, classes), of a table with so many lanes; its table may be a matrix: O(d)."""
+    """The plain state of (features, classes), from a table with `lanes` lanes; its table may be a matrix: O(d)."""
     bias = worker.bias > 0
     old = s.dimension // lanes - bias, lanes
     if not isinstance(worker, EightMulticlass):
@@ -83,7 +83,7 @@ def plain(worker: Learner, s: State, lanes: int, shape: Shape) -> State:
 
 
 def summed(worker: Learner, s: State, lanes: int) -> State:
-    """The state of a table with room for so many classes, of which θ alone matters: O(d)."""
+    """The state of a table with room for `lanes` classes, of which θ alone matters: O(d)."""
     if not isinstance(worker, EightMulticlass):
         return s
     counts = s.counts.copy()

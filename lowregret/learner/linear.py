@@ -40,7 +40,7 @@ FAR = 1e4  # how far the scale of an iterate may fall below the average scale be
 
 
 class Learner(Part):
-    """What all learners share: a rule, the iterate that it hands out, and the ledger of a round."""
+    """The base of all learners: a rule, the iterate that it hands out, and the ledger of a round."""
 
     losses: ClassVar[type[Part]]  # which it takes
     example: ClassVar[str]
@@ -175,18 +175,18 @@ class Linear(Learner):
 
     @cached_property
     def scorer(self) -> Linear:
-        """The same, with a rule and a loss that are always the same: scoring is compiled once for all of them."""
+        """This learner with a fixed rule and loss, so that scoring is compiled once for all of them."""
         return replace(self.judge, loss=_ANY_LOSS, output=Last())
 
     @cached_property
     def judge(self) -> Linear:
-        """The same, with a rule that is always the same: loops that do not learn are compiled once for all rules."""
+        """This learner with a fixed rule, so that loops that do not learn are compiled once for all rules."""
         return replace(self, rule=_ANY_RULE, ridge=0.0)
 
     # ---- compiled ----------------------------------------------------------------------------------------------------
 
     def dot(self, s: State, x: Rows, i: int) -> float:
-        """⟨w, x_i⟩ up to the rule's scale, in four sums likewise."""
+        """⟨w, x_i⟩ up to the rule's scale, in four sums that the processor adds side by side."""
         rule = self.rule
         k, end = x.begin(i), x.end(i)
         one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)

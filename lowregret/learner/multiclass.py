@@ -28,7 +28,7 @@ NONE, FAILED = -1, -2  # no class to predict yet; a score or loss that is no fin
 
 
 class Room(NamedTuple):
-    """What a round needs besides the state."""
+    """The memory that a round needs besides the state."""
 
     known: Cells  # [the number of classes met so far]
     raw: Cells  # (lanes,) scores up to the rule's common factor
@@ -37,7 +37,7 @@ class Room(NamedTuple):
 
     @classmethod
     def of(cls, known: Any, lanes: int, rows: int = 1) -> Room:
-        """For rows whose scores are kept, or for one after the other."""
+        """Memory for rows whose scores are kept, or for one row after the other."""
         return cls(known, np.zeros(lanes), np.zeros((max(rows, 1), lanes)), np.zeros(lanes))
 
 
@@ -68,11 +68,11 @@ class Multiclass(Learner):
 
     @classmethod
     def like(cls, learner: Linear, loss: MultiLoss) -> Multiclass:
-        """The same rule, output, ridge and bias, for many classes."""
+        """A learner of many classes with the rule, output, ridge and bias of `learner`."""
         return cls(loss, learner.rule, learner.output, learner.ridge, learner.bias)
 
     def start(self, features: int, lanes: int) -> State:
-        """The state before round 1 for rows of this many features, with room for so many classes."""
+        """The state before round 1, with room for these features and classes."""
         if lanes < 1:
             raise PartError("a learner of classes needs at least one class")
         return self.begun((features + (self.bias > 0)) * lanes)
@@ -80,7 +80,7 @@ class Multiclass(Learner):
     # ---- compiled ----------------------------------------------------------------------------------------------------
 
     def factor(self, x: Rows, i: int) -> float:
-        """What row i is multiplied by."""
+        """The factor of row i: 1, or 1/‖x_i‖ where rows are made unit vectors."""
         if not self.unit:
             return 1.0
         square = self.square(x, i) - self.bias * self.bias

@@ -24,7 +24,7 @@ class EightMulticlass(Multiclass):
     # ---- compiled ----------------------------------------------------------------------------------------------------
 
     def dot(self, s: State, x: Rows, i: int, factor: float, known: int, raw: Cells) -> None:
-        """Likewise; lanes beyond `known` get 0, for so are their weights."""
+        """raw[ℓ] = ⟨w_ℓ, x_i⟩ of the known classes, eight at a time; lanes beyond get 0, for so are their weights."""
         lanes = np.uint64(raw.size)
         for block in range(np.uint64(0), np.uint64(known), np.uint64(LANES)):
             sums = spread(0.0)

@@ -18,7 +18,7 @@ from lowregret.rows import Rows, as_sparse
 from lowregret.types import Cells, Vector
 
 ROOM = 1024  # features that there is room for in the beginning
-FEW = 1 << 12  # features that are entered sooner than code to do it is compiled
+INTERPRETED = 1 << 12  # features that are entered sooner than code to do it is compiled
 NEAR = 1 << 23  # columns that are looked up without hashing; memory that is never written to is never taken
 NOTHING = np.empty(0)  # weights of rows that all count
 
@@ -53,6 +53,8 @@ class Places:
         self._count = np.array([len(columns)])
         self._columns = np.asarray(columns, np.uint64)
         self._index = Index(np.zeros(NEAR, np.uint32), np.empty(0, np.uint64))
+        near = np.flatnonzero(self._columns < NEAR)
+        self._index.near[self._columns[near]] = near + 1
         self._make_room(max(len(columns), ROOM))
 
     def __len__(self) -> int:
@@ -88,7 +90,7 @@ class Places:
         return replace(x, indices=indices, columns=room)
 
     def forget_after(self, count: int) -> None:
-        """Keep so many features, the first."""
+        """Keep the first `count` features only."""
         if count < len(self):
             forgotten = self.columns[count:]
             self._index.near[forgotten[forgotten < NEAR]] = 0
@@ -96,26 +98,27 @@ class Places:
             self._make_room(self._columns.size)
 
     def by_column(self, w: Vector, features: int, bias: bool) -> Vector:
-        """Numbers of places, the bias last, as those of so many columns; 0 for features without a place."""
+        """Values by place, the bias last, as values by column; 0 for features without a place."""
         found = np.zeros((features + bias, *w.shape[1:]))
         found[self.columns] = w[: len(self)]
         found[features:] = w[len(w) - bias :]
         return found
 
     def by_place(self, u: Vector, room: int, bias: bool) -> Vector:
-        """Numbers of columns, the bias last, as those of so many places."""
+        """Values by column, the bias last, as values by place."""
         found = np.zeros((room + bias, *u.shape[1:]))
         found[: len(self)] = u[self.columns]
         found[room:] = u[len(u) - bias :]
         return found
 
     def _make_room(self, room: int) -> None:
-        """For so many features."""
+        """Make room for this many features."""
         columns = np.zeros(room, np.uint64)
         columns[: len(self)] = self.columns
         self._columns = columns
         self._index = self._index._replace(far=np.zeros(4 << (room - 1).bit_length(), np.uint64))
-        call(fill, len(self) > FEW, self._index, self.columns)
+        if self.columns.max(initial=0) >= NEAR:
+            call(fill, len(self) > INTERPRETED, self._index, self.columns)
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------
@@ -155,9 +158,10 @@ def find_rows(x: Rows, rows: int, index: Index, count: int, indices: Cells) -> N
 
 @kernel
 def fill(index: Index, columns: Cells) -> None:
-    """Enter the columns of the first places."""
+    """Enter those columns of the first places that are far."""
     for place in range(columns.size):
-        enter(index, columns[place], np.uint64(place + 1))
+        if columns[place] >= index.near.size:
+            enter(index, columns[place], np.uint64(place + 1))
 
 
 def known(index: Index, column: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What every way of learning from rows asks of its input, and how it says no: row, feature and value by name."""
+"""Checks of rows, labels and weights, whichever way they are learnt; errors name row, feature and value."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def numbers(values: Any, what: str, size: int) -> Vector:
 
 
 def finite_numbers(values: Any, what: str, size: int) -> Vector:
-    """Likewise, all of them finite."""
+    """A float64 vector of the right length whose entries are all finite."""
     vector = numbers(values, what, size)
     bad = np.flatnonzero(~np.isfinite(vector))
     if bad.size:
@@ -61,7 +61,7 @@ def require_narrow(x: Rows, part: Part, remedy: str) -> None:
 
 
 def require_cheap(x: Rows, rule: Rule) -> None:
-    """Likewise, of a rule whose rounds cost O(d)."""
+    """Raise `PartError` if an O(d)-per-round rule meets wide sparse rows."""
     if rule.costs_dimension():
         require_narrow(x, rule, "use L2Ball, Box or Reals, or Entropy with a Constant step")
 

@@ -72,7 +72,7 @@ class Loss(Part):
         return False
 
     def predictions(self, scores: Vector) -> Vector:
-        """What scores predict: numbers, or −1 and +1."""
+        """Predictions by scores: numbers, or −1 and +1."""
         return scores
 
     def probabilities(self, scores: Vector) -> Vector:

@@ -32,12 +32,12 @@ class LogWealth(Loss):
         return -1.0 - math.log(-a) if a < 0.0 else math.inf
 
     def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
-        """At q = p + μ/q > 0."""
+        """The envelope's slope and bend, at q = p + μ/q > 0."""
         root = math.sqrt(p * p + 4.0 * mu)
         q = 0.5 * (p + root) if p > 0.0 else 2.0 * mu / (root - p)
         return (-1.0 / q, 1.0 / (q * q + mu)) if q > 0.0 else (-math.inf, math.inf)
 
     @property
     def kinked(self) -> bool:
-        """It has a wall at 0, which is worse."""
+        """True: the wall at 0 is worse than a kink."""
         return True

@@ -33,7 +33,7 @@ class MultiLoss(Part):
         """Refuse a number of classes that the loss is not made for; None: as many as turn up."""
 
     def probabilities(self, scores: Vector) -> Vector:
-        """What a matrix of scores, a row each, says about the chances of the classes."""
+        """The chances of the classes by a matrix of scores, a row each."""
         raise PartError(
             f"{type(self).__name__} gives scores, not probabilities: use Softmax() or OneAgainstAll(Logistic())"
         )
@@ -74,7 +74,7 @@ class MultiHinge(MultiLoss):
 
 
 class CostHinge(MultiHinge):
-    """The same with γ(y,ℓ) = costs[y, ℓ] ≥ 0, what it costs to take class y for ℓ, in the order of the classes"""
+    """φ = max_ℓ[γ(y,ℓ) − s_y + s_ℓ] with γ(y,ℓ) = costs[y, ℓ] ≥ 0, the cost of taking class y for ℓ"""
 
     costs: Any
 

@@ -1,4 +1,4 @@
-"""What losses are called on the command line and in JSON."""
+"""Names of losses on the command line and in JSON."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from lowregret.types import Index, Vector, cell
 
 
 class Entropic(Mirror):
-    """What the two entropies share: raw weights e^{ηθ − offset}, MASS their sum, local norms in the ledger."""
+    """The base of the two entropies: raw weights e^{ηθ − offset}, MASS their sum, local norms in the ledger."""
 
     norm: ClassVar[str] = "1"
     needs_dimension: ClassVar[bool] = True
@@ -172,7 +172,7 @@ class UnnormalisedEntropy(Entropic):
         return min(corner, max(0.0, float(self._each(comparator.reach(1, d)))))
 
     def _each(self, w: Any) -> Any:
-        """What a coordinate w contributes to R."""
+        """The contribution of a coordinate w to R."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(w == 0, 0.0, w * (np.log(w) - 1 - math.log(self.start)))
 

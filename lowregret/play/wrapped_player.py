@@ -8,7 +8,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.certificate.delay import DRIFT, LAGGED, LEDGER, TRAVELLED, dual_exponent, late_certificates
-from lowregret.certificate.doubling import bounds_of, summed
+from lowregret.certificate.doubling import bounds_of, sum_blocks
 from lowregret.convex.functions import Convex
 from lowregret.convex.leader import Follower
 from lowregret.errors import PartError
@@ -119,7 +119,7 @@ class DoublingSeat(RuleSeat):
             learner = Linear(Cost(), self._rule(m))
             bounds.append(bounds_of(look(learner, self.finished[m], None if theta is None else self.sums[m])))
         found = look(Linear(Cost(), self._rule(latest)), ledger, theta)
-        return summed(found, [*bounds, bounds_of(found)], look.rounds)
+        return sum_blocks(found, [*bounds, bounds_of(found)], look.rounds)
 
     def arrays(self) -> dict[str, Any]:
         finished = np.array(self.finished).reshape(-1, SUMS + COUNTS)

@@ -42,7 +42,7 @@ __all__ = [
 
 
 def regret(trace: Game | Record, comparator: Any = None) -> Regret:
-    """What was lost against a comparator: a `Comparator`, a point, a set (its best point), or the trace's own set."""
+    """The regret against a comparator: a `Comparator`, a point, a set (its best point), or the trace's own set."""
     record = GameRecord(trace) if isinstance(trace, Game) else trace
     if not isinstance(record, Record):
         raise PartError(

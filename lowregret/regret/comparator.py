@@ -1,4 +1,4 @@
-"""What a trace can be held against: points, paths, weighted rounds, one's own luck, and other experts."""
+"""Comparators for a trace: points, paths, weighted rounds, one's own luck, and other experts."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Weighted(Comparator):
 
 @dataclass(frozen=True)
 class Realised(Comparator):
-    """What the experts drawn cost, not the average over the draw: Σ c_t[i_t] − min_i Σ c_t[i].
+    """The cost of the experts drawn, not the average over the draw: Σ c_t[i_t] − min_i Σ c_t[i].
 
     If i_t is drawn from w_t and costs in [0, 1] are fixed before, then with probability 1 − δ (AZUMA)
 

@@ -1,4 +1,4 @@
-"""What happened: my loss in every round, and what any other point would have paid."""
+"""Records of what happened: my loss in every round, and what any other point would have paid."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Functions(Record):
         return FollowTheLeader(domain).follow(total, domain.projection(np.zeros(self.dimension)))
 
     @cached_property
-    def _folded(self) -> tuple[Vector, Any, Vector] | None:
+    def _fold(self) -> tuple[Vector, Any, Vector] | None:
         """Sums of the first t functions' curvature, linear part and constant, if that is all there is to them."""
         if self.costs is not None:
             flat = np.zeros(self.losses.size + 1)
@@ -151,13 +151,13 @@ class Functions(Record):
 
     @property
     def folds(self) -> bool:
-        return self._folded is not None
+        return self._fold is not None
 
     def best_within(self, domain: Domain, begin: int, end: int) -> Solution:
-        if self._folded is None:
+        if self._fold is None:
             return super().best_within(domain, begin, end)
         total = Sum(self.dimension)
-        total.sigma, total.linear, total.constant = (column[end] - column[begin] for column in self._folded)
+        total.sigma, total.linear, total.constant = (column[end] - column[begin] for column in self._fold)
         total.curvature = total.sigma
         return self._solve(domain, total)
 
@@ -231,9 +231,9 @@ class RowRecord(Record):
         if run.scores.size != self.y.size or np.count_nonzero(self.weights) != run.rounds:
             raise DataError(f"give all {run.rounds} rows of the run, learnt in one call; got {self.y.size}")
         self.dimension, self.domain = run.dimension, run.comparator
-        self.losses, self._slopes = self._judged(run.scores)
+        self.losses, self._slopes = self._judge(run.scores)
 
-    def _judged(self, scores: Vector) -> tuple[Vector, Vector]:
+    def _judge(self, scores: Vector) -> tuple[Vector, Vector]:
         """Losses and slopes of scores."""
         losses, slopes = np.zeros(self.y.size), np.zeros(self.y.size)
         call(judge, self.run.compiled, self.run.learner.judge, scores, self.y, self.weights, losses, slopes)
@@ -247,7 +247,7 @@ class RowRecord(Record):
             call(score_rows, self.run.compiled, learner.scorer, points, self.x, EVERY, scores)
         else:
             call(score_along, self.run.compiled, learner.judge, points, self.x, scores)
-        return self._judged(scores)[0]
+        return self._judge(scores)[0]
 
     def best(self, domain: Domain, weights: Vector) -> Solution:
         counted = self.weights * weights

@@ -15,7 +15,7 @@ from lowregret.regret.record import Record
 from lowregret.regret.result import Regret
 from lowregret.types import Vector
 
-MANY, FEW = 300, 40  # rounds up to which all segments are looked at, in closed form or by a solver
+CLOSED_ROUNDS, SOLVER_ROUNDS = 300, 40  # rounds up to which all segments are looked at, in closed form or by a solver
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Windows(Comparator):
 
 
 def segments(record: Record, domain: Domain) -> tuple[Any, Any, dict[tuple[int, int], Vector]]:
-    """For rounds a … b−1 the least loss on a set (inf where a ≥ b), its gap, and its point."""
+    """The least loss on a set in rounds a … b−1 (inf where a ≥ b), its gap, and its point."""
     _require_few(record)
     rounds = record.losses.size
     values, gaps = np.full((rounds + 1, rounds + 1), np.inf), np.zeros((rounds + 1, rounds + 1))
@@ -101,7 +101,7 @@ def segments(record: Record, domain: Domain) -> tuple[Any, Any, dict[tuple[int, 
 
 
 def _require_few(record: Record) -> None:
-    rounds, most = record.losses.size, MANY if record.folds else FEW
+    rounds, most = record.losses.size, CLOSED_ROUNDS if record.folds else SOLVER_ROUNDS
     if rounds > most:
         raise PartError(
             f"a best point for each of all segments of {rounds} rounds takes too long: use at most {most} rounds, "
@@ -130,7 +130,7 @@ def _programme(values: Any, switches: int) -> tuple[list[tuple[int, int]], float
 
 
 def best_experts(costs: Any, switches: int) -> Any:
-    """The experts of the cheapest sequence with at most so many switches: O(kTN) time and bytes."""
+    """The experts of the cheapest sequence with at most `switches` switches: O(kTN) time and bytes."""
     rounds, count = costs.shape
     came = np.zeros((rounds, switches + 1, count), np.bool_)
     leader = np.zeros((rounds, switches + 1), np.int64)

@@ -1,1 +1,1 @@
-"""What one pass says about rows yet to come: risk bounds, their statistics, independence, the model that is kept."""
+"""Rows yet to come, judged by one pass: risk bounds, their statistics, independence, the model that is kept."""

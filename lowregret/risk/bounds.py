@@ -1,4 +1,4 @@
-"""What a run says about rows yet to come, without a hold-out set: premises checked, M never assumed.
+"""Risk bounds for rows yet to come, without a hold-out set: premises checked, M never assumed.
 
 Classification errors lie in [0,1] by themselves. Losses do not: they are bounded by M on rows of length ≤ X, labels
 |y| ≤ Y and iterates of length ≤ W. X, Y and W are taken from the powers of two, each of which has a share of δ set
@@ -67,7 +67,7 @@ class Foresight(Figures, ABC):
     @property
     @abstractmethod
     def certificate(self) -> Certificate:
-        """Of the regret."""
+        """The certificate of the regret."""
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """All that can be said, each with probability 1 − δ by itself: the headline first, those that failed last.

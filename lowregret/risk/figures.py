@@ -1,4 +1,4 @@
-"""What can be read off a learner and its state."""
+"""Figures read off a learner and its state."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _LOG_PI = math.log(math.pi)
 
 
 def first_levels() -> Any:
-    """No bits yet."""
+    """The levels before the first bit."""
     levels = np.zeros((LEVELS, 4))
     levels[:, LENGTH] = LENGTHS
     return levels
@@ -40,7 +40,7 @@ def kt(ones: float, zeros: float) -> float:
 
 
 def close_block(levels: Any, ones: int, bits: int) -> None:
-    """So many more bits, among them so many ones, for every level."""
+    """Add `bits` observations with `ones` successes to every level."""
     for k in range(LEVELS):
         levels[k, ONES] += ones
         levels[k, COUNT] += bits
@@ -52,9 +52,9 @@ def close_block(levels: Any, ones: int, bits: int) -> None:
 
 
 def evidence(bits: int, ones: int, both: int, last: int, levels: Any, ones_left: int, bits_left: int) -> float:
-    """ln E against independence after so many bits; `both` of the ones follow a one, the `last` bit is 0 or 1.
+    """ln E against independence after `bits` bits, of which `ones` are ones and `both` ones after a one.
 
-    The levels lack the latest `bits_left` bits, of which `ones_left` are ones.
+    The `last` bit is 0 or 1. The levels lack the latest `bits_left` bits, of which `ones_left` are ones.
     """
     if not bits:
         return 0.0

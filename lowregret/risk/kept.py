@@ -1,23 +1,24 @@
-"""What a model loses once it is kept: frozen after 16, 32, 64, … rounds, it scores the rows up to the next doubling.
+"""The loss of a model once it is kept: frozen after 16, 32, 64, … rounds, it scores the rows up to the next doubling.
 
 The figures of a run are *live*: each row is judged by what was learnt from all rows before it. Whoever saves the model
 and scores a file with it has the *kept* model, which learns no more; where rows are not alike, it does worse. A trial
 measures that in the same pass: the model as `predict` would use it is frozen, and judged on rows that it never saw.
 
-The first 2^13 rows are all judged, then one in every 2, 4, … 32, at a place that a hash of the round tells: 4,096 of
-each doubling, and more where they are one in 32.
+The first 2^13 rows are all judged, then one in every 2, 4, … 64, at a place that a hash of the round tells: 4,096 of
+each doubling, and more where they are one in 64.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowregret.compile.kernel import kernel
-from lowregret.compile.random import hashed, key_of
+from lowregret.compile.random import hash_number, key_of
 from lowregret.loss import Loss
 from lowregret.types import Vector
 
@@ -25,7 +26,7 @@ FIRST = 16  # rounds before the first model is frozen
 PARTS = 8  # of the rounds between two models: what is lost soon after and long after
 ROWS, WEIGHT, LOSS, WRONG, LIVE_LOSS, LIVE_WRONG = range(6)  # of a part: rows judged, and sums over all rows
 FIELDS = 6
-ALL, RAREST = 12, 5  # powers of two: rounds frozen after which all rows are judged; at least every 2^RAREST-th is
+ALL, RAREST = 12, 6  # powers of two: rounds frozen after which all rows are judged; at least every 2^RAREST-th is
 HORIZONS = (1, 4, 8)  # parts within which figures are given: an eighth, half, or as many rows as were learnt
 HEADLINE = 4  # the one among them that stands for all
 LEAST = 32  # rows judged within it, before which nothing is said
@@ -39,7 +40,7 @@ def next_freeze(rounds: int) -> int:
 
 
 class Foretold(NamedTuple):
-    """What a frozen model and the live one lost on some rows, and where each was wrong."""
+    """The losses of a frozen model and of the live one on some rows, and where each was wrong."""
 
     values: Vector
     wrong: Any
@@ -59,7 +60,7 @@ class Figures:
 
     @classmethod
     def of(cls, sums: Vector, classifies: bool) -> Figures:
-        """From the fields of parts, added up."""
+        """The figures of all parts, added up."""
         loss, wrong, live_loss, live_wrong = (float(v) for v in sums[LOSS:] / max(sums[WEIGHT], 1e-300))
         errors = (wrong, live_wrong) if classifies else (None, None)
         return cls(int(sums[ROWS]), loss, errors[0], live_loss, errors[1])
@@ -91,14 +92,14 @@ class Kept:
 
     @property
     def horizon(self) -> str:
-        """For which rows it holds, in words."""
+        """The rows for which the figures hold, in words."""
         return f"models kept after {self.models} rows, on the rows that follow, up to half as many as each had learnt"
 
     @property
     def worth(self) -> float | None:
-        """What labels that come at once take away on the same rows: of the error, or for numbers of the mean loss.
+        """How much labels that come at once save on the same rows: of the error, or for numbers of the mean loss.
 
-        None if that is little: below a tenth of it, or within the noise of so many rows.
+        None if that is little: below a tenth of it, or within the noise of these rows.
         """
         f = self.figures
         kept, live = (f.loss, f.live_loss) if f.error is None or f.live_error is None else (f.error, f.live_error)
@@ -122,7 +123,7 @@ class Trial:
 
     def __init__(self, records: Vector | None = None, ended: int | None = None) -> None:
         self.records = np.zeros((0, PARTS, FIELDS)) if records is None else records
-        self.ended = ended  # after so many rounds
+        self.ended = ended  # the number of rounds before
 
     def end(self, rounds: int) -> None:
         """Judge no more."""
@@ -135,7 +136,7 @@ class Trial:
 
     @property
     def share(self) -> float:
-        """Of the rows that are judged now."""
+        """The share of the rows that are judged now."""
         return 0.5**self._rarity
 
     @property
@@ -159,10 +160,19 @@ class Trial:
         t = groups << np.uint64(rarity)
         if rarity:
             with np.errstate(over="ignore"):
-                t = t + (hashed(_KEY, groups) >> np.uint64(64 - rarity))
+                t = t + (hash_number(_KEY, groups) >> np.uint64(64 - rarity))
         t = t[(t > rounds) & (t <= rounds + count)].astype(np.int64)
         places = t - rounds - 1
         return begin + (places if played is None else played[places]), t
+
+    def judge(
+        self, weights: Vector, begin: int, end: int, rounds: int, foretold: Callable[[Any, Vector], Foretold]
+    ) -> None:
+        """Count what `foretold(picked, their weights)` tells of those rows begin … end − 1 that are judged."""
+        picked, t = self.picked(weights, begin, end, rounds)
+        if picked.size:
+            each = weights[picked] if weights.size else np.ones(picked.size)
+            self.see(t, each, foretold(picked, each))
 
     def see(self, t: Any, weights: Vector, told: Foretold) -> None:
         """Count rows of these rounds."""
@@ -172,7 +182,7 @@ class Trial:
             np.add.at(self.records[-1, :, field], parts, values)  # one after the other, however rows come in batches
 
     def kept(self, rounds: int, classifies: bool) -> Kept | None:
-        """The figures over the latter half of so many rounds; None before enough rows were judged."""
+        """The figures over the latter half of the rounds; None before enough rows were judged."""
         repeated = self.ended is not None and self.ended < rounds
         rounds = rounds if self.ended is None else self.ended
         starts = [FIRST << k for k in range(len(self.records))]
@@ -195,8 +205,10 @@ class Trial:
 
 
 @kernel
-def judge_scores(loss: Loss, y: Vector, scores: Vector, values: Vector, wrong: Any) -> None:
-    """The loss of each score, and whether it is wrong."""
+def judge_scores(loss: Loss, y: Vector, kept: Vector, live: Vector, told: Any) -> None:
+    """Write the rows of a `Foretold`: the loss of each kept score, whether it is wrong, and both of live scores."""
     for i in range(y.size):
-        values[i], _ = loss.at(scores[i], y[i])
-        wrong[i] = loss.wrong(scores[i], y[i])
+        told[0, i], _ = loss.at(kept[i], y[i])
+        told[1, i] = loss.wrong(kept[i], y[i])
+        told[2, i], _ = loss.at(live[i], y[i])
+        told[3, i] = loss.wrong(live[i], y[i])

@@ -1,4 +1,4 @@
-"""What a run's risk certificates and the test for drift need, counted in one pass.
+"""The statistics of risk certificates and of the test for drift, counted in one pass.
 
 Rounds come in blocks of 64. Within a block the prediction of a round's loss stays what it was, the mean before the
 block: predictions may be anything known beforehand, and so a round costs a few additions. Everything is counted round
@@ -52,7 +52,7 @@ THRESHOLD = 9
 LABELS = 10  # Σ y_t over the first block of a regression
 WEIGHT = 11  # Σ of importance weights
 WRONG = 12  # the same over mistakes
-SUMS = 13
+TALLIES = 13
 
 
 @kernel
@@ -141,12 +141,12 @@ class Tally:
     def __init__(self, classifies: bool, arrays: dict[str, Any] | None = None) -> None:
         told = arrays or {}
         self.classifies = classifies
-        self.sums = told.get("tally.sums", np.zeros(SUMS))
+        self.sums = told.get("tally.sums", np.zeros(TALLIES))
         self.counts = told.get("tally.counts", np.zeros(COUNTS, np.int64))
         self.levels = told.get("tally.levels", first_levels())
         if "tally.sums" not in told:
             self.sums[THRESHOLD] = 0.0 if classifies else math.inf
-        if self.sums.size < SUMS:  # of a file from before weights were summed: rows stand for them
+        if self.sums.size < TALLIES:  # of a file from before weights were summed: rows stand for them
             self.sums = np.append(self.sums, [self.rounds, self.mistakes])
 
     @property
@@ -185,7 +185,7 @@ class Tally:
         self.counts[AGAIN] = 1
 
     def arrays(self) -> dict[str, Any]:
-        """What must be kept to go on counting."""
+        """The arrays that a file must keep to go on counting."""
         return {"tally.sums": self.sums, "tally.counts": self.counts, "tally.levels": self.levels}
 
     # ---- results -----------------------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.kept import Frozen, foretell_rows
-from lowregret.auto.learner import Auto, Desk, Mind, learn_rows
+from lowregret.auto.learner import Auto, Mind, Workspace, learn_rows
 from lowregret.auto.weights import linear_weights
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
-from lowregret.learner.growth import FIRST, grown, longer
+from lowregret.learner.growth import FIRST, grow, longer
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
@@ -80,26 +80,31 @@ class AutoRun(Standing, RowRun):
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
-        given = self.learner, self.state, self.mind, Desk.of(longest(x)), x, y, w, self.scores
+        given = self.learner, self.state, self.mind, self._desk(x, True), x, y, w, self.scores
         return int(self._call(learn_rows, *given, i, mark))
 
     def decision_function(self, features: Features) -> Vector:
         """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
         x = self._rows(features)
         every = np.arange(x.shape[0])
-        scores = self._foretell(self._model, self.located(x), every, np.empty(0), np.empty(0))
+        desk = self._new_desk(longest(x))  # of its own: several threads may predict at once
+        scores = self._foretell(self._model, desk, self.located(x), every, np.empty(0), np.empty(0))
         require_scores(x, scores)
         return scores
 
-    def _foretell(self, model: Frozen, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
+    def _foretell(self, model: Frozen, desk: Workspace, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
         scores = np.empty(picked.size)
         given = x, picked, y, weights, scores, self.votes, self.means, self.priors
-        self._call(foretell_rows, self.learner, model, Desk.of(longest(x)), *given)
+        self._call(foretell_rows, self.learner, model, desk, *given)
         return scores
 
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
-        scores = self._foretell(self.frozen, x, picked, y[picked], weights / self.trial.share)
-        return Foretold(*self._judged(y[picked], scores), *self._judged(y[picked], self.scores[picked]))
+        judged = picked, y[picked], weights / self.trial.share
+        scores = self._foretell(self.frozen, self._desk(x, False), x, *judged)
+        return self._judged(y[picked], scores, self.scores[picked])
+
+    def _new_desk(self, entries: int) -> Workspace:
+        return Workspace.of(entries)
 
     @property
     def _measures(self) -> Vector:
@@ -124,7 +129,7 @@ class AutoRun(Standing, RowRun):
 
     def _widen(self, features: int) -> None:
         old = self.state.dimension
-        self.state = grown(self.state, features, True)
+        self.state = grow(self.state, features, True)
         live = widened(Frozen(self.state.table, self.average, self.mind), old, self.state.dimension)
         self.mind, self.average = live.mind, live.average
         if self.frozen is not None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto.classes import SHARES, AutoMulticlass, ClassDesk, ClassMind, learn_classes
+from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
 from lowregret.auto.kept import Frozen
 from lowregret.auto.kept_classes import foretell_classes
 from lowregret.auto.weights import class_weights
 from lowregret.domain import Domain
-from lowregret.learner.growth import FIRST, Shape, refitted
+from lowregret.learner.growth import FIRST, Shape, refit
 from lowregret.learner.labels import Classes
 from lowregret.learner.multiclass import Multiclass, Room
 from lowregret.learner.places import Placed
@@ -55,8 +55,7 @@ class AutoMulticlassRun(Standing, MulticlassRun):
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, codes: Any, w: Vector, room: Room, i: int, mark: int) -> int:
-        desk = ClassDesk.of(longest(x), self.lanes)
-        given = self.learner, self.state, self.mind, desk, x, codes, w, room, self.guesses
+        given = self.learner, self.state, self.mind, self._desk(x, True), x, codes, w, room, self.guesses
         return int(self._call(learn_classes, *given, i, mark))
 
     def decision_function(self, features: Features) -> Vector:
@@ -64,23 +63,28 @@ class AutoMulticlassRun(Standing, MulticlassRun):
         x = self._rows(features)
         room = Room.of(np.array([self._need_classes()]), self.lanes, max(x.shape[0], 2))
         every = np.arange(x.shape[0])
-        self._foretell(self._model, self.located(x), room, every, np.empty(0, np.int64), np.empty(0))
+        desk = self._new_desk(longest(x))  # of its own: several threads may predict at once
+        self._foretell(self._model, desk, self.located(x), room, every, np.empty(0, np.int64), np.empty(0))
         scores = room.scores[: x.shape[0], : len(self.classes)]
         require_scores(x, scores[:, 0])
         return scores
 
     def _foretell(
-        self, model: Frozen, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
+        self, model: Frozen, desk: ClassWorkspace, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
     ) -> tuple[Vector, Any]:
         values, guesses = np.empty(picked.size), np.empty(picked.size, np.int64)
         given = x, room, picked, codes, weights, values, guesses, self.votes, self.means, self.priors
-        self._call(foretell_classes, self.learner, model, ClassDesk.of(longest(x), self.lanes), *given)
+        self._call(foretell_classes, self.learner, model, desk, *given)
         return values, guesses
 
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
         codes, room = y[picked], Room.of(np.array([self._frozen_known]), self.lanes)
-        values, guesses = self._foretell(self.frozen, x, room, picked, codes, weights / self.trial.share)
+        judged = picked, codes, weights / self.trial.share
+        values, guesses = self._foretell(self.frozen, self._desk(x, False), x, room, *judged)
         return self._told(values, guesses, codes, picked)
+
+    def _new_desk(self, entries: int) -> ClassWorkspace:
+        return ClassWorkspace.of(entries, self.lanes)
 
     def _freeze(self) -> None:
         super()._freeze()
@@ -135,6 +139,6 @@ def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
     cells = {"past": past}
     for name in mind.by_feature():
         shapes = (old, new) if name in mind.by_class() else ((old[0], 1), (new[0], 1))
-        cells[name] = refitted(getattr(mind, name), *shapes, True)
+        cells[name] = refit(getattr(mind, name), *shapes, True)
     mind = mind._replace(**cells)
-    return Frozen(mind.measures, refitted(model.average, old, new, True), mind)
+    return Frozen(mind.measures, refit(model.average, old, new, True), mind)

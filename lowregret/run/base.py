@@ -23,7 +23,7 @@ from lowregret.rows import Features, Rows, Sparse, as_rows, highest
 from lowregret.run.proof import NEVER, Proof
 from lowregret.state import State
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.types import Vector
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Ledger(Proof, Foresight):
     def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
         if isinstance(features, Stream):
-            for batch in sound(features.batches()):
+            for batch in raise_faults(features.batches()):
                 self.learn_batch(batch)
             return self
         x = self._rows(as_rows(features, checked=False))
@@ -135,22 +135,23 @@ class Ledger(Proof, Foresight):
         """What the frozen model lost on the picked rows, which were learnt since, and what the live one did."""
 
     def _stretch(self, learn: Callable[[int, int], int], x: Rows, y: Any, w: Vector, i: int) -> tuple[int, bool]:
-        """Learn rows from i on to the next mark or pause, by `learn(row, rounds)`, and judge the frozen model by them.
+        """Learn rows from i on until a model is frozen, by `learn(row, rounds)`, and judge the one before by them.
 
-        Returns the first row that was not learnt, and whether the mark or pause was reached.
+        Returns the first row that was not learnt, and whether that is because a model was frozen.
         """
-        mark, pause, rounds = self._next_mark(), self._next_pause(), self.rounds
-        end = learn(i, min(mark, pause - rounds + self.state.rounds))  # a run may restart, and its state count afresh
-        picked, t = self.trial.picked(w, i, end, rounds)
-        if picked.size:
-            weights = w[picked] if w.size else np.ones(picked.size)
-            self.trial.see(t, weights, self._foretold(x, y, picked, weights))
-        marked, paused = self.state.rounds == mark, self.rounds == pause
-        if paused:
-            self._pause()
-        if marked:
-            self._at_mark()
-        return end, marked or paused
+        begin, rounds, last = i, self.rounds, False
+        while not last:
+            mark, pause = self._next_mark(), self._next_pause()
+            i = learn(i, min(mark, pause - self.rounds + self.state.rounds))  # a run may restart its state
+            marked, paused = self.state.rounds == mark, self.rounds == pause
+            last = self.rounds == next_freeze(rounds) or i == len(y) or not (marked or paused)
+            if last:
+                self.trial.judge(w, begin, i, rounds, lambda *picked: self._foretold(x, y, *picked))
+            if paused:
+                self._pause()
+            if marked:
+                self._at_mark()
+        return i, marked or paused
 
     def _next_pause(self) -> int:
         """The round after which something is done that is not done after every one."""

@@ -28,7 +28,7 @@ from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.linear import LinearRun, start
 from lowregret.run.pending import NEVER, Pending
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch, Stream, sound
+from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -132,7 +132,7 @@ class DelayedRun(LinearRun):
         """
         if isinstance(features, Stream):
             done = 0
-            for batch in sound(features.batches()):
+            for batch in raise_faults(features.batches()):
                 self.learn_batch(batch, _delays(delay, done, len(batch)))
                 done += len(batch)
             return self

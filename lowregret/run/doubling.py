@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, Evidence, certificates, support
-from lowregret.certificate.doubling import Bounds, bounds_of, summed
+from lowregret.certificate.doubling import Bounds, bounds_of, sum_blocks
 from lowregret.certificate.trace import Trace
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Domain
@@ -99,7 +99,7 @@ class DoublingRun(LinearRun):
         found = certificates(self.learner, self.state, self.comparator)
         blocks = [*self.finished, bounds_of(found)] if self.state.rounds or not self.finished else self.finished
         linear = self.linear_regret()
-        return [replace(c, linear_regret=linear) for c in summed(found, blocks, self.rounds)]
+        return [replace(c, linear_regret=linear) for c in sum_blocks(found, blocks, self.rounds)]
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ over all blocks, against one u: O(d)."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.auto.learner import EXPERTS, GAP, LOSSES, NAMES, TRUST, WEIGHTS, settled
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, NAMES, TRUST, WEIGHTS, settle
 from lowregret.certificate import Certificate
 from lowregret.errors import PartError
 from lowregret.types import Vector
@@ -43,7 +43,7 @@ def next_end(rounds: int) -> int:
 
 def sums(rounds: int, loss: float, trust: Vector) -> Vector:
     """What is kept at the end of an era."""
-    return np.concatenate([[rounds, loss], settled(trust)])
+    return np.concatenate([[rounds, loss], settle(trust)])
 
 
 def thinned(ends: list[Vector], rounds: int) -> list[Vector]:

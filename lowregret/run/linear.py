@@ -11,7 +11,7 @@ from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.domain import Domain
 from lowregret.errors import PartError
-from lowregret.learner.growth import FIRST, grown, longer, require_growth
+from lowregret.learner.growth import FIRST, grow, longer, require_growth
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.learner.validate import Place, require_bounded, require_cheap, require_scores
 from lowregret.risk.kept import Foretold
@@ -108,7 +108,7 @@ class LinearRun(RowRun):
 
     def _widen(self, features: int) -> None:
         old, bias = self.state.dimension, self.learner.bias > 0
-        self.state = grown(self.state, features, bias)
+        self.state = grow(self.state, features, bias)
         if self.frozen is not None:
             self.frozen = longer(self.frozen, old, self.state.dimension, bias)
 
@@ -118,4 +118,4 @@ class LinearRun(RowRun):
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
         scores = np.empty(picked.size)
         self._call(score_rows, self.learner.scorer, self.frozen, x, picked, scores)
-        return Foretold(*self._judged(y[picked], scores), *self._judged(y[picked], self.scores[picked]))
+        return self._judged(y[picked], scores, self.scores[picked])

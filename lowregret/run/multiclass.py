@@ -22,8 +22,8 @@ from lowregret.certificate.trace import snapshot
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.hindsight.against_classes import LearntClasses, needs_guesses
-from lowregret.learner.growth import FIRST, Shape, doubled, joined, refitted, relaid, require_zeros
-from lowregret.learner.labels import Classes, named, one_label_each
+from lowregret.learner.growth import FIRST, Shape, doubled, joined, refit, relaid, require_zeros
+from lowregret.learner.labels import Classes, name_label, one_label_each
 from lowregret.learner.layout import begun, filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
 from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
@@ -139,7 +139,7 @@ class MulticlassRun(Ledger):
                 if self._grow(placed, w, i):
                     room = self._room(size, room)
                 else:
-                    self._refuse(self._refused(x), named(labels[i], names), w, i, place(i))
+                    self._refuse(self._refused(x), name_label(labels[i], names), w, i, place(i))
         finally:
             self._settle(x, placed, self.done)
             self._count(x, w, room)
@@ -334,7 +334,7 @@ class MulticlassRun(Ledger):
     def _regrow(self, before: Shape) -> None:
         """Give the frozen model the room of the state, which had (features, lanes) before."""
         if self.frozen is not None:
-            self.frozen = refitted(self.frozen, before, (self._places, self._stride), self.learner.bias > 0)
+            self.frozen = refit(self.frozen, before, (self._places, self._stride), self.learner.bias > 0)
 
     def _freeze(self) -> None:
         self.frozen, self._frozen_known = np.empty(self.state.dimension), int(self._known[0])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lowregret.run.metrics import SIGNS, Metrics
-from lowregret.stream.met import FEW, Met, number_name
-from lowregret.stream.notice import FEW as FEW_ROWS
-from lowregret.stream.notice import NEARLY
+from lowregret.stream.met import KEPT_LABELS, Met, number_name
+from lowregret.stream.notice import LEAST_ROWS, NEARLY
 from lowregret.words import counted
 
 _SHOWN = 5  # names of columns
@@ -31,7 +30,7 @@ def one_class(rows: int, name: object) -> str:
 
 def many_classes(rows: int, classes: int) -> Iterator[str]:
     """Nearly every row was of a class of its own."""
-    if rows >= FEW_ROWS and classes >= NEARLY * rows:
+    if rows >= LEAST_ROWS and classes >= NEARLY * rows:
         yield (
             f"the target has {classes:,} classes in {rows:,} rows: it is probably a number (say --loss square) or an "
             "id, of which nothing can be learnt"
@@ -77,7 +76,7 @@ def unlike(model: str, positive: str | None, known: Met, new: Met, learnt: bool 
 
 def other_labels(known: Met, new: Met) -> list[str]:
     """Labels, besides the positive one, that a model does not know although it keeps all that it met."""
-    return [label for label in new.labels if label not in known.labels] if 0 < len(known.labels) < FEW else []
+    return [label for label in new.labels if label not in known.labels] if 0 < len(known.labels) < KEPT_LABELS else []
 
 
 def knows(model: str, positive: str, known: Met) -> str:

@@ -12,7 +12,7 @@ from lowregret.hindsight.against import Learnt
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import Placed
 from lowregret.learner.validate import Place, finite_numbers, numbers, refuse
-from lowregret.risk.kept import judge_scores
+from lowregret.risk.kept import Foretold, judge_scores
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows
 from lowregret.run.base import Ledger
@@ -77,11 +77,11 @@ class RowRun(Ledger):
             if i:
                 self.tally.see(self.linear, x, y, w, self.scores, i, self.compiled)
 
-    def _judged(self, y: Vector, scores: Vector) -> tuple[Vector, Any]:
-        """The loss of each score, and whether it is wrong."""
-        values, wrong = np.empty(y.size), np.empty(y.size, bool)
-        self._call(judge_scores, self.learner.loss, y, scores, values, wrong)
-        return values, wrong
+    def _judged(self, y: Vector, kept: Vector, live: Vector) -> Foretold:
+        """The losses of a frozen model's scores and of live ones, and where each is wrong."""
+        told = np.empty((len(Foretold._fields), y.size))
+        self._call(judge_scores, self.learner.loss, y, kept, live, told)
+        return Foretold(*told)
 
     # ---- results -------------------------------------------------------------------------------------------------
 

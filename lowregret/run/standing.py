@@ -20,9 +20,9 @@ from lowregret.auto.kept import (
     VOTES,
     Frozen,
     blend,
-    closed,
+    close_round,
     copy_measures,
-    hedged,
+    hedge_weights,
     kept_priors,
     kept_stacks,
     met,
@@ -34,11 +34,12 @@ from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, TRUST, WEIGHTS, e
 from lowregret.auto.stack import EVEN, fresh_stack
 from lowregret.auto.view import COLUMNS
 from lowregret.certificate import Certificate, Premise
-from lowregret.certificate.trace import Trace, linearised
+from lowregret.certificate.trace import Trace, linear_regrets
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES
 from lowregret.domain import Domain
 from lowregret.learner.growth import joined
+from lowregret.rows import Rows, longest
 from lowregret.run.base import Ledger
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.state import LINEAR, ROUNDS, SUMS, TOTAL, State
@@ -127,7 +128,7 @@ class Keeping:
 
     @property
     def weights(self) -> Vector:
-        return hedged(self.votes)
+        return hedge_weights(self.votes)
 
     @property
     def best(self) -> int:
@@ -136,7 +137,7 @@ class Keeping:
     @property
     def certificate(self) -> Certificate:
         """KEPT-ADAHEDGE: the kept mixture against the best of its experts, all of them frozen when they are judged."""
-        settled, least = closed(self.votes), float(self.losses[self.best])
+        settled, least = close_round(self.votes), float(self.losses[self.best])
         regret, linear = float(self.votes[OWN]) - least, float(settled[KEPT_MIXED]) - least
         bound = 2 * float(settled[KEPT_GAP]) + ROUNDING * abs(float(settled[KEPT_MIXED]))
         comparator = {"set": "kept experts", "count": EXPERTS, "best": KEPT_NAMES[self.best]}
@@ -195,6 +196,7 @@ class Standing(Ledger):
         self.priors = kept_priors(self.learner.spread)
         self.means = fresh_stack(EVEN, self.priors) if means is None else means  # the stack of the lanes' averages
         self.folded, self.glance = folded, glance  # rounds and entries when lanes were averaged; when that may be next
+        self._desks: dict[bool, tuple[int, int, Any]] = {}  # entries and classes that there is room for, and the desk
 
     @property
     def contest(self) -> Contest:
@@ -237,7 +239,7 @@ class Standing(Ledger):
     @property
     def fixed_trace(self) -> tuple[Any, Vector]:
         """Rounds, and the linearised regret against fixed linear predictors after each of them."""
-        return linearised(self.linear, np.array([*self._history, self._snapshot()]), self.comparator)
+        return linear_regrets(self.linear, np.array([*self._history, self._snapshot()]), self.comparator)
 
     # ---- the model that is kept ------------------------------------------------------------------------------------
 
@@ -251,6 +253,18 @@ class Standing(Ledger):
     def _measures(self) -> Vector:
         """Of the features, see `auto/view.py`."""
 
+    @abstractmethod
+    def _new_desk(self, entries: int) -> Any:
+        """Memory for one row of up to this many entries."""
+
+    def _desk(self, x: Rows, learnt: bool) -> Any:
+        """Memory for one row of x, which is learnt or judged; the same from batch to batch while it has room."""
+        entries, (most, lots, desk) = longest(x), self._desks.get(learnt, (-1, 0, None))
+        if entries > most or lots != self._lots:
+            desk = self._new_desk(entries)
+            self._desks[learnt] = entries, self._lots, desk
+        return desk
+
     @property
     def _lots(self) -> int:
         """Classes that there is room for."""
@@ -259,7 +273,7 @@ class Standing(Ledger):
     @property
     def _model(self) -> Frozen:
         """The model as it would be kept now."""
-        trust, stacks = trust_in(hedged(self.votes)), kept_stacks(self.mind.stacks, self.means)
+        trust, stacks = trust_in(hedge_weights(self.votes)), kept_stacks(self.mind.stacks, self.means)
         return Frozen(self._measures, self.average, self.mind._replace(trust=trust, stacks=stacks))
 
     def _next_pause(self) -> int:
@@ -287,7 +301,7 @@ class Standing(Ledger):
 
     def _freeze(self) -> None:
         """Copy what `predict` uses, which then stays as it is: O(d)."""
-        self.votes = closed(self.votes)
+        self.votes = close_round(self.votes)
         now, lots = self._model, self._lots
         if self.frozen is None:
             self.frozen = Frozen.fresh(now.measures, now.mind, lots)

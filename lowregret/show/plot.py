@@ -66,7 +66,7 @@ def plot_run(run: Proved, path: str | os.PathLike[str] | None, theirs: Any = Non
 
 
 def plot_auto(run: Mixed, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
-    """As `plot_run`, the regret being that against experts; below, mean losses in eras, and weights of experts.
+    """Plot the regret of a run of `auto` against its experts; below, mean losses in eras, and weights of experts.
 
     With `theirs`, a panel of its own for the regret against the fixed choice, under the linearised one.
     """

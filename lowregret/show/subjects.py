@@ -1,4 +1,4 @@
-"""What can be shown: the results that pictures and sentences are made of, whichever class holds them."""
+"""Protocols of results that pictures and sentences are made of, whichever class holds them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ BEFORE, AGAIN = "live: each row judged before it was learnt", "rows that came ag
 
 
 def summary(run: Learnt) -> str:
-    """What was learnt, how well, and the proof."""
+    """A run in words: what was learnt, how well, and the proof."""
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
         f"{counted(run.rounds, 'round')}, {counted(run.dimension, 'weight')}",
@@ -38,7 +38,7 @@ def summary(run: Learnt) -> str:
 
 
 def describe_kept(run: Learnt) -> list[str]:
-    """What the model loses once it is kept, and what labels that come at once are worth."""
+    """Lines about the loss of the model once it is kept, and the worth of labels that come at once."""
     kept = run.kept
     if kept is None:
         return []
@@ -68,7 +68,7 @@ def describe_kept(run: Learnt) -> list[str]:
 
 
 def kernel_summary(run: Supported) -> str:
-    """What was learnt, and how well."""
+    """A run in kernel form in words: what was learnt, and how well."""
     return "\n".join(
         [
             f"{counted(run.rounds, 'round')}, {counted(run.support.dimension, 'feature')}, "
@@ -118,7 +118,7 @@ def describe_fixed(run: Learnt) -> list[str]:
 
 
 def describe_risk(run: Learnt, shell: bool = False, delta: float = 0.05) -> list[str]:
-    """What is known of rows yet to come, or why nothing is; remedies as on the command line, or in Python."""
+    """Lines about rows yet to come, or why nothing is known; remedies as on the command line, or in Python."""
     from lowregret.risk.bounds import INDEPENDENT, headline
 
     found = run.risks(delta)

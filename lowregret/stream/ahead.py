@@ -11,7 +11,7 @@ from lowregret.stream.notice import Notices
 
 
 class Ahead:
-    """The same stream, begun; `notices` are those of its first rows, if it was given some."""
+    """A stream whose first batch was read ahead; `notices` are those of its first rows, if it was given some."""
 
     def __init__(self, stream: Stream, notices: Notices | None = None) -> None:
         self.stream, self.notices = stream, notices
@@ -34,7 +34,7 @@ class Ahead:
         return self._first.result()
 
     def batches(self) -> Iterator[Batch]:
-        """What was begun; from the second time on, from the beginning."""
+        """All batches: the first time those already begun, later from the beginning."""
         if self._batches is None:
             yield from self.stream.batches()
             return

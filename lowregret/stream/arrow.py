@@ -1,6 +1,6 @@
 """Tables in Arrow's memory layout: Parquet and Arrow files, and objects that hand over Arrow data.
 
-What columns mean is said in `columns.py`, and rows are those of the same table as CSV: numbers, decimals and truth
+The meaning of columns is that of `columns.py`, and rows are those of the same table as CSV: numbers, decimals and truth
 values (1 and 0) are features named after their column; text and times are categories, whatever they look like, and so
 are dates unless they are said to be some.
 Null, NaN and empty text are absent. Columns in structs are named `outer.inner`, elements of lists `name.0`, `name.1` …
@@ -36,7 +36,7 @@ from lowregret.stream.buffers import (
     close_row,
 )
 from lowregret.stream.columns import DATE, TARGET, WEIGHT, Columns, Tabular
-from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
+from lowregret.stream.cross import NO_ROOM, append_products, begin_group, begin_row, has_room
 from lowregret.stream.fields import HOLE, Faults, Fields, fields_of, spelt_in, texts_of
 from lowregret.stream.leaves import Leaf, leaves
 from lowregret.stream.met import POSITIVE, Met
@@ -59,7 +59,7 @@ class TableFormat(Tabular):
         return replace(self, drop=(), date=(*self.date, *dates))
 
     @property
-    def named(self) -> list[str]:
+    def column_names(self) -> list[str]:
         """The columns that the rows of every file must have."""
         crossed_columns = [name for group in self.interactions for name in group]
         judged = (self.target, self.weight) if self.labelled else ()
@@ -187,7 +187,7 @@ class _Converter:
             self.row += part.num_rows
 
     def _batch(self, table: Any) -> Batch:
-        found = leaves(table, self.form.drop, self.form.named, self.name, self.form.whole)
+        found = leaves(table, self.form.drop, self.form.column_names, self.name, self.form.whole)
         known = tuple((leaf.name, leaf.is_date) for leaf in found)
         if known not in self._known:
             self._known = {known: self.form.of_types(known).columns([name for name, _ in known], self.name)}
@@ -209,10 +209,12 @@ class _Converter:
                 _set_weights(leaf, weights, faults)
         fields = fields_of(chosen, found, table.num_rows, faults)
         end = faults.first if not self.skip else table.num_rows
-        out = self._assembled(chosen, fields, end, labels, weights, faults.bad)
-        told = [f"{self.name}:{self.row + row}: {what}" for row, what in faults.told()]
+        out = self._assemble(chosen, fields, end, labels, weights, faults.bad)
+        told = [f"{self.name}:{self.row + row}: {what}" for row, what in faults.in_order()]
         fault = told[0] if told and not self.skip else None
-        return replace(_made(out, self.name, self.row, told if self.skip else [], fault), names=texts, met=self.met)
+        return replace(
+            _make_batch(out, self.name, self.row, told if self.skip else [], fault), names=texts, met=self.met
+        )
 
     def _note_columns(self, found: Sequence[Leaf], chosen: Columns) -> None:
         """Take up the names of features, and what they hold; elements that lists have further down come in later."""
@@ -221,7 +223,7 @@ class _Converter:
         self.met.weighted |= {self.name} if np.any(chosen.kinds == WEIGHT) else set()
         self.met.tables[self.name] = tuple(dict.fromkeys([*self.met.tables.get(self.name, ()), *features]))
 
-    def _assembled(
+    def _assemble(
         self,
         chosen: Columns,
         fields: Fields,
@@ -240,7 +242,7 @@ class _Converter:
 
 
 def _sign_labels(chosen: Columns, leaf: Leaf, labels: NDArray[np.float64], met: Met) -> None:
-    """Of classes, the positive one becomes +1, all others −1."""
+    """Turn the positive class into +1, all others into −1."""
     positive = leaf.equals(chosen.positive.tobytes())
     if leaf.is_number:
         positive = positive | (leaf.numbers() == chosen.positive_number)
@@ -279,7 +281,7 @@ def _set_weights(leaf: Leaf, weights: NDArray[np.float64], faults: Faults) -> No
     faults.note(np.flatnonzero(~((weights >= 0.0) & np.isfinite(weights))), "expected a number, 0 or more,", leaf)
 
 
-def _made(out: Buffers, name: str, row: int, skipped: list[str], fault: str | None) -> Batch:
+def _make_batch(out: Buffers, name: str, row: int, skipped: list[str], fault: str | None) -> Batch:
     rows, entries = int(out.cursor[ROW]), int(out.cursor[ENTRY])
     labels, weights = out.labels[:rows], out.weights[:rows]
     unlabelled = int(out.cursor[UNLABELLED])
@@ -321,7 +323,7 @@ def assemble(chosen: Columns, fields: Fields, end: int, labels: Any, weights: An
                 return FULL
             begin_row(out)
             entry = add_words_of(chosen, fields, row, add_fields(chosen, fields, row, out.cursor[ENTRY], out), out)
-            entry = crossed(chosen.crossing, out, entry, chosen.mask())
+            entry = append_products(chosen.crossing, out, entry, chosen.mask())
             if entry == NO_ROOM:
                 return FULL
             close_row(out, labels[row], weights[row], entry)

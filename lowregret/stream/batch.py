@@ -1,4 +1,4 @@
-"""What a stream hands over: rows with labels and weights, and where they come from."""
+"""Batches of a stream: rows with labels and weights, and where they come from."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Batch:
         )
 
     def copy(self) -> Batch:
-        """The same rows in memory of their own, valid for ever; nothing that could not be read."""
+        """These rows in memory of their own, valid for ever, without faults."""
         rows = self.rows
         own = replace(rows, indptr=rows.indptr.copy(), indices=rows.indices.copy(), data=rows.data.copy())
         labels, weights, lines = (array.copy() for array in (self.labels, self.weights, self.lines))
@@ -90,10 +90,10 @@ class Stream(Protocol):
         """All rows in order. A fault ends it with a batch that says so."""
 
 
-def sound(batches: Iterable[Batch], skipping: str = SKIPPING) -> Iterator[Batch]:
-    """The same batches; what cannot be read is raised when the rows before it have been dealt with.
+def raise_faults(batches: Iterable[Batch], skipping: str = SKIPPING) -> Iterator[Batch]:
+    """Pass batches on; raise a `DataError` for what cannot be read once the rows before it have been dealt with.
 
-    `skipping`: how to go on without such lines, which is told if others could be read.
+    `skipping` says how to go on without such lines; the error ends with it if other lines could be read.
     """
     rows = 0
     for batch in batches:

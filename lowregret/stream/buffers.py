@@ -58,7 +58,7 @@ class Buffers(NamedTuple):
 
     @classmethod
     def sized(cls, rows: int, entries: int, named: bool = False) -> Buffers:
-        """Memory that is not touched is not used, so there may be plenty of it."""
+        """Buffers for these rows and entries; memory that is not touched is not used, so there may be plenty of it."""
         return cls(
             np.empty(rows),
             np.empty(rows),
@@ -77,13 +77,11 @@ class Buffers(NamedTuple):
 
     def with_more_room(self) -> Buffers:
         """Twice the entries and groups, with what there is so far."""
-        more = {
-            name: _doubled(getattr(self, name)) for name in ("columns", "values", "groups", "spare", "spare_values")
-        }
+        more = {name: _double(getattr(self, name)) for name in ("columns", "values", "groups", "spare", "spare_values")}
         return self._replace(**more)
 
 
-def _doubled(array: Array) -> Array:
+def _double(array: Array) -> Array:
     larger = np.empty(2 * array.size, array.dtype)
     larger[: array.size] = array
     return larger

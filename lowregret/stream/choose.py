@@ -10,8 +10,8 @@ import numpy as np
 from lowregret.stream.batch import Batch
 
 
-def chosen(batches: Iterator[Batch], skip: int = 0, every: int = 0, last: int = 0) -> Iterator[Batch]:
-    """Batches without the first `skip` rows, and with every so-manieth row of the data or the last ones held out."""
+def skip_and_hold_out(batches: Iterator[Batch], skip: int = 0, every: int = 0, last: int = 0) -> Iterator[Batch]:
+    """Batches without the first `skip` rows, and with one row in `every` or the `last` ones held out."""
     rest = _without_first(batches, skip, every)
     return _last_held(rest, last) if last else rest
 
@@ -28,9 +28,9 @@ def _without_first(batches: Iterator[Batch], skip: int, every: int) -> Iterator[
 
 
 def _last_held(batches: Iterator[Batch], last: int) -> Iterator[Batch]:
-    """The same rows; where they end is not known before, so a row comes when `last` others are known to follow it.
+    """Hold out the last rows; where they end is not known before, so a row comes when `last` others follow it.
 
-    Rows that cannot be followed by so many, because something cannot be read, do not come at all.
+    Rows that are not followed by that many, because something cannot be read, do not come at all.
     """
     waiting: deque[Batch] = deque()
     count = 0  # rows that wait

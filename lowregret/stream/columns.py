@@ -1,4 +1,4 @@
-"""What the columns of a table mean, the same for every format that has columns.
+"""The meaning of a table's columns, for every format that has columns.
 
 Each field is judged by itself, so nothing depends on how rows are split into files: a number is a feature named after
 its column, any other text a category, the feature `column=value` with the value 1. In columns of text each word is a
@@ -22,7 +22,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.part import Part
 from lowregret.errors import DataError
 from lowregret.stream.cross import Crossing
-from lowregret.stream.hashing import finished, mixed, name_hash
+from lowregret.stream.hashing import finish, mix_word, name_hash
 from lowregret.stream.met import POSITIVE
 
 _U = np.uint64
@@ -37,6 +37,7 @@ STATE = 3  # numbers that a hash under way consists of
 OTHER = -2  # the key of columns that are not multiplied
 
 BITS = 18
+HASHED_INTERPRETED = 100  # columns whose names are hashed before a loop for it would be compiled
 MOST_WORDS = 5  # of an n-gram
 
 # The features of a date: where each kind begins among those of its column.
@@ -68,8 +69,13 @@ class Columns(Part):
     date_at: NDArray[np.int64]  # per column: where its features are among those of all dates
     date_slots: NDArray[np.uint64]
 
+    @property
+    def wide(self) -> bool:
+        """Whether a field may become several features, as those of texts and dates do."""
+        return bool(np.any((self.kinds == TEXT) | (self.kinds == DATE)))
+
     def mask(self) -> Any:
-        """What slots are cut to."""
+        """The bits that a slot keeps of a hash."""
         return (_ONE << _U(self.bits)) - _ONE
 
     def category(self, column: Any, text: Any, begin: Any, end: Any) -> Any:
@@ -101,16 +107,16 @@ class Columns(Part):
         return -_TEXTS - (np.float64(high) * _BEYOND + np.float64(low))
 
     def other_label(self, text: Any, begin: Any, end: Any) -> float:
-        """What a text in the target column stands for that is not the positive class: a class, or no label."""
+        """The label of a text in the target column that is not the positive class: a class, or none."""
         return self.text_label(text, begin, end) if self.classed or self.has_classes() else self.no_label()
 
     def no_label(self) -> float:
-        """What stands for a label that cannot be read: infinite for a fault, NaN if that is none."""
+        """The number for a label that cannot be read: infinite for a fault, NaN if that is none."""
         return math.inf if self.labelled else math.nan
 
 
 class Tabular(Part):
-    """What formats with named columns are told. `interactions` are pairs or triples of columns to be multiplied."""
+    """The options of formats with named columns. `interactions` are pairs or triples of columns to be multiplied."""
 
     target: str = ""  # the column with the label; none: rows have no label
     weight: str = ""
@@ -122,7 +128,7 @@ class Tabular(Part):
     labelled: bool = True  # else the columns with the label and the weight may be lacking: rows to be scored
     classes: bool = False  # the target is a class, a number or a text
     text: tuple[str, ...] = ()  # columns whose words are features
-    ngrams: int = 1  # and up to so many words in a row
+    ngrams: int = 1  # up to this many words in a row are one feature
     date: tuple[str, ...] = ()  # columns of dates, whose parts are features
     whole: bool = True  # else columns may be lacking, but for those that `labelled` speaks of: a model knows them
 
@@ -139,7 +145,7 @@ class Tabular(Part):
         return roles(self.target, self.weight, self.drop, self.categorical, self.text, self.date)
 
     def columns(self, names: Sequence[str], file: str) -> Columns:
-        """What columns of these names are for."""
+        """The columns of a file with these names, and what each is for."""
         known = names, file, self.target, self.weight, self.drop, self.categorical, self.positive, self.bits
         features = self.text, self.ngrams, self.date
         return columns(*known, self.interactions, self.labelled, self.classes, *features, self.whole)
@@ -174,29 +180,31 @@ def columns(
     for name, kind in roles(target, weight, drop, categorical, text, date):
         if name in first or (labelled if kind in (TARGET, WEIGHT) else whole):
             kinds[column_number(name, first, file)] = kind
-    slots, states = _hashed(names, bits)
+    slots, states = _hash(names, bits)
     date_at = np.cumsum(kinds == DATE) * len(_DATE_PARTS) - len(_DATE_PARTS)
     keys, crossing = _products(interactions, kinds, first, file, whole)
-    value = np.frombuffer(encoded(positive), np.uint8)
+    value = np.frombuffer(encode(positive), np.uint8)
     labels = value, number_of(positive)
-    dates = date_at, _hashed(_date_names(names, kinds), bits)[0]
+    dates = date_at, _hash(_date_names(names, kinds), bits)[0]
     return Columns(kinds, slots, states, *labels, bits, keys, crossing, labelled, classed, ngrams, *dates)
 
 
 def header(names: Sequence[str], chosen: Columns) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """All names that entries may be recorded under, `joined`: of the columns, then of the features of their dates."""
-    return joined([*names, *_date_names(names, chosen.kinds)])
+    """All names that entries may be recorded under: of the columns, then of the features of their dates."""
+    return join_names([*names, *_date_names(names, chosen.kinds)])
 
 
 def _date_names(names: Sequence[str], kinds: NDArray[np.uint8]) -> list[str]:
     return [f"{name}.{part}" for name, kind in zip(names, kinds, strict=True) if kind == DATE for part in _DATE_PARTS]
 
 
-def _hashed(names: Sequence[str], bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _hash(names: Sequence[str], bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The slots of names, and the hashes under way after `name=`."""
     slots, states = np.empty(len(names), np.uint64), np.empty(STATE * len(names), np.uint64)
-    text, ends = joined([f"{name}=" for name in names])
-    hash_names(np.append(text, np.zeros(8, np.uint8)), ends, slots, states)
+    text, ends = join_names([f"{name}=" for name in names])
+    hashing = hash_names if len(names) > HASHED_INTERPRETED else hash_names.py_func  # type: ignore[attr-defined]
+    with np.errstate(over="ignore"):
+        hashing(np.append(text, np.zeros(8, np.uint8)), ends, slots, states)
     return slots & _U((1 << bits) - 1), states
 
 
@@ -258,14 +266,14 @@ def column_number(name: str, numbers: Mapping[str, int], file: str) -> int:
     raise DataError(f"{file} has no column {name!r}; it has {', '.join(map(repr, close))}{more}")
 
 
-def encoded(text: str) -> bytes:
+def encode(text: str) -> bytes:
     """UTF-8, or the bytes as they were if they were none."""
     return text.encode(errors="surrogateescape")
 
 
-def joined(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def join_names(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """All names in one text, and where they end: the i-th is text[ends[i]:ends[i + 1]]."""
-    texts = [encoded(name) for name in names]
+    texts = [encode(name) for name in names]
     return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
 
 
@@ -292,22 +300,22 @@ def check_interactions(part: Part, interactions: Sequence[Sequence[str]]) -> Non
 
 
 def hash_byte(h: Any, pending: Any, length: Any, byte: Any) -> tuple[Any, Any, Any]:
-    """One more byte."""
+    """Feed one more byte to a hash under way."""
     pending |= _U(byte) << ((length & _THREE) << _THREE)
     length += _ONE
     if length & _THREE == _ZERO:
-        return mixed(h, pending), _ZERO, length
+        return mix_word(h, pending), _ZERO, length
     return h, pending, length
 
 
 def hash_more(h: Any, pending: Any, length: Any, text: Any, begin: Any, end: Any) -> tuple[Any, Any, Any]:
-    """The bytes text[begin:end] more, four at a time; looks at no others."""
+    """Feed text[begin:end] to a hash under way, four bytes at a time; looks at no others."""
     shift = (length & _THREE) << _THREE
     k = begin
     while k + _FOUR <= end:
         word = _U(text[k]) | _U(text[k + _ONE]) << _U(8) | _U(text[k + _U(2)]) << _U(16) | _U(text[k + _U(3)]) << _U(24)
         pending |= word << shift
-        h = mixed(h, pending & _LOW)
+        h = mix_word(h, pending & _LOW)
         pending >>= _U(32)
         k += _FOUR
     length += k - begin
@@ -318,8 +326,8 @@ def hash_more(h: Any, pending: Any, length: Any, text: Any, begin: Any, end: Any
 
 
 def hash_end(h: Any, pending: Any, length: Any) -> Any:
-    """The hash of all bytes."""
-    return finished(h, pending, (length & _THREE) << _THREE, length)
+    """The hash of all bytes that were fed."""
+    return finish(h, pending, (length & _THREE) << _THREE, length)
 
 
 @kernel
@@ -343,5 +351,5 @@ def is_same(one: Any, begin: Any, end: Any, other: Any, first: Any, last: Any) -
 
 
 def stands_for_text(labels: Any) -> Any:
-    """Which labels are hashes of texts (`Columns.text_label`)."""
+    """A mask of the labels that are hashes of texts (`Columns.text_label`)."""
     return (labels <= -_TEXTS) & (labels > -2 * _TEXTS)

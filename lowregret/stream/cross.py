@@ -1,8 +1,8 @@
 """Products of features: all pairs or triples of entries from named groups (namespaces, columns), hashed as entries.
 
-A row's parser calls `begin_row`, then `begin_group` before the entries of each group, then `crossed` and `close_row`.
-The hashes are those of Vowpal Wabbit's `-q` and `--cubic`; a group crossed with itself gives each unordered pair once,
-squares among them.
+A row's parser calls `begin_row`, then `begin_group` before the entries of each group, then `append_products` and
+`close_row`. The hashes are those of Vowpal Wabbit's `-q` and `--cubic`; a group crossed with itself gives each
+unordered pair once, squares among them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ _PRIME = _U(16777619)
 
 
 class Crossing(Part):
-    """Which groups to multiply: three keys for each product, the third −1 if it is one of two groups."""
+    """The groups to multiply: three keys for each product, the third −1 if it is one of two groups."""
 
     keys: NDArray[np.int64]
 
     @classmethod
     def of(cls, products: Iterable[Sequence[int]]) -> Crossing:
-        """From tuples of two or three keys. Of tuples that name the same groups only the first in order counts.
+        """The crossing of tuples of two or three keys.
 
-        The order within a tuple only matters to the hash; one that names a group twice is sorted, as in Vowpal Wabbit.
+        Of tuples that name the same groups only the first in order counts. The order within a tuple only
+        matters to the hash; one that names a group twice is sorted, as in Vowpal Wabbit.
         """
         chosen: dict[tuple[int, ...], tuple[int, ...]] = {}
         for product in products:
@@ -60,20 +61,20 @@ def has_room(crossing: Crossing, out: Buffers, entries: int) -> bool:
 
 
 def begin_row(out: Buffers) -> None:
-    """No groups yet, and no names."""
+    """Begin a row: no groups yet, and no names."""
     out.cursor[GROUPS] = 0
     out.cursor[NAMED] = out.cursor[KEPT]
 
 
 def begin_group(out: Buffers, key: Any, entry: int) -> None:
-    """From `entry` on, entries belong to the group with this key, until the next group begins."""
+    """Begin a group: entries from `entry` on have this key, until the next group begins."""
     at = 2 * out.cursor[GROUPS]
-    if at < out.groups.size:  # else `crossed` asks for more room
+    if at < out.groups.size:  # else `append_products` asks for more room
         out.groups[at], out.groups[at + 1] = key, entry
     out.cursor[GROUPS] += 1
 
 
-def crossed(crossing: Crossing, out: Buffers, entry: int, mask: Any) -> int:
+def append_products(crossing: Crossing, out: Buffers, entry: int, mask: Any) -> int:
     """Append the products of the row that ends at `entry`; returns its new end, or NO_ROOM. O(products)."""
     if crossing.keys.size == 0:
         return entry

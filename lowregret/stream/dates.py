@@ -51,7 +51,7 @@ def moment(text: Any, begin: Any, end: Any) -> tuple[int, int, int, float, bool]
 
 
 def _digits(text: Any, k: Any, end: Any, count: int) -> Any:
-    """The value of so many decimal digits at k; −1 if they are not there."""
+    """The value of `count` decimal digits at k; −1 if they are not there."""
     if k + _U(count) > end:
         return -1
     value: Any = 0
@@ -136,6 +136,6 @@ def add_date(chosen: Columns, column: Any, parts: Any, out: Buffers, entry: Any,
 
 
 def faults_of_dates(chosen: Columns, names: Any, ends: Any, first: int) -> dict[int, str]:
-    """What was expected where a column of dates has none, by `first` + the number of the column."""
+    """Messages for columns of dates that hold none, by `first` + the number of the column."""
     texts = {at: names[ends[at] : ends[at + 1]].tobytes() for at in np.flatnonzero(chosen.kinds == DATE).tolist()}
     return {first + at: f"{NO_DATE} in the column {name.decode(errors='replace')!r}" for at, name in texts.items()}

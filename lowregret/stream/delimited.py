@@ -9,6 +9,7 @@ from lowregret.errors import DataError
 from lowregret.stream.buffers import Buffers
 from lowregret.stream.columns import Tabular
 from lowregret.stream.delimited_rows import DelimitedRows
+from lowregret.stream.delimited_wide import WideRows
 from lowregret.stream.text import TextFormat
 
 _BOM = b"\xef\xbb\xbf"
@@ -45,7 +46,8 @@ class DelimitedText(Tabular, TextFormat):
         if not self.header:
             names, end = [str(column + 1) for column in range(len(names))], begin
         chosen = self.columns(names, name)
-        return DelimitedRows.of(chosen, names, ord(delimiter), ord(self.decimal)), end
+        rows = WideRows if chosen.wide or chosen.crossing.keys.size else DelimitedRows
+        return rows.of(chosen, names, ord(delimiter), ord(self.decimal)), end
 
     def commonest(self, line: str) -> str:
         """The delimiter that a line has most of; a comma that may be within numbers only if there is no other."""

@@ -1,26 +1,22 @@
-"""What can be wrong with a line of CSV or TSV, in numbers and in words."""
+"""Faults of a line of CSV or TSV, in numbers and in words."""
 
 from __future__ import annotations
 
-from lowregret.stream.buffers import FIRST_FAULT
+from lowregret.stream.column_rows import FAULTS, OWN_FAULT, TOO_LARGE
 
-UNCLOSED, AFTER_QUOTE, TOO_LARGE, NO_LABEL, NO_WEIGHT, TOO_FEW, TOO_MANY = range(FIRST_FAULT, FIRST_FAULT + 7)
-BAD_DATE = TOO_MANY + 1  # and a column's number
+UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY = range(OWN_FAULT, OWN_FAULT + 4)
 
 WHOLE = (UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY)  # faults of a line, not of one field
 
-_FAULTS: dict[int, str] = {
+_FAULTS: dict[int, str] = FAULTS | {
     UNCLOSED: "expected a closing quote before the end of the line (a quoted text that goes on in the next line cannot "
     "be read: write a blank for each line feed in it)",
     AFTER_QUOTE: "expected the end of the field after its closing quote (a quote within quotes is written twice)",
     TOO_LARGE: "expected a finite number, below 1.8e308 (if it is no number, name its column in --categorical)",
-    NO_LABEL: "expected a number in the target column (if it has classes, say with --positive which counts as +1, "
-    "or use a loss of many classes, such as --loss softmax)",
-    NO_WEIGHT: "expected a number, 0 or more, in the weight column",
 }
 
 
 def faults_of_lines(columns: int) -> dict[int, str]:
-    """What is wrong, in words, with a line of a table with so many columns."""
+    """Messages for faults of a line of a table with this many columns."""
     many = f"expected {columns} fields, one for each column"
     return _FAULTS | {TOO_FEW: many, TOO_MANY: f"{many}, and then the end of the line"}

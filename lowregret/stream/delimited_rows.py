@@ -1,14 +1,14 @@
 """The rows of CSV and TSV, in compiled code.
 
-What fields mean: `columns.py`. Those that are empty, or NA, NaN, nan, null or None without quotes, are absent. Numbers
-may have blanks and quotes around them; a category is taken as it stands; in TSV an unclosed quote is text.
+Fields mean what `columns.py` says. Those that are empty, or NA, NaN, nan, null or None without quotes, are absent.
+Numbers may have blanks and quotes around them; a category is taken as it stands; in TSV an unclosed quote is text.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,38 +29,31 @@ from lowregret.stream.buffers import (
     known_value,
     record,
 )
+from lowregret.stream.column_rows import (
+    ESCAPED,
+    MISSING,
+    NUMBER,
+    PLAIN,
+    TOO_LARGE,
+    ColumnRows,
+)
 from lowregret.stream.columns import (
     CATEGORICAL,
     DATE,
     FEATURE,
     TARGET,
-    TEXT,
     WEIGHT,
     Columns,
     hash_byte,
     hash_end,
     header,
 )
-from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
-from lowregret.stream.dates import add_date, faults_of_dates, moment
-from lowregret.stream.delimited_faults import (
-    AFTER_QUOTE,
-    BAD_DATE,
-    NO_LABEL,
-    NO_WEIGHT,
-    TOO_FEW,
-    TOO_LARGE,
-    TOO_MANY,
-    UNCLOSED,
-    WHOLE,
-    faults_of_lines,
-)
+from lowregret.stream.cross import NO_ROOM, begin_row
+from lowregret.stream.delimited_faults import AFTER_QUOTE, TOO_FEW, TOO_MANY, UNCLOSED, WHOLE, faults_of_lines
 from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
-from lowregret.stream.met import DATES, POSITIVE
-from lowregret.stream.notice import categories, rows_of, spelt
+from lowregret.stream.met import DATES
+from lowregret.stream.notice import categories, rows_of, spell_columns
 from lowregret.stream.number import ABSENT, READ, number
-from lowregret.stream.text import TextFormat
-from lowregret.stream.tokens import add_words
 from lowregret.stream.word import word
 
 _U = np.uint64
@@ -68,25 +61,23 @@ _ZERO, _ONE, _TWO, _THREE, _FOUR, _EIGHT, _TEN = (_U(k) for k in (0, 1, 2, 3, 4,
 _RETURN, _FEED, _QUOTE, _NINE, _TAB = (np.uint8(ord(c)) for c in '\r\n"9\t')
 _NOUGHT, _FOUR_NOUGHTS, _BETWEEN = _U(ord("0")), _U(0x0030003000300030), _U(0x0100010001000100)  # 0, then 0,0,0,0,
 
-NUMBER, PLAIN, DOUBLED, MISSING = -1, -2, -3, -4  # what a field is: PLAIN text, or DOUBLED, with doubled quotes
 
+class DelimitedRows(ColumnRows):
+    """How to read the rows of one file whose features are numbers and categories; `WideRows` knows more kinds.
 
-class DelimitedRows(TextFormat):
-    """How to read the rows of one file. Features are put where sorting will find them in order, or side by side by
-    column if they are to be multiplied: feature p belongs to column order[p]; those of text and dates come last."""
+    Features are put where sorting will find them in order, or side by side by column if they are to be multiplied:
+    feature p belongs to column order[p]. `ESCAPED` fields are those with doubled quotes.
+    """
 
-    columns: Columns
     delimiter: int
     point: int  # what stands before the fraction of a number
     order: NDArray[np.int64]
     places: NDArray[np.uint64]
     wide: bool  # some columns are of text or dates
     skippable: NDArray[np.bool_]  # per column, whether it and the next three have features, and another follows
-    names: NDArray[np.uint8]  # of the columns, and of parts of dates: the i-th from ends[i] to ends[i + 1]
-    ends: NDArray[np.int64]
 
     @classmethod
-    def of(cls, chosen: Columns, names: list[str], delimiter: int, point: int) -> DelimitedRows:
+    def of(cls, chosen: Columns, names: list[str], delimiter: int, point: int) -> Self:
         features = np.flatnonzero(chosen.kinds <= CATEGORICAL)
         order = features if chosen.crossing.keys.size else features[np.argsort(chosen.slots[features])]
         places = np.zeros(chosen.kinds.size, np.uint64)
@@ -95,12 +86,7 @@ class DelimitedRows(TextFormat):
         plain = np.append(chosen.kinds == FEATURE, np.zeros(4, bool))
         skippable = plain[:-4] & plain[1:-3] & plain[2:-2] & plain[3:-1]
         skippable[-4:] = False
-        wide = bool(np.any((chosen.kinds == TEXT) | (chosen.kinds == DATE)))
-        return cls(chosen, delimiter, point, order, places, wide, skippable, text, ends)
-
-    @property
-    def header(self) -> bytes:
-        return self.names.tobytes()
+        return cls(chosen, text, ends, delimiter, point, order, places, chosen.wide, skippable)
 
     @property
     def mark(self) -> bytes:
@@ -108,8 +94,7 @@ class DelimitedRows(TextFormat):
 
     @property
     def faults(self) -> dict[int, str]:  # type: ignore[override]
-        dates = faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
-        return faults_of_lines(self.places.size) | dates
+        return faults_of_lines(self.places.size) | self.date_faults
 
     def entries(self, size: int) -> int:
         """A field takes a byte, a word with its blank two; a row cut short may have left room for all columns."""
@@ -120,26 +105,14 @@ class DelimitedRows(TextFormat):
         return (size + self.order.size + 1) * ((self.columns.ngrams + 1) // 2)
 
     @property
-    def classed(self) -> bool:
-        return self.columns.classed
-
-    @property
-    def signed(self) -> bool:
-        return bool(self.columns.has_classes())
-
-    @property
     def feature_columns(self) -> tuple[str, ...]:
-        return tuple(self.called(column) for column in np.flatnonzero(self.columns.kinds <= DATE).tolist())
-
-    def called(self, column: int) -> str:
-        """The name of a column."""
-        return self.names[self.ends[column] : self.ends[column + 1]].tobytes().decode(errors="replace")
+        return tuple(self.column_name(column) for column in np.flatnonzero(self.columns.kinds <= DATE).tolist())
 
     def fault(self, status: int, before: bytes) -> str:
         if status != TOO_LARGE:
             return self.faults[status]
         last = len(fields_of(before.decode(errors="replace"), chr(self.delimiter))) - 1
-        return f"column {self.called(last)!r}: {self.faults[status]}"
+        return f"column {self.column_name(last)!r}: {self.faults[status]}"
 
     def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
         return rest if status in WHOLE else cell_of(before, rest, chr(self.delimiter))
@@ -152,14 +125,14 @@ class DelimitedRows(TextFormat):
         return {name: categories(fields, chr(self.point)) for name, fields in self.plain(lines).items()}
 
     def spelt(self, lines: Sequence[str]) -> dict[str, str]:
-        dates = (self.called(column) for column in np.flatnonzero(self.columns.kinds == DATE).tolist())
-        return spelt(self.plain(lines), chr(self.point)) | dict.fromkeys(dates, DATES)
+        dates = (self.column_name(column) for column in np.flatnonzero(self.columns.kinds == DATE).tolist())
+        return spell_columns(self.plain(lines), chr(self.point)) | dict.fromkeys(dates, DATES)
 
     def plain(self, lines: Sequence[str]) -> dict[str, list[str]]:
-        """The fields of columns of which nothing was said."""
+        """The fields of columns without a role."""
         rows = rows_of(lines, chr(self.delimiter), self.places.size)
         columns = np.flatnonzero(self.columns.kinds == FEATURE).tolist()
-        return {self.called(column): [fields[column] for fields in rows] for column in columns}
+        return {self.column_name(column): [fields[column] for fields in rows] for column in columns}
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         """Read lines from cursor[AT] to `end`; stops at the first fault."""
@@ -181,7 +154,7 @@ class DelimitedRows(TextFormat):
 
     def row(self, text: Any, k: Any, end: Any, out: Buffers) -> int:
         """Read the row that begins at k, and close it; cursor[SPOT] is the line feed, or the fault."""
-        if not has_room(self.columns.crossing, out, self.most(end - out.cursor[AT]) if self.wide else self.order.size):
+        if not self.has_room(end - out.cursor[AT], out):
             return FULL
         begin_row(out)
         out.cursor[EXTRA] = 0
@@ -192,11 +165,15 @@ class DelimitedRows(TextFormat):
             return status
         stop = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
         if gaps or self.columns.crossing.keys.size > 0:
-            stop = self.crossed(out)
+            stop = self.close_gaps(out)
             if stop == NO_ROOM:
                 return FULL
         close_row(out, out.labels[row], out.weights[row], stop)
         return DONE
+
+    def has_room(self, size: Any, out: Buffers) -> bool:
+        """Whether a row still fits where this many bytes are left: always, as room is made for all fields there are."""
+        return True
 
     def fields(self, text: Any, k: Any, out: Buffers) -> tuple[int, bool]:
         """Take in the fields of the row that begins at k; returns DONE or why not, and whether some are 0 or absent."""
@@ -221,7 +198,7 @@ class DelimitedRows(TextFormat):
                 if kind <= DATE:
                     status = self.several(column, kind, text, begin, end, what, out)
                 else:
-                    status = self.role(kind, text, begin, end, what, value, out)
+                    status = self.take_role(kind, text, begin, end, what, value, out)
                 if status != DONE:
                     out.cursor[SPOT] = k
                     return status, gaps
@@ -255,37 +232,12 @@ class DelimitedRows(TextFormat):
             return value == 0.0
         out.columns[at], out.values[at] = self.category(column, text, begin, end, what), 1.0
         if out.names.size > 0:
-            name, name_end = self.name(column)
+            name, name_end = self.name_at(column)
             record(out, out.columns[at], name, name_end, begin, end)
         return False
 
     def several(self, column: Any, kind: Any, text: Any, begin: Any, end: Any, what: int, out: Buffers) -> int:
-        """Put the features of a text or a date behind the others; returns DONE or why not."""
-        first = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
-        last = first
-        if what != MISSING and kind == TEXT:
-            last = add_words(self.columns, column, text, begin, end, False, out, first, *self.name(column))
-        elif what != MISSING:
-            parts = moment(text, begin, end)
-            if not parts[4]:
-                return int(BAD_DATE + np.int64(column))
-            last = add_date(self.columns, column, parts, out, first, self.ends)
-        for k in range(first, last):
-            out.spare[_U(k)] = self.columns.keys[column]  # what `crossed` must know
-        out.cursor[EXTRA] += last - first
-        return DONE
-
-    def role(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
-        """Take in the field of a column that is no feature; returns DONE or why not."""
-        row = out.cursor[ROW]
-        if kind == TARGET:
-            out.labels[row] = self.label(text, begin, end, what, value)
-            if out.labels[row] == math.inf:
-                return NO_LABEL
-        elif kind == WEIGHT and (what != MISSING or self.columns.labelled):
-            out.weights[row] = value
-            if what != NUMBER or value < 0.0:
-                return NO_WEIGHT
+        """Put what becomes several features behind the others; returns DONE or why not. Here nothing does."""
         return DONE
 
     def field(self, text: Any, k: Any, kind: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
@@ -308,7 +260,7 @@ class DelimitedRows(TextFormat):
                 out.cursor[SPOT] = inner
                 return 0.0, begin, end, after, TOO_LARGE if found else HARD
         if quoted:
-            value, begin, end, after, what = self.quoted(text, begin, out)
+            value, begin, end, after, what = self.quoted_field(text, begin, out)
             if what == PLAIN and kind == FEATURE and is_infinite(text, inner, end):
                 what = TOO_LARGE
             if self.delimiter != _TAB or what not in (UNCLOSED, AFTER_QUOTE):
@@ -325,15 +277,15 @@ class DelimitedRows(TextFormat):
             return 0.0, begin, end, after, TOO_LARGE
         return 0.0, begin, end, after, MISSING if is_missing(text, inner, end) else PLAIN
 
-    def quoted(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
-        """Likewise, of the field whose opening quote is before `begin`."""
+    def quoted_field(self, text: Any, begin: Any, out: Buffers) -> tuple[float, Any, Any, Any, int]:
+        """The field whose opening quote is before `begin`, as `field` returns it."""
         end, what = begin, PLAIN
         while text[end] != _FEED:
             if text[end] == _QUOTE:
                 if text[end + _ONE] != _QUOTE:
                     break
                 end += _ONE
-                what = DOUBLED
+                what = ESCAPED
             end += _ONE
         after = ending(text, end + _ONE, self.delimiter)
         out.cursor[SPOT] = begin - _ONE
@@ -347,7 +299,7 @@ class DelimitedRows(TextFormat):
 
     def category(self, column: Any, text: Any, begin: Any, end: Any, what: int) -> Any:
         """The slot of a category."""
-        if what != DOUBLED:
+        if what != ESCAPED:
             return self.columns.category(column, text, begin, end)
         at = column * _THREE
         h, pending, length = self.columns.states[at], self.columns.states[at + _ONE], self.columns.states[at + _TWO]
@@ -362,34 +314,20 @@ class DelimitedRows(TextFormat):
             if 0 < out.scratch[column] <= out.cursor[ROW]:  # noted with a row that was kept
                 return
             out.scratch[column] = out.cursor[ROW] + 1
-        begin, end = self.name(column)
+        begin, end = self.name_at(column)
         record(out, self.columns.slots[column], begin, end, -1, -1)
 
-    def name(self, column: Any) -> tuple[int, int]:
-        """Where the name of a column is, as `record` wants it."""
-        return -1 - self.ends[column], -1 - self.ends[column + _ONE]
+    def is_positive(self, text: Any, begin: Any, end: Any, escaped: bool) -> bool:
+        if escaped:
+            return is_same_doubled(self.columns.positive, text, begin, end)
+        return self.columns.is_positive(text, begin, end)
 
-    def label(self, text: Any, begin: Any, end: Any, what: int, value: float) -> float:
-        """The label of a row; `no_label` if the target should be a number and is none."""
-        if self.columns.has_classes() and (
-            is_same_doubled(self.columns.positive, text, begin, end)
-            if what == DOUBLED
-            else self.columns.is_positive(text, begin, end)
-        ):
-            return POSITIVE
-        if what == NUMBER:
-            return self.columns.label(value)
-        return math.nan if what == MISSING else self.columns.other_label(text, begin, end)
-
-    def crossed(self, out: Buffers) -> int:
-        """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
-        first, grouped = out.cursor[ENTRY], self.columns.crossing.keys.size > 0
+    def close_gaps(self, out: Buffers) -> int:
+        """Close the gaps that features of 0 leave; returns the end of the row."""
+        first: int = out.cursor[ENTRY]
         last = first
-        for place in range(self.order.size + out.cursor[EXTRA]):
+        for place in range(self.order.size):
             column, value = out.columns[_U(first + place)], out.values[_U(first + place)]
-            if grouped and value != 0.0:
-                own = place < self.order.size
-                begin_group(out, self.columns.keys[self.order[place]] if own else out.spare[_U(first + place)], last)
             out.columns[_U(last)], out.values[_U(last)] = column, value
             last += value != 0.0
-        return crossed(self.columns.crossing, out, last, self.columns.mask())
+        return last

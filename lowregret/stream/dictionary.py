@@ -1,4 +1,4 @@
-"""Which names stand behind the slots of a hashed format: each name once, with its slot, in the order they came.
+"""The names behind the slots of a hashed format: each name once, with its slot, in the order they came.
 
 Parsers note names with `buffers.record`, if there is room for them; a dictionary takes them up block by block. Memory
 is that of the distinct names.
@@ -71,14 +71,14 @@ class Dictionary:
         return int(counts[counts > 1].sum())
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """As arrays, for a model file."""
+        """The dictionary as arrays, for a model file."""
         ends = self._book.ends[1 : len(self) + 1]
         size = int(ends[-1]) if ends.size else 0
         return {_TEXTS: self._book.text[:size].copy(), _ENDS: ends.copy(), _SLOTS: self.slots.copy()}
 
     @classmethod
     def load(cls, arrays: dict[str, NDArray[Any]]) -> Dictionary:
-        """From what `save` gave."""
+        """The dictionary of arrays that `save` gave."""
         made = cls()
         text, ends, slots = arrays[_TEXTS], arrays[_ENDS], arrays[_SLOTS]
         made._book = made._book._replace(
@@ -109,7 +109,7 @@ class Dictionary:
 
 
 def _longer(array: NDArray[Any], least: int) -> NDArray[Any]:
-    """With at least this length; if that takes a copy, with twice it."""
+    """An array of at least this length; if that takes a copy, of twice it."""
     if array.size >= least:
         return array
     longer = np.empty(2 * least, array.dtype)

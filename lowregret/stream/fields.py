@@ -36,7 +36,7 @@ class Fields(NamedTuple):
 
 
 class Faults:
-    """What is wrong with which rows; of several faults of a row the first counts."""
+    """Faults by row; of several faults of a row the first counts."""
 
     def __init__(self, rows: int) -> None:
         self.bad = np.zeros(rows, bool)
@@ -52,7 +52,8 @@ class Faults:
         """The first row with a fault, or the number of rows."""
         return min(self._what, default=self.bad.size)
 
-    def told(self) -> list[tuple[int, str]]:
+    def in_order(self) -> list[tuple[int, str]]:
+        """(row, fault), by row."""
         return sorted(self._what.items())
 
 
@@ -83,7 +84,7 @@ def texts_of(chosen: Columns, found: list[Leaf]) -> dict[str, list[str]]:
 
 
 def spelt_in(chosen: Columns, found: Sequence[Leaf]) -> dict[str, str]:
-    """What columns of which nothing was said hold, if not nothing, and columns of dates."""
+    """The kind of values of each column that has some and no role, and of columns of dates."""
     told: dict[str, str] = {}
     for kind, leaf in zip(chosen.kinds, found, strict=True):
         if kind in (FEATURE, DATE) and leaf.array.null_count < len(leaf.array):
@@ -92,7 +93,7 @@ def spelt_in(chosen: Columns, found: Sequence[Leaf]) -> dict[str, str]:
 
 
 def _by_kind(kinds: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], ...]:
-    """Which columns have one feature, which are dates, and which text."""
+    """Columns of one feature, columns of dates, and columns of text."""
     return kinds <= CATEGORICAL, kinds == DATE, kinds == TEXT
 
 
@@ -173,7 +174,7 @@ def hash_words(chosen: Columns, column: int, offsets: Any, data: Any, out: Buffe
 
 @kernel
 def read_dates(offsets: Any, data: Any, parts: Any) -> None:
-    """What `moment` says of each text data[offsets[i]:offsets[i+1]], a column each."""
+    """`moment` of each text data[offsets[i]:offsets[i+1]], a column for each of its results."""
     for i in range(offsets.size - 1):
         weekday, month, hour, days, read = moment(data, _U(offsets[i]), _U(offsets[i + 1]))
         parts[0, i], parts[1, i], parts[2, i], parts[3, i], parts[4, i] = weekday, month, hour, days, read

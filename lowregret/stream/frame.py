@@ -12,7 +12,7 @@ from typing import Any
 from lowregret.errors import DataError, PartError
 from lowregret.rows import Sparse
 from lowregret.stream.arrow import TableFormat, TableStream, record_batches
-from lowregret.stream.batch import Batch, has_arrow_stream, sound
+from lowregret.stream.batch import Batch, has_arrow_stream, raise_faults
 from lowregret.stream.columns import BITS
 from lowregret.stream.leaves import leaves
 from lowregret.stream.notice import Notices
@@ -40,7 +40,7 @@ class Frame:
 
     def batches(self) -> Iterator[Batch]:
         begin = 0
-        for batch in sound(_read(self.table, self.form, self.notices).batches(), ""):
+        for batch in raise_faults(_read(self.table, self.form, self.notices).batches(), ""):
             end = begin + len(batch)
             labels, weights = self.labels[begin:end], self.weights[begin:end]
             yield replace(batch, labels=labels, weights=weights, unlabelled=0, names=None, fault=None)
@@ -52,11 +52,15 @@ def table_form(text: Names, ngrams: int, date: Names, categorical: Names) -> Tab
 
     Columns of Arrow's own dates need not be named.
     """
-    words, dates, names = _named("text", text), _named("date", date), _named("categorical", categorical)
+    words, dates, names = (
+        _column_names("text", text),
+        _column_names("date", date),
+        _column_names("categorical", categorical),
+    )
     return TableFormat(text=words, ngrams=ngrams, date=dates, categorical=names, labelled=False, typed=True)
 
 
-def _named(option: str, given: Names) -> tuple[str, ...]:
+def _column_names(option: str, given: Names) -> tuple[str, ...]:
     """The columns that an option names."""
     names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     if not all(isinstance(name, str) for name in names):
@@ -66,7 +70,7 @@ def _named(option: str, given: Names) -> tuple[str, ...]:
 
 def frame_rows(table: Any, form: TableFormat) -> Iterator[Sparse]:
     """The rows of a table in batches, each valid until the next, with a column for every slot."""
-    for batch in sound(_read(table, form).batches(), ""):
+    for batch in raise_faults(_read(table, form).batches(), ""):
         if len(batch):  # else there is a fault to come
             yield replace(batch.rows, columns=SLOTS)
 
@@ -76,7 +80,7 @@ def takes_table(data: Any, form: TableFormat, hashed: bool | None) -> bool:
 
     A matrix they are if all columns are of numbers, and none is named.
     """
-    others, named = not_numbers(data), form.named
+    others, named = not_numbers(data), form.column_names
     if named and not has_arrow_stream(data):
         raise DataError(f"there is no column {named[0]!r} in a matrix: give a pandas, polars or Arrow table")
     if hashed is None:
@@ -107,5 +111,5 @@ def _read(table: Any, form: TableFormat, notices: Notices | None = None) -> Tabl
 
 
 def _bare(table: Any) -> Any:
-    """Without the names of rows, which pandas would hand over as a column."""
+    """The table without the names of rows, which pandas would hand over as a column."""
     return table.reset_index(drop=True) if hasattr(table, "iloc") else table

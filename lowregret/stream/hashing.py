@@ -21,25 +21,25 @@ _NOUGHT, _TEN = _U(ord("0")), _U(10)
 _ONE = _U(1)
 
 
-def _rotated(x: Any, by: int) -> Any:
+def _rotate(x: Any, by: int) -> Any:
     return ((x << _U(by)) | (x >> _U(32 - by))) & _MASK
 
 
-def _scrambled(four: Any) -> Any:
-    return (_rotated((four * _C1) & _MASK, 15) * _C2) & _MASK
+def _scramble(four: Any) -> Any:
+    return (_rotate((four * _C1) & _MASK, 15) * _C2) & _MASK
 
 
-def mixed(h: Any, four: Any) -> Any:
+def mix_word(h: Any, four: Any) -> Any:
     """The state h of the hash after four more bytes."""
-    return (_rotated(h ^ _scrambled(four), 13) * _U(5) + _U(0xE6546B64)) & _MASK
+    return (_rotate(h ^ _scramble(four), 13) * _U(5) + _U(0xE6546B64)) & _MASK
 
 
-def finished(h: Any, rest: Any, bits: Any, length: Any) -> Any:
+def finish(h: Any, rest: Any, bits: Any, length: Any) -> Any:
     """The hash of `length` bytes, of which the last `bits` ones (fewer than 64, and the others 0) are not in h yet."""
     if bits >= _U(32):
-        h = mixed(h, rest & _MASK)
+        h = mix_word(h, rest & _MASK)
         rest >>= _U(32)
-    h ^= _scrambled(rest) ^ (length & _MASK)
+    h ^= _scramble(rest) ^ (length & _MASK)
     h = ((h ^ (h >> _U(16))) * _U(0x85EBCA6B)) & _MASK
     h = ((h ^ (h >> _U(13))) * _U(0xC2B2AE35)) & _MASK
     return h ^ (h >> _U(16))
@@ -51,7 +51,7 @@ def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
     k, end = _U(begin), _U(end)
     while k + _U(8) <= end:
         eight = word(text, k)
-        h = mixed(mixed(h, eight & _MASK), eight >> _U(32))
+        h = mix_word(mix_word(h, eight & _MASK), eight >> _U(32))
         k += _U(8)
     bits, rest = (end - k) << _U(3), _U(0)
     if k + _U(8) <= text.size:
@@ -59,7 +59,7 @@ def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
     else:
         for at in range(end - k):
             rest |= _U(text[k + _U(at)]) << (_U(at) << _U(3))
-    return finished(h, rest, bits, end - _U(begin))
+    return finish(h, rest, bits, end - _U(begin))
 
 
 def name_hash(text: Any, begin: Any, end: Any, seed: Any) -> Any:

@@ -18,13 +18,13 @@ _ZERO, _ONE, _TWO, _EIGHT, _TEN = _U(0), _U(1), _U(2), _U(8), _U(10)
 _NOUGHT, _POINT = _U(ord("0")), _U(ord("."))
 
 DEEPEST = 64  # objects and arrays within each other
-LONGEST = 16_000  # bytes of a name
+LONGEST_NAME = 16_000  # bytes of a name
 NAME = 2 * DEEPEST + 2
 OBJECT = -1
 
 
 def begin_level(out: Buffers, depth: Any, size: Any, index: int) -> None:
-    """Enter an object (then `index` is OBJECT) or array, whose values' names begin with so many bytes."""
+    """Enter an object (then `index` is OBJECT) or array, whose values' names begin with the first `size` bytes."""
     out.scratch[_TWO * depth], out.scratch[_TWO * depth + _ONE] = size, index
 
 
@@ -40,13 +40,13 @@ def append_point(out: Buffers, size: Any) -> Any:
 
 
 def append_text(out: Buffers, size: Any, text: Any, begin: Any, end: Any) -> Any:
-    """Append text[begin:end], unescaped, to the name of this size; returns its new size, LONGEST + 1 if too long."""
+    """Append text[begin:end], unescaped, to the name of this size; returns its size, LONGEST_NAME + 1 if too long."""
     k, at = begin, _U(NAME) + size
     while k < end:
         packed, count, k = character(text, k)
         for _ in range(count):
-            if at > NAME + LONGEST:
-                return _U(LONGEST + 1)
+            if at > NAME + LONGEST_NAME:
+                return _U(LONGEST_NAME + 1)
             out.scratch[at] = packed & _U(255)
             packed >>= _EIGHT
             at += _ONE
@@ -68,7 +68,7 @@ def append_number(out: Buffers, size: Any, index: Any) -> Any:
 
 
 def plain_number(out: Buffers, size: Any, otherwise: Any) -> Any:
-    """What the current name is if it is all digits, as `name_hash` has it."""
+    """The number that the current name is if it is all digits, as `name_hash` has it; else `otherwise`."""
     value = _ZERO
     for k in range(size):
         digit = _U(out.scratch[_U(NAME) + _U(k)]) - _NOUGHT

@@ -1,4 +1,4 @@
-"""What few lines of JSON hold, in plain Python: by the names of their columns."""
+"""The contents of a few lines of JSON in plain Python, by the names of their columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def texts_in(lines: Iterable[str]) -> dict[str, list[str]]:
 
 
 def spelt_in(lines: Iterable[str]) -> dict[str, str]:
-    """What each column holds, where that is clear."""
+    """The kind of values that each column holds, where that is clear."""
     found = {name: [isinstance(v, str) for v in values] for name, values in _columns(lines).items()}
     told = ((name, spelling(named.count(False), named.count(True))) for name, named in found.items())
     return {name: what for name, what in told if what is not None}

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowregret.stream.buffers import (
     AT,
@@ -27,6 +26,17 @@ from lowregret.stream.buffers import (
     known_value,
     record,
 )
+from lowregret.stream.column_rows import (
+    BAD_DATE,
+    ESCAPED,
+    MISSING,
+    NO_LABEL,
+    NO_WEIGHT,
+    NUMBER,
+    PLAIN,
+    TOO_LARGE,
+    ColumnRows,
+)
 from lowregret.stream.columns import (
     CATEGORICAL,
     DATE,
@@ -34,35 +44,28 @@ from lowregret.stream.columns import (
     FEATURE,
     OTHER,
     TARGET,
-    TEXT,
     WEIGHT,
-    Columns,
     hash_byte,
     hash_end,
     hash_more,
     is_same,
 )
-from lowregret.stream.cross import NO_ROOM, begin_group, begin_row, crossed, has_room
-from lowregret.stream.dates import add_date, faults_of_dates, moment
+from lowregret.stream.cross import NO_ROOM, append_products, begin_group, begin_row, has_room
 from lowregret.stream.json_faults import (
-    BAD_DATE,
     FAULTS,
     MORE,
     NO_COLON,
     NO_COMMA,
-    NO_LABEL,
     NO_NAME,
     NO_OBJECT,
     NO_TEXT,
     NO_VALUE,
-    NO_WEIGHT,
     TOO_DEEP,
-    TOO_LARGE,
     TOO_LONG,
 )
 from lowregret.stream.json_name import (
     DEEPEST,
-    LONGEST,
+    LONGEST_NAME,
     NAME,
     OBJECT,
     append_number,
@@ -74,10 +77,8 @@ from lowregret.stream.json_name import (
 )
 from lowregret.stream.json_plain import spelt_in, text_at, texts_in
 from lowregret.stream.json_text import blank, character, is_number, is_positive, literal, text_end
-from lowregret.stream.met import DATES, POSITIVE
+from lowregret.stream.met import DATES
 from lowregret.stream.number import READ, number
-from lowregret.stream.text import TextFormat
-from lowregret.stream.tokens import add_words
 
 _LAST_NAME = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:[^":]*$')
 _REST_OF_TEXT, _NO_TEXT = re.compile(rb'(?:[^"\\]|\\.)*'), re.compile(rb"[^,\]}\s]*")
@@ -87,39 +88,21 @@ _FEED, _QUOTE, _COLON, _COMMA, _MINUS = (np.uint8(ord(c)) for c in '\n":,-')
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = (np.uint8(ord(c)) for c in "{}[]")
 _EQUALS = _U(ord("="))
 
-NUMBER, PLAIN, ESCAPED, MISSING = -1, -2, -3, -4  # what a value is: PLAIN text, or ESCAPED, with escapes
 SEVERAL = -5  # it became cursor[EXTRA] entries
 
 
-class JsonRows(TextFormat):
-    """How to read rows: the columns that are more than features, the i-th named names[ends[i]:ends[i+1]]; behind their
-    names are those of parts of dates.
-    """
+class JsonRows(ColumnRows):
+    """How to read rows of JSON objects; `columns` are those that are more than features."""
 
-    columns: Columns
-    names: NDArray[np.uint8]
-    ends: NDArray[np.int64]
     weighted: bool  # rows must have a weight
 
     @property
-    def header(self) -> bytes:
-        return self.names.tobytes()
-
-    @property
     def faults(self) -> dict[int, str]:  # type: ignore[override]
-        return FAULTS | faults_of_dates(self.columns, self.names, self.ends, BAD_DATE)
+        return FAULTS | self.date_faults
 
     def entries(self, size: int) -> int:
         """An element of an array takes two bytes, and so does a word."""
         return self.most(size)
-
-    @property
-    def classed(self) -> bool:
-        return self.columns.classed
-
-    @property
-    def signed(self) -> bool:
-        return bool(self.columns.has_classes())
 
     def fault(self, status: int, before: bytes) -> str:
         name = _LAST_NAME.search(before) if status == TOO_LARGE else None
@@ -146,14 +129,13 @@ class JsonRows(TextFormat):
         return {name: DATES if kind == DATE else what for name, what, kind in found if kind in (FEATURE, DATE)}
 
     def kind(self, name: str) -> int:
-        """What a column is for."""
+        """The role of a column: FEATURE unless it is known."""
         return next((kind for known, kind in self.kinds if known == name), FEATURE)
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
         """The columns that are more than features, and what they are for."""
-        ends = zip(self.columns.kinds.tolist(), self.ends[:-1], self.ends[1:], strict=False)
-        return [(self.names[a:b].tobytes().decode(errors="replace"), kind) for kind, a, b in ends]
+        return [(self.column_name(column), kind) for column, kind in enumerate(self.columns.kinds.tolist())]
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         """Read lines from cursor[AT] to `end`; stops at the first fault."""
@@ -188,7 +170,7 @@ class JsonRows(TextFormat):
         if out.weights[row] < 0.0:
             out.cursor[SPOT] = out.cursor[AT]
             return NO_WEIGHT
-        entry = crossed(self.columns.crossing, out, entry, self.columns.mask())
+        entry = append_products(self.columns.crossing, out, entry, self.columns.mask())
         if entry == NO_ROOM:
             return FULL
         close_row(out, out.labels[row], out.weights[row], entry)
@@ -241,12 +223,12 @@ class JsonRows(TextFormat):
         """
         out.cursor[SPOT] = k
         size, index = level(out, depth)
-        if size > LONGEST:
+        if size > LONGEST_NAME:
             return k, size, _ZERO, _ZERO, TOO_LONG
         if index != OBJECT:
             begin_level(out, depth, size, index + 1)
             size = append_number(out, size, _U(index))
-            return k, size, _ZERO, _ZERO, TOO_LONG if size > LONGEST else DONE
+            return k, size, _ZERO, _ZERO, TOO_LONG if size > LONGEST_NAME else DONE
         if text[k] != _QUOTE:
             return k, size, _ZERO, _ZERO, NO_NAME
         begin = k + _ONE
@@ -261,10 +243,10 @@ class JsonRows(TextFormat):
         k = blank(text, k + _ONE)
         out.cursor[SPOT] = k
         noted = plain and depth == _ONE and out.names.size > 0
-        return k, size, begin, end if noted else _ZERO, TOO_LONG if size > LONGEST else DONE
+        return k, size, begin, end if noted else _ZERO, TOO_LONG if size > LONGEST_NAME else DONE
 
     def value(self, text: Any, k: Any, size: Any, entry: Any, out: Buffers) -> int:
-        """Take in the value at k; cursor[SPOT] becomes its end. Returns why not, or as `taken`."""
+        """Take in the value at k; cursor[SPOT] becomes its end. Returns why not, or as `take_value`."""
         value, begin, end, what = 0.0, k, k, MISSING
         if text[k] == _QUOTE:
             begin = k + _ONE
@@ -291,9 +273,9 @@ class JsonRows(TextFormat):
             out.cursor[SPOT] = end
         if what == NUMBER and value - value != 0.0:
             what = TOO_LARGE
-        return self.taken(text, begin, end, what, value, size, entry, out)
+        return self.take_value(text, begin, end, what, value, size, entry, out)
 
-    def taken(
+    def take_value(
         self, text: Any, begin: Any, end: Any, what: int, value: float, size: Any, entry: Any, out: Buffers
     ) -> int:
         """Make of a value what its column is for.
@@ -303,7 +285,7 @@ class JsonRows(TextFormat):
         column = self.find(out, size)
         kind = FEATURE if column < 0 else self.columns.kinds[_U(column)]
         if kind in (TARGET, WEIGHT):
-            status = self.role(kind, text, begin, end, what, value, out)
+            status = self.take_role(kind, text, begin, end, what, value, out)
         elif what == TOO_LARGE:
             status = TOO_LARGE
         elif kind == DROPPED or what == MISSING or (what == NUMBER and value == 0.0 and kind == FEATURE):
@@ -322,30 +304,11 @@ class JsonRows(TextFormat):
         self, column: Any, kind: Any, text: Any, begin: Any, end: Any, escaped: bool, entry: Any, out: Buffers
     ) -> int:
         """Add the features of a text or a date from this entry on; returns SEVERAL, or why not."""
-        last = entry
-        if kind == TEXT:
-            name, name_end = -1 - self.ends[column], -1 - self.ends[column + 1]
-            last = add_words(self.columns, column, text, begin, end, escaped, out, entry, name, name_end)
-        else:
-            parts = moment(text, begin, end)
-            if not parts[4]:
-                return BAD_DATE + column
-            last = add_date(self.columns, column, parts, out, entry, self.ends)
+        last, status = self.add_parts(column, kind, text, begin, end, escaped, entry, out)
+        if status != DONE:
+            return status
         out.cursor[EXTRA] = last - entry
         return SEVERAL
-
-    def role(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
-        """Take in a label or a weight; returns DONE or why not."""
-        row = out.cursor[ROW]
-        if kind == TARGET:
-            out.labels[row] = self.label(text, begin, end, what, value)
-            if out.labels[row] == math.inf:
-                return TOO_LARGE if what == TOO_LARGE else NO_LABEL
-        elif what != MISSING or self.columns.labelled:
-            out.weights[row] = value
-            if what != NUMBER or value < 0.0:
-                return TOO_LARGE if what == TOO_LARGE else NO_WEIGHT
-        return DONE
 
     def feature(
         self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, size: Any, entry: Any, out: Buffers
@@ -377,15 +340,8 @@ class JsonRows(TextFormat):
                 return column
         return -1
 
-    def label(self, text: Any, begin: Any, end: Any, what: int, value: float) -> float:
-        """The label of a row; `no_label` if the target should be a number and is none."""
-        if what == TOO_LARGE:
-            return self.columns.no_label()
-        if self.columns.has_classes() and is_positive(self.columns.positive, text, begin, end, what == ESCAPED):
-            return POSITIVE
-        if what == NUMBER:
-            return self.columns.label(value)
-        return math.nan if what == MISSING else self.columns.other_label(text, begin, end)
+    def is_positive(self, text: Any, begin: Any, end: Any, escaped: bool) -> bool:
+        return is_positive(self.columns.positive, text, begin, end, escaped)
 
 
 def note(out: Buffers, entry: Any, name: Any, name_end: Any, text: Any, k: Any, what: int) -> None:

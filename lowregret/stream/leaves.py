@@ -35,12 +35,12 @@ class Leaf:
         )
 
     def present(self) -> NDArray[np.bool_]:
-        """Which elements are not null, nor NaN, nor empty text."""
+        """A mask of the elements that are not null, nor NaN, nor empty text."""
         absent = np.isnan(self.numbers()) if self.is_number else self.equals(b"")
         return self.valid() & ~absent
 
     def valid(self) -> NDArray[np.bool_]:
-        """Which elements are not null."""
+        """A mask of the elements that are not null."""
         return np.asarray(self.array.is_valid())
 
     def numbers(self) -> NDArray[np.float64]:
@@ -66,7 +66,7 @@ class Leaf:
         return bool(types.is_timestamp(self.array.type) or types.is_date(self.array.type))
 
     def moments(self) -> NDArray[np.float64]:
-        """Of dates, four rows as `dates.moment` has them: weekday, month, hour, days since 2000; null as any other."""
+        """Dates as four rows as `dates.moment` has them: weekday, month, hour, days since 2000; null as any other."""
         import pyarrow as pa
 
         array, timed = self.array, pa.types.is_timestamp(self.array.type)
@@ -92,7 +92,7 @@ class Leaf:
         return *_buffers(self.array.dictionary), codes.to_numpy(zero_copy_only=False)
 
     def equals(self, text: bytes) -> NDArray[np.bool_]:
-        """Which elements have this text."""
+        """A mask of the elements that have this text."""
         import pyarrow as pa
 
         array = _as_text(self.array).cast(pa.large_binary())
@@ -105,12 +105,12 @@ class Leaf:
         return np.flatnonzero(holds) if self.rows is ALL else self.rows[holds]
 
     def text(self, row: int) -> str:
-        """What is in this row, which has something, as text."""
+        """The value of this row, which has one, as text."""
         at = row if self.rows is ALL else int(np.searchsorted(self.rows, row))
         return str(_as_text(self.array.slice(at, 1))[0].as_py())
 
     def shown(self, row: int) -> str:
-        """What is in this row, cut to a line."""
+        """The value of this row as text, cut to a line."""
         at = row if self.rows is ALL else int(np.searchsorted(self.rows, row))
         inside = at < len(self.array) and (self.rows is ALL or self.rows[at] == row)
         value = self.array[at].as_py() if inside else None
@@ -128,7 +128,7 @@ def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str, who
     found: list[Leaf] = []
     met: dict[str, int] = {}  # the names of all columns, also of those that are not plain, in order
     for name, array in zip(names, table.columns, strict=True):
-        found += _flattened(name, array, ALL, frozenset(drop), met, file)
+        found += _flatten(name, array, ALL, frozenset(drop), met, file)
     lists = tuple(f"{name}." for name in met)
     known = {leaf.name for leaf in found}
     for name in dict.fromkeys(named):
@@ -140,9 +140,7 @@ def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str, who
     return found
 
 
-def _flattened(
-    name: str, array: Any, rows: Any, drop: frozenset[str], met: dict[str, int], file: str
-) -> Iterator[Leaf]:
+def _flatten(name: str, array: Any, rows: Any, drop: frozenset[str], met: dict[str, int], file: str) -> Iterator[Leaf]:
     import pyarrow as pa
 
     met[name] = len(met)
@@ -152,7 +150,7 @@ def _flattened(
     kind = array.type
     if pa.types.is_struct(kind):
         for field, inner in zip(kind, array.flatten(), strict=True):
-            yield from _flattened(f"{name}.{field.name}", inner, rows, drop, met, file)
+            yield from _flatten(f"{name}.{field.name}", inner, rows, drop, met, file)
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         begins, lengths = _extents(array)
         alive = np.flatnonzero(lengths > 0)
@@ -160,7 +158,7 @@ def _flattened(
         while alive.size:
             inner = array.values.take(pa.array(begins[alive] + element))
             here = alive if rows is ALL else rows[alive]
-            yield from _flattened(f"{name}.{element}", inner, here, drop, met, file)
+            yield from _flatten(f"{name}.{element}", inner, here, drop, met, file)
             element += 1
             alive = alive[lengths[alive] > element]
     elif _is_readable(kind):
@@ -184,7 +182,7 @@ def _extents(array: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _plain(array: Any) -> Any:
-    """Without extension types and encodings; a dictionary of numbers as numbers."""
+    """An array without extension types and encodings; a dictionary of numbers as numbers."""
     import pyarrow as pa
 
     while isinstance(array, pa.ExtensionArray):
@@ -217,7 +215,7 @@ def _is_readable(kind: Any) -> bool:
 
 
 def _as_text(array: Any) -> Any:
-    """As Arrow writes it to CSV; text and bytes as they are."""
+    """An array as texts, as Arrow writes it to CSV; text and bytes as they are."""
     import pyarrow as pa
 
     kind = array.type

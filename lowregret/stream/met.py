@@ -1,4 +1,4 @@
-"""What the rows of a stream have shown so far besides features: names of labels, columns, and what never occurred."""
+"""Facts that the rows of a stream have shown so far: names of labels, columns, and what never occurred."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.types import Vector
 
-FEW = 5  # names of labels that are kept
+KEPT_LABELS = 5  # names of labels that are kept
 POSITIVE = -math.inf  # what formats with named labels read the positive one as, which no number in a file is
 
 
@@ -18,7 +18,7 @@ POSITIVE = -math.inf  # what formats with named labels read the positive one as,
 class Met:
     """Grows as the stream goes by."""
 
-    labels: list[str] = field(default_factory=list)  # other than the positive one, in their order, at most FEW
+    labels: list[str] = field(default_factory=list)  # other than the positive one, in their order, at most KEPT_LABELS
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of each file with columns, those of features
     weighted: set[str] = field(default_factory=set)  # files that have the weight's column
     spelt: dict[str, dict[str, str]] = field(default_factory=dict)  # of each file, what columns hold: see `spelling`
@@ -32,7 +32,7 @@ class Met:
 
     @property
     def spelling(self) -> dict[str, str]:
-        """What columns hold, where all files agree."""
+        """The kind of values of each column, where all files agree."""
         found: dict[str, set[str]] = {}
         for spelt in self.spelt.values():
             for name, what in spelt.items():
@@ -42,12 +42,12 @@ class Met:
     def sign(self, labels: Vector, positive: float, name: Callable[[int], str]) -> None:
         """Make +1 of the positive label and −1 of all others; `name` tells that of row i. Rows without one keep none.
 
-        O(rows), and a look at each of the first FEW labels.
+        O(rows), and a look at each of the first KEPT_LABELS labels.
         """
         new = ~np.isnan(labels) & (labels != positive)
         for value in self._values:
             new &= labels != value
-        while len(self._values) < FEW and new.any():
+        while len(self._values) < KEPT_LABELS and new.any():
             row = int(np.argmax(new))
             self._values.append(float(labels[row]))
             self.take(name(row))
@@ -56,7 +56,7 @@ class Met:
 
     def take(self, label: str) -> None:
         """Keep the name of a label, if it is new and there is room."""
-        if label not in self.labels and len(self.labels) < FEW:
+        if label not in self.labels and len(self.labels) < KEPT_LABELS:
             self.labels.append(label)
 
     def join(self, other: Met) -> None:
@@ -73,7 +73,7 @@ NUMBERS, NAMES, DATES = "numbers", "names", "dates"
 
 
 def spelling(numbers: int, names: int) -> str | None:
-    """What a column with so many fields of each kind holds: NUMBERS if all are, NAMES if half are, else None."""
+    """The kind of a column with this many numbers and names: NUMBERS if all are, NAMES if half are, else None."""
     if numbers and not names:
         return NUMBERS
     return NAMES if names and names >= numbers else None

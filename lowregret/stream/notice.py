@@ -14,7 +14,7 @@ from lowregret.stream.columns import number_of
 from lowregret.stream.met import spelling
 
 LOOKED = 1000  # rows looked at
-FEW = 50  # rows that show nothing
+LEAST_ROWS = 50  # rows that show nothing
 
 _MOST, _NEARLY_TEXT, NEARLY = 0.9, 0.8, 0.9  # shares of a column's texts
 _NUMBER = re.compile(r"[+-]?\d*([.,])\d+", re.ASCII)
@@ -30,7 +30,7 @@ DATE, OTHER_DATE, TEXT, NUMBER, DRESSED, ID = "date", "other date", "text", "num
 
 
 class Note(NamedTuple):
-    """What was found of a column, with one of its texts, and how many of the texts in so many rows differ."""
+    """A finding about a column, with one of its texts, and how many different texts its rows have."""
 
     column: str
     what: str
@@ -38,8 +38,8 @@ class Note(NamedTuple):
     values: int
     rows: int
 
-    def told(self, shell: bool = False) -> str:
-        """For people, who learn from files on the command line or else from a table in Python."""
+    def sentence(self, shell: bool = False) -> str:
+        """The finding and its remedy in a sentence, for the command line (`shell`) or for Python."""
         column, begin = self.column, f"column {self.column}: "
         if self.what in (DATE, OTHER_DATE):
             how = f"--date {column}" if shell else f"date=[{column!r}]"
@@ -59,12 +59,12 @@ class Note(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """What stands before the fraction of a number."""
+        """The character before the fraction of a number."""
         return "," if "," in self.example else "."
 
 
 class Notices:
-    """What the first rows of a stream show; whoever reads them calls `see`."""
+    """Findings about the first rows of a stream; whoever reads them calls `see`."""
 
     def __init__(self) -> None:
         self.notes: list[Note] = []
@@ -73,19 +73,19 @@ class Notices:
     def see(self, columns: Mapping[str, Sequence[str]]) -> None:
         """Judge columns by their texts in the first rows."""
         self.wanted = False
-        self.notes = [note for name, texts in columns.items() if (note := judged(name, texts)) is not None]
+        self.notes = [note for name, texts in columns.items() if (note := judge_column(name, texts)) is not None]
 
 
-def judged(column: str, texts: Sequence[str]) -> Note | None:
-    """What is to be said of a column that has these texts, if anything."""
+def judge_column(column: str, texts: Sequence[str]) -> Note | None:
+    """A finding about a column that has these texts, or None."""
     rows = len(texts)
-    if rows < FEW:
+    if rows < LEAST_ROWS:
         return None
     values, first = len(set(texts)), texts[0]
     for pattern, what in ((_DATE, DATE), (_OTHER_DATE, OTHER_DATE)):
         if _share(pattern, texts) >= _MOST:
             return Note(column, what, first, values, rows)
-    if _share(_NUMBER, texts) >= _MOST and ("," in first or values > FEW):
+    if _share(_NUMBER, texts) >= _MOST and ("," in first or values > LEAST_ROWS):
         return Note(column, NUMBER, first, values, rows)
     if _share(_DRESSED, texts) >= _MOST:
         return Note(column, DRESSED, first, values, rows)
@@ -95,7 +95,7 @@ def judged(column: str, texts: Sequence[str]) -> Note | None:
 
 
 def _share(pattern: re.Pattern[str], texts: Sequence[str]) -> float:
-    """Which share of the texts look like this."""
+    """The share of the texts that match a pattern."""
     return sum(pattern.fullmatch(text.strip()) is not None for text in texts) / len(texts)
 
 
@@ -113,21 +113,21 @@ def rows_of(lines: Iterable[str], delimiter: str, columns: int) -> list[list[str
 
 def categories(fields: Sequence[str], decimal: str) -> list[str]:
     """The fields of a column of CSV that are read as categories; none if the first rows have none."""
-    shown = _named(fields[:FEW], decimal)
-    return shown + _named(fields[FEW:], decimal) if shown else []
+    shown = _drop_numbers(fields[:LEAST_ROWS], decimal)
+    return shown + _drop_numbers(fields[LEAST_ROWS:], decimal) if shown else []
 
 
-def spelt(columns: Mapping[str, Sequence[str]], decimal: str) -> dict[str, str]:
-    """What columns of CSV hold, by their first fields, where that is clear."""
+def spell_columns(columns: Mapping[str, Sequence[str]], decimal: str) -> dict[str, str]:
+    """The kind of values of columns of CSV, by their first fields, where that is clear."""
     found: dict[str, str] = {}
     for name, fields in columns.items():
-        names, present = len(_named(fields, decimal)), sum(field.strip() not in _MISSING for field in fields)
+        names, present = len(_drop_numbers(fields, decimal)), sum(field.strip() not in _MISSING for field in fields)
         if what := spelling(present - names, names):
             found[name] = what
     return found
 
 
-def _named(fields: Iterable[str], decimal: str) -> list[str]:
+def _drop_numbers(fields: Iterable[str], decimal: str) -> list[str]:
     swap = str.maketrans({decimal: ".", ".": decimal})
     return [
         field for field in fields if field.strip() not in _MISSING and number_of(field.translate(swap)) == float("inf")

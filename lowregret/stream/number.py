@@ -74,7 +74,7 @@ def plain_number(text: Any, k: Any, stop: Any) -> tuple[float, bool]:
 
 
 def _short_number(text: Any, begin: Any, point: Any) -> tuple[float, Any, int]:
-    """Likewise, with a sign and up to seven digits before and after the point."""
+    """`number` for a sign and up to seven digits before and after the point; all others go to `_long_number`."""
     k = begin
     negative = text[k] == _MINUS
     if negative or text[k] == _PLUS:
@@ -99,7 +99,7 @@ def _short_number(text: Any, begin: Any, point: Any) -> tuple[float, Any, int]:
 
 @apart
 def _long_number(text: Any, begin: Any, point: Any) -> tuple[float, Any, int]:
-    """Likewise, with any number of digits and an exponent."""
+    """`number` for any number of digits and an exponent."""
     k = begin
     negative = text[k] == _MINUS
     if negative or text[k] == _PLUS:
@@ -127,8 +127,8 @@ def _long_number(text: Any, begin: Any, point: Any) -> tuple[float, Any, int]:
         value = float(mantissa)
         value = value * _TENS[exponent] if exponent >= 0 else value / _TENS[-exponent]
     else:
-        value = _rounded(mantissa, exponent)
-        if inexact and value != _rounded(mantissa + _ONE, exponent):
+        value = _round(mantissa, exponent)
+        if inexact and value != _round(mantissa + _ONE, exponent):
             value = math.nan
         if value != value:
             return 0.0, k, HARD
@@ -153,7 +153,7 @@ def _power(text: Any, k: Any) -> tuple[Any, int]:
 
 
 @apart
-def _rounded(mantissa: Any, exponent: int) -> float:
+def _round(mantissa: Any, exponent: int) -> float:
     """m·10^e rounded to nearest, ties to even; NaN where 128 bits of 5^e do not decide."""
     if mantissa == _ZERO or exponent < SMALLEST:
         return 0.0

@@ -83,7 +83,7 @@ class Options(TypedDict, total=False):
     drop: Sequence[str]  # columns to leave out
     categorical: Sequence[str]  # columns whose numbers are categories
     text: Sequence[str]  # columns whose words are features
-    ngrams: int  # and up to so many words in a row
+    ngrams: int  # up to this many words in a row are one feature
     date: Sequence[str]  # columns of dates, whose parts are features; Arrow's own dates are without being named
     positive: str | float | None  # the label or class that becomes +1
     interactions: Iterable[Sequence[str]]  # columns (in VW text: namespaces) to multiply
@@ -118,7 +118,7 @@ def format_part(format: str, **options: Unpack[Options]) -> Part:
     if given.get("classes") and "positive" in given:
         raise DataError("positive makes two classes of many: leave it out, or use a loss of two classes")
     if format in (SVM, VW):
-        return _with_positive(_numbered(format, given), given.get("positive"))
+        return _with_positive(_number_format(format, given), given.get("positive"))
     if format == TSV:
         given.setdefault("delimiter", "\t")
     if format in (PARQUET, ARROW):
@@ -215,7 +215,7 @@ def _check_options(format: str, given: dict[str, Any]) -> None:
             raise DataError(f"{name} does not fit {format} data, whose options are {', '.join(_OPTIONS[format])}")
 
 
-def _numbered(format: str, given: dict[str, Any]) -> TextFormat:
+def _number_format(format: str, given: dict[str, Any]) -> TextFormat:
     """A format whose labels are numbers."""
     if format == SVM:
         return _part(SVM)(given.get("bits", 0), given.get("one_based", False))

@@ -21,5 +21,5 @@ LENGTH = max(map(len, _BEGINNINGS))
 
 
 def no_rows(head: bytes) -> str | None:
-    """What a file that begins like this is instead of rows, with a remedy if there is one."""
+    """The kind of file that begins like this and holds no rows, with a remedy if there is one."""
     return next((what for start, what in _BEGINNINGS.items() if head.startswith(start)), None)

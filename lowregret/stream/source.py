@@ -18,7 +18,7 @@ from lowregret.stream.inflate import Inflated, is_open, kind_of
 from lowregret.stream.signature import LENGTH, no_rows
 
 SLACK = 64  # bytes after the text that parsers may look at
-LONGEST = 1 << 30  # of a line
+LONGEST_LINE = 1 << 30  # of a line
 STDIN = "-"
 PATIENCE = 0.1  # seconds between looks whether anybody still waits for a pipe
 
@@ -120,7 +120,7 @@ class _Counted(io.RawIOBase):
 
     def look(self) -> bytes:
         """The first bytes, as many as it takes to tell what they are; they will be read all the same."""
-        while is_open(self._head) and self._waited() and (more := self._raw.read(8)):
+        while is_open(self._head) and self._wait() and (more := self._raw.read(8)):
             self._head += more
         self.count = len(self._head)
         return self._head
@@ -134,11 +134,11 @@ class _Counted(io.RawIOBase):
             count = min(len(self._head), len(buffer))
             buffer[:count], self._head = self._head[:count], self._head[count:]
             return count
-        count = cast(Any, self._raw).readinto(buffer) if self._waited() else 0
+        count = cast(Any, self._raw).readinto(buffer) if self._wait() else 0
         self.count += count
         return count
 
-    def _waited(self) -> bool:
+    def _wait(self) -> bool:
         """Wait for a pipe; False if it is no longer wanted."""
         while self._is_pipe and not self.ready(PATIENCE):
             if self._stop.is_set():
@@ -165,7 +165,7 @@ def blocks(source: Source, size: int, buffer: Callable[[], bytearray]) -> Iterat
     rest, first = b"", True
     while True:
         text = buffer()
-        end, more = _filled(source, text, rest, size)
+        end, more = _fill(source, text, rest, size)
         whole = not more and source.failure is None
         cut = end if whole else text.rfind(b"\n", 0, end) + 1
         rest = bytes(memoryview(text)[cut:end])
@@ -182,7 +182,7 @@ def blocks(source: Source, size: int, buffer: Callable[[], bytearray]) -> Iterat
             return
 
 
-def _filled(source: Source, text: bytearray, rest: bytes, size: int) -> tuple[int, bool]:
+def _fill(source: Source, text: bytearray, rest: bytes, size: int) -> tuple[int, bool]:
     """Put `rest` and what comes next into the buffer, until it holds a line feed; (its length, is there more?)."""
     wanted = max(size, 2 * len(rest))
     _make_room(text, wanted)
@@ -197,8 +197,8 @@ def _filled(source: Source, text: bytearray, rest: bytes, size: int) -> tuple[in
         if text.rfind(b"\n", end - count, end) >= 0:
             return end, True
         if end == wanted:
-            if wanted >= LONGEST:
-                raise DataError(f"{source.name} has a line longer than {LONGEST} bytes: is it text?")
+            if wanted >= LONGEST_LINE:
+                raise DataError(f"{source.name} has a line longer than {LONGEST_LINE} bytes: is it text?")
             wanted *= 2
             _make_room(text, wanted)
 

@@ -95,11 +95,11 @@ def read_table(
     if path != STDIN and os.path.isfile(path):
         with open(path, "rb") as file:
             if file.read(6).startswith(_ARROW):
-                return _chosen(_from_arrow(path, wanted), wanted)
-    return _chosen(_from_text(path, header, delimiter, wanted), wanted)
+                return _choose(_from_arrow(path, wanted), wanted)
+    return _choose(_from_text(path, header, delimiter, wanted), wanted)
 
 
-def _chosen(table: Table, wanted: Collection[str] | None) -> Table:
+def _choose(table: Table, wanted: Collection[str] | None) -> Table:
     for name in wanted or ():
         table.column(name)  # which says what there is, if not this
     return table

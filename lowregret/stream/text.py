@@ -1,6 +1,6 @@
 """Text into batches: blocks are read by one thread, parsed by several in compiled code, and handed over in order.
 
-What comes out does not depend on the number of threads. Memory is that of a few blocks, however long the text.
+The batches do not depend on the number of threads. Memory is that of a few blocks, however long the text.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from lowregret.stream.buffers import (
     WEIGHTED,
     Buffers,
 )
-from lowregret.stream.columns import WEIGHT, Columns, stands_for_text
+from lowregret.stream.columns import stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import POSITIVE, Met, number_name
-from lowregret.stream.notice import FEW, LOOKED, Notices
+from lowregret.stream.notice import LEAST_ROWS, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand
 
 BLOCK = 8 << 20  # bytes
@@ -55,7 +55,7 @@ class TextFormat(Part):
 
     @property
     def mark(self) -> bytes:
-        """What stands before the fraction of a number."""
+        """The character before the fraction of a number."""
         return b"."
 
     @property
@@ -76,8 +76,7 @@ class TextFormat(Part):
     @property
     def has_weights(self) -> bool:
         """Whether the file has the column with the rows' weights."""
-        columns = self.parameters.get("columns")
-        return isinstance(columns, Columns) and bool(np.any(columns.kinds == WEIGHT))
+        return False
 
     @property
     def header(self) -> bytes:
@@ -89,11 +88,11 @@ class TextFormat(Part):
         return self, 0
 
     def fault(self, status: int, before: bytes) -> str:
-        """What was expected; `before` is the text of the line up to the fault."""
+        """The message of a fault: what was expected; `before` is the text of the line up to the fault."""
         return self.faults[status]
 
     def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
-        """What of a line is to blame, given its text up to the fault and from there on."""
+        """The part of a line that is to blame, given its text up to the fault and from there on."""
         return rest
 
     def class_in(self, line: str) -> str:
@@ -101,15 +100,15 @@ class TextFormat(Part):
         raise NotImplementedError
 
     def lookouts(self) -> dict[str, re.Pattern[bytes]]:
-        """What the options name that may never occur, in words, and the text by which it is known to."""
+        """Names in the options that may never occur in the data, in words, and a pattern that finds each."""
         return {}
 
     def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
-        """What these lines have as categories in columns of which nothing was said, by their names."""
+        """The categories that these lines have in columns without a role, by their names."""
         return {}
 
     def spelt(self, lines: Sequence[str]) -> dict[str, str]:
-        """What columns of which nothing was said hold in these lines, and columns of dates, by their names."""
+        """The kind of values that these lines have in columns without a role and in those of dates, by name."""
         return {}
 
     @abstractmethod
@@ -161,7 +160,7 @@ class TextStream:
                 before += source.size if source else 0
                 line, source = 1, block.source
                 met.tables |= {source.name: parsed.form.feature_columns} if parsed.form.feature_columns else {}
-                met.spelt[source.name] = parsed.form.spelt(_first_lines(parsed, FEW))
+                met.spelt[source.name] = parsed.form.spelt(_first_lines(parsed, LEAST_ROWS))
                 met.weighted |= {source.name} if parsed.form.has_weights else set()
             batch = replace(_batch(parsed, line, before), met=met)
             awaited = {name: mark for name, mark in awaited.items() if not mark.search(block.text, 0, block.end)}
@@ -226,7 +225,7 @@ def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) 
         if status == HARD:
             out = out._replace(known=_with_hard_numbers(out.known, block.text, at, spot, form.mark))
             continue
-        faults.append((int(out.cursor[LINE]), _told(form, status, block.text, at, spot)))
+        faults.append((int(out.cursor[LINE]), _describe_fault(form, status, block.text, at, spot)))
         if not skip:
             return _Parsed(block, begin, form, out, int(out.cursor[LINE]), faults, True)
         out.cursor[AT] = block.text.index(b"\n", max(at, spot)) + 1
@@ -239,7 +238,7 @@ _DIGITS = 19  # as many as compiled code can always read
 
 
 def _with_hard_numbers(known: Any, text: bytearray, line: int, begin: int, mark: bytes) -> Any:
-    """What is known of this line, with the number at `begin` and all behind it that might be hard, in order.
+    """The known values of this line, with the number at `begin` and all behind it that might be hard, in order.
 
     All at once, for the line is parsed again.
     """
@@ -251,8 +250,8 @@ def _with_hard_numbers(known: Any, text: bytearray, line: int, begin: int, mark:
     return np.array(sorted(found.items()), float).ravel()
 
 
-def _told(form: TextFormat, status: int, text: bytearray, line: int, spot: int) -> str:
-    """What was expected at `spot` of the line that begins at `line`, and what is there, cut to what people read."""
+def _describe_fault(form: TextFormat, status: int, text: bytearray, line: int, spot: int) -> str:
+    """A message: what was expected at `spot` of the line that begins at `line`, and what is there, cut to be read."""
     before, rest = bytes(text[line:spot]), bytes(text[spot : text.index(b"\n", spot)]).rstrip(b"\r")
     shown = form.offending(status, before, rest)[: 4 * SHOWN].decode(errors="replace")
     found = repr(shown[:SHOWN] + ("…" if len(shown) > SHOWN else "")) if shown else "nothing"

@@ -24,7 +24,7 @@ _ASCII, _LOW_SIX = _U(0x80), _U(0x3F)
 
 
 def _in_a_word(code: int) -> int:
-    """What a character is within a word: its lower case, if that has as many bytes; 0 if it is in none."""
+    """A character as it is in a word: its lower case, if that has as many bytes; 0 if it is in none."""
     one = chr(code)
     if not (one in "'-" or one.isalnum() or unicodedata.category(one).startswith("M")):
         return 0
@@ -35,7 +35,7 @@ def _in_a_word(code: int) -> int:
 _FOLDED = np.array([_in_a_word(code) for code in range(0x800)], np.uint16)
 
 
-def folded(text: Any, k: Any, end: Any, escaped: bool) -> tuple[Any, Any, Any]:
+def fold(text: Any, k: Any, end: Any, escaped: bool) -> tuple[Any, Any, Any]:
     """The character at k as it is in a word: its bytes, the first lowest; how many, 0 if it is in none; where it ends.
 
     `escaped`: the text has escapes as in JSON.
@@ -47,13 +47,13 @@ def folded(text: Any, k: Any, end: Any, escaped: bool) -> tuple[Any, Any, Any]:
         low = _U(_FOLDED[packed])
         return low, _ONE if low > _ZERO else _ZERO, after
     if count == _ONE:
-        packed, count = _gathered(text, k, end)
+        packed, count = _gather(text, k, end)
         after = k + count
     packed, count = _beyond_ascii(packed, count)
     return packed, count, after
 
 
-def _gathered(text: Any, k: Any, end: Any) -> tuple[Any, Any]:
+def _gather(text: Any, k: Any, end: Any) -> tuple[Any, Any]:
     """The bytes of the character in UTF-8 that begins at k, and how many; only the first if it is not valid."""
     lead = _U(text[k])
     count = _ONE
@@ -98,7 +98,7 @@ def _joins(packed: Any) -> bool:
 def word_start(text: Any, k: Any, end: Any, escaped: bool) -> Any:
     """Where the first word from k on begins; `end` if there is none."""
     while k < end:
-        packed, count, after = folded(text, k, end, escaped)
+        packed, count, after = fold(text, k, end, escaped)
         if count > _ZERO and not _joins(packed):
             return k
         k = after
@@ -106,10 +106,10 @@ def word_start(text: Any, k: Any, end: Any, escaped: bool) -> Any:
 
 
 def letter(text: Any, k: Any, end: Any, escaped: bool) -> tuple[Any, Any, Any]:
-    """Likewise as `folded`, within a word: 0 bytes if the word ends before k."""
-    packed, count, after = folded(text, k, end, escaped)
+    """The character at k of a word, as `fold` returns it; 0 bytes if the word ends before k."""
+    packed, count, after = fold(text, k, end, escaped)
     if _joins(packed):
-        following, size, _ = folded(text, after, end, escaped) if after < end else (_ZERO, _ZERO, after)
+        following, size, _ = fold(text, after, end, escaped) if after < end else (_ZERO, _ZERO, after)
         if size == _ZERO or _joins(following):
             count = _ZERO
     return packed, count, after

@@ -29,8 +29,8 @@ from lowregret.stream.buffers import (
     known_value,
     record,
 )
-from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, begin_group, begin_row, crossed, has_room
-from lowregret.stream.hashing import finished, mixed, name_hash
+from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, append_products, begin_group, begin_row, has_room
+from lowregret.stream.hashing import finish, mix_word, name_hash
 from lowregret.stream.number import ABSENT, READ, number
 from lowregret.stream.text import TextFormat
 from lowregret.stream.word import digits, trailing_zeros, word
@@ -112,7 +112,7 @@ class VwText(TextFormat):
         k = _line_end(text, k)
         if text[k] != _FEED:
             return STRAY
-        entry = crossed(self.crossing, out, entry, self.mask())
+        entry = append_products(self.crossing, out, entry, self.mask())
         if entry == NO_ROOM:
             return FULL
         close_row(out, label, weight, entry)
@@ -248,7 +248,7 @@ def _name_at(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
         stops &= _HIGH
         if stops != _ZERO:
             break
-        h = mixed(mixed(h, here & _U(0xFFFFFFFF)), here >> _U(32))
+        h = mix_word(mix_word(h, here & _U(0xFFFFFFFF)), here >> _U(32))
         at += _U(8)
     bits = trailing_zeros(stops) & _U(0x38)
     end = at + (bits >> _U(3))
@@ -256,11 +256,11 @@ def _name_at(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
         return _long_name(text, k, seed)
     if end == k:
         return seed, k
-    return finished(h, here & ((_ONE << bits) - _ONE), bits, end - k), end
+    return finish(h, here & ((_ONE << bits) - _ONE), bits, end - k), end
 
 
 def _long_name(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
-    """Likewise, with all that may be a name: many digits, control characters."""
+    """The hash and the end of any name that begins at k, with many digits or control characters too."""
     end = k
     while not _stops(text[end]):
         end += _ONE
@@ -277,7 +277,7 @@ def _hash(text: Any, begin: Any, end: Any, seed: Any) -> Any:
 
 
 def _value_at(text: Any, k: Any, out: Buffers) -> tuple[float, Any, int]:
-    """What stands behind a colon as a number: its value, its end, and READ, ABSENT (a word), HARD or _WRONG.
+    """The number behind a colon: its value, its end, and READ, ABSENT (a word), HARD or _WRONG.
 
     Blanks before it are skipped, and all that has the shape of a number is one: `-`, `.` and `e5` are 0, `1e` is 1.
     """
@@ -293,7 +293,7 @@ def _value_at(text: Any, k: Any, out: Buffers) -> tuple[float, Any, int]:
 def _odd_value(
     text: Any, k: Any, at: Any, value: float, after: Any, status: int, out: Buffers
 ) -> tuple[float, Any, int]:
-    """Likewise, of what `number` makes of it at `at`."""
+    """The number behind a colon, as `_value_at` returns it, where `number` at `at` is not all there is."""
     out.cursor[SPOT] = at
     if status == HARD:
         value, found = known_value(out, at)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.structured.rounds import Rounds
-from lowregret.structured.scratch import Desk, Room, add, add_row, block_scores
+from lowregret.structured.scratch import Room, Scratch, add, add_row, block_scores
 from lowregret.structured.space import Space, require_labels, wrong_places
 from lowregret.types import Cells, Vector
 
@@ -19,8 +19,8 @@ class Chain(Space):
     ⟨w, ψ(x, ℓ)⟩ = Σ_i ⟨E[ℓ_i], x_i⟩ + Σ_i T[ℓ_i, ℓ_{i+1}] + start[ℓ_1] + end[ℓ_n], the last two only with `ends`. The
     weights are E [feature][class], T [from][to], start, end. Decoding costs O(nnz·K + nK²), memory O(nK).
 
-    On the desk: unary scores n×K, best scores of suffixes n×K, T K×K, start K, end K; and, as integers, for each place
-    and label the best label that follows.
+    In the scratch: unary scores n×K, best scores of suffixes n×K, T K×K, start K, end K; and, as integers, for each
+    place and label the best label that follows.
     """
 
     classes: int
@@ -47,38 +47,38 @@ class Chain(Space):
 
     # ---- compiled ---------------------------------------------------------------------------------------------------
 
-    def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> None:
         begin, n = data.begin(t), data.end(t) - data.begin(t)
         k = np.uint64(self.classes)
         for i in range(n):
-            block_scores(reader, s, data.rows, begin + i, self.classes, desk.floats, np.uint64(i) * k)
+            block_scores(reader, s, data.rows, begin + i, self.classes, scratch.floats, np.uint64(i) * k)
         scale = reader.scale(s)
         source, target = np.uint64(data.features) * k, np.uint64(2 * n) * k
         read = k * k + (k + k if self.ends else np.uint64(0))
         for j in range(read):
-            desk.floats[target + np.uint64(j)] = scale * reader.raw(s, source + np.uint64(j))
+            scratch.floats[target + np.uint64(j)] = scale * reader.raw(s, source + np.uint64(j))
         if not self.ends:
             for j in range(k + k):
-                desk.floats[target + read + np.uint64(j)] = 0.0
+                scratch.floats[target + read + np.uint64(j)] = 0.0
 
-    def best(self, data: Rounds, t: int, margin: float, desk: Desk, out: Cells, at: int) -> None:
+    def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
         """Viterbi from the end, so that following the pointers gives the first of all best sequences."""
         begin, n = data.begin(t), data.end(t) - data.begin(t)
-        self.suffixes(data, begin, n, margin, desk)
+        self.suffixes(data, begin, n, margin, scratch)
         k = self.classes
         value, start = n * k, 2 * n * k + k * k
         found, top = 0, -math.inf
         for c in range(k):
-            here = desk.floats[start + c] + desk.floats[value + c]
+            here = scratch.floats[start + c] + scratch.floats[value + c]
             if here > top:
                 found, top = c, here
         out[at] = found
         for i in range(n - 1):
-            found = desk.integers[i * k + found]
+            found = scratch.integers[i * k + found]
             out[at + i + 1] = found
 
-    def suffixes(self, data: Rounds, begin: int, n: int, margin: float, desk: Desk) -> None:
-        """For each place and label the best score of what follows, itself included, and the label that comes next."""
+    def suffixes(self, data: Rounds, begin: int, n: int, margin: float, scratch: Scratch) -> None:
+        """Write the best score from each place and label on, itself included, and the label that comes next."""
         k = np.uint64(self.classes)
         value, moves = np.uint64(n) * k, np.uint64(2 * n) * k
         ends = moves + k * k + k
@@ -89,22 +89,22 @@ class Chain(Space):
             after = value + here + k
             for label in range(self.classes):
                 c = np.uint64(label)
-                top, follows = desk.floats[ends + c], 0
+                top, follows = scratch.floats[ends + c], 0
                 if back > 0:
                     row = moves + c * k
                     top = -math.inf
                     for d in range(self.classes):
-                        candidate = desk.floats[row + np.uint64(d)] + desk.floats[after + np.uint64(d)]
+                        candidate = scratch.floats[row + np.uint64(d)] + scratch.floats[after + np.uint64(d)]
                         if candidate > top:
                             top, follows = candidate, d
-                desk.integers[here + c] = follows
-                unary = desk.floats[here + c] + (margin if label != y else 0.0)
-                desk.floats[value + here + c] = unary + top
+                scratch.integers[here + c] = follows
+                unary = scratch.floats[here + c] + (margin if label != y else 0.0)
+                scratch.floats[value + here + c] = unary + top
 
-    def cost(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> float:
+    def cost(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> float:
         return float(wrong_places(data, t, made, at))
 
-    def difference(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> None:
+    def difference(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> None:
         """Only where the two differ, so that what is common cancels without rounding."""
         begin, n = data.begin(t), data.end(t) - data.begin(t)
         k, y = self.classes, data.labels
@@ -112,22 +112,22 @@ class Chain(Space):
         for i in range(n):
             theirs, mine = made[at + i], y[begin + i]
             if theirs != mine:
-                add_row(desk, data.rows, begin + i, k, theirs, 1.0)
-                add_row(desk, data.rows, begin + i, k, mine, -1.0)
+                add_row(scratch, data.rows, begin + i, k, theirs, 1.0)
+                add_row(scratch, data.rows, begin + i, k, mine, -1.0)
             if i + 1 < n and (theirs != mine or made[at + i + 1] != y[begin + i + 1]):
-                add(desk, np.uint64(moves + theirs * k + made[at + i + 1]), 1.0)
-                add(desk, np.uint64(moves + mine * k + y[begin + i + 1]), -1.0)
+                add(scratch, np.uint64(moves + theirs * k + made[at + i + 1]), 1.0)
+                add(scratch, np.uint64(moves + mine * k + y[begin + i + 1]), -1.0)
         if self.ends:
-            self.swap(desk, moves + k * k, made[at], y[begin])
-            self.swap(desk, moves + k * k + k, made[at + n - 1], y[begin + n - 1])
+            self.swap(scratch, moves + k * k, made[at], y[begin])
+            self.swap(scratch, moves + k * k + k, made[at + n - 1], y[begin + n - 1])
 
-    def swap(self, desk: Desk, block: int, theirs: int, mine: int) -> None:
+    def swap(self, scratch: Scratch, block: int, theirs: int, mine: int) -> None:
         """One label of a block for another."""
         if theirs != mine:
-            add(desk, np.uint64(block + theirs), 1.0)
-            add(desk, np.uint64(block + mine), -1.0)
+            add(scratch, np.uint64(block + theirs), 1.0)
+            add(scratch, np.uint64(block + mine), -1.0)
 
-    def runner_up(self, data: Rounds, t: int, desk: Desk) -> float:
+    def runner_up(self, data: Rounds, t: int, scratch: Scratch) -> float:
         """O(nK): at one place the sequence leaves y for the first time, and goes on as well as it can from there.
 
         Going backwards, `own` is what the rest of y scores, `rival` what the best other rest with the same label here.
@@ -140,14 +140,14 @@ class Chain(Space):
             y = data.labels[begin + i] if i >= 0 else 0
             row = moves + y * k if i >= 0 else start
             if back == 0:
-                own, rival = desk.floats[start + k + y], -math.inf
+                own, rival = scratch.floats[start + k + y], -math.inf
             else:
                 follows = data.labels[begin + i + 1]
                 left = -math.inf
                 for c in range(k):
                     if c != follows:
-                        left = max(left, desk.floats[row + c] + desk.floats[value + (i + 1) * k + c])
-                own, rival = desk.floats[row + follows] + own, max(left, desk.floats[row + follows] + rival)
+                        left = max(left, scratch.floats[row + c] + scratch.floats[value + (i + 1) * k + c])
+                own, rival = scratch.floats[row + follows] + own, max(left, scratch.floats[row + follows] + rival)
             if i >= 0:
-                own, rival = own + desk.floats[i * k + y], rival + desk.floats[i * k + y]
+                own, rival = own + scratch.floats[i * k + y], rival + scratch.floats[i * k + y]
         return own - rival

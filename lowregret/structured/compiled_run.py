@@ -10,6 +10,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import DataError
+from lowregret.hindsight.against import importances
 from lowregret.learner.validate import finite_numbers, require_bounded, require_cheap
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse, as_rows
@@ -34,14 +35,14 @@ from lowregret.structured.rounds import (
     choices,
     sequences,
 )
-from lowregret.structured.run import TaskRun, diverged
-from lowregret.structured.scratch import Desk, Frozen
+from lowregret.structured.run import TaskRun, diverged_error
+from lowregret.structured.scratch import Frozen, Scratch
 from lowregret.structured.space import Space, outside
 from lowregret.types import Vector
 
 
 class GroupRun(TaskRun):
-    """What runs on groups of rows have in common."""
+    """The base of runs on groups of rows."""
 
     says: ClassVar[tuple[str, ...]] = ("features",)
 
@@ -58,35 +59,35 @@ class GroupRun(TaskRun):
         return cls(learner, state, comparator, compiled=compiled, features=features)
 
     def _learn(self, data: Rounds, made: Whole, what: str) -> Self:
-        desk = self._desk(data)
+        scratch = self._scratch(data)
         t, count = 0, data.count()
         self._made = made
         require_cheap(data.rows, self.linear.rule)
         while t < count:
             mark = self._next_mark()
-            args = (self.learner, self.linear, self.state, data, desk, desk.row, made, self.figures)
+            args = (self.learner, self.linear, self.state, data, scratch, scratch.row, made, self.figures)
             t = self._call(learn_rounds, *args, t, mark)
             if self.rounds == mark:
                 self._at_mark()
             elif t < count:
                 self._made = made[:0]
-                raise diverged(f"{what} {t}")
+                raise diverged_error(f"{what} {t}")
         require_bounded(self.state, "round")
         return self
 
     def _losses(self, u: Any, data: Rounds, made: Whole, gradient: Vector | None) -> Vector:
         fixed, found = finite_numbers(u, "u", self.dimension), np.empty(data.count())
-        c = np.empty(0) if gradient is None else self._importance()
+        c = np.empty(0) if gradient is None else importances(self.linear, self.rounds)
         pile = np.empty(0) if gradient is None else gradient
-        self._call(judge_rounds, self.learner, Frozen(), fixed, data, self._desk(data), made, c, found, pile)
+        self._call(judge_rounds, self.learner, Frozen(), fixed, data, self._scratch(data), made, c, found, pile)
         return found
 
-    def _desk(self, data: Rounds) -> Desk:
+    def _scratch(self, data: Rounds) -> Scratch:
         """Room for the longest round of the data, and the one with most entries."""
         longest = int(np.max(np.diff(data.offsets)))
         rows = data.rows
         entries = np.diff(rows.indptr[data.offsets]) if isinstance(rows, Sparse) else [longest * data.features]
-        return Desk.of(self.learner.room(longest, int(np.max(entries))), self.dimension)
+        return Scratch.of(self.learner.room(longest, int(np.max(entries))), self.dimension)
 
     def _rounds(self, data: Grouped, labels: Any) -> Rounds:
         found = as_rounds(data, labels)
@@ -110,23 +111,23 @@ class StructuredRun(GroupRun):
 
     def learn(self, data: Any, labels: Any = None) -> Self:
         """Learn sequences (for `Chain`), or rows with one label each (`Classes`, `LabelTree`)."""
-        grouped = self._grouped(data, labels)
-        rounds = self._rounds(grouped, self._coded(grouped.labels, meet=True))
+        grouped = self._group(data, labels)
+        rounds = self._rounds(grouped, self._encode(grouped.labels, meet=True))
         self._require_labels(rounds)
         return self._learn(rounds, np.zeros(rounds.labels.size, np.int64), "sequence")
 
     def predict(self, data: Any) -> Any:
         """A label for every row, by the learner's output (last or averaged iterate)."""
-        grouped = self._grouped(data, None)
+        grouped = self._group(data, None)
         rounds = self._rounds(grouped, np.full(grouped.offsets[-1], -1))
         made = np.zeros(rounds.labels.size, np.int64)
-        self._call(decode_rounds, self.space, Frozen(), self.weights, rounds, self._desk(rounds), made)
-        return self._named(made)
+        self._call(decode_rounds, self.space, Frozen(), self.weights, rounds, self._scratch(rounds), made)
+        return self._name(made)
 
     @property
     def predictions(self) -> Any:
-        """Of the latest `learn`, each made before its round was learnt."""
-        return self._named(self._made)
+        """The predictions of the latest `learn`, each made before its round was learnt."""
+        return self._name(self._made)
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
@@ -145,37 +146,37 @@ class StructuredRun(GroupRun):
         return float(self.figures[0] / max(self.figures[1], 1.0))
 
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
-        grouped = self._grouped(data, labels)
-        rounds = self._rounds(grouped, self._coded(grouped.labels, meet=False))
+        grouped = self._group(data, labels)
+        rounds = self._rounds(grouped, self._encode(grouped.labels, meet=False))
         self._require_labels(rounds)
         return self._losses(u, rounds, np.zeros(rounds.labels.size, np.int64), gradient)
 
     def mistake_certificates(self, u: Any, data: Any, labels: Any = None) -> list[Certificate]:
         """MC-OBS, PERC-ROOT and THM-14.2 of the structured Perceptron against u, on the data of the one `learn`."""
-        products, margins, wrong = self._compared(u, data, labels)
+        products, margins, wrong = self._compare(u, data, labels)
         return structured_certificates(self.learner, self.state, products, margins, wrong, u)
 
     def drawn_error(self, u: Any, data: Any, labels: Any = None, margin: float = 1.0) -> RiskCertificate:
         """PROP-3: what the error of a model drawn from this run is at most in expectation, by a u and a sample."""
-        _, margins, _ = self._compared(u, data, labels)
+        _, margins, _ = self._compare(u, data, labels)
         return drawn_error(self.state, margins, np.asarray(u, float), margin)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _compared(self, u: Any, data: Any, labels: Any) -> tuple[Vector, Vector, Any]:
+    def _compare(self, u: Any, data: Any, labels: Any) -> tuple[Vector, Vector, Any]:
         """⟨u, ψ(x, y) − ψ(x, ŷ)⟩, the margins of u, and which rounds of the latest `learn` were wrong."""
-        grouped = self._grouped(data, labels)
-        rounds = self._rounds(grouped, self._coded(grouped.labels, meet=False))
+        grouped = self._group(data, labels)
+        rounds = self._rounds(grouped, self._encode(grouped.labels, meet=False))
         self._require_labels(rounds)
         made = self._made if self._made.size == rounds.labels.size else rounds.labels
         products, margins = np.empty(rounds.count()), np.empty(rounds.count())
         fixed = finite_numbers(u, "u", self.dimension)
-        args = (self.space, Frozen(), fixed, rounds, self._desk(rounds), made)
+        args = (self.space, Frozen(), fixed, rounds, self._scratch(rounds), made)
         self._call(compare_rounds, *args, products, margins)
         wrong = np.add.reduceat(made != rounds.labels, rounds.offsets[:-1]) > 0
         return products, margins, wrong
 
-    def _grouped(self, data: Any, labels: Any) -> Sequences:
+    def _group(self, data: Any, labels: Any) -> Sequences:
         """Sequences from what was given."""
         if isinstance(data, Sequences):
             if labels is not None:
@@ -189,7 +190,7 @@ class StructuredRun(GroupRun):
             return sequences(data)
         return sequences(data, labels, lengths=np.ones(as_rows(data).shape[0], np.int64))
 
-    def _coded(self, labels: Any, meet: bool) -> Whole:
+    def _encode(self, labels: Any, meet: bool) -> Whole:
         """Numbers of labels; names that are new get the next number if they are to be met."""
         if labels is None:
             raise DataError("there are no labels: give one for every row")
@@ -210,7 +211,7 @@ class StructuredRun(GroupRun):
         self.names = list(known)
         return np.array([known[str(name)] for name in found], np.int64)[codes]
 
-    def _named(self, made: Whole) -> Any:
+    def _name(self, made: Whole) -> Any:
         if self.names is None:
             return made.copy()
         return np.array(self.names + ["?"] * (self.space.labels() - len(self.names)))[made]
@@ -240,7 +241,7 @@ class RankingRun(GroupRun):
 
     def learn(self, data: Any, labels: Any = None) -> Self:
         """Learn from lists of items of which one was chosen: `choices(...)`, or pairs (items, chosen)."""
-        rounds = self._rounds(*self._told(data, labels))
+        rounds = self._rounds(*self._read(data, labels))
         return self._learn(rounds, np.zeros(rounds.count(), np.int64), "list")
 
     def predict(self, data: Any) -> Vector:
@@ -273,10 +274,10 @@ class RankingRun(GroupRun):
         return self.mistakes / max(self.rounds, 1)
 
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
-        rounds = self._rounds(*self._told(data, labels))
+        rounds = self._rounds(*self._read(data, labels))
         return self._losses(u, rounds, np.zeros(rounds.count(), np.int64), gradient)
 
-    def _told(self, data: Any, labels: Any) -> tuple[Choices, Whole]:
+    def _read(self, data: Any, labels: Any) -> tuple[Choices, Whole]:
         if not isinstance(data, Choices):
             if labels is not None:
                 raise DataError("say which items were shown together: choices(X, chosen, lengths=...)")

@@ -20,7 +20,7 @@ from lowregret.rows import Sparse
 from lowregret.rule import Rule
 from lowregret.state import MISTAKES, ROUNDS, TOTAL, WEIGHTED, State
 from lowregret.structured.rounds import Rounds
-from lowregret.structured.scratch import Desk, Frozen, Room, add_row, block_scores, collect
+from lowregret.structured.scratch import Frozen, Room, Scratch, add_row, block_scores, collect
 from lowregret.structured.space import Space, wrong_places
 from lowregret.types import Cells, Vector
 
@@ -49,10 +49,10 @@ class Task(Learner):
 
     @abstractmethod
     def room(self, longest: int, nonzeros: int) -> Room:
-        """Scratch for rounds of up to so many rows and so many entries in them."""
+        """The scratch that rounds of up to `longest` rows and `nonzeros` entries need."""
 
     @abstractmethod
-    def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, desk: Desk) -> Judged:
+    def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, scratch: Scratch) -> Judged:
         """Predict round t into `made` and pile up the sub-gradient g; compiled.
 
         Returns c such that the loss is c + ⟨w, g⟩, whether the prediction is wrong, and two figures to add up.
@@ -88,19 +88,19 @@ class Structured(Task):
     def room(self, longest: int, nonzeros: int) -> Room:
         return self.space.room(longest, nonzeros)
 
-    def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, desk: Desk) -> Judged:
+    def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, scratch: Scratch) -> Judged:
         """The figures are wrong labels, and labels."""
         begin = data.begin(t)
-        self.space.score(reader, s, data, t, desk)
-        self.space.best(data, t, 0.0, desk, made, begin)
+        self.space.score(reader, s, data, t, scratch)
+        self.space.best(data, t, 0.0, scratch, made, begin)
         wrong = wrong_places(data, t, made, begin)
         cost = 0.0
         if self.margin != 0.0:
-            self.space.best(data, t, self.margin, desk, desk.rival, 0)
-            cost = self.margin * self.space.cost(data, t, desk.rival, 0, desk)
-            self.space.difference(data, t, desk.rival, 0, desk)
+            self.space.best(data, t, self.margin, scratch, scratch.rival, 0)
+            cost = self.margin * self.space.cost(data, t, scratch.rival, 0, scratch)
+            self.space.difference(data, t, scratch.rival, 0, scratch)
         else:
-            self.space.difference(data, t, made, begin, desk)
+            self.space.difference(data, t, made, begin, scratch)
         return cost, wrong > 0, float(wrong), float(data.end(t) - begin)
 
 
@@ -121,22 +121,22 @@ class Ranking(Task):
     def room(self, longest: int, nonzeros: int) -> Room:
         return Room(longest, 0, 0, 2 * nonzeros)
 
-    def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, desk: Desk) -> Judged:
+    def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, scratch: Scratch) -> Judged:
         """`made` is the position of the chosen item; the figures are that, and 1/position."""
         begin, n, chosen = data.begin(t), data.end(t) - data.begin(t), data.labels[t]
         for j in range(n):
-            block_scores(reader, s, data.rows, begin + j, 1, desk.floats, np.uint64(j))
-        own = desk.floats[chosen]
+            block_scores(reader, s, data.rows, begin + j, 1, scratch.floats, np.uint64(j))
+        own = scratch.floats[chosen]
         position, near = 1, 0
         for j in range(n):
             if j != chosen:
-                if not desk.floats[j] < own:
+                if not scratch.floats[j] < own:
                     position += 1
-                if own - desk.floats[j] < 1.0:
+                if own - scratch.floats[j] < 1.0:
                     near += 1
-                    add_row(desk, data.rows, begin + j, 1, 0, 1.0)
+                    add_row(scratch, data.rows, begin + j, 1, 0, 1.0)
         if near > 0:
-            add_row(desk, data.rows, begin + chosen, 1, 0, -float(near))
+            add_row(scratch, data.rows, begin + chosen, 1, 0, -float(near))
         made[t] = position
         return float(near), position > 1, float(position), 1.0 / position
 
@@ -164,7 +164,7 @@ def learn_rounds(
     linear: Linear,
     s: State,
     data: Rounds,
-    desk: Desk,
+    scratch: Scratch,
     row: Sparse,
     made: Cells,
     figures: Vector,
@@ -176,9 +176,9 @@ def learn_rounds(
     Stops early at a round whose scores left the range of numbers, leaving the state as it was before.
     """
     while t < data.count() and s.counts[ROUNDS] < until:
-        desk.ends[1] = 0
-        constant, wrong, one, two = task.judge(linear.rule, s, data, t, made, desk)
-        collect(desk)
+        scratch.ends[1] = 0
+        constant, wrong, one, two = task.judge(linear.rule, s, data, t, made, scratch)
+        collect(scratch)
         if not descend(linear, s, row, constant, wrong):
             break
         figures[0] += one
@@ -199,7 +199,7 @@ def judge_rounds(
     reader: Frozen,
     u: Vector,
     data: Rounds,
-    desk: Desk,
+    scratch: Scratch,
     made: Cells,
     importance: Vector,
     losses: Vector,
@@ -207,37 +207,44 @@ def judge_rounds(
 ) -> None:
     """losses[t] = f_t(u) for one fixed u; Σ importance[t]·g_t is added to `gradient` unless that is empty."""
     for t in range(data.count()):
-        desk.ends[1] = 0
-        constant, _, _, _ = task.judge(reader, u, data, t, made, desk)
-        collect(desk)
+        scratch.ends[1] = 0
+        constant, _, _, _ = task.judge(reader, u, data, t, made, scratch)
+        collect(scratch)
         value = constant
-        for k in range(desk.ends[1]):
-            value += u[desk.touched[k]] * desk.amounts[k]
+        for k in range(scratch.ends[1]):
+            value += u[scratch.touched[k]] * scratch.amounts[k]
             if gradient.size > 0:
-                gradient[desk.touched[k]] += importance[t] * desk.amounts[k]
+                gradient[scratch.touched[k]] += importance[t] * scratch.amounts[k]
         losses[t] = value
 
 
 @kernel
-def decode_rounds(space: Space, reader: Frozen, w: Vector, data: Rounds, desk: Desk, made: Cells) -> None:
+def decode_rounds(space: Space, reader: Frozen, w: Vector, data: Rounds, scratch: Scratch, made: Cells) -> None:
     """made = argmax_ℓ ⟨w, ψ(x, ℓ)⟩ of each round, for a fixed w."""
     for t in range(data.count()):
-        space.score(reader, w, data, t, desk)
-        space.best(data, t, 0.0, desk, made, data.begin(t))
+        space.score(reader, w, data, t, scratch)
+        space.best(data, t, 0.0, scratch, made, data.begin(t))
 
 
 @kernel
 def compare_rounds(
-    space: Space, reader: Frozen, u: Vector, data: Rounds, desk: Desk, made: Cells, products: Vector, margins: Vector
+    space: Space,
+    reader: Frozen,
+    u: Vector,
+    data: Rounds,
+    scratch: Scratch,
+    made: Cells,
+    products: Vector,
+    margins: Vector,
 ) -> None:
     """products[t] = ⟨u, ψ(x, y) − ψ(x, made)⟩ and margins[t] = min_{ℓ≠y} ⟨u, ψ(x, y) − ψ(x, ℓ)⟩, for a fixed u."""
     for t in range(data.count()):
-        desk.ends[1] = 0
-        space.score(reader, u, data, t, desk)
-        space.difference(data, t, made, data.begin(t), desk)
-        collect(desk)
+        scratch.ends[1] = 0
+        space.score(reader, u, data, t, scratch)
+        space.difference(data, t, made, data.begin(t), scratch)
+        collect(scratch)
         products[t] = 0.0
-        for k in range(desk.ends[1]):
-            products[t] -= u[desk.touched[k]] * desk.amounts[k]
-        space.best(data, t, 0.0, desk, desk.rival, 0)
-        margins[t] = space.runner_up(data, t, desk)
+        for k in range(scratch.ends[1]):
+            products[t] -= u[scratch.touched[k]] * scratch.amounts[k]
+        space.best(data, t, 0.0, scratch, scratch.rival, 0)
+        margins[t] = space.runner_up(data, t, scratch)

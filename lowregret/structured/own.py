@@ -29,13 +29,14 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import DataError, PartError
+from lowregret.hindsight.against import importances
 from lowregret.learner.linear import write_point
 from lowregret.learner.validate import finite_numbers, require_bounded
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse
 from lowregret.structured.bounds import drawn_error, structured_certificates
 from lowregret.structured.learner import Structured, Task, learn_gradient
-from lowregret.structured.run import TaskRun, diverged
+from lowregret.structured.run import TaskRun, diverged_error
 from lowregret.types import Vector
 
 SLACK = 1e-9  # by how much rounding may make y better than what argmax found
@@ -86,7 +87,7 @@ class OwnRun(TaskRun):
         row = Sparse(np.array([0, indices.size]), indices, values, self.dimension)
         wrong, mark = not same(made, y), self._next_mark()
         if not self._call(learn_gradient, self.linear, self.state, row, constant, wrong):
-            raise diverged(place)
+            raise diverged_error(place)
         self.predictions.append(made)
         self.figures += (float(wrong), 1.0)
         if self.rounds == mark:
@@ -143,7 +144,7 @@ class OwnRun(TaskRun):
 
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
         w = finite_numbers(u, "u", self.dimension)
-        found, c = [], self._importance()
+        found, c = [], importances(self.linear, self.rounds)
         for t, (x, y) in enumerate(_pairs(data, labels)):
             constant, (indices, values) = self._judge(w, x, y, self.space.argmax(w, x), f"pair {t}")
             found.append(constant + float(w[indices] @ values))

@@ -62,7 +62,7 @@ class Grouped:
         """One piece of `values`, which has an entry per row, for each group."""
         return np.split(np.asarray(values), self.offsets[1:-1])
 
-    def _chosen(self, which: Any) -> Whole:
+    def _choose(self, which: Any) -> Whole:
         """Numbers of groups from a slice, a mask or numbers."""
         return np.atleast_1d(np.arange(len(self))[which])
 
@@ -81,7 +81,7 @@ class Sequences(Grouped):
     labels: Any = None
 
     def __getitem__(self, which: Any) -> Self:
-        groups = self._chosen(which)
+        groups = self._choose(which)
         rows = self._rows_of(groups)
         labels = None if self.labels is None else self.labels[rows]
         return type(self)(self.features[rows], offsets_of(self.lengths[groups]), labels)
@@ -94,7 +94,7 @@ class Choices(Grouped):
     chosen: Any = None
 
     def __getitem__(self, which: Any) -> Self:
-        groups = self._chosen(which)
+        groups = self._choose(which)
         chosen = None if self.chosen is None else self.chosen[groups]
         return type(self)(self.features[self._rows_of(groups)], offsets_of(self.lengths[groups]), chosen)
 
@@ -109,7 +109,7 @@ def sequences(features: Any, labels: Any = None, *, lengths: Any = None, by: Any
     if lengths is None and by is None:
         if labels is not None:
             raise DataError("say which rows belong together: lengths=[3, 5, …] or by=[a mark per row]")
-        features, labels, lengths = _joined(features, "sequence", per_row=True)
+        features, labels, lengths = _join(features, "sequence", per_row=True)
     matrix = _matrix(features)
     lengths = _lengths(matrix.shape[0], lengths, by, "sequence")
     if labels is not None:
@@ -122,7 +122,7 @@ def choices(features: Any, chosen: Any = None, *, lengths: Any = None, by: Any =
     if lengths is None and by is None:
         if chosen is not None:
             raise DataError("say which items were shown together: lengths=[4, 9, …] or by=[a mark per item]")
-        features, chosen, lengths = _joined(features, "list", per_row=False)
+        features, chosen, lengths = _join(features, "list", per_row=False)
     matrix = _matrix(features)
     lengths = _lengths(matrix.shape[0], lengths, by, "list")
     if chosen is not None:
@@ -223,7 +223,7 @@ def _runs(marks: Any, rows: int, what: str) -> Whole:
     return np.diff(np.append(starts, rows)).astype(np.int64)
 
 
-def _joined(given: Iterable[Any], what: str, per_row: bool) -> tuple[Any, Any, Whole]:
+def _join(given: Iterable[Any], what: str, per_row: bool) -> tuple[Any, Any, Whole]:
     """One matrix, one vector of labels, and lengths, from pairs; from matrices alone, no labels."""
     pairs = _pairs(given, what)
     if not pairs:
@@ -242,8 +242,8 @@ def _joined(given: Iterable[Any], what: str, per_row: bool) -> tuple[Any, Any, W
     lengths = np.array([matrix.shape[0] for matrix in blocks], np.int64)
     labels = [y for _, y in pairs]
     if labels[0] is None:
-        return _stacked(blocks), None, lengths
-    return _stacked(blocks), np.concatenate(labels) if per_row else np.array(labels), lengths
+        return _stack(blocks), None, lengths
+    return _stack(blocks), np.concatenate(labels) if per_row else np.array(labels), lengths
 
 
 def _pairs(given: Iterable[Any], what: str) -> list[tuple[Any, Any]]:
@@ -257,7 +257,7 @@ def _pairs(given: Iterable[Any], what: str) -> list[tuple[Any, Any]]:
         raise DataError(f"expected pairs (rows, labels), one a {what}, or a matrix with lengths or by") from None
 
 
-def _stacked(blocks: list[Any]) -> Any:
+def _stack(blocks: list[Any]) -> Any:
     if hasattr(blocks[0], "tocsr"):
         from scipy.sparse import vstack
 

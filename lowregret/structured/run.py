@@ -1,4 +1,4 @@
-"""What comes of learning structures or rankings: runs with the verbs of `LinearRun`."""
+"""Runs that learn structures or rankings, with the verbs of `LinearRun`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError
+from lowregret.hindsight.against import exact_regret, importances
 from lowregret.learner.linear import Linear, write_model, write_point
 from lowregret.learner.validate import finite_numbers
 from lowregret.run.proof import Proof
-from lowregret.state import MISTAKES, RIDGE, TOTAL, WEIGHTED, State
+from lowregret.state import MISTAKES, TOTAL, State
 from lowregret.store.file import Arrays
 from lowregret.structured.learner import Task
 from lowregret.types import Vector
@@ -55,7 +56,7 @@ class TaskRun(Proof):
 
     @abstractmethod
     def predict(self, data: Any) -> Any:
-        """What the learner's output (last or averaged iterate) makes of new data."""
+        """Predictions for new data by the learner's output (last or averaged iterate)."""
 
     @abstractmethod
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
@@ -110,13 +111,10 @@ class TaskRun(Proof):
         the weighted mean is taken.
         """
         fixed = finite_numbers(u, "u", self.dimension)
-        c, sums = self._importance(), self.state.sums
         theirs = self.losses(fixed, data, labels)
         self._require_all(theirs.size)
-        weighted = self.linear.rule.schedule().weighted()
-        regret = float(sums[WEIGHTED] if weighted else sums[TOTAL]) - float(np.sum(c * theirs))
-        regret += self.linear.ridge / 2 * (float(sums[RIDGE]) - float(np.sum(c)) * float(fixed @ fixed))
-        return regret / float(np.sum(c)) if weighted else regret
+        loss = float(np.sum(importances(self.linear, self.rounds) * theirs))
+        return exact_regret(self.linear, self.state, fixed, loss)
 
     def hindsight(
         self, data: Any, labels: Any = None, *, comparator: Domain | None = None, tolerance: float = 1e-6
@@ -127,7 +125,7 @@ class TaskRun(Proof):
         """
         self._require_all(self.losses(np.zeros(self.dimension), data, labels).size)
         total = Sum(self.dimension, [_Hindsight(self, data, labels)])
-        kappa = self.linear.ridge * float(np.sum(self._importance()))
+        kappa = self.linear.ridge * self.linear.rule.schedule().total_importance(self.rounds)
         if kappa > 0:
             total.add(QuadraticFunction(np.zeros(self.dimension), kappa))
         where = comparator or self.comparator
@@ -160,11 +158,6 @@ class TaskRun(Proof):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _importance(self) -> Vector:
-        """c_t of all rounds."""
-        step = self.linear.rule.schedule()
-        return np.diff([step.total_importance(t) for t in range(self.rounds + 1)])
-
     def _require_all(self, rounds: int) -> None:
         if rounds != self.rounds:
             raise DataError(f"give the {counted(self.rounds, 'round')} that were learnt; got {rounds}")
@@ -179,7 +172,7 @@ class _Hindsight(Convex):
 
     def value(self, w: Vector) -> float:
         run: TaskRun = self.run
-        return float(np.sum(run._importance() * run.losses(w, self.data, self.labels)))
+        return float(np.sum(importances(run.linear, run.rounds) * run.losses(w, self.data, self.labels)))
 
     def subgradient(self, w: Vector) -> Vector:
         gradient = np.zeros(w.size)
@@ -187,7 +180,7 @@ class _Hindsight(Convex):
         return gradient
 
 
-def diverged(place: str) -> DivergedError:
+def diverged_error(place: str) -> DivergedError:
     """The scores of a round left the range of numbers."""
     return DivergedError(
         f"{place}: the loss left the range of numbers although the features are finite: the weights diverged "

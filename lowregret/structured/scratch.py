@@ -1,4 +1,4 @@
-"""What a round of structured prediction works with: scratch room, and a sparse sub-gradient as it is put together.
+"""Memory for a round of structured prediction: scratch, and a sparse sub-gradient as it is put together.
 
 Joint features ψ(x, ℓ) of different places of a structure may share coordinates, and rules want each coordinate once. So
 a sub-gradient is piled up in a dense vector of zeros, remembering which coordinates were touched, then collected into
@@ -25,7 +25,7 @@ class Room(NamedTuple):
     entries: int
 
 
-class Desk(NamedTuple):
+class Scratch(NamedTuple):
     """Scratch arrays of one batch."""
 
     floats: Cells
@@ -37,8 +37,8 @@ class Desk(NamedTuple):
     ends: Cells  # 0, and the number of entries: with the two above a sparse matrix of one row
 
     @classmethod
-    def of(cls, room: Room, dimension: int) -> Desk:
-        """An empty desk."""
+    def of(cls, room: Room, dimension: int) -> Scratch:
+        """An empty scratch."""
         return cls(
             np.zeros(room.floats),
             np.zeros(room.integers, np.int64),
@@ -65,33 +65,33 @@ class Frozen(Part):
         return s[j]
 
 
-def add(desk: Desk, j: Index, amount: float) -> None:
+def add(scratch: Scratch, j: Index, amount: float) -> None:
     """gradient[j] += amount. A coordinate whose sum returns to 0 may be listed twice, which `collect` does not mind."""
-    if desk.pile[j] == 0.0:
-        desk.touched[desk.ends[1]] = j
-        desk.ends[1] += 1
-    desk.pile[j] += amount
+    if scratch.pile[j] == 0.0:
+        scratch.touched[scratch.ends[1]] = j
+        scratch.ends[1] += 1
+    scratch.pile[j] += amount
 
 
-def add_row(desk: Desk, x: Rows, i: int, width: int, block: int, amount: float) -> None:
+def add_row(scratch: Scratch, x: Rows, i: int, width: int, block: int, amount: float) -> None:
     """gradient[j·width + block] += amount·x_i[j] for all features j of row i."""
     for k in range(x.begin(i), x.end(i)):
         value = x.value(i, k)
         if value != 0.0:
-            add(desk, np.uint64(x.column(i, k)) * np.uint64(width) + np.uint64(block), amount * value)
+            add(scratch, np.uint64(x.column(i, k)) * np.uint64(width) + np.uint64(block), amount * value)
 
 
-def collect(desk: Desk) -> None:
+def collect(scratch: Scratch) -> None:
     """Make one sparse row of the pile, each coordinate once and none of them 0, and clear the pile: O(entries)."""
     kept = 0
-    for k in range(desk.ends[1]):
-        j = desk.touched[k]
-        if desk.pile[j] != 0.0:
-            desk.touched[kept] = j
-            desk.amounts[kept] = desk.pile[j]
-            desk.pile[j] = 0.0
+    for k in range(scratch.ends[1]):
+        j = scratch.touched[k]
+        if scratch.pile[j] != 0.0:
+            scratch.touched[kept] = j
+            scratch.amounts[kept] = scratch.pile[j]
+            scratch.pile[j] = 0.0
             kept += 1
-    desk.ends[1] = kept
+    scratch.ends[1] = kept
 
 
 def block_scores(reader: Any, s: Any, x: Rows, i: int, width: int, scores: Vector, at: Index) -> None:

@@ -16,12 +16,12 @@ import numpy as np
 
 from lowregret.compile.part import Part
 from lowregret.structured.rounds import Rounds, Whole
-from lowregret.structured.scratch import Desk, Room, add_row, block_scores
+from lowregret.structured.scratch import Room, Scratch, add_row, block_scores
 from lowregret.types import Cells, Vector
 
 
 class Space(Part):
-    """What can be predicted, how it is scored, and what it costs."""
+    """A set of structures to predict: how they are scored, and what a wrong one costs."""
 
     single: ClassVar[bool] = False  # one row and one label a round
 
@@ -35,7 +35,7 @@ class Space(Part):
 
     @abstractmethod
     def room(self, longest: int, nonzeros: int) -> Room:
-        """Scratch for rounds of up to so many rows and so many entries in them."""
+        """The scratch that rounds of up to `longest` rows and `nonzeros` entries need."""
 
     @abstractmethod
     def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
@@ -44,23 +44,23 @@ class Space(Part):
     # ---- compiled ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
-        """Write the scores of all parts of round t's structures to the desk, by the weights `reader` finds in s."""
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> None:
+        """Write the scores of all parts of round t's structures to the scratch, by the weights `reader` finds in s."""
 
     @abstractmethod
-    def best(self, data: Rounds, t: int, margin: float, desk: Desk, out: Cells, at: int) -> None:
+    def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
         """Write argmax_ℓ ⟨w, ψ(x, ℓ)⟩ + margin·γ(y, ℓ) to out[at], out[at + 1], …, after `score`."""
 
     @abstractmethod
-    def cost(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> float:
+    def cost(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> float:
         """γ(y, made)"""
 
     @abstractmethod
-    def difference(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> None:
-        """Add ψ(x, made) − ψ(x, y) to the desk's gradient."""
+    def difference(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> None:
+        """Add ψ(x, made) − ψ(x, y) to the scratch's gradient."""
 
     @abstractmethod
-    def runner_up(self, data: Rounds, t: int, desk: Desk) -> float:
+    def runner_up(self, data: Rounds, t: int, scratch: Scratch) -> float:
         """min_{ℓ≠y} ⟨w, ψ(x, y) − ψ(x, ℓ)⟩, after `score` and `best` with margin 0; inf if y is the only structure."""
 
 
@@ -95,32 +95,32 @@ class Classes(Space):
     def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
         return {"classes": weights.reshape(features, self.classes)}
 
-    def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
-        block_scores(reader, s, data.rows, t, self.classes, desk.floats, np.uint64(0))
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> None:
+        block_scores(reader, s, data.rows, t, self.classes, scratch.floats, np.uint64(0))
 
-    def best(self, data: Rounds, t: int, margin: float, desk: Desk, out: Cells, at: int) -> None:
+    def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
         y = data.labels[t] if margin != 0.0 else -1
         found, top = 0, -math.inf
         for c in range(self.classes):
-            value = desk.floats[c] + (margin if c != y else 0.0)
+            value = scratch.floats[c] + (margin if c != y else 0.0)
             if value > top:
                 found, top = c, value
         out[at] = found
 
-    def cost(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> float:
+    def cost(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> float:
         return 1.0 if made[at] != data.labels[t] else 0.0
 
-    def difference(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> None:
+    def difference(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> None:
         if made[at] != data.labels[t]:
-            add_row(desk, data.rows, t, self.classes, made[at], 1.0)
-            add_row(desk, data.rows, t, self.classes, data.labels[t], -1.0)
+            add_row(scratch, data.rows, t, self.classes, made[at], 1.0)
+            add_row(scratch, data.rows, t, self.classes, data.labels[t], -1.0)
 
-    def runner_up(self, data: Rounds, t: int, desk: Desk) -> float:
+    def runner_up(self, data: Rounds, t: int, scratch: Scratch) -> float:
         y = data.labels[t]
         least = math.inf
         for c in range(self.classes):
             if c != y:
-                least = min(least, desk.floats[y] - desk.floats[c])
+                least = min(least, scratch.floats[y] - scratch.floats[c])
         return least
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowregret.structured.rounds import Rounds
-from lowregret.structured.scratch import Desk, Room, add_row, block_scores
+from lowregret.structured.scratch import Room, Scratch, add_row, block_scores
 from lowregret.structured.space import Space
 from lowregret.types import Cells, Vector
 
@@ -77,7 +77,7 @@ class LabelTree(Space):
         return features * int(self.parents.size)
 
     def room(self, longest: int, nonzeros: int) -> Room:
-        """As integers: whether a node is a leaf, and how far above y it is; then y's and another leaf's node."""
+        """The scratch needed: by node, as integers, whether it is a leaf and how far it is above y."""
         return Room(self.parents.size, 2 * self.parents.size, 1, 2 * self.depth * nonzeros)
 
     def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
@@ -85,79 +85,79 @@ class LabelTree(Space):
 
     # ---- compiled ---------------------------------------------------------------------------------------------------
 
-    def score(self, reader: Any, s: Any, data: Rounds, t: int, desk: Desk) -> None:
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> None:
         """Σ over the path to each node; nodes that have children are marked."""
         nodes = self.parents.size
-        block_scores(reader, s, data.rows, t, nodes, desk.floats, np.uint64(0))
+        block_scores(reader, s, data.rows, t, nodes, scratch.floats, np.uint64(0))
         for n in range(nodes):
-            desk.integers[n] = 1
+            scratch.integers[n] = 1
             if self.parents[n] >= 0:
-                desk.floats[n] += desk.floats[self.parents[n]]
-                desk.integers[self.parents[n]] = 0
+                scratch.floats[n] += scratch.floats[self.parents[n]]
+                scratch.integers[self.parents[n]] = 0
 
-    def node(self, label: int, desk: Desk) -> int:
+    def node(self, label: int, scratch: Scratch) -> int:
         """The leaf with this label."""
         seen = 0
         for n in range(self.parents.size):
-            if desk.integers[n] == 1:
+            if scratch.integers[n] == 1:
                 if seen == label:
                     return n
                 seen += 1
         return -1
 
-    def mark(self, leaf: int, desk: Desk) -> int:
+    def mark(self, leaf: int, scratch: Scratch) -> int:
         """Write how far each ancestor is above this leaf, −1 for other nodes; returns how far the common root is."""
         nodes = self.parents.size
         for n in range(nodes):
-            desk.integers[nodes + n] = -1
+            scratch.integers[nodes + n] = -1
         up, n = 0, leaf
         while n >= 0:
-            desk.integers[nodes + n] = up
+            scratch.integers[nodes + n] = up
             up += 1
             n = self.parents[n]
         return up
 
-    def distance(self, leaf: int, root: int, desk: Desk) -> float:
+    def distance(self, leaf: int, root: int, scratch: Scratch) -> float:
         """Edges between a leaf and the marked one."""
         up, n = 0, leaf
-        while n >= 0 and desk.integers[self.parents.size + n] < 0:
+        while n >= 0 and scratch.integers[self.parents.size + n] < 0:
             up += 1
             n = self.parents[n]
-        return float(up + (desk.integers[self.parents.size + n] if n >= 0 else root))
+        return float(up + (scratch.integers[self.parents.size + n] if n >= 0 else root))
 
-    def best(self, data: Rounds, t: int, margin: float, desk: Desk, out: Cells, at: int) -> None:
-        root = self.mark(self.node(data.labels[t], desk), desk) if margin != 0.0 else 0
+    def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
+        root = self.mark(self.node(data.labels[t], scratch), scratch) if margin != 0.0 else 0
         label, top = 0, -math.inf
         for n in range(self.parents.size):
-            if desk.integers[n] == 1:
-                value = desk.floats[n]
+            if scratch.integers[n] == 1:
+                value = scratch.floats[n]
                 if margin != 0.0:
-                    value += margin * self.distance(n, root, desk)
+                    value += margin * self.distance(n, root, scratch)
                 if value > top:
                     out[at] = label
                     top = value
                 label += 1
 
-    def cost(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> float:
-        root = self.mark(self.node(data.labels[t], desk), desk)
-        return self.distance(self.node(made[at], desk), root, desk)
+    def cost(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> float:
+        root = self.mark(self.node(data.labels[t], scratch), scratch)
+        return self.distance(self.node(made[at], scratch), root, scratch)
 
-    def difference(self, data: Rounds, t: int, made: Cells, at: int, desk: Desk) -> None:
+    def difference(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> None:
         """Ancestors that both share cancel."""
-        mine, theirs = self.node(data.labels[t], desk), self.node(made[at], desk)
+        mine, theirs = self.node(data.labels[t], scratch), self.node(made[at], scratch)
         nodes = self.parents.size
-        self.mark(mine, desk)
-        while theirs >= 0 and desk.integers[nodes + theirs] < 0:
-            add_row(desk, data.rows, t, nodes, theirs, 1.0)
+        self.mark(mine, scratch)
+        while theirs >= 0 and scratch.integers[nodes + theirs] < 0:
+            add_row(scratch, data.rows, t, nodes, theirs, 1.0)
             theirs = self.parents[theirs]
         while mine != theirs:
-            add_row(desk, data.rows, t, nodes, mine, -1.0)
+            add_row(scratch, data.rows, t, nodes, mine, -1.0)
             mine = self.parents[mine]
 
-    def runner_up(self, data: Rounds, t: int, desk: Desk) -> float:
-        mine = self.node(data.labels[t], desk)
+    def runner_up(self, data: Rounds, t: int, scratch: Scratch) -> float:
+        mine = self.node(data.labels[t], scratch)
         least = math.inf
         for n in range(self.parents.size):
-            if desk.integers[n] == 1 and n != mine:
-                least = min(least, desk.floats[mine] - desk.floats[n])
+            if scratch.integers[n] == 1 and n != mine:
+                least = min(least, scratch.floats[mine] - scratch.floats[n])
         return least

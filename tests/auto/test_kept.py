@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lowregret import zoo
-from lowregret.auto.kept import DONE, GAP, KEPT_NAMES, MIXED, NOW, VOTES, closed, hedged
+from lowregret.auto.kept import DONE, GAP, KEPT_NAMES, MIXED, NOW, VOTES, close_round, hedge_weights
 from lowregret.loss import Logistic, Softmax, Square
 from lowregret.train import train
 from tests.auto.naive_kept import keep
@@ -42,9 +42,9 @@ def test_adahedge_over_blocks_keeps_its_promise(blocks: list[Vector]) -> None:
     """Σ⟨v, ℓ⟩ ≤ min_k L_k + 2Δ, whatever is lost, with the weights that each block was met with."""
     votes, mixed = np.zeros(VOTES), 0.0
     for losses in blocks:
-        mixed += float(hedged(votes) @ losses)
+        mixed += float(hedge_weights(votes) @ losses)
         votes[NOW:GAP] = losses
-        votes = closed(votes)
+        votes = close_round(votes)
     total = np.sum(blocks, axis=0)
     np.testing.assert_allclose(votes[DONE:NOW], total, rtol=1e-12)
     assert votes[MIXED] == pytest.approx(mixed, rel=1e-12, abs=1e-9)
@@ -58,7 +58,7 @@ def test_following_the_leader_would_not_keep_it() -> None:
     for losses in blocks:
         led += float(losses[votes[DONE:NOW].argmin()])
         votes[NOW:GAP] = losses
-        votes = closed(votes)
+        votes = close_round(votes)
     best = votes[DONE:NOW].min()
     assert led - best > 2 * votes[GAP]
     assert votes[MIXED] - best <= 2 * votes[GAP] < 30
@@ -148,7 +148,7 @@ def test_models_of_numbers_and_classes_agree_with_what_was_announced(loss: Any) 
     X, y = rows_for(loss, n=3000)
     n = 2000
     run = train(zoo.auto(loss), X[:n], y[:n])
-    made = run.decision_function(X[n:])
+    made = run.predict(X[n:])
     assert run.kept is not None
     if isinstance(loss, Softmax):
         assert run.kept.error == pytest.approx(float(np.mean(made != y[n:])), abs=0.05)

@@ -13,7 +13,7 @@ from lowregret.auto import logit, stack
 from lowregret.auto.view import COLUMNS, PACE, Sheet, keep, look
 from lowregret.compile import memory
 from lowregret.compile import simd as lanes
-from lowregret.compile.memory import LINE, extended, roomy, zeros
+from lowregret.compile.memory import LINE, extend, roomy, zeros
 from lowregret.rows import Dense
 
 single = st.floats(-30, 30, width=32)
@@ -97,7 +97,7 @@ def test_looking_without_keeping_keeps_nothing() -> None:
 def test_memory_begins_at_a_line() -> None:
     for size in (1, 7, 1000):
         assert zeros(size, np.float32).ctypes.data % LINE == 0
-        longer = extended(np.arange(size, dtype=float), 2 * size)
+        longer = extend(np.arange(size, dtype=float), 2 * size)
         assert longer.ctypes.data % LINE == 0
         assert np.array_equal(longer, [*range(size), *[0] * size])
 
@@ -106,8 +106,8 @@ def test_large_arrays_grow_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(memory, "AHEAD", 10**6)
     few, many = roomy(100, np.float32), roomy(1 << 14, np.float32)
     few[:] = many[:] = 1
-    assert extended(few, 200).ctypes.data != few.ctypes.data
-    longer, moved = extended(many, 10**5), extended(many, 10**6)
+    assert extend(few, 200).ctypes.data != few.ctypes.data
+    longer, moved = extend(many, 10**5), extend(many, 10**6)
     assert longer.ctypes.data == many.ctypes.data
     assert moved.ctypes.data != many.ctypes.data
     for cells in (longer, moved):

@@ -261,7 +261,8 @@ report(exp, value=exp(0.0))
 def read_only(tmp_path: Path) -> Path:
     """A package beside whose sources nothing can be written, whoever asks."""
     package = copy_package(tmp_path / "read-only")
-    (package / "lowregret" / "__pycache__").write_text("in the way")
+    for source in (package / "lowregret").rglob("__init__.py"):
+        (source.parent / "__pycache__").write_text("in the way")
     return package
 
 

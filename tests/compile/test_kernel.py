@@ -65,6 +65,11 @@ def sums(x: Any) -> tuple[float, float]:
 
 
 @kernel
+def wholes(x: float, k: Any) -> tuple[Any, ...]:
+    return int(x), int(k), int(x > 1.0), x in (0.5, 2.0), x in (1, 2), k in (1, 250, -3), k in (2.0, 3.5)
+
+
+@kernel
 def at(loss: Any, p: float) -> Any:
     return loss.at(p)
 
@@ -85,6 +90,15 @@ def test_compiled_is_interpreted_to_the_last_bit(values: list[float]) -> None:
     x = np.array(values, float)
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(sums(x), interpreted(sums)(x))
+
+
+@pytest.mark.parametrize("x", [-2.7, 0.5, 1.0, 2.0, math.nan])
+@pytest.mark.parametrize("k", [np.uint8(250), np.uint64(1), np.int64(-3), 2, 3])
+def test_wholes_and_members_are_those_of_python(x: float, k: Any) -> None:
+    if math.isnan(x):
+        assert wholes(x, k)[3:5] == (False, False)
+    else:
+        assert wholes(x, k) == interpreted(wholes)(x, k)
 
 
 def test_plain_functions_are_compiled_with_the_loop() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowregret.compile.random import beta, gamma, hashed, new_chance, normal, uniform
+from lowregret.compile.random import beta, gamma, hash_number, new_chance, normal, uniform
 
 
 def test_they_are_those_of_splitmix64() -> None:
     with np.errstate(over="ignore"):
-        found = [int(hashed(np.uint64(1234567), n)) for n in (1, 2, 3)]
+        found = [int(hash_number(np.uint64(1234567), n)) for n in (1, 2, 3)]
     assert found == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 

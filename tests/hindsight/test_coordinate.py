@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowregret import Absolute, Hinge, L2Ball, Logistic, Loss
-from lowregret.hindsight.coordinate import LONGEST, RESTLESS, Ascent, Piece
+from lowregret.hindsight.coordinate import MOST_REST, RESTLESS, Ascent, Piece
 from lowregret.hindsight.objective import Objective
 from lowregret.rows import as_rows
 from lowregret.types import Vector
@@ -56,27 +56,27 @@ def test_rows_that_gain_little_rest(loss: Loss) -> None:
     here.climbs = RESTLESS + 1
     piece.sweep()
     assert piece.visited == 30
-    assert not np.any(piece.rest)
+    assert not np.any(piece.dual.rest)
     assert piece.usual > 0
     a = here.a.copy()
     for _ in range(3):
-        before, resting = piece.a.copy(), piece.rest.copy()
+        before, resting = piece.dual.a.copy(), piece.dual.rest.copy()
         usual = piece.usual
-        lam = max(float(np.linalg.norm(piece.v)) / here.o.radius, here.least)
+        lam = max(float(np.linalg.norm(piece.dual.v)) / here.o.radius, here.least)
         piece.sweep()
         asleep = resting > 0
-        np.testing.assert_array_equal(piece.a[asleep], before[asleep])
-        np.testing.assert_array_equal(piece.rest[asleep], resting[asleep] - 1)
-        change = piece.a - before
+        np.testing.assert_array_equal(piece.dual.a[asleep], before[asleep])
+        np.testing.assert_array_equal(piece.dual.rest[asleep], resting[asleep] - 1)
+        change = piece.dual.a - before
         gains = here.o.c**2 * here.o.squares * change**2 / lam
         awake = ~asleep & (change != 0)
         # λ moves by less than half within these sweeps, so rests are known up to a factor
         waits = np.sqrt(usual / np.maximum(gains, 1e-300))
-        assert np.all(piece.rest[awake & (waits < 0.7)] == 0)
-        assert np.all(piece.rest[awake & (waits > 2 * LONGEST)] == LONGEST - 1)
-        assert np.all(piece.rest < LONGEST)
-    assert np.any(piece.rest > 0)
-    assert np.any(piece.a != a)
+        assert np.all(piece.dual.rest[awake & (waits < 0.7)] == 0)
+        assert np.all(piece.dual.rest[awake & (waits > 2 * MOST_REST)] == MOST_REST - 1)
+        assert np.all(piece.dual.rest < MOST_REST)
+    assert np.any(piece.dual.rest > 0)
+    assert np.any(piece.dual.a != a)
 
 
 def test_rest_does_not_change_the_answer() -> None:

@@ -36,9 +36,9 @@ from lowregret.domain import Domain
 from lowregret.errors import DataError
 from lowregret.hindsight import best_in_hindsight
 from lowregret.hindsight.coordinate import ascend
-from lowregret.hindsight.gather import gathered
-from lowregret.hindsight.newton import newton, sampled
-from lowregret.hindsight.objective import Best, Objective
+from lowregret.hindsight.gather import gather_rows
+from lowregret.hindsight.newton import newton, start_on_sample
+from lowregret.hindsight.objective import Incumbent, Objective
 from lowregret.hindsight.quadratic import Minimum, in_ball, in_set, in_subspace
 from lowregret.loss import Affine, Cost, LogWealth, Margin, OnMistakes
 from lowregret.rows import as_rows
@@ -117,7 +117,7 @@ def test_coordinates_agree_with_newton(loss: Loss, radius: float) -> None:
         return
     x, y, c = x[c > 0], y[c > 0], c[c > 0]
     o = Objective(loss, as_rows(x), y, c, L2Ball(radius), compiled=False)
-    one, other = Best(np.zeros(D)), Best(np.zeros(D))
+    one, other = Incumbent(np.zeros(D)), Incumbent(np.zeros(D))
     ascend(o, one, 1e-3, 60, lambda *_: None)
     newton(o, other, np.zeros(y.size), 1e-8, lambda *_: None)
     assert other.near(1e-8)
@@ -186,12 +186,12 @@ def test_a_sample_first() -> None:
     x, start = rng.normal(size=(1600, 3)), np.zeros(3)
     y = np.where(rng.random(1600) < 1 / (1 + np.exp(-2 * x[:, 0])), 1.0, -1.0)
     o = Objective(Logistic(), as_rows(x), y, rng.integers(1, 4, 1600).astype(float), L2Ball(1.0), 5.0, False)
-    u, best = sampled(o, start), Best(start)
+    u, best = start_on_sample(o, start), Incumbent(start)
     newton(o, best, np.zeros(1600), 1e-9, lambda *_: None)
     assert best.near(1e-9)
     assert o.value(u, x @ u) - best.value <= 0.1 * (o.value(start, x @ start) - best.value)
     few = Objective(Logistic(), as_rows(x[:100]), y[:100], o.c[:100], L2Ball(1.0), 5.0, False)
-    assert sampled(few, start) is start
+    assert start_on_sample(few, start) is start
 
 
 def test_least_squares_on_all_of_space() -> None:
@@ -236,8 +236,8 @@ def test_balls_by_any_name() -> None:
 
 def test_rows_that_do_not_fit_go_by_passes() -> None:
     x, y, c = data(Hinge())
-    assert gathered(Hinge(), lambda: [(as_rows(x), y, c)], 0.0, budget=100) is None
-    held = gathered(Hinge(), lambda: [(as_rows(sp.csr_matrix(x)), y, c), (as_rows(x), y, np.empty(0))], 2.0)
+    assert gather_rows(Hinge(), lambda: [(as_rows(x), y, c)], 0.0, budget=100) is None
+    held = gather_rows(Hinge(), lambda: [(as_rows(sp.csr_matrix(x)), y, c), (as_rows(x), y, np.empty(0))], 2.0)
     assert held is not None
     rows, labels, weights = held
     counted = np.concatenate([np.flatnonzero(c), ROWS + np.arange(ROWS)])

@@ -16,7 +16,7 @@ from lowregret import Huber, L2Ball, Logistic, Loss, Poisson, Reals, SquaredHing
 from lowregret.domain import Domain
 from lowregret.hindsight import path, solve
 from lowregret.hindsight.coordinate import ascend
-from lowregret.hindsight.objective import Best, Objective
+from lowregret.hindsight.objective import Incumbent, Objective
 from lowregret.hindsight.path import Multiplier, conjugate, follow, preconditioner
 from lowregret.rows import as_rows
 from lowregret.types import Vector
@@ -73,7 +73,7 @@ def test_least_loss(loss: Loss, domain: Domain, kappa: float) -> None:
     o = problem(loss, domain, kappa)
     truth = least(o)
     for epochs in (0, 3):
-        best = Best(np.zeros(D))
+        best = Incumbent(np.zeros(D))
         a = ascend(o, best, 1e-7, epochs, silent) if epochs else np.zeros(ROWS)
         follow(o, best, a, 1e-7, silent)
         assert best.near(1e-7)
@@ -87,7 +87,7 @@ def test_least_loss(loss: Loss, domain: Domain, kappa: float) -> None:
 def test_a_far_ball(radius: float, form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nearly nothing is lost but by rows that contradict others, though only few rows are taken as they are."""
     monkeypatch.setattr(path, "HEAVY", 10)
-    o, best, steps = problem(Logistic(), L2Ball(radius), form=form), Best(np.zeros(D)), []
+    o, best, steps = problem(Logistic(), L2Ball(radius), form=form), Incumbent(np.zeros(D)), []
     follow(o, best, np.zeros(ROWS), 1e-6, lambda step, *_: steps.append(step))
     assert best.near(1e-6)
     assert o.domain.contains(best.point)

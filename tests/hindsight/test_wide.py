@@ -19,7 +19,7 @@ from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.interior import Kinks, has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
 from lowregret.hindsight.newton import newton
-from lowregret.hindsight.objective import Best, Objective, score
+from lowregret.hindsight.objective import Incumbent, Objective, score
 from lowregret.rows import as_rows
 from lowregret.types import Vector
 
@@ -65,7 +65,7 @@ def least_squares(o: Objective) -> float:
     return float(o.c @ (x @ u - o.y) ** 2) + o.kappa / 2 * float(u @ u)
 
 
-def check(o: Objective, best: Best, tolerance: float, truth: float) -> None:
+def check(o: Objective, best: Incumbent, tolerance: float, truth: float) -> None:
     assert best.near(tolerance)
     assert best.bound <= truth * (1 + 1e-9) + 1e-9
     assert best.value >= truth * (1 - 1e-9) - 1e-9
@@ -90,7 +90,7 @@ def test_squares(
 ) -> None:
     """By the process alone, and with a preconditioned subspace after two steps of it."""
     monkeypatch.setattr(krylov, "STEPS", steps)
-    o, best = problem(Square(), domain, kappa, shape=shape), Best(np.zeros(shape[1]))
+    o, best = problem(Square(), domain, kappa, shape=shape), Incumbent(np.zeros(shape[1]))
     in_subspaces(o, best, 1e-5, silent)
     check(o, best, 1e-5, least_squares(o))
 
@@ -99,7 +99,7 @@ def test_some_columns_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(krylov, "STEPS", 2)
     monkeypatch.setattr(precondition, "ROWS", 0)
     monkeypatch.setattr(precondition, "COLUMNS", 20)
-    o, best = problem(Square(), L2Ball(0.5)), Best(np.zeros(D))
+    o, best = problem(Square(), L2Ball(0.5)), Incumbent(np.zeros(D))
     in_subspaces(o, best, 1e-5, silent)
     check(o, best, 1e-5, least_squares(o))
 
@@ -174,7 +174,7 @@ def test_a_tiny_multiplier(monkeypatch: pytest.MonkeyPatch, domain: Domain, kapp
     rng = np.random.default_rng(4)
     x = alike(rng)
     y = np.where(rng.random(x.shape[0]) < 0.5, 1.0, -1.0)
-    o, best = Objective(Square(), as_rows(x), y, np.ones(y.size), domain, kappa), Best(np.zeros(x.shape[1]))
+    o, best = Objective(Square(), as_rows(x), y, np.ones(y.size), domain, kappa), Incumbent(np.zeros(x.shape[1]))
     steps: list[float] = []
     in_subspaces(o, best, 1e-5, lambda k, *_: steps.append(k))
     check(o, best, 1e-5, least_squares(o))
@@ -204,7 +204,7 @@ def least_kinked(o: Objective) -> float:
 
 @pytest.mark.parametrize("loss", KINKED, ids=repr)
 def test_one_kink(loss: Loss) -> None:
-    o, best = problem(loss, L2Ball(100.0), spread=0.3), Best(np.zeros(D))
+    o, best = problem(loss, L2Ball(100.0), spread=0.3), Incumbent(np.zeros(D))
     assert has_one_kink(o)
     inside(o, best, np.zeros(ROWS), 1e-5, silent)
     check(o, best, 1e-5, least_kinked(o))
@@ -213,7 +213,7 @@ def test_one_kink(loss: Loss) -> None:
 @pytest.mark.parametrize("domain", [Reals(), L2Ball(1e3)], ids=repr)
 @pytest.mark.parametrize("loss", KINKED, ids=repr)
 def test_one_kink_with_a_ridge(loss: Loss, domain: Domain) -> None:
-    o, best, rng = problem(loss, domain, 0.5), Best(np.zeros(D)), np.random.default_rng(3)
+    o, best, rng = problem(loss, domain, 0.5), Incumbent(np.zeros(D)), np.random.default_rng(3)
     inside(o, best, np.zeros(ROWS), 1e-6, silent)
     assert best.near(1e-6)
     x = dense(o)
@@ -226,11 +226,11 @@ def test_one_kink_with_a_ridge(loss: Loss, domain: Domain) -> None:
 @pytest.mark.parametrize("radius", [0.01, 0.1, 1.0])
 def test_one_kink_in_a_ball_in_reach(loss: Loss, radius: float) -> None:
     """The multiplier moves to where the minimiser is on the sphere, as dual ascent and Newton's method find."""
-    o, best = problem(loss, L2Ball(radius), spread=0.3), Best(np.zeros(D))
+    o, best = problem(loss, L2Ball(radius), spread=0.3), Incumbent(np.zeros(D))
     inside(o, best, np.zeros(ROWS), 1e-7, silent)
     assert best.near(1e-7)
     assert o.domain.contains(best.point)
-    other = Best(np.zeros(D))
+    other = Incumbent(np.zeros(D))
     newton(o, other, ascend(o, other, 1e-6, 100, silent), 1e-6, silent)
     assert other.near(1e-6)
     assert best.value == pytest.approx(other.value, rel=2e-6)
@@ -244,7 +244,7 @@ def test_one_kink_on_the_rows_that_matter(radius: float, monkeypatch: pytest.Mon
     x = rng.normal(size=(ROWS, D)) + 9.0 * rng.random((ROWS, 1)) * y[:, None] * np.eye(1, D)
     x[1], y[1] = x[0], -y[0]
     o = Objective(Hinge(), as_rows(x), y, np.ones(ROWS), L2Ball(radius), compiled=False)
-    best = Best(0.5 * np.eye(1, D)[0])
+    best = Incumbent(0.5 * np.eye(1, D)[0])
     on_all = interior.on_all
 
     def watched(part: Objective, *rest: Any) -> None:
@@ -256,7 +256,7 @@ def test_one_kink_on_the_rows_that_matter(radius: float, monkeypatch: pytest.Mon
     assert best.near(1e-6)
     assert sizes[0] < ROWS
     assert sizes == sorted(sizes)
-    whole = Best(np.zeros(D))
+    whole = Incumbent(np.zeros(D))
     on_all(o, whole, 1e-6, silent)
     assert best.value == pytest.approx(whole.value, rel=2e-6)
     assert best.bound <= whole.value

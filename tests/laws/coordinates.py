@@ -64,14 +64,14 @@ def _betting(theorem: str, rule: Any, z: Vector, u: float) -> float:
     n, epsilon = int(np.count_nonzero(z)), rule.wealth
     if theorem == "KT":
         rest = epsilon * (1 - 1 / (math.e * math.sqrt(math.pi * n))) if n else 0.0
-        return rule.limit * (u * math.sqrt(n * math.log(1 + 24 * n**2 * u**2 / epsilon**2)) + rest)
+        return rule.clip * (u * math.sqrt(n * math.log(1 + 24 * n**2 * u**2 / epsilon**2)) + rest)
 
     def potential(x: float) -> float:
         return (
             epsilon * 2**n * math.gamma((n + 1 + x) / 2) * math.gamma((n + 1 - x) / 2) / (math.pi * math.factorial(n))
         )
 
-    return rule.limit * (epsilon + highest(lambda x: u * x - potential(x), float(n)))
+    return rule.clip * (epsilon + highest(lambda x: u * x - potential(x), float(n)))
 
 
 def _free(rule: Any, w: Vector, z: Vector, u: float) -> float:

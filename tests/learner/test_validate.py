@@ -267,7 +267,7 @@ def test_cheap_rules_take_very_many_sparse_features() -> None:
 
 def test_parts_that_do_not_compile_are_refused_but_run_interpreted() -> None:
     learner = Linear(Hasty(), ProjectedGradient(L2Ball(), Constant(0.1)))
-    with pytest.raises(PartError, match=r"Hasty\.at does not compile: it makes an array .*test_check\.py, line"):
+    with pytest.raises(PartError, match=r"Hasty\.at does not compile: it makes an array .*test_validate\.py, line"):
         train(learner, [[1.0]], [1])
     assert train(learner, [[1.0]], [1], compiled=False).rounds == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,7 @@ def test_batches_are_asking_and_telling_bit_for_bit(name: str, tmp_path: Path, m
             by_hand = DelayedRun.load(tmp_path / "run.lr")
     assert same(whole, by_hand)
     assert whole.scores.tobytes() == scores.tobytes()
-    monkeypatch.setattr("lowregret.run.delayed.CHUNK", 7)
+    monkeypatch.setattr(import_module("lowregret.run.delayed"), "CHUNK", 7)
     split = begin(name)
     for first, last in ((0, 11), (11, 12), (12, 60)):
         split.learn(X[first:last], y[first:last], delay=delays[first:last]).save(tmp_path / "split.lr")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lowregret.rows import Sparse
 from lowregret.stream.batch import Batch
-from lowregret.stream.choose import chosen
+from lowregret.stream.choose import skip_and_hold_out
 
 SPLITS = st.lists(st.integers(0, 6), min_size=1, max_size=8)
 
@@ -48,7 +48,7 @@ def test_the_last_rows_come_last_and_weigh_nothing(sizes: list[int], last: int, 
     for k in range(min(skip, total), total):
         weight, out = 0.0 if k % 3 == 2 else 2.0, k >= total - last
         expected.append((k, float(k), out, 0.0 if out else weight, weight if out else 0.0))
-    assert listed(chosen(batches(sizes), skip, last=last)) == expected
+    assert listed(skip_and_hold_out(batches(sizes), skip, last=last)) == expected
 
 
 @given(SPLITS, st.integers(1, 7), st.integers(0, 9))
@@ -58,4 +58,4 @@ def test_every_so_manieth_row_weighs_nothing(sizes: list[int], every: int, skip:
     for k in range(min(skip, total), total):
         weight, out = 0.0 if k % 3 == 2 else 2.0, k % every == every - 1
         expected.append((k, float(k), False, 0.0 if out else weight, weight if out else 0.0))
-    assert listed(chosen(batches(sizes), skip, every)) == expected
+    assert listed(skip_and_hold_out(batches(sizes), skip, every)) == expected

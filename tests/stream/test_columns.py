@@ -15,6 +15,8 @@ from lowregret.stream.columns import (
     CATEGORICAL,
     DROPPED,
     FEATURE,
+    HASHED_INTERPRETED,
+    STATE,
     TARGET,
     WEIGHT,
     columns,
@@ -60,6 +62,22 @@ def test_slots_are_hashes_of_names_and_of_categories(names: list[str], value: by
     found = np.zeros(len(names), np.uint64)
     slots_of(chosen, np.frombuffer(value, np.uint8), found)
     assert found.tolist() == [slot(name.encode() + b"=" + value, bits) for name in names]
+
+
+def test_many_names_are_hashed_as_few_are() -> None:
+    names = [
+        "9" * 30,
+        "é",
+        "!",
+        "",
+        *map(str, range(HASHED_INTERPRETED)),
+        *(f"column {k}" for k in range(HASHED_INTERPRETED)),
+    ]
+    many = columns(names, "file", bits=31)
+    for k in range(0, len(names), HASHED_INTERPRETED):
+        few = columns(names[k : k + HASHED_INTERPRETED], "file", bits=31)
+        assert few.slots.tolist() == many.slots[k : k + HASHED_INTERPRETED].tolist()
+        assert few.states.tolist() == many.states[STATE * k : STATE * (k + HASHED_INTERPRETED)].tolist()
 
 
 def test_digits_are_their_own_slot() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lowregret.compile.kernel import kernel
 from lowregret.errors import PartError
 from lowregret.stream.buffers import Buffers
-from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, begin_group, begin_row, crossed
+from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, append_products, begin_group, begin_row
 
 BITS = 20
 PRIME = 16777619
@@ -28,7 +28,7 @@ def cross(crossing: Crossing, out: Buffers, keys: np.ndarray, begins: np.ndarray
     begin_row(out)
     for key, begin in zip(keys, begins):  # noqa: B905 compiled code knows no `strict`
         begin_group(out, key, begin)
-    return crossed(crossing, out, end, mask)
+    return append_products(crossing, out, end, mask)
 
 
 def run(crossing: Crossing, groups: Groups, room: int) -> list[tuple[int, float]] | None:

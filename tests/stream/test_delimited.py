@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from lowregret.errors import DataError, PartError
 from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.delimited_rows import DelimitedRows
+from lowregret.stream.delimited_wide import WideRows
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.text import text_stream
 from tests.stream.naive_columns import (
@@ -195,6 +196,20 @@ def test_the_delimiter_is_the_one_the_header_has_more_of(header: str, delimiter:
     opened, size = DelimitedText().opened(f"{header}\n1".encode(), "file")
     assert isinstance(opened, DelimitedRows)
     assert (chr(opened.delimiter), size) == (delimiter, len(header) + 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ({"target": "a", "categorical": ("b",)}, DelimitedRows),
+        ({"text": ("b",)}, WideRows),
+        ({"date": ("a",)}, WideRows),
+        ({"interactions": (("a", "b"),)}, WideRows),
+    ],
+)
+def test_tables_wait_for_no_code_that_they_do_not_need(told: dict[str, Any], kind: type) -> None:
+    opened, _ = DelimitedText(**told).opened(b"a,b\n1,2\n", "file")
+    assert type(opened) is kind
 
 
 def test_columns_go_by_name_whatever_their_order() -> None:

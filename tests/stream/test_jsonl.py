@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lowregret.errors import DataError, PartError
 from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.json_name import LONGEST
+from lowregret.stream.json_name import LONGEST_NAME
 from lowregret.stream.jsonl import JsonLines
 from tests.stream.naive_columns import Field, Meaning, Row, assert_same, number, options, read, slot
 
@@ -195,7 +195,7 @@ def test_depth_has_a_limit(opening: str) -> None:
 
 @pytest.mark.parametrize("longer", [0, 1, 2, 500, 5000])
 def test_names_have_a_limit(longer: int) -> None:
-    name = "x" * (LONGEST - 2 + longer)
+    name = "x" * (LONGEST_NAME - 2 + longer)
     rows, faults = read(JsonLines(), json.dumps({name: {"b": 1}}).encode())
     assert [row.features for row in rows] == ([{slot(f"{name}.b".encode()): 1.0}] if longer == 0 else [])
     assert [fault[:40] for fault in faults] == (["0.txt:1: expected a name of at most 16000"[:40]] if longer else [])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowregret.errors import DataError
-from lowregret.stream.met import FEW, Met, number_name
+from lowregret.stream.met import KEPT_LABELS, Met, number_name
 from lowregret.stream.read import read
 
 
@@ -23,7 +23,7 @@ def test_labels_become_signs_and_keep_a_few_names() -> None:
     met.sign(many, 3.0, lambda row: f"row {row}")
     assert (many == 1).sum() == 1
     assert met.labels == ["2", "5", "row 0", "row 1", "row 4"]
-    assert len(met.labels) == FEW
+    assert len(met.labels) == KEPT_LABELS
 
 
 def test_numbers_are_written_as_people_do() -> None:

@@ -10,7 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from lowregret.stream.notice import DATE, DRESSED, FEW, ID, LOOKED, NUMBER, OTHER_DATE, TEXT, Notices, judged
+from lowregret.stream.notice import (
+    DATE,
+    DRESSED,
+    ID,
+    LEAST_ROWS,
+    LOOKED,
+    NUMBER,
+    OTHER_DATE,
+    TEXT,
+    Notices,
+    judge_column,
+)
 from lowregret.stream.read import detect, format_part, stream_of
 
 CELLS: dict[str, Callable[[int], str]] = {
@@ -59,11 +70,11 @@ ADVICE = {
         ([f"{k} 723" for k in range(100)], DRESSED),
         ([f"{k}%" for k in (5, 7)] * 50, DRESSED),
         ([f"{k} 7x" for k in range(100)], TEXT),
-        ([f"{k} green bottles" for k in range(FEW - 1)], None),
+        ([f"{k} green bottles" for k in range(LEAST_ROWS - 1)], None),
     ],
 )
 def test_what_texts_look_like(texts: list[str], what: str | None) -> None:
-    note = judged("c", texts)
+    note = judge_column("c", texts)
     assert (note and note.what) == what
 
 
@@ -86,7 +97,7 @@ def test_the_first_rows_of_every_format_are_looked_at(tmp_path: Path, ending: st
     path = written(tmp_path, ending, 3 * LOOKED)
     notices = Notices()
     list(stream_of(path, format_part(detect(path)), notices=notices).batches())
-    assert {note.column: note.told(shell=True) for note in notices.notes} == {
+    assert {note.column: note.sentence(shell=True) for note in notices.notes} == {
         name: f"column {name}: {said}" for name, said in ADVICE.items()
     }
 
@@ -110,9 +121,9 @@ def test_in_python_the_advice_is_other() -> None:
         ([f"{k}.5%" for k in range(100)], "learnt as names; write them plainly, such as 1234.5"),
         ([f"u{k}" for k in range(100)], "if it is an id, leave it out"),
     ):
-        note = judged("c", texts)
+        note = judge_column("c", texts)
         assert note
-        assert note.told().endswith(said)
+        assert note.sentence().endswith(said)
 
 
 def test_real_tables(data_file: Callable[[str], Path]) -> None:

@@ -18,7 +18,7 @@ from lowregret import Hinge
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, PartError
 from lowregret.stream.arrow import TableFormat, TableStream
-from lowregret.stream.batch import Stream, sound
+from lowregret.stream.batch import Stream, raise_faults
 from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.hashing import hash_name
 from lowregret.stream.jsonl import JsonLines
@@ -232,9 +232,9 @@ def test_a_line_that_cannot_be_read_names_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_bytes(b"1 1:1\n1 2:x\n")
     (tmp_path / "b.svm").write_bytes(b"x 1:1\n1 2:1\n")
     with pytest.raises(DataError, match=r"found 'x'; read\(…, on_error=\"skip\"\) leaves such lines out$"):
-        list(sound(read(tmp_path / "a.svm").batches()))
+        list(raise_faults(read(tmp_path / "a.svm").batches()))
     with pytest.raises(DataError, match=r"found 'x 1:1'$"):
-        list(sound(read(tmp_path / "b.svm").batches()))
+        list(raise_faults(read(tmp_path / "b.svm").batches()))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.errors import DataError, PartError
+from lowregret.hindsight.against import importances
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
@@ -77,7 +78,7 @@ def test_nested_against_the_exact_best(space: str, rule: str) -> None:
         compiled=False,
     )
     assert isinstance(run, StructuredRun)
-    c = run._importance()
+    c = importances(run.linear, run.rounds)
     value, u = best(listed(naive, data, 1.0), naive.dimension, np.inf if ridge else 2.0, c, ridge * c.sum())
     regret = run.regret(u, data)
     found = {certificate.id: certificate for certificate in run.certificates}

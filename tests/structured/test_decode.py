@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lowregret.errors import PartError
 from lowregret.structured import Chain, Classes, LabelTree, Space
 from lowregret.structured.rounds import Rounds, as_rounds, sequences
-from lowregret.structured.scratch import Desk, Frozen, collect
+from lowregret.structured.scratch import Frozen, Scratch, collect
 from tests.structured.naive import NaiveSpace, Structure, Vector
 from tests.structured.problems import FEATURES, SPACES
 
@@ -31,58 +31,58 @@ def cases(draw: st.DrawFn) -> tuple[Space, NaiveSpace, Vector, Vector, Structure
     return space, naive, np.array(draw(vector)), np.array(draw(rows)), tuple(y)
 
 
-def prepared(space: Space, w: Vector, x: Vector, y: Structure) -> tuple[Rounds, Desk]:
+def prepared(space: Space, w: Vector, x: Vector, y: Structure) -> tuple[Rounds, Scratch]:
     data = as_rounds(sequences(x, y, lengths=[len(x)]), y)
-    desk = Desk.of(space.room(len(x), x.size), w.size)
-    space.score(Frozen(), w, data, 0, desk)
-    return data, desk
+    scratch = Scratch.of(space.room(len(x), x.size), w.size)
+    space.score(Frozen(), w, data, 0, scratch)
+    return data, scratch
 
 
-def decoded(space: Space, data: Rounds, desk: Desk, margin: float) -> Structure:
+def decoded(space: Space, data: Rounds, scratch: Scratch, margin: float) -> Structure:
     out = np.full(data.labels.size, -1)
-    space.best(data, 0, margin, desk, out, 0)
+    space.best(data, 0, margin, scratch, out, 0)
     return tuple(out.tolist())
 
 
 @given(cases())
 def test_the_best_structure_is_the_first_of_all_best(case: Any) -> None:
     space, naive, w, x, y = case
-    data, desk = prepared(space, w, x, y)
-    assert decoded(space, data, desk, 0.0) == naive.best(w, x)
+    data, scratch = prepared(space, w, x, y)
+    assert decoded(space, data, scratch, 0.0) == naive.best(w, x)
 
 
 @given(cases(), st.sampled_from([0.5, 1.0, 3.0]))
 def test_loss_augmented_decoding_adds_the_cost(case: Any, margin: float) -> None:
     space, naive, w, x, y = case
-    data, desk = prepared(space, w, x, y)
-    found = decoded(space, data, desk, margin)
+    data, scratch = prepared(space, w, x, y)
+    found = decoded(space, data, scratch, margin)
     assert found == naive.best(w, x, y, margin)
-    assert space.cost(data, 0, np.array(found), 0, desk) == naive.cost(y, found)
+    assert space.cost(data, 0, np.array(found), 0, scratch) == naive.cost(y, found)
 
 
 @given(cases())
 def test_the_runner_up_is_the_best_structure_but_y(case: Any) -> None:
     space, naive, w, x, y = case
-    data, desk = prepared(space, w, x, y)
-    decoded(space, data, desk, 0.0)
-    assert space.runner_up(data, 0, desk) == naive.margin(w, x, y)
+    data, scratch = prepared(space, w, x, y)
+    decoded(space, data, scratch, 0.0)
+    assert space.runner_up(data, 0, scratch) == naive.margin(w, x, y)
 
 
 @given(cases(), st.randoms())
 def test_differences_of_joint_features(case: Any, random: Any) -> None:
     space, naive, w, x, y = case
-    data, desk = prepared(space, w, x, y)
+    data, scratch = prepared(space, w, x, y)
     other = random.choice(list(naive.structures(x)))
-    space.difference(data, 0, np.array(other), 0, desk)
-    collect(desk)
-    row = desk.row
+    space.difference(data, 0, np.array(other), 0, scratch)
+    collect(scratch)
+    row = scratch.row
     found = np.zeros(w.size)
-    columns = desk.touched[: desk.ends[1]].astype(int)
+    columns = scratch.touched[: scratch.ends[1]].astype(int)
     assert np.unique(columns).size == columns.size
-    assert np.all(row.data[: desk.ends[1]] != 0)
-    found[columns] = row.data[: desk.ends[1]]
+    assert np.all(row.data[: scratch.ends[1]] != 0)
+    found[columns] = row.data[: scratch.ends[1]]
     np.testing.assert_array_equal(found, naive.psi(x, other) - naive.psi(x, y))
-    assert not np.any(desk.pile)
+    assert not np.any(scratch.pile)
 
 
 def test_dimensions_and_blocks() -> None:
