@@ -23,7 +23,7 @@ from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
-from lowregret.learner.wrappers import LONGEST
+from lowregret.learner.wrappers import LONGEST_DELAY
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.begin import begin
 from lowregret.run.delayed_loop import ask_and_learn
@@ -320,8 +320,8 @@ def _delays(delay: Any, begin: int, count: int) -> Any:
     """The delays of rows begin … begin + count − 1, whole numbers ≥ 0."""
     given = np.asarray(delay)
     delays = np.full(count, given) if given.ndim == 0 else given[begin : begin + count]
-    if delays.ndim != 1 or delays.dtype.kind not in "iu" or np.any((delays < 0) | (delays > LONGEST)):
-        raise DataError(f"delays must be whole numbers ≥ 0, at most {LONGEST}, got {delay!r}")
+    if delays.ndim != 1 or delays.dtype.kind not in "iu" or np.any((delays < 0) | (delays > LONGEST_DELAY)):
+        raise DataError(f"delays must be whole numbers ≥ 0, at most {LONGEST_DELAY}, got {delay!r}")
     if delays.size < count:
         raise DataError(f"there are more rows than delays ({given.size}): give one for each row")
     return delays.astype(np.int64)
