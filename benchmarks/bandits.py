@@ -41,7 +41,7 @@ def speed() -> Figures:
         for name, algorithm in algorithms(arms, 1_000_000).items():
             rounds = 1_000_000 if name.startswith("exp3") else max(10_000_000 // (20 * arms), 20)
             bandit = Bandit(arms, algorithm)
-            bandit.play(costs, 10)  # compile
+            bandit.learn(costs, 10)  # compile
             found.setdefault(name, {})[str(arms)] = rounds / min(_timed(bandit, costs, rounds) for _ in range(3))
         found.setdefault("exp3 in NumPy", {})[str(arms)] = _in_numpy(arms)
     return found
@@ -49,7 +49,7 @@ def speed() -> Figures:
 
 def _timed(bandit: Bandit, costs: BernoulliCosts, rounds: int) -> float:
     begin = perf_counter()
-    bandit.play(costs, rounds)
+    bandit.learn(costs, rounds)
     return perf_counter() - begin
 
 
@@ -75,7 +75,7 @@ def games() -> dict[str, Vector]:
     tides = np.where(phase[:, None] == 0, 0.1, 1.0) * np.ones(ARMS)
     tides[:, 3] -= 0.1
     followed = np.zeros((ROUNDS, ARMS))
-    followed[np.arange(ROUNDS), Bandit(ARMS, Ucb1()).play(np.ones((ROUNDS, ARMS))).arms] = 1.0
+    followed[np.arange(ROUNDS), Bandit(ARMS, Ucb1()).learn(np.ones((ROUNDS, ARMS))).played.arms] = 1.0
     coins = rng.random((ROUNDS, ARMS))
     return {
         "stochastic": (coins < means).astype(float),
@@ -93,7 +93,7 @@ def regrets() -> dict[str, dict[str, Any]]:
             curves = []
             for seed in range(SEEDS):
                 bandit = Bandit(ARMS, algorithm, seed=seed)
-                curves.append(np.cumsum(bandit.play(table).costs - table[:, best]))
+                curves.append(np.cumsum(bandit.learn(table).played.costs - table[:, best]))
             ends = np.array([curve[-1] for curve in curves])
             promised = [c.bound for c in bandit.certificates if c.measure == "expected regret"]
             found.setdefault(game, {})[name] = {

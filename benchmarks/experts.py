@@ -67,7 +67,7 @@ def river(x: Any, y: Vector) -> Vector:
 
 def ours(x: Any, y: Vector, aggregator: Aggregator) -> Vector:
     """The same aggregation, with regrets and certificate."""
-    return np.asarray(ExpertMixture(x.shape[1], aggregator, Absolute(), linearised=False).learn(x, y))
+    return np.asarray(ExpertMixture(x.shape[1], aggregator, Absolute(), linearised=False).learn(x, y).forecasts)
 
 
 def timed(run: Callable[[], Any], turns: int) -> tuple[float, Any]:

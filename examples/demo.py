@@ -110,7 +110,7 @@ def play_a_game(rounds: int = 1000) -> None:
     for name, player in (("follow the leader", FollowTheLeader(square)), ("mirror descent", descent)):
         game = play(player, costs(), dimension=1, comparator=square)
         bound = game.certificate
-        print(f"  {name:<18} regret {game.regret():8.1f}   bound {bound.bound:8.1f} ({bound.id})")
+        print(f"  {name:<18} regret {game.regret:8.1f}   bound {bound.bound:8.1f} ({bound.id})")
     print(f"  (√T = {np.sqrt(rounds):.1f})")
 
 

@@ -153,11 +153,11 @@ def test_realised_regret_and_luck() -> None:
         certified += found.value <= found.bound
     assert inside >= 38
     assert certified >= inside
-    assert found.details["expected"] == pytest.approx(game.regret())
+    assert found.details["expected"] == pytest.approx(game.regret)
     too_large = regret(ExpertRecord(costs + 1, game.points), Realised(drawn))
     assert too_large.bound is None  # costs must lie in [0, 1]
     assert regret(ExpertRecord(costs, game.points), Realised(drawn)).bound == pytest.approx(
-        game.regret() + 17.3, abs=0.02
+        game.regret + 17.3, abs=0.02
     )
 
 
@@ -180,10 +180,10 @@ def games() -> list[Any]:
 def test_static_regret(game: Any) -> None:
     u = np.array([0.3, -0.4])
     fixed = regret(game, u)
-    assert fixed.value == pytest.approx(game.regret(u)) == pytest.approx(regret(game, Fixed(u)).value)
+    assert fixed.value == pytest.approx(game.regret_to(u)) == pytest.approx(regret(game, Fixed(u)).value)
     assert fixed.bound is None or fixed.value <= fixed.bound + 1e-9
     best = regret(game)
-    assert best.value == pytest.approx(game.regret())
+    assert best.value == pytest.approx(game.regret)
     assert best.low <= best.high
     assert fixed.value <= best.high + 1e-9
     assert best.bound is not None
@@ -391,7 +391,7 @@ def test_real_experts(data_file: Callable[[str], Path]) -> None:
     game = play(MirrorDescent(Entropy(), Constant(1.0)), costs, compiled=False)
     values = [regret(game, Switching(k)).value for k in range(5)]
     assert values == sorted(values)
-    assert values[0] == pytest.approx(game.regret())
+    assert values[0] == pytest.approx(game.regret)
     assert regret(game, Windows()).value >= values[0]
     assert regret(game, Swap()).value >= 0
 

@@ -78,7 +78,7 @@ def _excess() -> Curves:
             chance, rows = float(np.prod(P[list(at)])), [ScoreFunction(Hinge(), X[i], float(Y[i])) for i in at]
             game = play(ProjectedGradient(L2Ball(1.0), Constant(1 / math.sqrt(t))), rows, compiled=False)
             each = np.mean([risk(w) for w in game.points])
-            means += chance * np.array([risk(np.mean(game.points, axis=0)), each, game.regret(u) / t + risk(u)])
+            means += chance * np.array([risk(np.mean(game.points, axis=0)), each, game.regret_to(u) / t + risk(u)])
         average.append(means[0] - risk(u))
         drawn.append(means[1] - risk(u))
         bound.append(means[2] - risk(u))

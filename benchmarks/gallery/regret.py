@@ -37,7 +37,7 @@ def _at_its_own_end() -> Curves:
         table.until(t)
         u = Point(table.game.seat.point())
         again = Game(table.game.player, 10, u, compiled=False).learn(table.game.functions)
-        measured.append(again.regret())
+        measured.append(again.regret)
         bound.append(next(c.bound for c in again.certificates if c.id == "LEM-2.20"))
     return curves(HORIZONS, {"regret against w_{T+1}": measured}, {"LEM-2.20": bound})
 

@@ -59,7 +59,7 @@ def _path() -> Curves:
     measured, bound = [], []
     for t in HORIZONS:
         bandit = Bandit(16, Exp3.tuned(16, t), seed=1, compiled=False)
-        bandit.play(game("free-expert").table(t, 0))  # type: ignore[attr-defined]
+        bandit.learn(game("free-expert").table(t, 0))  # type: ignore[attr-defined]
         found = next(c for c in bandit.certificates if c.id == "EXP3-PATH")
         measured.append(found.linear_regret or 0.0)
         bound.append(found.bound)
@@ -93,7 +93,7 @@ def _structured() -> Curves:
         player = ProjectedGradient(L2Ball(2.0), Constant(2.0 / (2 * math.sqrt(t))))
         played = Game(player, k * d, Point(u.ravel()), compiled=False)
         played.learn([_max_loss(row, int(np.argmax(u @ row)), k) for row in x])
-        measured.append(played.regret(u.ravel()))
+        measured.append(played.regret_to(u.ravel()))
         bounds.append(next(c.bound for c in played.certificates if c.id == "THM-14.5"))
     return curves(HORIZONS, {"measured regret": measured}, {"THM-14.5": bounds})
 

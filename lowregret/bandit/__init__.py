@@ -1,7 +1,8 @@
 """Bandits: learners that see only the cost of what they chose, and what can be proved of them all the same."""
 
 from lowregret.bandit.algorithm import BanditAlgorithm, Exp3, Exp3IX
-from lowregret.bandit.bandit import Bandit, Played
+from lowregret.bandit.bandit import Bandit
+from lowregret.bandit.base import Played
 from lowregret.bandit.costs import BernoulliCosts, Costs, CostTable
 from lowregret.bandit.descent import BanditDescent
 from lowregret.bandit.estimated import EstimatedDescent

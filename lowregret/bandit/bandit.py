@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
+from lowregret.bandit.base import Chooser, Played
 from lowregret.bandit.costs import Costs, CostTable
-from lowregret.bandit.loops import begin, choose_one, learn_log, learn_one, play_rounds, write_policy
-from lowregret.bandit.pending_choices import Desk
+from lowregret.bandit.loops import begin, choose_one, learn_log, learn_one, play_rounds, replay_log, write_policy
+from lowregret.bandit.pending_choices import read_desk
 from lowregret.bandit.proof import bandit_certificates, scaled
 from lowregret.bandit.schema import BanditSchema
-from lowregret.bandit.state import CHOICES, COST, COSTS, LATE, BanditState
+from lowregret.bandit.state import CHOICES, BanditState
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call, compilable
-from lowregret.compile.spec import from_json, to_json
-from lowregret.errors import DataError, PartError, StoreError
+from lowregret.compile.spec import to_json
+from lowregret.errors import DataError, PartError
 from lowregret.learner.validate import finite_numbers
-from lowregret.store.file import Arrays, Saved
+from lowregret.store.contents import Contents
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
 
 
-@dataclass(frozen=True)
-class Played:
-    """The record of a simulation: arms chosen, costs paid, and the regret where all costs are known."""
-
-    arms: Any
-    costs: Vector
-    regret: float | None = None
-
-
-class Bandit(Saved):
+class Bandit(Chooser):
     """K arms, an algorithm, and all it has seen.
 
     `low` and `high` bound the costs or rewards that will be told. Everything is a function of the seed. Choosing and
@@ -62,7 +53,7 @@ class Bandit(Saved):
         if not isinstance(self.algorithm, BanditAlgorithm):
             raise PartError(f"the algorithm must be one such as Exp3(eta=0.1) or TsallisInf(), got {algorithm!r}")
         self.compiled = compiled and compilable(self.algorithm)
-        self.desk: Desk[tuple[int, float]] = Desk(low, high)
+        super().__init__(low, high)
         self.state = BanditState.start(int(arms), self.algorithm.room(int(arms)), seed)
         self._call(begin)
 
@@ -80,16 +71,12 @@ class Bandit(Saved):
         p = self.desk.pending[number][1]
         return None if p == UNKNOWN else p
 
-    def reward(self, number: int, reward: float | None = None, *, cost: float | None = None) -> None:
-        """Tell what a choice brought, as a reward or as cost=…, at any time and in any order, once."""
-        y = self.desk.cost(reward, cost)
-        (arm, p), late = self.desk.settle(number)
-        self.state.counts[LATE] += late
-        self._call(learn_one, arm, p, y)
+    def _settle(self, choice: tuple[int, float], y: float) -> None:
+        self._call(learn_one, *choice, y)
 
     # ---- many rounds -------------------------------------------------------------------------------------------------
 
-    def play(self, costs: Any, rounds: int | None = None) -> Played:
+    def learn(self, costs: Any, rounds: int | None = None) -> Self:
         """Play against a table of costs (rounds × arms), or for some rounds against a `Costs` part, compiled."""
         source = costs if isinstance(costs, Costs) else CostTable(costs)
         source.fits(self.arms)
@@ -103,21 +90,28 @@ class Bandit(Saved):
         if rounds is None:
             raise PartError(f"{type(source).__name__} never ends by itself: give rounds")
         arms, paid = np.empty(rounds, np.int64), np.empty(rounds)
-        done = self._call(play_rounds, source, first, self.desk.low, self.desk.high, arms, paid)
-        self.desk.skip(done)
-        if done < rounds:
-            raise DataError(
-                f"round {done}: arm {arms[done]} costs {paid[done]}, which is not between {self.desk.low:g} and "
-                f"{self.desk.high:g}: make the bandit with the low and high of your costs"
-            )
+        self._play(source, first, arms, paid)
         best = np.min(np.sum(source.costs[:rounds], axis=0)) if isinstance(source, CostTable) else None
-        return Played(arms, paid, None if best is None else float(np.sum(paid) - best))
+        self.played = Played(arms, paid, None if best is None else float(np.sum(paid) - best))
+        return self
 
-    def learn(self, arms: Any, costs: Any, propensities: Any) -> Bandit:
+    def _play(self, source: Costs, first: int, arms: Any, paid: Vector) -> None:
+        """Play len(arms) rounds, with a stop wherever a point of the curves is due."""
+        for at, end in self._parts(arms.size):
+            of_part = arms[at:end], paid[at:end]
+            done = at + self._call(play_rounds, source, first + at, self.desk.low, self.desk.high, *of_part)
+            self.desk.skip(done - at)
+            if done < end:
+                raise DataError(
+                    f"round {done}: arm {arms[done]} costs {paid[done]}, which is not between {self.desk.low:g} and "
+                    f"{self.desk.high:g}: make the bandit with the low and high of your costs"
+                )
+
+    def learn_log(self, arms: Any, costs: Any, propensities: Any) -> Self:
         """Learn from logged choices of another policy: each has its arm, cost and the probability it was made with.
 
-        Algorithms that weigh are given ((y − mean)/p)e_i: it favours no arm in expectation, and where nearly all costs
-        are alike it spares them nearly all of its noise.
+        Algorithms that weigh are given ((y − mean)/p)e_i, the mean that of these costs: it favours no arm in
+        expectation, and where nearly all costs are alike it spares them nearly all of its noise.
         """
         chosen = np.asarray(arms)
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= self.arms)):
@@ -128,34 +122,31 @@ class Bandit(Saved):
             bad = np.flatnonzero((values < low) | (values > high))
             if bad.size:
                 raise DataError(f"row {bad[0]}: {what} {values[bad[0]]:g} must lie between {low:g} and {high:g}")
-        y = (c - self.desk.low) / (self.desk.high - self.desk.low)
-        self._call(learn_log, np.ascontiguousarray(chosen, np.int64), y, p, float(np.mean(y)) if y.size else 0.0)
+        y, chosen = (c - self.desk.low) / self.unit, np.ascontiguousarray(chosen, np.int64)
+        mean = float(np.mean(y)) if y.size else 0.0
+        for at, end in self._parts(chosen.size):
+            self._call(learn_log, chosen[at:end], y[at:end], p[at:end], mean)
         self.desk.skip(chosen.size)
         return self
+
+    def replay(self, arms: Any, costs: Vector) -> Any:
+        """Choose in every row of a uniform log, costs in [0, 1]; says in which rows the logged arm was the chosen one.
+
+        Only these are learnt, as if they had been played.
+        """
+        kept, done, before = np.zeros(arms.size, np.bool_), 0, self.rounds
+        while done < arms.size:
+            done += self._call(replay_log, arms[done:], costs[done:], kept[done:], self.history.due)
+            self._mark()
+        self.desk.skip(self.rounds - before)
+        return kept
 
     # ---- results -----------------------------------------------------------------------------------------------------
 
     @property
     def arms(self) -> int:
+        """How many there are."""
         return self.state.arms
-
-    @property
-    def rounds(self) -> int:
-        """Costs seen; choices that still wait for theirs are `pending`."""
-        return int(self.state.counts[COSTS])
-
-    @property
-    def pending(self) -> list[int]:
-        return list(self.desk.pending)
-
-    @property
-    def cost(self) -> float:
-        """Σ of the costs paid, in the units told; of rewards r the cost is high + low − r."""
-        return self.desk.low * self.rounds + self.unit * float(self.state.sums[COST])
-
-    @property
-    def unit(self) -> float:
-        return self.desk.high - self.desk.low
 
     @property
     def policy(self) -> Vector:
@@ -171,7 +162,7 @@ class Bandit(Saved):
 
     @property
     def certificates(self) -> list[Certificate]:
-        """What the theorems say (nothing of UCB1 and Thompson sampling), with probability 95 % where they need one."""
+        """What the theorems say, with probability 95 % where they need one; of UCB1 and Thompson sampling nothing."""
         return self.certificates_at(0.05)
 
     def certificates_at(self, delta: float) -> list[Certificate]:
@@ -187,33 +178,19 @@ class Bandit(Saved):
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
-    def contents(self) -> tuple[dict[str, Any], Arrays]:
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
         """What `save` writes, choices that wait for their costs included."""
-        numbers, choices = list(self.desk.pending), list(self.desk.pending.values())
-        description = {
-            "algorithm": to_json(self.algorithm),
-            "low": self.desk.low,
-            "high": self.desk.high,
-            "issued": self.desk.issued,
-            "compiled": self.compiled,
-        }
-        pending = {
-            "pending.number": np.array(numbers, np.int64),
-            "pending.arm": np.array([arm for arm, _ in choices], np.int64),
-            "pending.probability": np.array([p for _, p in choices], float),
-        }
-        return description, self.state._asdict() | pending
+        description, waiting = self.desk.written()
+        description |= {"algorithm": to_json(self.algorithm), "arms": self.arms, "compiled": self.compiled}
+        return description, self.state._asdict() | waiting
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        waiting = [arrays.pop(f"pending.{name}").tolist() for name in ("number", "arm", "probability")]
-        algorithm = from_json(description["algorithm"])
-        if not isinstance(algorithm, BanditAlgorithm):
-            raise StoreError(f"{path} holds a {type(algorithm).__name__}, which is no bandit algorithm")
-        made = cls(arrays["estimates"].size, algorithm, compiled=description["compiled"])
-        made.state = BanditState(*(arrays[name] for name in BanditState._fields))
-        pending = {number: (arm, p) for number, arm, p in zip(*waiting, strict=True)}
-        made.desk = Desk(description["low"], description["high"], description["issued"], pending)
+    def _made(cls, found: Contents) -> Self:
+        algorithm, arms = found.part("algorithm", BanditAlgorithm), found.count("arms", 1)
+        made = cls(arms, algorithm, compiled=found.flag("compiled"))
+        made.state, made.desk = found.record(made.state), read_desk(found, arms)
+        if not algorithm.wrote(made.state):
+            raise found.refusal(f"its numbers are none that {algorithm.name} comes to")
         return made
 
     def _of(self) -> str:
@@ -221,7 +198,6 @@ class Bandit(Saved):
 
     def _facts(self) -> Iterator[str]:
         yield from super()._facts()
-        yield f"cost {self.cost / max(self.rounds, 1):.4g} a round"
         if self.pending:
             yield f"{len(self.pending):,} pending"
 

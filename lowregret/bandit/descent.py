@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.numerics import norm
 from lowregret.compile.random import new_chance, normal
+from lowregret.compile.spec import to_json
 from lowregret.domain import Box, Domain, L2Ball, Simplex
 from lowregret.errors import DataError, PartError
+from lowregret.run.recorded import Recorded
+from lowregret.store.contents import Contents
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
-from lowregret.words import Brief
+from lowregret.words import counted
 
 Cost = Callable[[int, Vector], float]  # (t, point) → f_t(point), t = 0, 1, …
 
@@ -53,18 +58,25 @@ class Shape:
         return self.centre + (1 - alpha) * (self.domain.projection(self.centre + v / (1 - alpha)) - self.centre)
 
 
-class BanditDescent(Brief):
+class BanditDescent(Recorded):
     """w_t = Π(ηθ_t) on the set shrunk by α = δ/r; v_t uniform on the unit sphere of dimension m; θ −= z_t.
 
     points=1: play w_t + δv_t, see c:           z_t = (m/δ) c v_t
     points=2: play w_t ± δv_t, see c₊ and c₋:   z_t = (m/2δ)(c₊ − c₋) v_t; the cost is their mean
 
-    Every point played lies in the set. O(d) a round, and a projection.
+    Every point played lies in the set. O(d) a round, and a projection. The certificate needs to know that the functions
+    are `lipschitz` and, with one point, that none exceeds ±`largest` on the set.
     """
 
+    kind = "bandit-descent"
+    rounds: int = 0
+    loss: float = 0.0
+
     def __init__(
-        self, domain: Domain, dimension: int, eta: float, delta: float, *, points: int = 1, seed: int = 0
-    ) -> None:
+        self, domain: Domain, dimension: int, eta: float, delta: float, *, points: int = 1, seed: int = 0,
+        lipschitz: float = math.inf, largest: float = math.inf,
+    ) -> None:  # fmt: skip
+        super().__init__()
         self.shape = Shape(domain, dimension)
         if points not in (1, 2):
             raise PartError(f"points must be 1 or 2, got {points!r}")
@@ -76,8 +88,9 @@ class BanditDescent(Brief):
         self.eta, self.delta, self.points = float(eta), float(delta), points
         self.alpha = self.delta / self.shape.inner
         self.chance = new_chance(seed)
-        self.theta, self.total, self.rounds = np.zeros(dimension), np.zeros(dimension), 0
-        self.cost, self.energy, self.largest = 0.0, 0.0, 0.0
+        self.lipschitz, self.largest = float(lipschitz), float(largest)
+        self.theta, self.sum = np.zeros(dimension), np.zeros(dimension)  # −Σz_t, Σw_t
+        self.energy, self.largest_seen = 0.0, 0.0
 
     @classmethod
     def tuned(
@@ -91,7 +104,9 @@ class BanditDescent(Brief):
         delta = math.sqrt(reach * largest / (slope * root)) if points == 1 else reach * lipschitz / (slope * root)
         delta = min(delta, s.inner / 2)
         scale = largest / delta if points == 1 else lipschitz
-        return cls(domain, dimension, s.outer / (s.dimension * scale * root), delta, points=points, seed=seed)
+        eta = s.outer / (s.dimension * scale * root)
+        at = domain, dimension, eta, delta
+        return cls(*at, points=points, seed=seed, lipschitz=lipschitz, largest=largest)
 
     @property
     def point(self) -> Vector:
@@ -101,27 +116,28 @@ class BanditDescent(Brief):
     @property
     def average(self) -> Vector:
         """Mean of the w_t so far"""
-        return self.total / self.rounds if self.rounds else self.point
+        return self.sum / self.rounds if self.rounds else self.point
 
-    def play(self, cost: Cost, rounds: int) -> BanditDescent:
-        """Play so many rounds against f_t = cost(t, ·), convex on the set."""
+    def learn(self, cost: Cost, rounds: int) -> Self:
+        """Play this many rounds against f_t = cost(t, ·), convex on the set."""
         for _ in range(rounds):
             w, v = self.point, self._direction()
             seen = [self._see(cost, w + sign * self.delta * v) for sign in (1, -1)[: self.points]]
             slope = seen[0] if self.points == 1 else (seen[0] - seen[1]) / 2
             z = self.shape.dimension / self.delta * slope * v
             self.theta -= z
-            self.total += w
-            self.cost += sum(seen) / self.points
+            self.sum += w
+            self.loss += sum(seen) / self.points
             self.energy += float(z @ z)
             self.rounds += 1
+            self._mark()
         return self
 
     def _see(self, cost: Cost, point: Vector) -> float:
         value = float(cost(self.rounds, point.copy()))
         if not math.isfinite(value):
             raise DataError(f"round {self.rounds}: the cost is {value} at {point[:5]}…: it must be finite on the set")
-        self.largest = max(self.largest, abs(value))
+        self.largest_seen = max(self.largest_seen, abs(value))
         return value
 
     def _direction(self) -> Vector:
@@ -130,30 +146,55 @@ class BanditDescent(Brief):
         length = norm(v)
         return v / length if length > 0 else self._direction()
 
-    def certificate(self, lipschitz: float, largest: float | None = None) -> Certificate:
+    @property
+    def certificates(self) -> list[Certificate]:
         """COR-4.5, corrected and for feasible play: E Σ(f_t(played) − f_t(u)) for every fixed u in the set.
 
         (2δ + αB)LT + B²/(2η) + (η/2)T m²F²/δ², and with two points m²L² for m²F²/δ². F must be known beforehand.
         """
-        s, rounds = self.shape, self.rounds
-        if self.points == 1 and largest is None:
-            raise PartError("with one point the bound needs largest = F, a number that no |f_t| exceeds on the set")
-        scale = lipschitz if self.points == 2 else (largest or 0.0) / self.delta
-        bound = (2 * self.delta + self.alpha * s.outer) * lipschitz * rounds + s.outer**2 / (2 * self.eta)
-        bound += self.eta / 2 * rounds * (s.dimension * scale) ** 2
-        steepest = Premise("Σ‖z_t‖² is as small as the theorem takes it to be",
-                           self.energy <= rounds * (s.dimension * scale) ** 2 * (1 + 1e-9), self.energy)  # fmt: skip
+        s, rounds, lipschitz = self.shape, self.rounds, self.lipschitz
+        scale = lipschitz if self.points == 2 else self.largest / self.delta
+        bound = s.outer**2 / (2 * self.eta)
+        if rounds:
+            bound += (2 * self.delta + self.alpha * s.outer) * lipschitz * rounds
+            bound += self.eta / 2 * rounds * (s.dimension * scale) ** 2
+        most = (rounds * (s.dimension * scale) ** 2 if rounds else 0.0) * (1 + 1e-9)
         middle = "m²F²/δ²" if self.points == 1 else "m²L²"
-        return Certificate(
+        found = Certificate(
             id="COR-4.5" if self.points == 1 else "COR-4.5-2",
             statement=f"expected regret ≤ (2δ + αB)LT + B²/(2η) + (η/2)T·{middle}",
             comparator=s.domain.describe(),
             linear_regret=None,
             bound=bound,
             premises=(
+                Premise("how steep and how large costs can be was said: lipschitz=, and largest= with one point",
+                        math.isfinite(lipschitz) and math.isfinite(scale), f"{lipschitz:g}, {self.largest:g}"),
                 Premise(f"costs are convex and {lipschitz:g}-Lipschitz on the set (assumed)", True),
                 Premise("costs do not depend on the learner's coins (assumed)", True),
-                steepest,
+                Premise("Σ‖z_t‖² is as small as the theorem takes it to be", self.energy <= most, self.energy),
             ),
             measure="expected regret",
-        )
+        )  # fmt: skip
+        return [found]
+
+    def _of(self) -> str:
+        return f"{self.shape.domain.name}, {counted(self.points, 'point')} a round"
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description = {"domain": to_json(self.shape.domain), "dimension": self.theta.size, "points": self.points}
+        description |= {name: getattr(self, name) for name in (*_FACTS, *_SUMS, "rounds")}
+        return description, {"theta": self.theta, "sum": self.sum, "chance": self.chance}
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        d, facts = found.count("dimension", 1), {name: found.description[name] for name in _FACTS}
+        made = cls(found.part("domain", Domain), d, points=found.count("points", 1), **facts)
+        for name in _SUMS:
+            setattr(made, name, found.number(name))
+        made.theta, made.sum, made.rounds = found.array("theta", d), found.array("sum", d), found.count("rounds")
+        made.chance = found.array("chance", made.chance.size, like=np.uint64)
+        return made
+
+
+_FACTS = ("eta", "delta", "lipschitz", "largest")
+_SUMS = ("loss", "energy", "largest_seen")

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any, Self
 
 import numpy as np
 
-from lowregret.bandit.bandit import Played
-from lowregret.bandit.pending_choices import Desk
+from lowregret.bandit.base import Chooser, Played
+from lowregret.bandit.pending_choices import read_desk
 from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
 from lowregret.bandit.schema import Exp4Schema
-from lowregret.bandit.state import CHOICES, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, BanditState
+from lowregret.bandit.state import CHOICES, COST, COSTS, LARGEST, LINEAR, LOCAL, BanditState
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import uniform
 from lowregret.errors import DataError, PartError
-from lowregret.store.file import Arrays, Saved
+from lowregret.store.contents import Contents
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
 
 SUM_TOLERANCE = 1e-6  # of a distribution
 
 
-class Exp4(Saved):
+class Exp4(Chooser):
     """q ∝ e^{−ηĈ} over N experts; draw i ~ p = Σ_n q_n·advice_n; Ĉ[n] += advice_n[i]·y/p_i (Auer et al. 2002).
 
     O(NK) a round. E cost ≤ least expected cost of an expert + ln N/η + ηKT/2.
@@ -41,8 +41,8 @@ class Exp4(Saved):
     ) -> None:  # fmt: skip
         if experts < 1 or arms < 1 or not 0 < eta < math.inf:
             raise PartError(f"EXP4 needs experts and arms ≥ 1 and eta > 0, got {experts}, {arms}, {eta}")
+        super().__init__(low, high)
         self.arms, self.eta, self.compiled = arms, float(eta), compiled
-        self.desk: Desk[tuple[int, float, Vector]] = Desk(low, high)
         self.state = BanditState.start(experts, np.full(experts, 1 / experts), seed)
 
     def choose(self, advice: Any) -> tuple[int, int]:
@@ -52,14 +52,11 @@ class Exp4(Saved):
         arm = int(call(choose_advised, self.compiled, self.state, table, p))
         return self.desk.issue((arm, float(p[arm]), table[:, arm].copy())), arm
 
-    def reward(self, number: int, reward: float | None = None, *, cost: float | None = None) -> None:
-        """Tell what a choice brought, as a reward or as cost=…, at any time and in any order, once."""
-        y = self.desk.cost(reward, cost)
-        (_, p, column), late = self.desk.settle(number)
-        self.state.counts[LATE] += late
+    def _settle(self, choice: tuple[int, float, Vector], y: float) -> None:
+        _, p, column = choice
         call(learn_advised, self.compiled, self.state, self.eta, column, p, y)
 
-    def play(self, costs: Any, advice: Any) -> Played:
+    def learn(self, costs: Any, advice: Any) -> Self:
         """Play a table of costs (rounds × arms) with advice (rounds × experts × arms), compiled."""
         table, told = np.ascontiguousarray(costs, float), self._advice(advice, 3)
         if table.shape != (len(told), self.arms):
@@ -67,21 +64,20 @@ class Exp4(Saved):
         if not np.all((table >= self.desk.low) & (table <= self.desk.high)):
             raise DataError(f"costs must lie between {self.desk.low:g} and {self.desk.high:g}")
         arms = np.empty(len(table), np.int64)
-        y = (table - self.desk.low) / (self.desk.high - self.desk.low)
-        call(play_advised, self.compiled, self.state, self.eta, told, y, arms, np.empty(self.arms))
+        y, p = (table - self.desk.low) / self.unit, np.empty(self.arms)
+        for begin, end in self._parts(len(table)):
+            of_part = told[begin:end], y[begin:end], arms[begin:end]
+            call(play_advised, self.compiled, self.state, self.eta, *of_part, p)
         self.desk.skip(len(table))
         paid = table[np.arange(len(table)), arms]
         of_experts = np.einsum("tnk,tk->n", told, table)
-        return Played(arms, paid, float(np.sum(paid) - np.min(of_experts)))
+        self.played = Played(arms, paid, float(np.sum(paid) - np.min(of_experts)))
+        return self
 
     @property
     def weights(self) -> Vector:
         """How much each expert counts now."""
         return np.array(self.state.weights)
-
-    @property
-    def rounds(self) -> int:
-        return int(self.state.counts[COSTS])
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -90,7 +86,7 @@ class Exp4(Saved):
             exp3_path(self.eta, self.state, "EXP4-PATH"),
             exp3_expected(self.eta, self.arms, self.state, "EXP4"),
         ]
-        return [scaled(c, self.desk.high - self.desk.low) for c in found]
+        return sorted((scaled(c, self.unit) for c in found), key=lambda c: not c.premises_hold)
 
     def _of(self) -> str:
         return f"{counted(self.state.arms, 'expert')} on {counted(self.arms, 'arm')}"
@@ -106,25 +102,19 @@ class Exp4(Saved):
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
-    def contents(self) -> tuple[dict[str, Any], Arrays]:
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
         """What `save` writes, choices that wait for their costs included."""
-        description = {
-            "arms": self.arms, "eta": self.eta, "low": self.desk.low, "high": self.desk.high,
-            "issued": self.desk.issued, "compiled": self.compiled,
-            "pending": [[number, arm, p] for number, (arm, p, _) in self.desk.pending.items()],
-        }  # fmt: skip
+        description, waiting = self.desk.written()
+        description |= {"experts": self.state.arms, "arms": self.arms, "eta": self.eta, "compiled": self.compiled}
         columns = np.array([column for _, _, column in self.desk.pending.values()]).reshape(-1, self.state.arms)
-        return description, self.state._asdict() | {"columns": columns}
+        return description, self.state._asdict() | waiting | {"pending.advice": columns}
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        columns = arrays.pop("columns")
-        made = cls(arrays["estimates"].size, description["arms"], description["eta"], compiled=description["compiled"])
-        made.state = BanditState(*(arrays[name] for name in BanditState._fields))
-        pending = {
-            number: (arm, p, column) for (number, arm, p), column in zip(description["pending"], columns, strict=True)
-        }
-        made.desk = Desk(description["low"], description["high"], description["issued"], pending)
+    def _made(cls, found: Contents) -> Self:
+        experts, arms = found.count("experts", 1), found.count("arms", 1)
+        made = cls(experts, arms, found.number("eta"), compiled=found.flag("compiled"))
+        made.state = found.record(made.state)
+        made.desk = read_desk(found, arms, experts)
         return made
 
 

@@ -76,8 +76,11 @@ def learn_log(
 
 
 @kernel
-def replay_log(algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, kept: Any) -> None:
-    """Choose in every row of a uniformly logged file; learn from those where the logged arm is the chosen one."""
+def replay_log(algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, kept: Any, until: int) -> int:
+    """Choose in rows of a uniformly logged file; learn from those where the logged arm is the chosen one.
+
+    Stops once `until` costs were seen; returns the number of rows done.
+    """
     for k in range(arms.size):
         arm, p = algorithm.choose(s)
         kept[k] = arm == arms[k]
@@ -85,3 +88,6 @@ def replay_log(algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vec
             s.shown[arm] += 1
             s.counts[CHOICES] += 1
             taken(algorithm, s, arm, p, costs[k], 0.0)
+            if s.counts[COSTS] == until:
+                return k + 1
+    return arms.size

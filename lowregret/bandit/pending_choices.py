@@ -6,7 +6,11 @@ import math
 from numbers import Integral
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from lowregret.errors import DataError, PartError
+from lowregret.store.contents import Contents
+from lowregret.store.file import Arrays
 
 Choice = TypeVar("Choice")
 
@@ -58,3 +62,24 @@ class Desk(Generic[Choice]):
         if isinstance(number, Integral) and 0 <= int(number) < self.issued:
             raise DataError(f"the cost of choice {number} is known already: each choice has one cost")
         raise DataError(f"there is no choice {number!r}: {self.issued} were made, numbered from 0")
+
+    def written(self) -> tuple[dict[str, Any], Arrays]:
+        """Bounds and numbers, and the choices that wait: (arm, probability, …) each."""
+        choices: list[Any] = list(self.pending.values())
+        waiting = {
+            "pending.number": np.array(list(self.pending), np.int64),
+            "pending.arm": np.array([choice[0] for choice in choices], np.int64),
+            "pending.probability": np.array([choice[1] for choice in choices], float),
+        }
+        return {"low": self.low, "high": self.high, "issued": self.issued}, waiting
+
+
+def read_desk(found: Contents, arms: int, experts: int = 0) -> Desk[Any]:
+    """The desk in a file, its choices (arm, probability), and where experts advise (arm, probability, advice)."""
+    issued = found.count("issued")
+    numbers = found.indices("pending.number", None, issued)
+    chosen = found.indices("pending.arm", numbers.size, arms).tolist()
+    probabilities = found.array("pending.probability", numbers.size).tolist()
+    advice = [list(found.array("pending.advice", numbers.size, experts))] if experts else []
+    pending = dict(zip(numbers.tolist(), zip(chosen, probabilities, *advice, strict=True), strict=True))
+    return Desk(found.number("low"), found.number("high"), issued, pending)

@@ -16,20 +16,23 @@ import numpy as np
 from lowregret.bandit.algorithm import BanditAlgorithm, Exp3, Exp3IX
 from lowregret.bandit.state import CLAMPED, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, LOGGED, BanditState
 from lowregret.bandit.tsallis import TsallisInf
-from lowregret.certificate import Certificate, Premise
+from lowregret.certificate import Certificate, Premise, no_theorem
 
 ON_ESTIMATES, EXPECTED = "regret on estimated costs", "expected regret"
 
 
 def bandit_certificates(algorithm: BanditAlgorithm, s: BanditState, delta: float = 0.05) -> list[Certificate]:
     """All certificates of a run, in units in which costs lie in [0, 1]; those whose premises fail come last."""
-    found: list[Certificate] = []
     if isinstance(algorithm, Exp3):
         found = [exp3_path(algorithm.eta, s), exp3_expected(algorithm.eta, s.arms, s)]
     elif isinstance(algorithm, Exp3IX):
         found = [ix_observed(algorithm, s, delta), exp3_path(algorithm.eta, s), ix_promised(algorithm, s, delta)]
     elif isinstance(algorithm, TsallisInf):
         found = [tsallis_path(s), tsallis_expected(s)]
+    else:
+        found = [
+            no_theorem({"set": "arms", "arms": s.arms}, "some theorem speaks of this algorithm, whatever the costs")
+        ]
     return sorted(found, key=lambda c: not c.premises_hold)
 
 

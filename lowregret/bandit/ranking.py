@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,41 +15,66 @@ from lowregret.compile.random import new_chance, uniform
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Entropy
 from lowregret.rule import MirrorDescent, Rule
+from lowregret.run.recorded import Recorded
 from lowregret.step import Constant
+from lowregret.store.contents import Contents, prefixed
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
-from lowregret.words import Brief
+from lowregret.words import counted
 
 
-class _Positions(Brief):
-    """What all rankings report: mean position and mean reciprocal rank."""
+class Ranking(Recorded):
+    """A run that ranks. `position` is that of the item wanted in the latest round, `loss` the sum of positions."""
 
-    def __init__(self) -> None:
-        self.rounds, self._positions, self._reciprocals = 0, 0, 0.0
+    rounds: int = 0
+    loss: float = 0.0
 
-    def _book(self, position: int) -> int:
+    def __init__(self, descent: EstimatedDescent) -> None:
+        super().__init__()
+        self.descent = descent
+        self.position, self._reciprocals = 0, 0.0
+
+    def _book(self, position: int) -> None:
+        self.position = position
         self.rounds += 1
-        self._positions += position
+        self.loss += position
         self._reciprocals += 1 / position
-        return position
+        self._mark()
 
     @property
     def mean_position(self) -> float:
-        return self._positions / max(self.rounds, 1)
+        """The mean of the positions of the items wanted, 1 if all came first."""
+        return self.loss / max(self.rounds, 1)
 
     @property
     def mean_reciprocal_rank(self) -> float:
+        """The mean of 1/position."""
         return self._reciprocals / max(self.rounds, 1)
 
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        inner, arrays = self.descent.contents()
+        told = {"rounds": self.rounds, "loss": self.loss, "position": self.position, "descent": inner}
+        return told | {"reciprocals": self._reciprocals}, prefixed("descent", arrays)
 
-class ExpertRanking(_Positions):
+    def _restore(self, found: Contents) -> None:
+        """Rounds, positions and weights of a file."""
+        descent = EstimatedDescent.from_contents(found.inner("descent"))
+        if descent.seat.state.dimension != self.descent.seat.state.dimension:
+            raise found.refusal(f"its weights are {descent.seat.state.dimension} numbers")
+        self.rounds, self.loss, self.position = found.count("rounds"), found.number("loss"), found.count("position")
+        self._reciprocals, self.descent = found.number("reciprocals"), descent
+
+
+class ExpertRanking(Ranking):
     """Every expert names an order; one is drawn by exponential weights on (position − 1)/(k − 1). O(Nk) a round."""
 
+    kind = "expert-ranking"
+
     def __init__(self, experts: int, items: int, eta: float, *, seed: int = 0) -> None:
-        super().__init__()
         if items < 1:
             raise PartError(f"there must be at least one item to rank, got {items}")
+        super().__init__(EstimatedDescent(MirrorDescent(Entropy(), Constant(eta)), experts))
         self.items, self.chance = items, new_chance(seed)
-        self.descent = EstimatedDescent(MirrorDescent(Entropy(), Constant(eta)), experts)
         self._orders: Any = None
         self._drawn = 0
 
@@ -65,16 +90,17 @@ class ExpertRanking(_Positions):
         self._orders = table
         return table[self._drawn].copy()
 
-    def learn(self, item: int) -> int:
-        """The item that was wanted; returns its position in the order that was shown."""
+    def learn(self, item: int) -> Self:
+        """The item that was wanted: its position in the order that was shown is lost."""
         if self._orders is None:
             raise DataError("rank first, then say which item was wanted")
         if not 0 <= item < self.items:
             raise DataError(f"there is no item {item}: they are numbered from 0 to {self.items - 1}")
         places = np.argmax(self._orders == item, axis=1)
         self._orders = None
-        self.descent.see(places / max(self.items - 1, 1))
-        return self._book(int(places[self._drawn]) + 1)
+        self.descent.learn(places / max(self.items - 1, 1))
+        self._book(int(places[self._drawn]) + 1)
+        return self
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -83,16 +109,39 @@ class ExpertRanking(_Positions):
         measure = "regret in expected positions"
         return [replace(scaled(c, max(self.items - 1, 1)), measure=measure) for c in found]
 
+    def _of(self) -> str:
+        return f"{counted(self.items, 'item')} by {counted(self.descent.seat.state.dimension, 'expert')}"
 
-class ScoreRanking(_Positions):
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        shown = np.empty((0, self.items), np.int64) if self._orders is None else self._orders.astype(np.int64)
+        description |= {"experts": self.descent.seat.state.dimension, "items": self.items, "drawn": self._drawn}
+        return description, arrays | {"chance": self.chance, "orders": shown}
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        experts, items = found.count("experts", 1), found.count("items", 1)
+        made = cls(experts, items, 1.0)
+        made._restore(found)
+        made.chance, made._drawn = found.array("chance", made.chance.size, like=np.uint64), found.count("drawn")
+        orders = found.array("orders", None, items, like=np.int64)
+        if len(orders):
+            made._orders = found.array("orders", experts, items, like=np.int64)
+        if made._drawn >= experts:
+            raise found.refusal(f"it follows expert {made._drawn} of {experts}")
+        return made
+
+
+class ScoreRanking(Ranking):
     """Order items by ⟨w, ψ_j⟩; learn by any rule from Σ_{j≠y}[1 − ⟨w, ψ_y − ψ_j⟩]₊ ≥ position − 1. O(kd) a round.
 
     Items tied with the wanted one count as placed before it, which keeps the surrogate above the loss.
     """
 
+    kind = "score-ranking"
+
     def __init__(self, rule: Rule, dimension: int) -> None:
-        super().__init__()
-        self.descent = EstimatedDescent(rule, dimension)
+        super().__init__(EstimatedDescent(rule, dimension))
         self.surrogate = 0.0
         self._features: Any = None
 
@@ -105,8 +154,8 @@ class ScoreRanking(_Positions):
         self._features = table
         return np.argsort(-(table @ w), kind="stable")
 
-    def learn(self, item: int) -> int:
-        """The item that was wanted; returns its position."""
+    def learn(self, item: int) -> Self:
+        """The item that was wanted: its position is lost."""
         table: Vector = self._features
         if table is None:
             raise DataError("rank first, then say which item was wanted")
@@ -117,13 +166,32 @@ class ScoreRanking(_Positions):
         others = np.arange(len(table)) != item
         active = others & (margins < 1)
         self.surrogate += float(np.sum(1 - margins[active]))
-        self.descent.see(np.sum(table[active] - table[item], axis=0))
-        return self._book(1 + int(np.sum(others & (margins <= 0))))
+        self.descent.learn(np.sum(table[active] - table[item], axis=0))
+        self._book(1 + int(np.sum(others & (margins <= 0))))
+        return self
 
     @property
     def certificates(self) -> list[Certificate]:
         """Regret of the surrogate; Σ(position − 1) ≤ the surrogate's loss ≤ that of any fixed u + the bound."""
         found = certificates(self.descent.seat.learner, self.descent.seat.state, self.descent.comparator)
-        lost = float(self._positions - self.rounds)
+        lost = self.loss - self.rounds
         above = Premise("positions lost ≤ surrogate loss", lost <= self.surrogate * (1 + 1e-9), lost)
         return [replace(c, measure="regret of the surrogate", premises=(*c.premises, above)) for c in found]
+
+    def _of(self) -> str:
+        return self.descent._of()
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        shown = np.empty((0, self.descent.seat.state.dimension)) if self._features is None else self._features
+        return description | {"surrogate": self.surrogate}, arrays | {"features": shown}
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        inner = found.inner("descent")
+        made = cls(inner.part("rule", Rule), inner.count("dimension", 1))
+        made._restore(found)
+        made.surrogate = found.number("surrogate")
+        features = found.array("features", None, made.descent.seat.state.dimension)
+        made._features = features if len(features) else None
+        return made

@@ -11,11 +11,9 @@ import numpy as np
 from lowregret.bandit.algorithm import BanditAlgorithm, Exp3, Exp3IX
 from lowregret.bandit.bandit import Bandit
 from lowregret.bandit.log import BanditLog
-from lowregret.bandit.loops import replay_log
 from lowregret.bandit.stochastic import Thompson, Ucb1
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.bandit.value import AZUMA, Estimate
-from lowregret.compile.call import call
 from lowregret.errors import DataError, PartError
 from lowregret.types import Vector
 
@@ -42,12 +40,10 @@ def replay(log: BanditLog, algorithm: BanditAlgorithm, *, seed: int = 0, delta: 
         low, high = np.min(log.propensities), np.max(log.propensities)
         raise DataError(
             f"rejection replay needs uniform logging, these propensities go from {low:.3g} to {high:.3g}: "
-            "learn from the log with its propensities instead (Bandit.learn), or evaluate policies with ips"
+            "learn from the log with its propensities instead (Bandit.learn_log), or evaluate policies with ips"
         )
     bandit = Bandit(len(log.names), algorithm, seed=seed, low=log.low, high=log.high)
-    kept = np.zeros(len(log), np.bool_)
-    call(replay_log, bandit.compiled, bandit.algorithm, bandit.state, log.arms, log.costs, kept)
-    bandit.desk.skip(bandit.rounds)
+    kept = bandit.replay(log.arms, log.costs)
     values = log.values[kept]
     running = np.cumsum(values) / np.arange(1, values.size + 1)
     return Replayed(bandit, kept, running, _online(log, values, delta) if values.size else None)
@@ -61,7 +57,7 @@ def _online(log: BanditLog, values: Vector, delta: float) -> Estimate:
 
 def learn_from(log: BanditLog, algorithm: BanditAlgorithm, *, seed: int = 0) -> Bandit:
     """A bandit that has learnt from all rows, each weighed by its logged propensity."""
-    return Bandit(len(log.names), algorithm, seed=seed).learn(log.arms, log.costs, log.propensities)
+    return Bandit(len(log.names), algorithm, seed=seed).learn_log(log.arms, log.costs, log.propensities)
 
 
 def make_algorithm(name: str, arms: int, rounds: int, eta: float | None = None) -> BanditAlgorithm:

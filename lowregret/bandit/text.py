@@ -12,18 +12,15 @@ if TYPE_CHECKING:
 
 
 def tell_bandit(bandit: Bandit) -> str:
-    """Rounds, cost, and what is proved."""
+    """Rounds, loss, and what is proved."""
     rounds = max(bandit.rounds, 1)
     waiting = _waiting(len(bandit.pending))
     lines = [
         f"{counted(bandit.rounds, 'round')} of {bandit.algorithm.name} on {counted(bandit.arms, 'arm')}, "
-        f"cost {bandit.cost:.6g} ({bandit.cost / rounds:.4g} a round){waiting}"
+        f"loss {bandit.loss:.6g} ({bandit.loss / rounds:.4g} a round){waiting}"
     ]
-    found = bandit.certificates
-    for certificate in found:
+    for certificate in bandit.certificates:
         lines += tell_certificate(certificate, bandit.rounds * bandit.unit)
-    if not found:
-        lines.append("no theorem here speaks of this algorithm against any costs whatever")
     return "\n".join(lines)
 
 
@@ -34,6 +31,8 @@ def _waiting(choices: int) -> str:
 
 def tell_certificate(certificate: Certificate, most: float) -> list[str]:
     """One theorem: what is known, what it promised, and which premise fails. No more than `most` can be lost anyway."""
+    if certificate.id == "NONE":
+        return ["no theorem here speaks of this algorithm against any costs whatever"]
     known = certificate.linear_regret
     at_most = "at most " if "probability" in certificate.measure else ""
     seen = "is not observed" if known is None else f"{at_most}{known:.6g}"

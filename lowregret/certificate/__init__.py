@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.certificate.certificate import Certificate, Premise, no_theorem
 from lowregret.certificate.evidence import Evidence, evidence, natural_comparator, support
 from lowregret.certificate.theorems import LINEARISED, THEOREMS, Theorem
 from lowregret.domain import Domain
@@ -19,6 +19,7 @@ __all__ = [
     "evaluate",
     "evidence",
     "natural_comparator",
+    "no_theorem",
     "support",
     "tightest",
 ]

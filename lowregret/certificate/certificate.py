@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 TOLERANCE = 1e-9
+SINGULAR = {"experts": "expert", "arms": "arm", "hypotheses": "hypothesis", "points": "point"}  # of few, one
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,10 @@ class Certificate:
     def rivals(self, best: bool = False) -> str:
         """The comparators, or the best of them, in words."""
         told = self.comparator
-        if told["set"] == "experts":
+        if "best" in told:
             return f"the best of its {told['count']} experts, {told['best']}"
+        if told["set"] in SINGULAR:
+            return f"{'the best' if best else 'every'} {SINGULAR[told['set']]}"
         size = "total" if told["set"] == "simplex" else "radius"
         where = f"in the {told['set']}" + (f" of {size} {told['radius']:g}" if "radius" in told else "")
         return f"{'the best' if best else 'every'} fixed choice {'anywhere' if told['set'] == 'reals' else where}"
@@ -85,6 +88,11 @@ class Certificate:
             "slack": _plain(self.slack),
             "risk": self.risk,
         }
+
+
+def no_theorem(comparator: dict[str, Any], reason: str) -> Certificate:
+    """Of a learner about which nothing is proved, since `reason` is not so."""
+    return Certificate("NONE", "no theorem bounds the regret", comparator, None, math.inf, (Premise(reason, False),))
 
 
 def _plain(value: Any) -> Any:

@@ -93,7 +93,8 @@ class Study:
 
     @property
     def certificates(self) -> list[Certificate]:
-        return self.replayed.bandit.certificates if self.replayed else []
+        """Theorems that speak of the replay."""
+        return [c for c in self.replayed.bandit.certificates if c.id != "NONE"] if self.replayed else []
 
     def _made(self, rounds: int) -> Any:
         return make_algorithm(self.algorithm, len(self.log.names), rounds, self.eta)

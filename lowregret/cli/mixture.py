@@ -17,7 +17,7 @@ from lowregret.cli.report import page, picture, proof, require_folder, table, wr
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, StoreError
 from lowregret.experts.layered import Layered
-from lowregret.experts.panel import ExpertMixture
+from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.review import Review
 from lowregret.stream.table import read_table
 from lowregret.words import counted
@@ -37,7 +37,7 @@ def _mix(args: Namespace, clock: Clock) -> int:
     panel = make_panel(args, found)
     learning = time.perf_counter()
     try:
-        p = panel.learn(found.x, found.y)
+        p = panel.learn(found.x, found.y).forecasts
     except DataError as error:
         raise DataError(f"{found.place(panel.asked)}: {error}") from None
     learnt = time.perf_counter() - learning
@@ -53,7 +53,7 @@ def _mix(args: Namespace, clock: Clock) -> int:
 
 def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, float]) -> None:
     """Show what came out, in the forms that were asked for."""
-    panel = review.panel
+    panel = review.mixture
     if args.plot:
         panel.plot(args.plot)
     summary = _summary(args, found, review)
@@ -71,7 +71,7 @@ def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, 
             "algorithm": args.algorithm,
             "spec": _spec(panel),
             "rounds": panel.rounds,
-            "loss": {"name": args.loss, "total": panel.total, "mean": panel.total / panel.rounds},
+            "loss": {"name": args.loss, "total": panel.loss, "mean": panel.loss / panel.rounds},
             **review.to_json(),
             "left_out": found.left_out,
             "seconds": seconds,
@@ -83,13 +83,13 @@ def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, 
 
 def _spec(panel: ExpertMixture) -> Any:
     if isinstance(panel, Layered):
-        return {"lanes": [to_json(lane.aggregator) for lane in panel.lanes], "loss": to_json(panel.loss)}
-    parts = {"aggregator": panel.aggregator, "substitution": panel.substitution, "loss": panel.loss}
+        return {"lanes": [to_json(lane.aggregator) for lane in panel.lanes], "loss": to_json(panel.loss_function)}
+    parts = {"aggregator": panel.aggregator, "substitution": panel.substitution, "loss": panel.loss_function}
     return {name: to_json(part) for name, part in parts.items()} | {"linearised": panel.linearised}
 
 
 def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
-    panel = review.panel
+    panel = review.mixture
     lines = [f"experts          {len(panel.names)}, mixed by {args.algorithm}; loss: {args.loss}"]
     if found.left_out:
         lines.append(f"left out         {', '.join(found.left_out)}: not forecasts")
@@ -99,7 +99,7 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
         lines.append(f"asleep           {counted(found.naps, 'row')} in which some expert has no forecast")
     lines.append(str(review))
     if args.loss == "portfolio":
-        lines.append(f"wealth           1 has become {np.exp(-panel.total):.6g}")
+        lines.append(f"wealth           1 has become {np.exp(-panel.loss):.6g}")
         others = {"evenly spread": review.uniform, f"all in {panel.best.name}": panel.best.loss}
         if review.combination is not None:
             others["with the best fixed weights"] = review.combination.value

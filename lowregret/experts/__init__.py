@@ -7,7 +7,7 @@ from lowregret.experts.continuous import BoxHedge, SampledHedge, grid
 from lowregret.experts.draw import Drawing
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
 from lowregret.experts.layered import Layered
-from lowregret.experts.panel import ExpertMixture
+from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.portfolio import OnlineNewton, Universal, best_rebalanced
 from lowregret.experts.review import Review
 from lowregret.experts.specialists import Specialists

@@ -112,10 +112,11 @@ def learn_rows(
     first: int,
     every: int,
     linearised: bool,
+    until: int,
 ) -> int:
-    """Forecast and learn all rows, numbered from `first`; weights, and regrets before, are kept of every so many.
+    """Forecast and learn rows, numbered from `first`; of each `every`-th, weights and the regret before it are kept.
 
-    Returns the number of rows done; stops before one that cannot be learnt.
+    Returns the number of rows done; stops once `until` rounds are learnt, and before a row that cannot be learnt.
     """
     kept = 0
     for t in range(x.shape[0]):
@@ -131,6 +132,8 @@ def learn_rows(
                 return t
             aggregator.absorb(s)
             s.counts[ROUNDS] += 1
+            if s.counts[ROUNDS] == until:
+                return t + 1
     return int(x.shape[0])
 
 

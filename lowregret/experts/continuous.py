@@ -9,18 +9,24 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.certificate import Certificate
+from lowregret.certificate import Certificate, no_theorem
+from lowregret.compile.part import Part
+from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Box
-from lowregret.errors import PartError
-from lowregret.learner.validate import finite_numbers
+from lowregret.errors import DataError, PartError, StoreError
+from lowregret.learner.validate import finite_rows
+from lowregret.run.recorded import Recorded
+from lowregret.store.contents import Contents
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
-from lowregret.words import Brief
+from lowregret.words import counted
 
 Matrix = NDArray[np.float64]
 FLAT = 1e-4  # tilts below which a series is sharper
@@ -34,23 +40,68 @@ def grid(low: Any, high: Any, count: int) -> Matrix:
     return np.column_stack([axis.ravel() for axis in axes])
 
 
-class BoxHedge(Brief):
+class Drawer(Recorded):
+    """One that draws a point each round, by coins that are saved as they were before the latest draw."""
+
+    rounds: int = 0
+    loss: float = 0.0
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.rng = np.random.default_rng(seed)
+        self._coins: Any = None  # their state before the draw of the coming round, if that was made
+        self._drawn: Any = None
+
+    def draw(self) -> Any:
+        """The point of the coming round, the same until something is learnt."""
+        if self._coins is None:
+            self._coins = self.rng.bit_generator.state
+            self._drawn = self._point()
+        return self._drawn
+
+    @abstractmethod
+    def _point(self) -> Any:
+        """A fresh draw."""
+
+    def _over(self) -> None:
+        """The round is over."""
+        self._coins = self._drawn = None
+        self.rounds += 1
+        self._mark()
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        coins = self._coins or self.rng.bit_generator.state
+        return {"rounds": self.rounds, "loss": self.loss, "coins": coins}, {}
+
+    def _restore(self, found: Contents) -> None:
+        """Rounds, loss and coins of a file."""
+        self.rounds, self.loss = found.count("rounds"), found.number("loss")
+        coins = found.description["coins"]
+        try:
+            self.rng.bit_generator.state = coins
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
+            raise found.refusal(f"its coins are not those of a random generator ({error})") from None
+
+
+class BoxHedge(Drawer):
     """Linear losses ⟨z_t, w⟩ on a box: coordinates are independent with density ∝ e^{−ηZ_iw_i}, Z = Σz: O(d) a round.
 
     ΣE⟨z_t, w⟩ ≤ −ln E_{p_0}e^{−η⟨Z,w⟩}/η + (η/8)ΣM_t², M_t = Σ_i|z_t[i]|(b_i − a_i) (THM-14.15), all in closed form.
+    `loss` is the expected one, `realised` that of the points drawn.
     """
 
+    kind = "box-hedge"
+
     def __init__(self, low: Any, high: Any, eta: float, seed: int = 0) -> None:
+        super().__init__(seed)
         box = Box(low, high)
         self.low, self.high = (np.atleast_1d(np.asarray(v, float)) for v in (box.low, box.high))
         if self.low.shape != self.high.shape or not np.all(self.low < self.high):
             raise PartError("BoxHedge: every side of the box must have a length: low < high, vectors of one size")
         if not 0 < eta < math.inf:
             raise PartError(f"BoxHedge: eta must be a positive number, got {eta}")
-        self.eta, self.rng = eta, np.random.default_rng(seed)
-        self.sum, self.rounds, self.spread = np.zeros(self.low.size), 0, 0.0
-        self.expected = self.realised = 0.0
-        self._drawn: Vector | None = None
+        self.eta = float(eta)
+        self.sum, self.spread, self.realised = np.zeros(self.low.size), 0.0, 0.0
 
     @property
     def _tilt(self) -> Vector:
@@ -62,24 +113,31 @@ class BoxHedge(Brief):
         """E w"""
         return self.low + (self.high - self.low) * tilted_mean(self._tilt)
 
-    def draw(self) -> Vector:
-        """The point of the coming round, the same until something is learnt: inverse distribution functions."""
-        if self._drawn is None:
-            x, u = self._tilt, self.rng.random(self.sum.size)
-            far = np.maximum(np.abs(x), 1e-300)
-            part = np.where(np.abs(x) < 1e-12, u, -np.log1p(u * np.expm1(-far)) / far)  # towards the cheaper side
-            self._drawn = self.low + (self.high - self.low) * np.where(x < 0, 1 - part, part)
-        return self._drawn
+    def _point(self) -> Vector:
+        """Inverse distribution functions of uniform numbers."""
+        x, u = self._tilt, self.rng.random(self.sum.size)
+        far = np.maximum(np.abs(x), 1e-300)
+        part = np.where(np.abs(x) < 1e-12, u, -np.log1p(u * np.expm1(-far)) / far)  # towards the cheaper side
+        return np.asarray(self.low + (self.high - self.low) * np.where(x < 0, 1 - part, part))
 
-    def learn(self, z: Any) -> float:
-        """Pay ⟨z, w⟩ at the point drawn, and learn; returns the expected loss."""
-        z = finite_numbers(z, "the cost vector", self.sum.size)
-        self.realised += float(z @ self.draw())
-        expected = float(z @ self.mean)
-        self.expected += expected
-        self.spread += float(np.abs(z) @ (self.high - self.low)) ** 2
-        self.sum, self._drawn, self.rounds = self.sum + z, None, self.rounds + 1
-        return expected
+    def learn(self, costs: Any) -> Self:
+        """Rounds of costs z_t, one row each (or a single z): pay ⟨z_t, w⟩ at the point drawn, and learn."""
+        for z in finite_rows(costs, "the cost vector", self.sum.size):
+            self.realised += float(z @ self.draw())
+            self.loss += float(z @ self.mean)
+            self.spread += float(np.abs(z) @ (self.high - self.low)) ** 2
+            self.sum = self.sum + z
+            self._over()
+        return self
+
+    @property
+    def regret(self) -> float:
+        """The expected loss, less that of the best point of the box."""
+        return self.loss - self._best
+
+    @property
+    def _best(self) -> float:
+        return float(np.minimum(self.low * self.sum, self.high * self.sum).sum())
 
     @property
     def potential(self) -> float:
@@ -87,17 +145,34 @@ class BoxHedge(Brief):
         return float(self.sum @ self.low) - float(log_tilt(self._tilt).sum()) / self.eta
 
     @property
-    def certificate(self) -> Certificate:
+    def certificates(self) -> list[Certificate]:
         """Of the expected loss, against every point of the box."""
-        best = float(np.minimum(self.low * self.sum, self.high * self.sum).sum())
-        return Certificate(
+        found = Certificate(
             "THM-14.15",
             "ΣE⟨z_t, w⟩ ≤ −ln E_{p_0}e^{−η⟨Z,w⟩}/η + (η/8)ΣM_t²",
             {"set": "box"},
-            self.expected - best,
-            self.potential - best + self.eta / 8 * self.spread,
-            regret=self.expected - best,
+            self.regret,
+            self.potential - self._best + self.eta / 8 * self.spread,
+            regret=self.regret,
         )
+        return [found]
+
+    def _of(self) -> str:
+        return counted(self.sum.size, "side")
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        description |= {"eta": self.eta, "spread": self.spread, "realised": self.realised}
+        return description, arrays | {"low": self.low, "high": self.high, "sum": self.sum}
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        low = found.array("low", None)
+        made = cls(low, found.array("high", low.size), found.number("eta"))
+        made._restore(found)
+        made.sum = found.array("sum", low.size)
+        made.spread, made.realised = found.number("spread"), found.number("realised")
+        return made
 
 
 def tilted_mean(x: Vector) -> Vector:
@@ -113,28 +188,63 @@ def log_tilt(x: Vector) -> Vector:
     return np.where(np.abs(x) < FLAT, -x / 2 + x * x / 24, np.log(-np.expm1(-far) / far) + np.maximum(-x, 0.0))
 
 
-class SampledHedge:
+Losses = list[Callable[[Any], float]]
+
+
+class SampledHedge(Drawer):
     """Any losses on any Ω: `sampler(rng, losses)` draws a point with density ∝ p_0(w)·e^{−ηΣℓ(w)}, by whatever means.
 
-    Whether it does nobody can check, so there is no certificate.
+    Whether it does nobody can check, so nothing is certified. It can be saved if the sampler and the losses are parts:
+    subclasses of `Part` with a method `__call__`.
     """
 
-    def __init__(self, sampler: Callable[[np.random.Generator, list[Callable[[Any], float]]], Any], seed: int = 0):
-        self.sampler, self.rng = sampler, np.random.default_rng(seed)
-        self.losses: list[Callable[[Any], float]] = []
-        self.realised = 0.0
-        self._drawn: tuple[Any] | None = None
+    kind = "sampled-hedge"
 
-    def draw(self) -> Any:
-        """The point of the coming round, the same until something is learnt."""
-        if self._drawn is None:
-            self._drawn = (self.sampler(self.rng, self.losses),)
-        return self._drawn[0]
+    def __init__(self, sampler: Callable[[np.random.Generator, Losses], Any], seed: int = 0):
+        super().__init__(seed)
+        self.sampler = sampler
+        self.losses: Losses = []
 
-    def learn(self, loss: Callable[[Any], float]) -> float:
-        """Pay ℓ at the point drawn, and keep ℓ; returns what was paid."""
-        paid = float(loss(self.draw()))
-        self.realised += paid
-        self.losses.append(loss)
-        self._drawn = None
-        return paid
+    def _point(self) -> Any:
+        return self.sampler(self.rng, self.losses)
+
+    def learn(self, *losses: Callable[[Any], float]) -> Self:
+        """Rounds, one for each ℓ_t: pay ℓ_t at the point drawn, and keep ℓ_t."""
+        for loss in losses:
+            paid = float(loss(self.draw()))
+            if not math.isfinite(paid):
+                raise DataError(f"round {self.rounds}: the loss at the point drawn is {paid}")
+            self.loss += paid
+            self.losses.append(loss)
+            self._over()
+        return self
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """None but the one that says that nobody can check the sampler."""
+        return [no_theorem({"set": "points"}, "it is known that the sampler draws by exponential weights")]
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        told = [_told("the sampler", self.sampler), *(_told("the loss", loss) for loss in self.losses)]
+        return description | {"sampler": told[0], "losses": told[1:]}, arrays
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        parts: list[Any] = [from_json(spec) for spec in (found.description["sampler"], *found.description["losses"])]
+        sampler, *losses = parts
+        if not callable(sampler) or not all(map(callable, losses)):
+            raise found.refusal("its sampler or a loss has no method __call__")
+        made = cls(sampler)
+        made._restore(found)
+        made.losses = losses
+        return made
+
+
+def _told(what: str, thing: Any) -> dict[str, Any]:
+    if isinstance(thing, Part):
+        return to_json(thing)
+    raise StoreError(
+        f"{what} {thing!r} cannot be written: a run with it can be played but not saved; "
+        "make it a subclass of Part with a method __call__"
+    )

@@ -6,7 +6,7 @@ coin is thrown, the realised one exceeds it by at most M√(T ln(1/δ)/2) with p
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,24 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.random import hash_number, key_of, unit
 from lowregret.experts.advice import judge, mix
 from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.panel import ExpertMixture
+from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.state import ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Cost, Loss
+from lowregret.run.recorded import Recorded
+from lowregret.store.contents import Contents, prefixed
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
+from lowregret.words import counted
 
 
-class Drawing:
-    """Experts, one of them played each round. The same seed gives the same coins, in pieces or all at once."""
+class Drawing(Recorded):
+    """Experts, one of them played each round. The same seed gives the same coins, in pieces or all at once.
+
+    `drawn` says whom it drew in the rounds of the latest `learn`, −1 for nobody; `realised` is what they cost.
+    """
+
+    kind = "drawing"
 
     def __init__(
         self,
@@ -36,35 +45,67 @@ class Drawing:
         prior: Any = None,
         compiled: bool = True,
     ) -> None:
-        self.panel = ExpertMixture(experts, aggregator, Cost(), prior=prior, compiled=compiled)
+        super().__init__()
+        self.mixture = ExpertMixture(experts, aggregator, Cost(), prior=prior, compiled=compiled)
         self.seed, self.realised = seed, 0.0
+        self.drawn: NDArray[np.int64] = np.empty(0, np.int64)
 
     @property
-    def expected(self) -> float:
-        """Σ⟨w_t, z_t⟩"""
-        return self.panel.total
+    def rounds(self) -> int:
+        """Rounds in which somebody was awake."""
+        return self.mixture.rounds
 
     @property
-    def certificate(self) -> Certificate:
+    def loss(self) -> float:
+        """The expected cost, Σ⟨w_t, z_t⟩"""
+        return self.mixture.loss
+
+    @property
+    def regret(self) -> float:
+        """The expected cost, less that of the best expert."""
+        return self.mixture.regret
+
+    @property
+    def certificates(self) -> list[Certificate]:
         """Of the expected cost."""
-        return self.panel.certificate
+        return self.mixture.certificates
 
     def draw(self) -> int:
         """Whom to follow in the coming round, if all are awake; asking again changes nothing."""
-        coin = coins(self.seed, self.panel.asked, 1)[0]
-        return min(int(np.searchsorted(np.cumsum(self.panel.weights), coin, "right")), len(self.panel.names) - 1)
+        coin, names = coins(self.seed, self.mixture.asked, 1)[0], self.mixture.names
+        return min(int(np.searchsorted(np.cumsum(self.mixture.weights), coin, "right")), len(names) - 1)
 
-    def learn(self, costs: Any) -> NDArray[np.int64]:
-        """Rounds of costs[t, i], NaN for those asleep: draw, pay, learn. Returns whom it drew, −1 for nobody: O(TN)."""
-        panel = self.panel
-        x = panel.as_forecasts(costs)
-        drawn, p = np.full(len(x), -1), np.empty((len(x), 1))
-        parts = panel.aggregator, panel.substitution, panel.loss
-        thrown = coins(self.seed, panel.asked, len(x))
-        paid = call(draw_rows, panel.compiled, *parts, panel.book, x, np.ones((len(x), 1)), p, thrown, drawn)
-        self.realised += float(paid)
-        panel.asked += len(x)
-        return drawn
+    def learn(self, costs: Any) -> Self:
+        """Rounds of costs[t, i], NaN for those asleep: draw, pay, learn: O(TN)."""
+        mixture = self.mixture
+        x = mixture.as_forecasts(costs)
+        rows, done = len(x), 0
+        drawn, p, y, paid = np.full(rows, -1), np.empty((rows, 1)), np.ones((rows, 1)), np.array([self.realised])
+        parts = mixture.aggregator, mixture.substitution, mixture.loss_function
+        thrown = coins(self.seed, mixture.asked, rows)
+        while done < rows:
+            arrays = x[done:], y[done:], p[done:], thrown[done:], drawn[done:], paid
+            done += call(draw_rows, mixture.compiled, *parts, mixture.book, *arrays, self.history.due)
+            self._mark()
+        self.realised, self.drawn = float(paid[0]), drawn
+        mixture.asked += rows
+        return self
+
+    def _of(self) -> str:
+        return counted(len(self.mixture.names), "expert")
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        inner, arrays = self.mixture.contents()
+        return {"mixture": inner, "seed": self.seed, "realised": self.realised}, prefixed("mixture", arrays)
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        mixture = ExpertMixture.from_contents(found.inner("mixture"))
+        made = cls(mixture.names, mixture.aggregator, seed=found.description["seed"])
+        if not isinstance(mixture.loss_function, Cost) or mixture.parts != 1 or type(made.seed) is not int:
+            raise found.refusal("its mixture is not one of costs, or its seed no whole number")
+        made.mixture, made.realised = mixture, found.number("realised")
+        return made
 
 
 def coins(seed: int, first: int, count: int) -> Vector:
@@ -84,9 +125,10 @@ def draw_rows(
     p: Any,
     thrown: Any,
     drawn: Any,
-) -> float:
-    """Draw and learn all rows; returns what was paid."""
-    paid = 0.0
+    paid: Any,
+    until: int,
+) -> int:
+    """Draw and learn rows until that many rounds are learnt, add what is paid to paid[0]; returns how many were."""
     for t in range(x.shape[0]):
         if mix(aggregator, substitution, s, x, t, p) == 0:
             continue
@@ -95,8 +137,10 @@ def draw_rows(
             if s.mass[i] > 0.0 and (passed <= thrown[t] or drawn[t] < 0):
                 drawn[t] = i
             passed += s.mass[i]
-        paid += x[t, 0, drawn[t]]
+        paid[0] += x[t, 0, drawn[t]]
         judge(loss, s, x, t, p, y, True)
         aggregator.absorb(s)
         s.counts[ROUNDS] += 1
-    return paid
+        if s.counts[ROUNDS] == until:
+            return t + 1
+    return int(x.shape[0])

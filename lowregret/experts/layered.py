@@ -1,4 +1,4 @@
-"""A panel of panels: several aggregators mix the experts, and one more mixes the aggregators. Nothing to tune.
+"""A mixture of mixtures: several aggregators mix the experts, and one more mixes the aggregators. Nothing to tune.
 
     ℓ(p) − ℓ(u) = [ℓ(p) − ℓ(p_l)] + [ℓ(p_l) − ℓ(u)]
 
@@ -9,7 +9,6 @@ smallest such sum is the bound. Lanes that forget follow changes; those that do 
 from __future__ import annotations
 
 import math
-import os
 from typing import Any, Self
 
 import numpy as np
@@ -20,10 +19,11 @@ from lowregret.errors import PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
 from lowregret.experts.certify import bound_against
-from lowregret.experts.panel import KEPT, ExpertMixture, Matrix
+from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import LayeredSchema
-from lowregret.experts.state import NAPS, Book
+from lowregret.experts.state import NAPS
 from lowregret.loss import Loss, Square
+from lowregret.store.contents import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -58,14 +58,28 @@ class Layered(ExpertMixture):
         self.chief = ExpertMixture([_name(lane) for lane in LANES], MLPoly(), loss, parts=parts, compiled=compiled)
         self._rounds: dict[int, list[int]] = {}  # pending rounds: their numbers in each lane and the chief
 
-    def learn(self, forecasts: Any, outcomes: Any) -> Matrix:
-        """As `ExpertMixture.learn`: O(TN) for each lane."""
+    def learn(self, forecasts: Any, outcomes: Any) -> Self:
+        """Rounds in order, as `ExpertMixture.learn` takes them: O(TN) for each lane."""
         x = self.as_forecasts(forecasts)
         y = self.as_outcomes(outcomes, x.shape[0])
-        said = np.stack([lane.learn(forecasts, outcomes) for lane in self.lanes], axis=1)
-        p = self.chief.learn(said, outcomes)
+        told, came = np.asarray(forecasts, float), np.asarray(outcomes, float)
+        learnable = np.cumsum(~np.isnan(y[:, 0]) & ~np.all(np.any(np.isnan(x), axis=1), axis=1))
+        said, done, before = [], 0, self.rounds
+        while done < len(x):
+            end = int(np.searchsorted(learnable, self.history.due - before)) + 1
+            said.append(self._learn_part(told[done:end], came[done:end], x[done:end], y[done:end]))
+            self._mark()
+            done = end
+        p = np.concatenate(said) if said else np.empty((0, self.parts))
+        self.forecasts = p[:, 0] if self.parts == 1 else p
+        return self
+
+    def _learn_part(self, forecasts: Matrix, outcomes: Vector, x: Matrix, y: Matrix) -> Matrix:
+        """Learn rounds between two points of the curves; returns the forecasts."""
+        said = np.stack([lane.learn(forecasts, outcomes).forecasts for lane in self.lanes], axis=1)
+        p = np.ascontiguousarray(self.chief.learn(said, outcomes).forecasts.reshape(len(x), -1))
         regrets = np.empty(len(x))
-        call(book_rows, self.compiled, self.loss, self.book, x, y, np.ascontiguousarray(p.reshape(len(p), -1)), regrets)
+        call(book_rows, self.compiled, self.loss_function, self.book, x, y, p, regrets)
         marks = self._marks(len(x))
         self._keep(np.empty((marks, 0)), regrets[-self.asked % self._every :: self._every], marks)
         self.asked += len(x)
@@ -92,8 +106,9 @@ class Layered(ExpertMixture):
             lane.tell(round_, outcome)
         x, p, _ = self.pending.pop(number)
         del self._rounds[number]
-        call(book_rows, self.compiled, self.loss, self.book, x, y, p, np.empty(1))
+        call(book_rows, self.compiled, self.loss_function, self.book, x, y, p, np.empty(1))
         self.late = self.chief.late
+        self._mark()
         return own
 
     @property
@@ -101,18 +116,19 @@ class Layered(ExpertMixture):
         return np.asarray(self.chief.weights @ np.array([lane.weights for lane in self.lanes]))
 
     @property
-    def history(self) -> tuple[Any, Matrix]:
-        rounds, trust = self.chief.history
-        lanes = np.array([lane.history[1] for lane in self.lanes])
+    def weights_over_time(self) -> tuple[Any, Matrix]:
+        rounds, trust = self.chief.weights_over_time
+        lanes = np.array([lane.weights_over_time[1] for lane in self.lanes])
         return rounds, np.einsum("tl,ltn->tn", trust, lanes)
 
     @property
-    def certificate(self) -> Certificate:
+    def certificates(self) -> list[Certificate]:
+        """The lane through which least is owed to the best combination."""
         regrets = self.book.owed - self.book.losses
         linear = float(np.max(self.book.linear))
         slept = int(self.book.counts[NAPS])  # over the rounds of one expert only, the mixture may owe a lane more
         bound = min(self._bound(lane) for lane in range(len(self.lanes)))
-        return Certificate(
+        found = Certificate(
             "LAYERED",
             "regret ≤ min over lanes of what the mixture owes to the lane + what the lane owes to the best combination",
             {"set": "simplex", "radius": 1.0},
@@ -121,6 +137,7 @@ class Layered(ExpertMixture):
             (*self._premises(), Premise("no expert slept", slept == 0, f"{counted(slept, 'round')} with a sleeper")),
             regret=float(np.max(regrets)),
         )
+        return [found]
 
     def _bound(self, lane: int) -> float:
         inner = self.lanes[lane]
@@ -130,33 +147,42 @@ class Layered(ExpertMixture):
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
-    def contents(self) -> tuple[dict[str, Any], Arrays]:
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
         """What `save` writes, with all lanes."""
-        description, arrays = super().contents()
-        description["rounds"] = {str(number): rounds for number, rounds in self._rounds.items()}
-        for i, panel in enumerate([*self.lanes, self.chief]):
-            told, kept = panel.contents()
-            description[f"lane {i}"] = told
-            arrays |= {f"lane {i}.{name}": array for name, array in kept.items()}
-        return description, arrays
+        description, arrays = super()._written()
+        for name, mixture in self._inside.items():
+            description[name], kept = mixture.contents()
+            arrays |= prefixed(name, kept)
+        numbers = np.array(list(self._rounds.values()), np.int64).reshape(-1, len(self.lanes) + 1)
+        return description, arrays | {"pending.inside": numbers}
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        outer = ExpertMixture.of(path, description, arrays)
-        whole = cls(outer.names, outer.loss, parts=outer.parts, compiled=outer.compiled)
-        for name in ("book", "late", "asked", "pending", "_weights", "_regrets", "_every"):
-            setattr(whole, name, getattr(outer, name))
-        panels = [
-            ExpertMixture.of(
-                path,
-                description[f"lane {i}"],
-                {name: arrays[f"lane {i}.{name}"] for name in (*Book._fields, *KEPT)},
-            )
-            for i in range(len(whole.lanes) + 1)
-        ]
-        *whole.lanes, whole.chief = panels
-        whole._rounds = {int(number): rounds for number, rounds in description["rounds"].items()}
-        return whole
+    def _made(cls, found: Contents) -> Self:
+        made = super()._made(found)
+        read = {name: ExpertMixture.from_contents(found.inner(name)) for name in made._inside}
+        for name, mixture in read.items():
+            if len(mixture.names) != len(made._inside[name].names) or mixture.parts != made.parts:
+                raise found.refusal(f"{name} mixes {len(mixture.names)} experts")
+        *made.lanes, made.chief = read.values()
+        inside = found.array("pending.inside", len(made.pending), len(read), like=np.int64)
+        made._rounds = dict(zip(made.pending, inside.tolist(), strict=True))
+        if any(n not in m.pending for row in made._rounds.values() for n, m in zip(row, read.values(), strict=True)):
+            raise found.refusal("rounds wait for their outcome that its lanes do not know")
+        return made
+
+    @classmethod
+    def _blank(cls, found: Contents, aggregator: Aggregator, loss: Loss, **options: Any) -> Self:
+        return cls(found.words("names"), loss, parts=options["parts"])
+
+    @property
+    def _kept_weights(self) -> int:
+        """None: the lanes keep theirs."""
+        return 0
+
+    @property
+    def _inside(self) -> dict[str, ExpertMixture]:
+        """The mixtures that this one is made of, by the names they have in a file."""
+        return {f"lane {i}": lane for i, lane in enumerate(self.lanes)} | {"chief": self.chief}
 
 
 def _name(lane: Aggregator) -> str:

@@ -1,4 +1,4 @@
-"""A picture of a panel: who was trusted when."""
+"""A picture of a mixture: who was trusted when."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from lowregret.words import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lowregret.experts.panel import ExpertMixture
+    from lowregret.experts.mixture import ExpertMixture
 
 
-def plot_panel(panel: ExpertMixture, path: str | os.PathLike[str] | None) -> Figure:
+def plot_mixture(mixture: ExpertMixture, path: str | os.PathLike[str] | None) -> Figure:
     """Weights over the rounds, stacked, the most trusted by name and all others in grey; below, the regret."""
-    rounds, weights = panel.history
-    figure, (above, below) = new_figure(2, f"{counted(len(panel.names), 'expert')}, {counted(panel.rounds, 'round')}")
+    rounds, weights = mixture.weights_over_time
+    experts, played = counted(len(mixture.names), "expert"), counted(mixture.rounds, "round")
+    figure, (above, below) = new_figure(2, f"{experts}, {played}")
     if len(weights):
-        stacked_weights(above, rounds, weights, panel.names)
-        below.plot(rounds, panel.regrets, color=EXACT)
+        stacked_weights(above, rounds, weights, mixture.names)
+        below.plot(rounds, mixture.regrets, color=EXACT)
     below.set_xlabel("round")
     below.set_ylabel("regret to the best expert so far")
     return finish(figure, path)

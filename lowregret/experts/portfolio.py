@@ -10,7 +10,8 @@ observed. Here are two that owe only a logarithm. Ask for `weights`, invest, and
 from __future__ import annotations
 
 import math
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from lowregret.compile.call import call
 from lowregret.convex.minimise import Solution
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
-from lowregret.experts.aggregator import Hedge, MLPoly
+from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
 from lowregret.experts.hindsight import best_mixture, quadratic_on_simplex
-from lowregret.experts.panel import ExpertMixture, Matrix
-from lowregret.loss import LogWealth
+from lowregret.experts.mixture import ExpertMixture, Matrix
+from lowregret.loss import LogWealth, Loss
+from lowregret.store.contents import Contents, prefixed
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -35,8 +38,8 @@ class Portfolio(ExpertMixture):
     def __init__(self, assets: int | list[str], *, compiled: bool = True) -> None:
         super().__init__(assets, MLPoly(), LogWealth(), compiled=compiled)
 
-    def learn(self, relatives: Any, outcomes: Any = None) -> Matrix:
-        """Rounds of price relatives; returns the portfolio's own, one a round."""
+    def learn(self, relatives: Any, outcomes: Any = None) -> Self:
+        """Rounds of price relatives; those of the portfolio itself become `forecasts`, one a round."""
         x = self.as_forecasts(relatives)[:, 0]
         if np.isnan(x).any() or np.any(x < 0):
             t, i = np.argwhere(~(x >= 0))[0].tolist()
@@ -44,6 +47,17 @@ class Portfolio(ExpertMixture):
                 f"round {self.asked + t}: the price relative of {self.names[i]} is {x[t, i]:g}: expected price after "
                 "/ price before, a number from 0 on"
             )
+        said, done = [], 0
+        while done < len(x):
+            part = x[done : done + self.history.due - self.rounds]
+            said.append(self._invest_rows(part))
+            self._mark()
+            done += len(part)
+        self.forecasts = np.concatenate(said) if said else np.empty(0)
+        return self
+
+    def _invest_rows(self, x: Matrix) -> Vector:
+        """Invest in rounds between two points of the curves."""
         self._marks(len(x))
         first, weights, p = self.asked, list[Vector](), np.empty((len(x), 1))
         for t, row in enumerate(x):
@@ -58,26 +72,23 @@ class Portfolio(ExpertMixture):
 
     def _book(self, x: Matrix, p: Matrix, weights: list[Vector]) -> None:
         regrets = np.empty(len(x))
-        call(book_rows, self.compiled, self.loss, self.book, x[:, None], np.ones((len(x), 1)), p, regrets)
+        call(book_rows, self.compiled, self.loss_function, self.book, x[:, None], np.ones((len(x), 1)), p, regrets)
         marks = self._marks(len(x))
         kept = np.array(weights).reshape(-1, len(self.names))
         self._keep(kept, regrets[-self.asked % self._every :: self._every], marks)
         self.asked += len(x)
 
+    @abstractmethod
     def _invest(self, relatives: Vector) -> float:
         """Pay ⟨w, x⟩ and learn."""
-        raise NotImplementedError
 
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         raise PartError("a portfolio is asked for its `weights`, before any price is known; then `learn([relatives])`")
 
-    def save(self, path: Any) -> Any:
-        raise PartError(f"{type(self).__name__} cannot be saved: keep the price relatives and learn them again")
-
     @property
     def wealth(self) -> float:
         """What 1 has become."""
-        return math.exp(-self.total)
+        return math.exp(-self.loss)
 
 
 class OnlineNewton(Portfolio):
@@ -88,6 +99,8 @@ class OnlineNewton(Portfolio):
     d = a − 1 seen; the right-hand side is κ times the surrogate's regret, which FTRL bounds (theory.md, THM-2.11+):
     R(u) ≤ κ(‖u‖² − 1/N)/2 + Σ g_tᵀA_t⁻¹g_t/(2κ), A_t = I + Σ_{s≤t} ggᵀ. Without c > 1 nothing is claimed.
     """
+
+    kind = "online-newton"
 
     def __init__(
         self, assets: int | list[str], beta: float = 0.5, delta: float = 1.0, *, compiled: bool = True
@@ -119,13 +132,14 @@ class OnlineNewton(Portfolio):
         return p
 
     @property
-    def certificate(self) -> Certificate:
+    def certificates(self) -> list[Certificate]:
+        """ONS, against every rebalanced portfolio."""
         d, n = self._ahead, len(self.names)
         kappa = 1 / (self.pull - 1) if self.pull > 1 else math.inf
         most = 2 * (d - math.log1p(d)) / d**2 if d > 1e-4 else 1 - 2 * d / 3
         bound = kappa * (1 - 1 / n) / 2 + self._curved / (2 * kappa) if self.pull > 1 else math.inf
         name = "1/(δ(1 + 1/β) − 1) is at most 2(d − ln(1 + d))/d², d the most an asset was ahead"
-        return Certificate(
+        found = Certificate(
             "ONS",
             "R(u) ≤ κ(‖u‖² − 1/N)/2 + Σ g_tᵀA_t⁻¹g_t/(2κ)",
             {"set": "simplex", "radius": 1.0},
@@ -134,6 +148,25 @@ class OnlineNewton(Portfolio):
             (Premise(name, kappa <= most, f"{kappa:.4g}, allowed {most:.4g}"),),
             regret=self.regret,
         )
+        return [found]
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        description |= {"pull": self.pull, "curved": self._curved, "ahead": self._ahead}
+        return description, arrays | {name: getattr(self, f"_{name}") for name in ("w", "a", "b", "inverse")}
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        made = super()._made(found)
+        made.pull, made._curved, made._ahead = (found.number(name) for name in ("pull", "curved", "ahead"))
+        n = len(made.names)
+        made._w, made._a, made._b = found.array("w", n), found.array("a", n, n), found.array("b", n)
+        made._inverse = found.array("inverse", n, n)
+        return made
+
+    @classmethod
+    def _blank(cls, found: Contents, aggregator: Aggregator, loss: Loss, **options: Any) -> Self:
+        return cls(found.words("names"))
 
 
 class Universal(Portfolio):
@@ -144,6 +177,8 @@ class Universal(Portfolio):
     (⌈T/2⌉+1)^(N−1) nodes: with more assets, `nodes` portfolios are drawn instead, and what is certified is the regret
     to the best of those. `rounds`: how many there will be at most.
     """
+
+    kind = "universal-portfolio"
 
     def __init__(
         self, assets: int | list[str], rounds: int, *, nodes: int = 10_000, seed: int = 0, compiled: bool = True
@@ -157,23 +192,24 @@ class Universal(Portfolio):
         else:
             self.nodes = np.random.default_rng(seed).dirichlet(np.ones(n), nodes)
             prior = np.full(nodes, 1 / nodes)
-        self.inner = ExpertMixture(
+        self.mixture = ExpertMixture(
             len(prior), Hedge(1.0), LogWealth(), linearised=False, prior=prior, compiled=compiled
         )
 
     @property
     def weights(self) -> Vector:
-        return np.asarray(self.inner.weights @ self.nodes)
+        return np.asarray(self.mixture.weights @ self.nodes)
 
     def _invest(self, relatives: Vector) -> float:
-        return float(self.inner.learn((self.nodes @ relatives)[None], [1.0])[0])
+        return float(self.mixture.learn((self.nodes @ relatives)[None], [1.0]).forecasts[0])
 
     @property
-    def certificate(self) -> Certificate:
+    def certificates(self) -> list[Certificate]:
+        """Against every rebalanced portfolio, or where they were drawn against every one of those."""
         if not self.exact:
-            return self.inner.certificate
+            return self.mixture.certificates
         n = len(self.names)
-        return Certificate(
+        found = Certificate(
             "UNIVERSAL",
             "R(u) ≤ (N−1)ln(T+1)",
             {"set": "simplex", "radius": 1.0},
@@ -182,6 +218,25 @@ class Universal(Portfolio):
             (Premise(f"at most {counted(self.horizon, 'round')}", self.rounds <= self.horizon, self.rounds),),
             regret=self.regret,
         )
+        return [found]
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        inner, kept = self.mixture.contents()
+        description |= {"horizon": self.horizon, "exact": self.exact, "mixture": inner}
+        return description, arrays | prefixed("mixture", kept) | {"nodes": self.nodes}
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        made = super()._made(found)
+        made.horizon, made.exact = found.count("horizon"), found.flag("exact")
+        made.mixture = ExpertMixture.from_contents(found.inner("mixture"))
+        made.nodes = found.array("nodes", len(made.mixture.names), len(made.names))
+        return made
+
+    @classmethod
+    def _blank(cls, found: Contents, aggregator: Aggregator, loss: Loss, **options: Any) -> Self:
+        return cls(found.words("names"), 1, nodes=1)
 
 
 def simplex_rule(n: int, count: int) -> tuple[Matrix, Vector]:

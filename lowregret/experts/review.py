@@ -1,4 +1,4 @@
-"""A panel after the fact: next to the plain mean, the best expert, combination and switching sequence in hindsight."""
+"""A mixture after the fact: beside the plain mean, the best expert, combination and switching sequence in hindsight."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lowregret.compile.call import call
 from lowregret.convex.minimise import Solution
 from lowregret.experts.advice import loss_rows
 from lowregret.experts.hindsight import Path, best_combination, best_switching
-from lowregret.experts.panel import ExpertMixture, Matrix
+from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.words import counted
 
 SWITCHES = (1, 5, 10)
@@ -21,46 +21,46 @@ SWITCHES = (1, 5, 10)
 
 @dataclass(frozen=True)
 class Review:
-    """Losses over the rounds that a panel learnt."""
+    """Losses over the rounds that a mixture learnt."""
 
-    panel: ExpertMixture
+    mixture: ExpertMixture
     uniform: float  # of the mean of those awake
     combination: Solution | None  # the best fixed weights; None if somebody slept, or no solver knows the loss
     paths: list[Path]  # the best sequences with 1, 5 and 10 switches
 
     @classmethod
-    def of(cls, panel: ExpertMixture, forecasts: Any, outcomes: Any) -> Review:
-        """Look back on all rounds that a panel has learnt, given again: O(kTN), and the solver for the combination."""
-        x, y = panel.as_forecasts(forecasts), panel.as_outcomes(outcomes, len(forecasts))
+    def of(cls, mixture: ExpertMixture, forecasts: Any, outcomes: Any) -> Review:
+        """Look back on all rounds that a mixture has learnt, given again: O(kTN), and a solver for the combination."""
+        x, y = mixture.as_forecasts(forecasts), mixture.as_outcomes(outcomes, len(forecasts))
         awake = np.all(~np.isnan(x), axis=1)
         learnt = ~np.isnan(y[:, 0]) & awake.any(1)
         x, y, awake = x[learnt], y[learnt], awake[learnt]
         losses, own = np.empty(awake.shape), np.empty((len(x), 1))
-        call(loss_rows, panel.compiled, panel.loss, x, y, losses)
-        call(loss_rows, panel.compiled, panel.loss, _mean(x, awake), y, own)
-        paths = best_switching(losses, max(SWITCHES), panel.compiled) if len(x) else []
-        best = best_combination(panel.loss, x, y) if awake.all() and len(x) else None
-        return cls(panel, float(own.sum()), best, [path for path in paths if path.switches in SWITCHES])
+        call(loss_rows, mixture.compiled, mixture.loss_function, x, y, losses)
+        call(loss_rows, mixture.compiled, mixture.loss_function, _mean(x, awake), y, own)
+        paths = best_switching(losses, max(SWITCHES), mixture.compiled) if len(x) else []
+        best = best_combination(mixture.loss_function, x, y) if awake.all() and len(x) else None
+        return cls(mixture, float(own.sum()), best, [path for path in paths if path.switches in SWITCHES])
 
     @property
     def certificate(self) -> Certificate:
-        """The panel's, with the exact regret to the best combination if that is whom it speaks of."""
-        found, best = self.panel.certificate, self.combination
+        """The mixture's, with the exact regret to the best combination if that is whom it speaks of."""
+        found, best = self.mixture.certificate, self.combination
         if best is None or found.comparator.get("set") != "simplex" or not math.isfinite(best.value):
             return found
-        return replace(found, hindsight={"loss": best.value, "gap": best.gap}, regret=self.panel.total - best.value)
+        return replace(found, hindsight={"loss": best.value, "gap": best.gap}, regret=self.mixture.loss - best.value)
 
     def to_json(self) -> dict[str, Any]:
         """For `lowregret experts --json`."""
-        panel, best = self.panel, self.combination
-        total = panel.total
+        mixture, best = self.mixture, self.combination
+        total = mixture.loss
         return {
             "experts": {
-                "names": panel.names,
-                "losses": [_plain(loss) for loss in panel.book.losses.tolist()],
-                "weights": panel.weights.tolist(),
+                "names": mixture.names,
+                "losses": [_plain(loss) for loss in mixture.book.losses.tolist()],
+                "weights": mixture.weights.tolist(),
             },
-            "best": {"name": panel.best.name, "loss": _plain(panel.best.loss), "regret": _plain(panel.regret)},
+            "best": {"name": mixture.best.name, "loss": _plain(mixture.best.loss), "regret": _plain(mixture.regret)},
             "uniform": {"loss": _plain(self.uniform)},
             "combination": best and {"loss": _plain(best.value), "gap": _plain(best.gap), "weights": best.w.tolist()},
             "switching": [
@@ -68,7 +68,7 @@ class Review:
                     "switches": path.switches,
                     "loss": _plain(path.loss),
                     "regret": _plain(total - path.loss),
-                    "bound": _plain(panel.bound(path.switches)),
+                    "bound": _plain(mixture.bound(path.switches)),
                 }
                 for path in self.paths
             ],
@@ -76,16 +76,15 @@ class Review:
         }
 
     def __str__(self) -> str:
-        panel = self.panel
-        rounds = max(panel.rounds, 1)
-        lines = [
-            _line("the mixture", panel.total, rounds, f"{panel.total:.6g} in all over {counted(panel.rounds, 'round')}")
-        ]
+        mixture = self.mixture
+        rounds = max(mixture.rounds, 1)
+        whole = f"{mixture.loss:.6g} in all over {counted(mixture.rounds, 'round')}"
+        lines = [_line("the mixture", mixture.loss, rounds, whole)]
         lines.append(_line("the plain mean", self.uniform, rounds, ""))
-        k, awake = panel.best.index, self._awake(panel.best.index)
-        note = f"{panel.best.name}, weight now {panel.weights[k]:.3g}"
-        note += f", awake in {counted(awake, 'round')}" if awake < panel.rounds else ""
-        lines.append(_line("the best expert", panel.best.loss, max(awake, 1), note))
+        k, awake = mixture.best.index, self._awake(mixture.best.index)
+        note = f"{mixture.best.name}, weight now {mixture.weights[k]:.3g}"
+        note += f", awake in {counted(awake, 'round')}" if awake < mixture.rounds else ""
+        lines.append(_line("the best expert", mixture.best.loss, max(awake, 1), note))
         if self.combination is not None:
             best = self.combination
             used = int(np.count_nonzero(best.w > 1e-9))
@@ -99,11 +98,11 @@ class Review:
 
     def _awake(self, k: int) -> int:
         """Rounds in which expert k was awake."""
-        return int(self.panel.book.awake[k])
+        return int(self.mixture.book.awake[k])
 
     def _proof(self) -> list[str]:
-        found, panel = self.certificate, self.panel
-        lines = [f"regret           {panel.regret:.6g} to the best expert"]
+        found, mixture = self.certificate, self.mixture
+        lines = [f"regret           {mixture.regret:.6g} to the best expert"]
         if found.hindsight is not None:
             lines.append(f"                 {found.regret:.6g} to the best fixed weights")
         whom = "any fixed weights" if found.comparator.get("set") == "simplex" else "any expert"

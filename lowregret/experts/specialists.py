@@ -7,13 +7,14 @@ same certificate as `ExpertMixture(N, Hedge(η), loss)` with NaN for all others,
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call, compilable
 from lowregret.compile.kernel import kernel
+from lowregret.compile.spec import to_json
 from lowregret.errors import DataError
 from lowregret.experts.advice import first_refused
 from lowregret.experts.aggregator import Hedge
@@ -21,38 +22,51 @@ from lowregret.experts.certify import certificate
 from lowregret.experts.state import NAPS, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss, Square
+from lowregret.run.recorded import Recorded
+from lowregret.store.contents import Contents
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
-from lowregret.words import Brief
+from lowregret.words import counted
 
 
-class Specialists(Brief):
-    """N experts, sparse rounds, exponential weights."""
+class Specialists(Recorded):
+    """N experts, sparse rounds, exponential weights.
+
+    `forecasts` are the mixed ones of the latest `learn`, one a round, NaN where nobody was awake.
+    """
+
+    kind = "specialists"
 
     def __init__(
         self, experts: int, eta: float, loss: Loss = Square(), *, linearised: bool = True, compiled: bool = True
     ) -> None:
         if experts < 1:
             raise DataError("there are no experts")
-        self.aggregator, self.loss, self.linearised = Hedge(eta), loss, linearised
+        super().__init__()
+        self.aggregator, self.loss_function, self.linearised = Hedge(eta), loss, linearised
         self.compiled = compiled and compilable(loss)
         self.book = Book.fresh(np.full(experts, 1 / experts))
+        self.forecasts: Vector = np.empty(0)
 
-    def learn(self, starts: Any, ids: Any, forecasts: Any, outcomes: Any) -> Vector:
+    def learn(self, starts: Any, ids: Any, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: in round t the experts ids[starts[t]:starts[t+1]], ascending, say forecasts[…].
 
-        Returns the mixed forecasts, NaN where nobody was awake. An outcome of NaN is not known, and not learnt.
+        An outcome of NaN is not known, and not learnt.
         """
         starts, ids = np.ascontiguousarray(starts, np.int64), np.ascontiguousarray(ids, np.int64)
         x, y = np.ascontiguousarray(forecasts, np.float64), np.ascontiguousarray(outcomes, np.float64)
         self._require(starts, ids, x, y)
-        p, weights = np.full(y.size, math.nan), np.empty(ids.size)
-        done = call(
-            learn_sparse, self.compiled, self.aggregator, self.loss, self.book, starts, ids, x, y, p, weights,
-            self.linearised,
-        )  # fmt: skip
-        if done < y.size:
-            raise DataError(f"round {done}: the loss of the forecast {p[done]:g} is not finite for {y[done]:g}")
-        return p
+        p, weights, done = np.full(y.size, math.nan), np.empty(ids.size), 0
+        parts = self.aggregator, self.loss_function, self.book
+        while done < y.size:
+            rows = ids, x, y[done:], p[done:], weights
+            due = self.history.due
+            done += call(learn_sparse, self.compiled, *parts, starts[done:], *rows, self.linearised, due)
+            if done < y.size and self.rounds < due:
+                raise DataError(f"round {done}: the loss of the forecast {p[done]:g} is not finite for {y[done]:g}")
+            self._mark()
+        self.forecasts = p
+        return self
 
     def _require(self, starts: Any, ids: Any, x: Vector, y: Vector) -> None:
         """Refuse rounds that do not fit together."""
@@ -68,24 +82,45 @@ class Specialists(Brief):
         if not ascending.all():
             t = int(np.searchsorted(starts, np.argmin(ascending), "right")) - 1
             raise DataError(f"round {t}: ids must ascend, each at most once")
-        t = call(first_refused, self.compiled, self.loss, y)
+        t = call(first_refused, self.compiled, self.loss_function, y)
         if t < y.size:
-            raise DataError(f"round {t}: {type(self.loss).__name__} takes {self.loss.labels}, got {y[t]:g}")
+            name, labels = type(self.loss_function).__name__, self.loss_function.labels
+            raise DataError(f"round {t}: {name} takes {labels}, got {y[t]:g}")
 
     @property
     def rounds(self) -> int:
+        """Rounds whose outcome was learnt."""
         return int(self.book.counts[ROUNDS])
 
     @property
-    def total(self) -> float:
+    def loss(self) -> float:
         """Σ ℓ(p_t, y_t)"""
         return float(self.book.sums[OWN])
 
     @property
-    def certificate(self) -> Certificate:
+    def regret(self) -> float:
+        """Σ(ℓ(p_t) − ℓ(x_t[k])) over the rounds in which the best expert k was awake: O(N)."""
+        return float(np.max(self.book.owed - self.book.losses))
+
+    @property
+    def certificates(self) -> list[Certificate]:
         """Against every expert over the rounds in which it was awake."""
         known = [Premise("each outcome was known before the next forecast", True)]
-        return certificate(self.aggregator, Mean(), self.loss, self.book, self.linearised, known)
+        return [certificate(self.aggregator, Mean(), self.loss_function, self.book, self.linearised, known)]
+
+    def _of(self) -> str:
+        return counted(self.book.prior.size, "expert")
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description = {"eta": self.aggregator.eta, "loss": to_json(self.loss_function), "experts": self.book.prior.size}
+        return description | {name: getattr(self, name) for name in ("linearised", "compiled")}, self.book._asdict()
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        n, flags = found.count("experts", 1), {name: found.flag(name) for name in ("linearised", "compiled")}
+        made = cls(n, found.number("eta"), found.part("loss", Loss), **flags)
+        made.book = found.record(made.book)
+        return made
 
 
 @kernel
@@ -100,8 +135,12 @@ def learn_sparse(
     p: Any,
     weights: Any,
     linearised: bool,
+    until: int,
 ) -> int:
-    """Forecast and learn all rounds, O(awake) each; returns how many; stops before one that cannot be learnt."""
+    """Forecast and learn rounds, O(awake) each; returns how many.
+
+    Stops once `until` rounds are learnt, and before one that cannot be learnt.
+    """
     for t in range(y.size):
         begin, end = starts[t], starts[t + 1]
         if begin == end:
@@ -112,6 +151,8 @@ def learn_sparse(
         if not math.isfinite(loss.at(p[t], y[t])[0]):
             return t
         judge_sparse(loss, s, ids, x, begin, end, p[t], y[t], linearised)
+        if s.counts[ROUNDS] == until:
+            return t + 1
     return int(y.size)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner, optimal_label
 from lowregret.finite.randomised import require_horizon, require_round_left, tuned_rate
 from lowregret.finite.search import Littlestone
+from lowregret.store.contents import Contents
+from lowregret.store.file import Arrays
 
 Node = tuple[bytes, int]  # a version space, and how often the experts there have flipped
 
@@ -39,6 +41,8 @@ class Agnostic(FiniteLearner):
     costs two questions for a Littlestone dimension a round. Expected mistakes ≤ those of any hypothesis + ln N/η +
     ηt/8, which is √(T ln N/2) in the end (THM-3.6, explicit). If n < N, `WeightedMajority` has the better bound.
     """
+
+    kind = "agnostic"
 
     def __init__(self, hypotheses: Hypotheses, rounds: int, littlestone: Littlestone | None = None) -> None:
         super().__init__(hypotheses)
@@ -67,8 +71,28 @@ class Agnostic(FiniteLearner):
         self._asked = None
 
     @property
-    def certificate(self) -> Certificate:
+    def proof(self) -> Certificate:
         return self.certify_regret("THM-3.6", "ln N/η + ηt/8", self.log_experts / self.eta + self.eta * self.rounds / 8)
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        nodes = {
+            "node.version": np.array([np.frombuffer(code, np.uint64) for code, _ in self.nodes]),
+            "node.flips": np.array([flips for _, flips in self.nodes], np.int64),
+            "node.weight": np.array(list(self.nodes.values()), float),
+        }
+        return description | {"horizon": self.horizon}, arrays | nodes
+
+    @classmethod
+    def _begun(cls, found: Contents) -> Self:
+        made = cls(Hypotheses.made(found), found.count("horizon", 1))
+        versions = found.array("node.version", None, made.hypotheses.words, like=np.uint64)
+        flips = found.indices("node.flips", len(versions), made.depth + 1).tolist()
+        weights = found.array("node.weight", len(versions)).tolist()
+        if not weights or (versions & ~made.hypotheses.everything).any():
+            raise found.refusal("its nodes have no hypotheses, or others than the class")
+        made.nodes = {(version.tobytes(), n): w for version, n, w in zip(versions, flips, weights, strict=True)}
+        return made
 
     def _branches_at(self, x: int) -> list[Branch]:
         if self._asked is None or self._asked[0] != x:

@@ -7,23 +7,29 @@ left, the labels are not realisable: then V stays what it was, and the certifica
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
 from lowregret.finite.search import Littlestone
-from lowregret.words import Brief
+from lowregret.run.recorded import Recorded
+from lowregret.store.contents import Contents
+from lowregret.store.file import Arrays
+from lowregret.words import counted
 
 
-class FiniteLearner(Brief, ABC):
-    """A learner of a finite class: counts its own mistakes, expected ones if it draws, and those of each hypothesis."""
+class FiniteLearner(Recorded):
+    """A learner of a finite class. `loss` is the number of its mistakes, the expected one if it draws."""
+
+    rounds: int = 0
+    loss: float = 0.0
 
     def __init__(self, hypotheses: Hypotheses) -> None:
+        super().__init__()
         self.hypotheses = hypotheses
-        self.rounds = 0
-        self.mistakes = 0.0
         self.errors = np.zeros(len(hypotheses), np.int64)  # of each hypothesis
 
     @abstractmethod
@@ -36,22 +42,48 @@ class FiniteLearner(Brief, ABC):
 
     @property
     @abstractmethod
-    def certificate(self) -> Certificate:
+    def proof(self) -> Certificate:
         """The theorem's bound on the mistakes of the rounds so far."""
 
-    def learn(self, x: int, y: int) -> None:
+    @property
+    def certificates(self) -> list[Certificate]:
+        """The one theorem that each of these learners has."""
+        return [self.proof]
+
+    def learn(self, x: int, y: int) -> Self:
         """See the label y of point x."""
         self.hypotheses.check_round(x, y)
         p = self.predict(x)
         self.absorb(x, y, p)
-        self.mistakes += abs(p - y)
+        self.loss += abs(p - y)
         self.errors += self.hypotheses.by_point[x] != bool(y)
         self.rounds += 1
+        self._mark()
+        return self
 
     @property
     def regret(self) -> float:
         """Mistakes, less those of the best hypothesis."""
-        return self.mistakes - float(self.errors.min())
+        return self.loss - float(self.errors.min())
+
+    def _of(self) -> str:
+        return counted(len(self.hypotheses), "hypothesis", "hypotheses")
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = self.hypotheses.written()
+        return description | {"rounds": self.rounds, "loss": self.loss}, arrays | {"errors": self.errors}
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        made = cls._begun(found)
+        made.rounds, made.loss = found.count("rounds"), found.number("loss")
+        made.errors = found.indices("errors", len(made.hypotheses), made.rounds + 1)
+        return made
+
+    @classmethod
+    @abstractmethod
+    def _begun(cls, found: Contents) -> Self:
+        """The learner of a file, but for what all learners count."""
 
     def certify(self, name: str, formula: str, bound: float, *premises: Premise) -> Certificate:
         """A bound on the mistakes."""
@@ -63,7 +95,7 @@ class FiniteLearner(Brief, ABC):
             bound=bound,
             premises=premises,
             measure="mistakes",
-            regret=self.mistakes,
+            regret=self.loss,
         )
 
     def certify_regret(self, name: str, formula: str, bound: float) -> Certificate:
@@ -84,6 +116,19 @@ class VersionSpace(FiniteLearner):
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)
         self.version = hypotheses.everything
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        return description, arrays | {"version": self.version}
+
+    @classmethod
+    def _begun(cls, found: Contents) -> Self:
+        made = cls(Hypotheses.made(found))
+        everything = made.version
+        made.version = found.array("version", everything.size, like=np.uint64)
+        if not made.version.any() or (made.version & ~everything).any():
+            raise found.refusal("its version space has no hypotheses, or others than the class")
+        return made
 
     def absorb(self, x: int, y: int, p: float) -> None:
         agreeing = self.hypotheses.agreeing(self.version, x, y)
@@ -111,6 +156,8 @@ class Consistent(VersionSpace):
     Each mistake removes at least that hypothesis.
     """
 
+    kind = "consistent"
+
     def predict(self, x: int) -> float:
         self.hypotheses.check_point(x)
         word = int(np.flatnonzero(self.version)[0])
@@ -118,7 +165,7 @@ class Consistent(VersionSpace):
         return float(self.hypotheses.columns[x, word] & lowest != 0)
 
     @property
-    def certificate(self) -> Certificate:
+    def proof(self) -> Certificate:
         return self.certify("COR-1.1", "|H| − |V|", float(len(self.hypotheses) - self.size), self.realised())
 
 
@@ -128,12 +175,14 @@ class Halving(VersionSpace):
     Each mistake leaves at most half of V.
     """
 
+    kind = "halving"
+
     def predict(self, x: int) -> float:
         self.hypotheses.check_point(x)
         return float(2 * size_of(self.hypotheses.agreeing(self.version, x, 1)) >= self.size)
 
     @property
-    def certificate(self) -> Certificate:
+    def proof(self) -> Certificate:
         halvings = (len(self.hypotheses) // self.size).bit_length() - 1
         return self.certify("THM-1.2", "⌊log2(|H|/|V|)⌋", float(halvings), self.realised())
 
@@ -145,6 +194,8 @@ class StandardOptimal(VersionSpace):
     questions for a Littlestone dimension a round; `littlestone` may be shared by learners of the same class.
     """
 
+    kind = "standard-optimal"
+
     def __init__(self, hypotheses: Hypotheses, littlestone: Littlestone | None = None) -> None:
         super().__init__(hypotheses)
         self.littlestone = littlestone or Littlestone(hypotheses)
@@ -154,7 +205,7 @@ class StandardOptimal(VersionSpace):
         return float(optimal_label(self.littlestone, self.version, x))
 
     @property
-    def certificate(self) -> Certificate:
+    def proof(self) -> Certificate:
         bound = self.littlestone.of(self.hypotheses.everything) - self.littlestone.of(self.version)
         return self.certify("LEM-3.3", "Ldim(H) − Ldim(V)", float(bound), self.realised())
 

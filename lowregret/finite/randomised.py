@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 
 from lowregret.certificate import Certificate
-from lowregret.errors import DataError, PartError
+from lowregret.errors import DataError, PartError, StoreError
 from lowregret.experts.aggregator import Hedge
-from lowregret.experts.panel import ExpertMixture
+from lowregret.experts.mixture import ExpertMixture
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner
 from lowregret.loss import Absolute
+from lowregret.store.contents import Contents, prefixed
+from lowregret.store.file import Arrays
+from lowregret.store.kinds import KINDS, class_of
 from lowregret.words import counted
 
 
@@ -24,23 +27,38 @@ class WeightedMajority(FiniteLearner):
     (THM-1.3), whatever the labels; they may not depend on the coin of their own round. O(n) a round.
     """
 
+    kind = "weighted-majority"
+
     def __init__(self, hypotheses: Hypotheses, rounds: int) -> None:
         super().__init__(hypotheses)
         self.horizon = require_horizon(rounds)
         self.eta = tuned_rate(math.log(len(hypotheses)), rounds)
-        self.panel = ExpertMixture(len(hypotheses), Hedge(self.eta), Absolute(), linearised=False)
+        self.mixture = ExpertMixture(len(hypotheses), Hedge(self.eta), Absolute(), linearised=False)
 
     def predict(self, x: int) -> float:
         self.hypotheses.check_point(x)
-        return min(float(self.panel.weights @ self.hypotheses.by_point[x]), 1.0)
+        return min(float(self.mixture.weights @ self.hypotheses.by_point[x]), 1.0)
 
     def absorb(self, x: int, y: int, p: float) -> None:
-        self.panel.learn(self.hypotheses.by_point[x][None].astype(float), [float(y)])
+        self.mixture.learn(self.hypotheses.by_point[x][None].astype(float), [float(y)])
 
     @property
-    def certificate(self) -> Certificate:
+    def proof(self) -> Certificate:
         bound = math.log(len(self.hypotheses)) / self.eta + self.eta * self.rounds / 8
         return self.certify_regret("THM-1.3", "ln n/η + ηt/8", bound)
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        inner, kept = self.mixture.contents()
+        return description | {"horizon": self.horizon, "mixture": inner}, arrays | prefixed("mixture", kept)
+
+    @classmethod
+    def _begun(cls, found: Contents) -> Self:
+        made = cls(Hypotheses.made(found), found.count("horizon", 1))
+        made.mixture = ExpertMixture.from_contents(found.inner("mixture"))
+        if len(made.mixture.names) != len(made.hypotheses):
+            raise found.refusal(f"it weighs {len(made.mixture.names)} of {len(made.hypotheses)} hypotheses")
+        return made
 
 
 class SurrogateHalving(FiniteLearner):
@@ -50,6 +68,8 @@ class SurrogateHalving(FiniteLearner):
     hypotheses (SURR-M+), best for one of them: F = 2·(its mistakes in those rounds). w[i] ∝ e^{2c[i]} with whole
     numbers c, so that ties are found exactly: O(n) a round.
     """
+
+    kind = "surrogate-halving"
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)
@@ -70,41 +90,86 @@ class SurrogateHalving(FiniteLearner):
             self.surrogates += 2 * (said != bool(y))
 
     @property
-    def certificate(self) -> Certificate:
+    def proof(self) -> Certificate:
         bound = 2.0 * float(self.surrogates.min()) + 2.0 * math.log(len(self.hypotheses))
         return self.certify("SURR-M+", "2F(u) + 2 ln n", bound)
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        return description, arrays | {"logs": self.logs, "surrogates": self.surrogates}
+
+    @classmethod
+    def _begun(cls, found: Contents) -> Self:
+        made = cls(Hypotheses.made(found))
+        n, rounds = len(made.hypotheses), found.count("rounds")
+        made.logs = found.array("logs", n, like=np.int64)
+        made.surrogates = found.indices("surrogates", n, 2 * rounds + 1)
+        if np.any(np.abs(made.logs) > rounds):
+            raise found.refusal("its weights moved more often than there were rounds")
+        return made
 
 
 class Restarting(FiniteLearner):
     """ALG-DOUBLING: a learner tuned for 1, 2, 4, … rounds, each begun afresh, where the number of rounds is not known.
 
-    `make(T)` gives the learner of a block of T rounds. Regret against one hypothesis throughout ≤ the sum of the bounds
-    of the blocks; for bounds α√T it is at most 3.414α√T.
+    `learner(hypotheses, T)` is the learner of a block of T rounds: `WeightedMajority`, `Agnostic`, or a class of your
+    own. Regret against one hypothesis throughout ≤ the sum of the bounds of the blocks; for bounds α√T it is at most
+    3.414α√T.
     """
 
-    def __init__(self, make: Callable[[int], FiniteLearner]) -> None:
-        self.make, self.block = make, make(1)
+    kind = "restarting"
+
+    def __init__(self, learner: Any, hypotheses: Hypotheses) -> None:
+        super().__init__(hypotheses)
+        self.learner, self.length = learner, 1
+        self.block = self._begin()
         if self.block.certificate.measure != "regret":
             raise PartError(f"{type(self.block).__name__} needs no restarts: its bound knows no number of rounds")
-        self.length = 1
         self.before = 0.0  # the bounds of past blocks
-        super().__init__(self.block.hypotheses)
+
+    def _begin(self) -> FiniteLearner:
+        block = self.learner(self.hypotheses, self.length)
+        if not isinstance(block, FiniteLearner):
+            raise PartError(f"restart a learner such as WeightedMajority, not a {type(block).__name__}")
+        return block
 
     def predict(self, x: int) -> float:
         if self.block.rounds == self.length:
             self.before += self.block.certificate.bound
             self.length *= 2
-            self.block = self.make(self.length)
+            self.block = self._begin()
         return self.block.predict(x)
 
     def absorb(self, x: int, y: int, p: float) -> None:
         self.block.learn(x, y)
 
     @property
-    def certificate(self) -> Certificate:
+    def proof(self) -> Certificate:
         inner = self.block.certificate
         formula = "sum of the bounds of blocks of 1, 2, 4, … rounds (DOUBLING)"
         return self.certify_regret(inner.id, formula, self.before + inner.bound)
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        kind = getattr(self.learner, "kind", None)
+        if kind not in KINDS or class_of(kind) is not self.learner:
+            raise StoreError(f"{self.learner!r} is no learner that files can name: it can be played but not saved")
+        description, arrays = super()._written()
+        inner, kept = self.block.contents()
+        description |= {"learner": kind, "block": inner, "length": self.length, "before": self.before}
+        return description, arrays | prefixed("block", kept)
+
+    @classmethod
+    def _begun(cls, found: Contents) -> Self:
+        kind, length = found.description["learner"], found.count("length", 1)
+        learner = class_of(kind) if kind in KINDS else None
+        if learner is None or not issubclass(learner, FiniteLearner):
+            raise found.refusal(f"it restarts a {kind}")
+        made = cls(learner, Hypotheses.made(found))
+        made.block = learner.from_contents(found.inner("block"))
+        if len(made.block.hypotheses) != len(made.hypotheses):
+            raise found.refusal("its block learns another class")
+        made.length, made.before = length, found.number("before")
+        return made
 
 
 def require_horizon(rounds: int) -> int:

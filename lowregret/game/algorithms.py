@@ -230,9 +230,12 @@ def _bogd(s: Setting) -> Table:
 
     def make(coin: int) -> BanditDescent:
         tuned = BanditDescent.tuned(s.e.domain, s.d, s.rounds, lipschitz, largest, seed=coin)
-        return tuned if s.eta is None else BanditDescent(s.e.domain, s.d, s.eta, tuned.delta, seed=coin)
+        if s.eta is None:
+            return tuned
+        at = s.e.domain, s.d, s.eta, tuned.delta
+        return BanditDescent(*at, seed=coin, lipschitz=lipschitz, largest=largest)
 
-    return DescentTable(s.e, make, lipschitz, s.rounds, s.seed)
+    return DescentTable(s.e, make, s.rounds, s.seed)
 
 
 def _row_rate(s: Setting, constant: bool) -> float:

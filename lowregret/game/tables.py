@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.bandit import Bandit, BanditAlgorithm, BanditDescent
-from lowregret.certificate import Certificate, Premise
+from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates, mistake_rounds
 from lowregret.compile.spec import to_json
 from lowregret.convex.functions import LinearFunction
@@ -105,7 +105,7 @@ class CostTable(Table):
         self.certificates = self.game.certificates
         found = prefer(self.certificates, self.theorems)
         linear = None if found.linear_regret is None else self.game.linear_regret()
-        self.certificate = replace(found, regret=self.game.regret(), linear_regret=linear)
+        self.certificate = replace(found, regret=self.game.regret, linear_regret=linear)
         return _row(t, self.game.loss, self.certificate)
 
     @property
@@ -130,7 +130,7 @@ class PanelTable(Table):
                 self.panel.learn(self._costs(s + 1)[None], np.ones(1))
         self.certificate = self.panel.certificate
         self.certificates = [self.certificate]
-        return _row(t, self.panel.total, self.certificate)
+        return _row(t, self.panel.loss, self.certificate)
 
     def _costs(self, t: int) -> Vector:
         f = self.answer(t, self.panel.weights)
@@ -155,11 +155,10 @@ class BanditTable(Table):
 
     def until(self, t: int) -> Row:
         for bandit in self.bandits:
-            bandit.play(self.costs[bandit.rounds : t])
-        loss = float(np.mean([bandit.cost for bandit in self.bandits]))
+            bandit.learn(self.costs[bandit.rounds : t])
+        loss = float(np.mean([bandit.loss for bandit in self.bandits]))
         regret = loss - float(np.min(np.sum(self.costs[:t], axis=0)))
-        none = _no_theorem({"set": "arms", "arms": self.bandits[0].arms})
-        self.certificates = self.bandits[0].certificates or [none]
+        self.certificates = self.bandits[0].certificates
         found = prefer(self.certificates, self.theorems)
         self.certificate = replace(found, regret=regret, linear_regret=None)
         return _row(t, loss, self.certificate)
@@ -169,27 +168,19 @@ class BanditTable(Table):
         return to_json(self.bandits[0].algorithm)
 
 
-def _no_theorem(comparator: dict[str, Any]) -> Certificate:
-    none = Premise("some theorem speaks of this algorithm, whatever the costs", False)
-    return Certificate("NONE", "no theorem bounds the regret", comparator, None, math.inf, (none,))
-
-
 class DescentTable(Table):
     """Gradient descent that sees the cost of one point a round: means over several coins."""
 
-    def __init__(
-        self, e: BanditFeedback, make: Callable[[int], BanditDescent], lipschitz: float, rounds: int, seed: int
-    ) -> None:
-        self.costs, self.domain, self.lipschitz = e.table(rounds, seed), e.domain, lipschitz
+    def __init__(self, e: BanditFeedback, make: Callable[[int], BanditDescent], rounds: int, seed: int) -> None:
+        self.costs, self.domain = e.table(rounds, seed), e.domain
         self.players = [make(s) for s in range(REPEATED * seed, REPEATED * (seed + 1))]
 
     def until(self, t: int) -> Row:
         for player in self.players:
-            player.play(lambda s, w: float(w @ self.costs[s]), t - player.rounds)
-        loss = float(np.mean([player.cost for player in self.players]))
+            player.learn(lambda s, w: float(w @ self.costs[s]), t - player.rounds)
+        loss = float(np.mean([player.loss for player in self.players]))
         regret = loss + self.domain.support(-np.sum(self.costs[:t], axis=0))
-        largest = self.lipschitz * self.domain.reach(2, self.costs.shape[1])
-        self.certificate = replace(self.players[0].certificate(self.lipschitz, largest), regret=regret)
+        self.certificate = replace(self.players[0].certificate, regret=regret)
         self.certificates = [self.certificate]
         return _row(t, loss, self.certificate)
 
@@ -205,7 +196,7 @@ class FiniteTable(Table):
             self.learner.learn(*self.answer(s, self.learner.predict))
         self.certificate = self.learner.certificate
         self.certificates = [self.certificate]
-        return _row(t, self.learner.mistakes, self.certificate)
+        return _row(t, self.learner.loss, self.certificate)
 
 
 class RowTable(Table):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,6 +43,12 @@ def finite_numbers(values: Any, what: str, size: int) -> Vector:
     if bad.size:
         raise DataError(f"{what}[{bad[0]}] is {vector[bad[0]]}: all entries must be finite")
     return vector
+
+
+def finite_rows(values: Any, what: str, size: int) -> Iterator[Vector]:
+    """One row of finite numbers after the other, from a table or a single row."""
+    for row in values if np.ndim(values) == 2 else [values]:
+        yield finite_numbers(row, what, size)
 
 
 def require_rows(x: Rows, features: int) -> None:

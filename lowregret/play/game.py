@@ -17,17 +17,18 @@ from tqdm import tqdm
 
 from lowregret.certificate import Certificate, natural_comparator, tightest
 from lowregret.certificate.following import Following, following_certificates
-from lowregret.certificate.trace import next_mark
+from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.part import Part
 from lowregret.compile.spec import from_json, to_json
 from lowregret.convex.functions import Convex, LinearFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
 from lowregret.domain import Domain, L2Ball
-from lowregret.errors import PartError, StoreError
+from lowregret.errors import PartError
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat, checked_value
 from lowregret.play.schema import GameSchema
 from lowregret.play.wrapped_player import take_seat
+from lowregret.store.contents import Contents
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -81,15 +82,10 @@ def _as_function(thing: Any) -> Convex:
 
 
 @dataclass(frozen=True)
-class GameTrace:
+class GameTrace(Trace):
     """Curves over the marked rounds; `regret` is against the best of the comparators for the rounds so far."""
 
-    rounds: Any
-    loss: Vector
     regret: Vector
-    linear_regret: Vector
-    bound: Vector
-    theorem: str
 
 
 class Game(Saved):
@@ -131,7 +127,7 @@ class Game(Saved):
 
     # ---- playing -------------------------------------------------------------------------------------------------
 
-    def learn(self, functions: Functions, rounds: int | None = None) -> Game:
+    def learn(self, functions: Functions, rounds: int | None = None) -> Self:
         """Play more rounds. Splitting a game changes nothing, not even the last bit."""
         if callable(functions) and rounds is None:
             raise PartError("an adversary never ends by itself: give rounds")
@@ -163,18 +159,22 @@ class Game(Saved):
 
     @property
     def rounds(self) -> int:
+        """Rounds played so far."""
         return len(self._losses)
 
     @property
     def losses(self) -> Vector:
+        """f_t(w_t)"""
         return np.array(self._losses)
 
     @property
     def points(self) -> Vector:
+        """w_t, one a row"""
         return np.array(self._points).reshape(-1, self.dimension)
 
     @property
     def gradients(self) -> Vector:
+        """z_t ∈ ∂f_t(w_t), one a row"""
         return np.array(self._gradients).reshape(-1, self.dimension)
 
     @property
@@ -192,11 +192,14 @@ class Game(Saved):
         total = Sum(self.dimension, self.functions[:rounds])
         return FollowTheLeader(comparator).follow(total, comparator.projection(np.zeros(self.dimension)))
 
-    def regret(self, u: Any = None) -> float:
-        """Σ f_t(w_t) − Σ f_t(u); without u, against the best of the comparators, rounded up by the solver's gap."""
-        if u is None:
-            best = self.best()
-            return self.loss - best.value + best.gap
+    @property
+    def regret(self) -> float:
+        """Σ f_t(w_t) − Σ f_t(u) at the best u of the comparators, rounded up by the solver's gap."""
+        best = self.best()
+        return self.loss - best.value + best.gap
+
+    def regret_to(self, u: Any) -> float:
+        """Σ f_t(w_t) − Σ f_t(u) at one fixed u."""
         fixed = np.asarray(u, float)
         return self.loss - sum(f.value(fixed) for f in self.functions)
 
@@ -229,7 +232,7 @@ class Game(Saved):
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this player, tightest first."""
         if isinstance(self.seat, FollowerSeat):
-            return following_certificates(self._following(self.seat, self.rounds, self.regret()))
+            return following_certificates(self._following(self.seat, self.rounds, self.regret))
         return self._evaluate(self._rule_seat.ledger(), self._rule_seat.theta(), self.rounds)
 
     @property
@@ -274,12 +277,12 @@ class Game(Saved):
         regret = np.array([loss[t - 1] - b.value + b.gap for t, b in zip(marks, best, strict=True)])
         found = [tightest(self._at(k, t, r)) for k, (t, r) in enumerate(zip(marks, regret.tolist(), strict=True))]
         return GameTrace(
-            np.array(marks),
+            np.array(marks, np.int64),
             loss[np.array(marks, int) - 1],
-            regret,
             np.array([self._linear_regret(t, self.comparator) for t in marks]),
             np.array([c.bound if c.premises_hold else np.nan for c in found]),
             found[-1].id if found else "",
+            regret,
         )
 
     def _at(self, mark: int, rounds: int, regret: float) -> list[Certificate]:
@@ -314,6 +317,7 @@ class Game(Saved):
     # ---- files ---------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
+        """What `save` writes: the record, and what the player remembers."""
         linear = all(type(f) is LinearFunction for f in self.functions)
         description = {
             "player": to_json(self.player),
@@ -330,18 +334,20 @@ class Game(Saved):
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        seat = {name[5:]: arrays.pop(name) for name in list(arrays) if name.startswith("seat.")}
-        specs = description["functions"]
-        functions = [LinearFunction(z) for z in arrays["gradients"]] if specs is None else map(from_json, specs)
-        player, comparator = from_json(description["player"]), from_json(description["comparator"])
-        if not isinstance(comparator, Domain):
-            raise StoreError(f"{path} compares with a {type(comparator).__name__}, which is no set")
+        """The game in a file."""
+        found, specs = Contents(path, description, arrays), description["functions"]
+        d = found.count("dimension", 1)
+        losses, ledger = found.array("losses", None), found.array("ledger", None, None)
+        points, gradients = (found.array(name, losses.size, d) for name in ("points", "gradients"))
+        functions = [LinearFunction(z) for z in gradients] if specs is None else [from_json(spec) for spec in specs]
+        if len(functions) != losses.size or not all(isinstance(f, Convex) for f in functions):
+            raise found.refusal(f"it has {len(functions)} functions, expected {losses.size} convex ones")
         return cls(
-            player,
-            description["dimension"],
-            comparator,
-            compiled=description["compiled"],
-            functions=list(functions),  # type: ignore[arg-type]
-            record=arrays,
-            seat=seat,
+            found.part("player", Part),
+            d,
+            found.part("comparator", Domain),
+            compiled=found.flag("compiled"),
+            functions=functions,  # type: ignore[arg-type]
+            record={"losses": losses, "points": points, "gradients": gradients, "ledger": ledger},
+            seat={name[5:]: array for name, array in arrays.items() if name.startswith("seat.")},
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lowregret.certificate import Certificate
     from lowregret.certificate.trace import Trace
-    from lowregret.show.subjects import Compared, InEras, Mixed, Played, Proved
+    from lowregret.show.subjects import Compared, InEras, Mixed, Played, Proved, Recorded
 
 EXACT, REGRET, BOUND, LOSS = (
     "#009e73",
@@ -163,6 +163,16 @@ def plot_game(game: Played, path: str | os.PathLike[str] | None) -> Figure:
     return finish(figure, path)
 
 
+def plot_recorded(run: Recorded, path: str | os.PathLike[str] | None) -> Figure:
+    """Mean loss above; the regret that was measured under the theorem's bound below."""
+    figure, (above, below) = new_figure(2, f"{run.subject}, {counted(run.rounds, 'round')}")
+    t, best = run.trace, run.certificate
+    loss_curves(t, above, None)
+    measured = best.measure if best.linear_regret in (None, best.regret) else MEASURED
+    nested_curves(below, t.rounds, t.linear_regret, t.bound, t.theorem, best, measured)
+    return finish(figure, path)
+
+
 def plot_regret(found: Compared, path: str | os.PathLike[str] | None) -> Figure:
     """Cumulative loss, mine and the comparator's; the regret so far below, under its bound."""
     mine, theirs = np.cumsum(found.mine), np.cumsum(found.theirs)
@@ -187,7 +197,7 @@ def nested_curves(
 ) -> None:
     """The linearised regret and the bound above it, and a tighter theorem that the history does not determine."""
     axes.plot(rounds, bound, color=BOUND, linestyle="--", label=f"bound ({name})", zorder=3)  # where both meet, too
-    if last.id != name and last.premises_hold and not last.bound >= SAME * bound[-1]:
+    if rounds.size and last.id != name and last.premises_hold and not last.bound >= SAME * bound[-1]:
         axes.plot(rounds[-1:], [last.bound], color=BOUND, marker="v", linestyle="", label=f"in the end ({last.id})")
     axes.plot(rounds, linear_regret, color=REGRET if measured == MEASURED else EXACT, label=measured)
     label_regret(axes, last)
@@ -201,7 +211,8 @@ def label_regret(axes: Axes, certificate: Certificate) -> None:
     shown = np.concatenate([np.asarray(line.get_ydata(), float) for line in axes.lines])
     if np.any(np.concatenate([np.asarray(line.get_xdata(), float) for line in axes.lines]) > 0):
         axes.set_xscale("log")
-    axes.set_yscale("log" if np.all(shown[np.isfinite(shown)] > 0) else "linear")
+    known = shown[np.isfinite(shown)]
+    axes.set_yscale("log" if known.size and np.all(known > 0) else "linear")
     axes.legend(fontsize="small")
 
 

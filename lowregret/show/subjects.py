@@ -105,6 +105,21 @@ class Played(Protocol):
     def certificate(self) -> Certificate: ...
 
 
+class Recorded(Protocol):
+    """A run that keeps the points of its curves."""
+
+    @property
+    def subject(self) -> str: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def trace(self) -> Trace: ...
+    @property
+    def certificate(self) -> Certificate: ...
+
+
 class Compared(Protocol):
     """A regret round by round."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lowregret.certificate import Certificate
     from lowregret.risk.kept import Figures
     from lowregret.risk.online_to_batch import RiskCertificate
-    from lowregret.show.subjects import Learnt, Supported
+    from lowregret.show.subjects import Learnt, Recorded, Supported
 
 
 _HORIZONS = {0.125: "an eighth as many", 1.0: "as many"}
@@ -79,11 +79,18 @@ def kernel_summary(run: Supported) -> str:
     )
 
 
+def recorded_summary(run: Recorded) -> str:
+    """Rounds, loss, and the proof."""
+    rounds = max(run.rounds, 1)
+    head = f"{counted(run.rounds, 'round')} of {run.subject}, loss {run.loss:.6g} ({run.loss / rounds:.4g} a round)"
+    return "\n".join([head, *describe(run.certificate, rounds)])
+
+
 def describe(certificate: Certificate, rounds: int) -> list[str]:
     """The three nested numbers, and the premises that failed."""
     exact, linear = certificate.regret, certificate.linear_regret
-    kind, what, _ = certificate.measure.rpartition("regret")
-    head = f"{'regret':<10} {kind.strip()}, " if what and kind else f"{certificate.measure:<10} "
+    kind, what, rest = certificate.measure.rpartition("regret")
+    head = f"{'regret':<10} {kind.strip()}, " if what and kind and not rest else f"{certificate.measure:<10} "
 
     def told(value: float) -> str:
         return f"{value:.6g}" + (f" ({value / rounds:.4g} per round)" if certificate.measure == "regret" else "")

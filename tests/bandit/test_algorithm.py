@@ -62,7 +62,7 @@ def test_a_slow_transcription_makes_the_same_choices(
         arms.append(arm)
         estimates[arm] += costs[t, arm] / (w[arm] + gamma)
     bandit = Bandit(7, algorithm, seed=9)
-    assert np.array_equal(bandit.play(costs).arms, arms)
+    assert np.array_equal(bandit.learn(costs).played.arms, arms)
     assert np.allclose(bandit.estimates, estimates)
     assert np.allclose(bandit.policy, policy(estimates, 401))
 
@@ -75,7 +75,7 @@ def test_ucb1_by_hand() -> None:
         sums[arm] += costs[t, arm]
         counts[arm] += 1
         arms.append(arm)
-    assert np.array_equal(Bandit(4, Ucb1()).play(costs).arms, arms)
+    assert np.array_equal(Bandit(4, Ucb1()).learn(costs).played.arms, arms)
 
 
 def test_thompson_by_hand() -> None:
@@ -89,7 +89,7 @@ def test_thompson_by_hand() -> None:
             counts[arm] += 1
             arms.append(arm)
     bandit = Bandit(3, Thompson(2.0, 0.5), seed=6)
-    assert np.array_equal(bandit.play(costs).arms, arms)
+    assert np.array_equal(bandit.learn(costs).played.arms, arms)
     assert np.array_equal(bandit.estimates, ones)
     assert int(np.argmax(bandit.policy)) == int(np.argmin((2 + ones) / (2.5 + counts)))
 
@@ -98,7 +98,7 @@ def test_thompson_by_hand() -> None:
 def test_compiled_is_interpreted_and_one_by_one_is_all_at_once(algorithm: BanditAlgorithm) -> None:
     costs = np.random.default_rng(3).random((150, 5))
     fast, slow, single = (Bandit(5, algorithm, seed=4, compiled=c) for c in (True, False, True))
-    assert np.array_equal(fast.play(costs).arms, slow.play(costs).arms)
+    assert np.array_equal(fast.learn(costs).played.arms, slow.learn(costs).played.arms)
     for row in costs:
         number, arm = single.choose()
         single.reward(number, cost=row[arm])
@@ -111,11 +111,12 @@ def test_compiled_is_interpreted_and_one_by_one_is_all_at_once(algorithm: Bandit
 def test_the_better_arm_is_found(algorithm: BanditAlgorithm) -> None:
     costs = (np.random.default_rng(4).random((5000, 4)) < [0.7, 0.2, 0.7, 0.7]).astype(float)
     bandit = Bandit(4, algorithm)
-    played = bandit.play(costs)
+    played = bandit.learn(costs).played
     assert np.mean(played.arms == 1) > 0.5
     assert int(np.argmax(bandit.policy)) == 1
     assert played.regret == pytest.approx(np.sum(played.costs) - np.min(costs.sum(axis=0)))
-    assert all(c.holds for c in bandit.certificates)
+    unproved = ["NONE"] if isinstance(algorithm, Ucb1 | Thompson) else []
+    assert [c.id for c in bandit.certificates if not c.holds] == unproved
 
 
 @pytest.mark.parametrize("algorithm", [*ALL, Exp3(1e6), Exp3(1e-12), Exp3IX(1e6, 1e-9)], ids=str)
@@ -123,12 +124,11 @@ def test_the_better_arm_is_found(algorithm: BanditAlgorithm) -> None:
 @pytest.mark.parametrize("cost", [0.0, 1.0])
 def test_extremes_stay_numbers(algorithm: BanditAlgorithm, arms: int, cost: float) -> None:
     bandit = Bandit(arms, algorithm)
-    bandit.play(np.full((300, arms), cost))
+    bandit.learn(np.full((300, arms), cost))
     assert np.all(np.isfinite(bandit.policy))
     assert np.sum(bandit.policy) == pytest.approx(1)
     for certificate in bandit.certificates:
-        assert certificate.holds
-        assert math.isfinite(certificate.bound)
+        assert (certificate.holds and math.isfinite(certificate.bound)) or certificate.id == "NONE"
 
 
 def test_a_probability_that_is_almost_nought_is_raised_and_reported() -> None:
@@ -148,18 +148,18 @@ def test_ten_million_rounds() -> None:
     bandit = Bandit(3, Exp3.tuned(3, 10_000_000))
     costs = BernoulliCosts([0.5, 0.49, 0.52], seed=1)
     for _ in range(10):
-        bandit.play(costs, 1_000_000)
+        bandit.learn(costs, 1_000_000)
     assert bandit.rounds == 10_000_000
     assert np.sum(bandit.policy) == pytest.approx(1, abs=1e-12)
     assert bandit.policy[1] > 0.99
-    assert bandit.cost / 1e7 == pytest.approx(0.49, abs=0.002)
+    assert bandit.loss / 1e7 == pytest.approx(0.49, abs=0.002)
     assert all(c.holds for c in bandit.certificates)
 
 
 def test_many_arms_cost_little() -> None:
     arms = 100_000
     bandit = Bandit(arms, Exp3.tuned(arms, 100_000))
-    bandit.play(BernoulliCosts(np.linspace(0.1, 0.9, arms)), 100_000)
+    bandit.learn(BernoulliCosts(np.linspace(0.1, 0.9, arms)), 100_000)
     w = np.exp(-bandit.algorithm.eta * (bandit.estimates - bandit.estimates.min()))  # type: ignore[attr-defined]
     assert np.allclose(bandit.policy, w / w.sum(), rtol=1e-9)
 

@@ -49,21 +49,21 @@ def test_a_cost_that_is_refused_changes_nothing(wrong: object) -> None:
     assert bandit.pending == [number]
     assert bandit.rounds == 0
     bandit.reward(number, 1.0)
-    assert bandit.cost == 0.0
+    assert bandit.loss == 0.0
 
 
 def test_other_ranges_scale_costs_and_certificates() -> None:
     table = np.random.default_rng(0).random((500, 3))
     plain, wide = Bandit(3, Exp3(0.1)), Bandit(3, Exp3(0.1), low=-5.0, high=15.0)
-    one, other = plain.play(table), wide.play(20 * table - 5)
+    one, other = plain.learn(table).played, wide.learn(20 * table - 5).played
     assert np.array_equal(one.arms, other.arms)
-    assert wide.cost == pytest.approx(np.sum(other.costs))
+    assert wide.loss == pytest.approx(np.sum(other.costs))
     for a, b in zip(plain.certificates, wide.certificates, strict=True):
         assert b.bound == pytest.approx(20 * a.bound)
     with pytest.raises(PartError, match="low < high"):
         Bandit(3, low=1.0, high=1.0)
     with pytest.raises(DataError, match=r"round 0: arm \d costs"):
-        plain.play(table + 1)
+        plain.learn(table + 1)
 
 
 class Forgetful(Costs):
@@ -75,26 +75,26 @@ class Forgetful(Costs):
 
 def test_costs_of_ones_own_run_compiled_and_go_on_where_they_stopped() -> None:
     whole, parts = Bandit(4, TsallisInf()), Bandit(4, TsallisInf())
-    one = whole.play(Forgetful(), 300)
-    two = [parts.play(Forgetful(), n) for n in (101, 199)]
+    one = whole.learn(Forgetful(), 300).played
+    two = [parts.learn(Forgetful(), n).played for n in (101, 199)]
     assert np.array_equal(one.arms, np.concatenate([p.arms for p in two]))
     assert one.regret is None
     with pytest.raises(PartError, match="give rounds"):
-        whole.play(Forgetful())
+        whole.learn(Forgetful())
     with pytest.raises(DataError, match="3 columns, the bandit 4 arms"):
-        whole.play(np.zeros((5, 3)))
+        whole.learn(np.zeros((5, 3)))
     with pytest.raises(DataError, match="5 rounds, wanted are 6"):
-        whole.play(np.zeros((5, 4)), 6)
+        whole.learn(np.zeros((5, 4)), 6)
     with pytest.raises(PartError, match="2 means, the bandit has 4 arms"):
-        whole.play(BernoulliCosts([0.1, 0.2]), 5)
+        whole.learn(BernoulliCosts([0.1, 0.2]), 5)
     with pytest.raises(DataError, match="table"):
-        whole.play(np.zeros(5))
+        whole.learn(np.zeros(5))
 
 
 @pytest.mark.parametrize("algorithm", ALL, ids=str)
 def test_a_saved_bandit_goes_on_to_the_last_bit(algorithm: BanditAlgorithm, tmp_path: Path) -> None:
     bandit = Bandit(6, algorithm, seed=3, high=2.0)
-    bandit.play(BernoulliCosts(np.linspace(0.2, 0.8, 6)), 50)
+    bandit.learn(BernoulliCosts(np.linspace(0.2, 0.8, 6)), 50)
     waiting = [bandit.choose()[0] for _ in range(3)]
     path = bandit.save(tmp_path / "bandit.lr")
     again = load(path)
@@ -103,7 +103,7 @@ def test_a_saved_bandit_goes_on_to_the_last_bit(algorithm: BanditAlgorithm, tmp_
     for b in (bandit, again):
         b.reward(waiting[1], 0.3)
         b.reward(waiting[0], cost=1.5)
-        b.play(BernoulliCosts(np.linspace(0.2, 0.8, 6)), 50)
+        b.learn(BernoulliCosts(np.linspace(0.2, 0.8, 6)), 50)
     assert all(np.array_equal(x, y) for x, y in zip(bandit.state, again.state, strict=True))
     assert again.choose() == bandit.choose()
     assert str(again) == str(bandit)
@@ -143,22 +143,22 @@ def test_learning_from_a_log_finds_the_arm_that_was_best_not_the_one_shown_most(
     arms = rng.choice(3, 4000, p=p)
     costs = (rng.random(4000) < np.array([0.6, 0.6, 0.3])[arms]).astype(float)
     for algorithm in ALL:
-        bandit = Bandit(3, algorithm).learn(arms, costs, p[arms])
+        bandit = Bandit(3, algorithm).learn_log(arms, costs, p[arms])
         assert int(np.argmax(bandit.policy)) == 2
         assert not any(c.premises_hold for c in bandit.certificates)
     with pytest.raises(DataError, match="row 1: propensity 0"):
-        Bandit(3).learn([0, 1], [0.0, 0.0], [0.5, 0.0])
+        Bandit(3).learn_log([0, 1], [0.0, 0.0], [0.5, 0.0])
     with pytest.raises(DataError, match="row 0: cost 2"):
-        Bandit(3).learn([0, 1], [2.0, 0.0], [0.5, 0.5])
+        Bandit(3).learn_log([0, 1], [2.0, 0.0], [0.5, 0.5])
     with pytest.raises(DataError, match="from 0 to 2"):
-        Bandit(3).learn([3], [0.0], [0.5])
+        Bandit(3).learn_log([3], [0.0], [0.5])
 
 
 @pytest.mark.parametrize("algorithm", [Exp3(1.0), Exp3IX(1.0, 1e-9), TsallisInf()], ids=str)
 def test_tiny_propensities_in_a_log_stay_numbers(algorithm: BanditAlgorithm) -> None:
     rng = np.random.default_rng(7)
     arms, costs, p = rng.integers(0, 3, 200), rng.integers(0, 2, 200).astype(float), 10.0 ** -rng.integers(0, 9, 200)
-    fast, slow = (Bandit(3, algorithm, compiled=c).learn(arms, costs, p) for c in (True, False))
+    fast, slow = (Bandit(3, algorithm, compiled=c).learn_log(arms, costs, p) for c in (True, False))
     assert np.array_equal(fast.policy, slow.policy)
     assert np.sum(fast.policy) == pytest.approx(1)
 
@@ -169,9 +169,9 @@ def test_regret_is_below_what_was_promised_over_many_seeds() -> None:
     costs[:, :] = 0.6
     costs[:500, 0], costs[500:, 1] = 0.0, 0.1
     for algorithm in (Exp3.tuned(5, 1000), TsallisInf()):
-        found = [Bandit(5, algorithm, seed=seed).play(costs).regret or 0.0 for seed in range(60)]
+        found = [Bandit(5, algorithm, seed=seed).learn(costs).played.regret or 0.0 for seed in range(60)]
         bandit = Bandit(5, algorithm)
-        bandit.play(costs)
+        bandit.learn(costs)
         promised = min(c.bound for c in bandit.certificates if c.measure == "expected regret")
         assert np.mean(found) <= promised
         assert np.mean(found) > -promised
@@ -182,7 +182,7 @@ def test_the_confidence_bound_is_kept_over_many_seeds() -> None:
     failures = 0
     for seed in range(200):
         bandit = Bandit(4, Exp3IX.tuned(4, 400), seed=seed)
-        regret = bandit.play(costs).regret
+        regret = bandit.learn(costs).played.regret
         known = next(c for c in bandit.certificates_at(0.1) if c.id == "EXP3-IX")
         assert regret is not None
         assert known.linear_regret is not None

@@ -19,7 +19,7 @@ def test_exp3_is_mirror_descent_on_estimates() -> None:
         w = descent.point
         assert np.allclose(w, bandit.policy)
         arm, y = int(rng.choice(4, p=w / w.sum())), float(rng.random())
-        descent.see(np.eye(4)[arm] * y / w[arm])
+        descent.learn(np.eye(4)[arm] * y / w[arm])
         learn_one(bandit.algorithm, bandit.state, arm, w[arm], y)
     path = bandit.certificates[0]
     certificate = descent.certificate
@@ -46,7 +46,7 @@ def test_expected_regret_by_enumeration(rule: Rule) -> None:
         descent, loss = EstimatedDescent(rule, 3, L2Ball(1.0), compiled=False), 0.0
         for t, coin in enumerate(coins):
             loss += float(descent.point @ g[t])
-            descent.see(g[t] + coin * noise[t])
+            descent.learn(g[t] + coin * noise[t])
         assert descent.rounds == 5
         assert descent.certificate.holds
         expected += (loss + float(np.linalg.norm(g.sum(axis=0)))) / 32
@@ -58,4 +58,4 @@ def test_estimates_that_are_no_numbers_are_refused() -> None:
     descent = EstimatedDescent(MirrorDescent(Euclidean(), Constant(0.1)), 2)
     for wrong in ([1.0], [np.nan, 0.0], "no"):
         with pytest.raises(DataError):
-            descent.see(wrong)
+            descent.learn(wrong)

@@ -30,7 +30,7 @@ def test_a_slow_transcription() -> None:
         arms.append(arm)
         estimates += xi[:, arm] * y[arm] / p[arm]
     exp4 = Exp4(4, 3, 0.05, seed=2)
-    played = exp4.play(costs, advice)
+    played = exp4.learn(costs, advice).played
     assert np.array_equal(played.arms, arms)
     assert np.allclose(exp4.state.estimates, estimates)
     assert played.regret == pytest.approx(np.sum(played.costs) - min(np.sum(advice[:, n] * costs) for n in range(4)))
@@ -59,7 +59,7 @@ def test_expected_regret_and_every_path_by_enumeration() -> None:
 def test_one_by_one_late_and_saved(tmp_path: Path) -> None:
     costs, advice = game(60, 3, 4, seed=2)
     whole, single = Exp4(3, 4, 0.1), Exp4(3, 4, 0.1)
-    whole.play(costs, advice)
+    whole.learn(costs, advice)
     for y, xi in zip(costs, advice, strict=True):
         number, arm = single.choose(xi)
         single.reward(number, cost=y[arm])
@@ -81,7 +81,7 @@ def test_the_expert_who_knows_is_believed() -> None:
     costs, advice = game(2000, 5, 4, seed=3)
     advice[:, 0] = np.eye(4)[np.argmin(costs, axis=1)]
     exp4 = Exp4(5, 4, 0.05)
-    exp4.play(costs, advice)
+    exp4.learn(costs, advice)
     assert exp4.weights[0] > 0.9
     assert all(c.holds for c in exp4.certificates)
 
@@ -92,8 +92,8 @@ def test_refusals() -> None:
         with pytest.raises(DataError, match="advice"):
             exp4.choose(wrong)
     with pytest.raises(DataError, match="rounds × 3 arms"):
-        exp4.play(np.zeros((4, 2)), np.full((4, 2, 3), 1 / 3))
+        exp4.learn(np.zeros((4, 2)), np.full((4, 2, 3), 1 / 3))
     with pytest.raises(DataError, match="between 0 and 1"):
-        exp4.play(np.full((4, 3), 2.0), np.full((4, 2, 3), 1 / 3))
+        exp4.learn(np.full((4, 3), 2.0), np.full((4, 2, 3), 1 / 3))
     with pytest.raises(PartError):
         Exp4(2, 3, 0.0)

@@ -19,7 +19,7 @@ def test_experts_regret_in_positions() -> None:
         places = np.argmax(orders == item, axis=1) + 1
         expected += float(ranking.descent.point @ places)
         shown = ranking.rank(orders)
-        position = ranking.learn(item)
+        position = ranking.learn(item).position
         assert shown[position - 1] == item
         of_experts += places
     regret = expected - np.min(of_experts)
@@ -42,7 +42,7 @@ def test_scores_learn_and_the_surrogate_stays_above() -> None:
         loss += float(np.sum(np.maximum(1 - (features[item] - features[others]) @ w, 0)))
         best += float(np.sum(np.maximum(1 - (features[item] - features[others]) @ u, 0)))
         order = ranking.rank(features)
-        position = ranking.learn(item)
+        position = ranking.learn(item).position
         scores = features @ w
         assert position == 1 + np.sum(scores[others] >= scores[item])
         assert len(set(scores.tolist())) < 6 or order[position - 1] == item
@@ -57,10 +57,10 @@ def test_scores_learn_and_the_surrogate_stays_above() -> None:
 def test_one_item_and_ties() -> None:
     alone = ExpertRanking(2, 1, 0.1)
     assert alone.rank([[0], [0]]).tolist() == [0]
-    assert alone.learn(0) == 1
+    assert alone.learn(0).position == 1
     tied = ScoreRanking(MirrorDescent(Euclidean(L2Ball(3.0)), Constant(0.1)), 2)
     tied.rank([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    assert tied.learn(0) == 3  # all scores are 0: the others count as placed before it
+    assert tied.learn(0).position == 3  # all scores are 0: the others count as placed before it
     assert tied.surrogate == 2
 
 

@@ -42,7 +42,7 @@ def test_the_default_is_layers_and_json_says_all(capsys: Capsys, tmp_path: Path)
     told = run(capsys, "experts", table(tmp_path, x, y), "--target", "y", "--json")
     assert told.code == 0, told.err
     found, panel = told.json, Layered(["a", "b", "c"])
-    p = panel.learn(x, y)
+    p = panel.learn(x, y).forecasts
     assert found["algorithm"] == "auto"
     assert found["rounds"] == 60
     assert found["left_out"] == ["day"]
@@ -70,7 +70,7 @@ def test_other_tables(capsys: Capsys, tmp_path: Path, name: str, gap: str) -> No
     )  # fmt: skip
     panel = ExpertMixture(3, Hedge(0.5), Absolute(), linearised=False)
     panel.learn(x, y)
-    assert told.json["loss"]["total"] == pytest.approx(panel.total)
+    assert told.json["loss"]["total"] == pytest.approx(panel.loss)
 
 
 def test_parquet_and_arrow(capsys: Capsys, tmp_path: Path) -> None:

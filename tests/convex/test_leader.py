@@ -39,7 +39,7 @@ def test_worked_example_of_the_quadratic_game() -> None:
     """z = (1, −1): w = (0, 1), losses .5 + 2, regret 1.5; bounds 6.77 / 1.5; LEM-2.1 gives 2."""
     game = play(FollowTheLeader(Reals()), [QuadraticFunction([1.0]), QuadraticFunction([-1.0])])
     np.testing.assert_allclose(game.points.ravel(), [0, 1])
-    assert game.regret() == pytest.approx(1.5)
+    assert game.regret == pytest.approx(1.5)
     bounds = {c.id: c.bound for c in game.certificates}
     assert bounds["FTL-QUAD-ID"] == pytest.approx(1.5)
     assert bounds["COR-2.2+"] == pytest.approx(1.5)

@@ -30,10 +30,10 @@ def test_naive(aggregator: Aggregator, weigh: naive.Weigh, asleep: float, linear
     x, y = random_rounds(60, 4, 11, asleep)
     prior = np.array([0.1, 0.2, 0.3, 0.4])
     panel = ExpertMixture(4, aggregator, Square(), prior=prior, linearised=linearised)
-    found = panel.learn(x, y)
+    found = panel.learn(x, y).forecasts
     expected, weights, total = naive.mix(weigh, Square(), x, y, prior, linearised)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(panel.history[1], weights, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(panel.weights_over_time[1], weights, rtol=1e-7, atol=1e-9)
     measured = panel.book.linear if linearised else panel.book.owed - panel.book.losses
     np.testing.assert_allclose(measured, total, rtol=1e-8, atol=1e-8)
 
@@ -46,15 +46,15 @@ def test_naive_where_weights_underflow(kind: int, name: str) -> None:
     panel = ExpertMixture(x.shape[1], aggregator, Absolute(), linearised=False, compiled=False)
     with np.errstate(over="ignore"):
         expected, weights, _ = naive.mix(weigh, Absolute(), x, y, panel.book.prior, False)
-    np.testing.assert_allclose(panel.learn(x, y), expected, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(panel.history[1], weights, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(panel.learn(x, y).forecasts, expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(panel.weights_over_time[1], weights, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("aggregator", [a for a, _ in AGGREGATORS], ids=NAMES)
 def test_compiled_is_interpreted(aggregator: Aggregator) -> None:
     x, y = random_rounds(80, 4, 12, 0.3)
     panels = [ExpertMixture(4, aggregator, Square(), compiled=compiled) for compiled in (True, False)]
-    ours, theirs = (panel.learn(x, y) for panel in panels)
+    ours, theirs = (panel.learn(x, y).forecasts for panel in panels)
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
     for one, other in zip(panels[0].book, panels[1].book, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
@@ -70,8 +70,8 @@ def test_in_pieces_from_disk_and_one_by_one_is_all_at_once(kind: int, cut: int, 
     rounds = 2500  # so many that not every round is kept for the picture
     x, y = random_rounds(rounds, 4, seed)
     whole, split = panels(kind), panels(kind)
-    expected = whole.learn(x, y)
-    first = split.learn(x[:cut], y[:cut])
+    expected = whole.learn(x, y).forecasts
+    first = split.learn(x[:cut], y[:cut]).forecasts
     with TemporaryDirectory() as folder:
         split = lowregret.load(split.save(Path(folder) / "panel.lr"))
     assert type(split) is type(whole)
@@ -80,11 +80,11 @@ def test_in_pieces_from_disk_and_one_by_one_is_all_at_once(kind: int, cut: int, 
         number, p = split.ask(row)
         split.tell(number, outcome)
         said.append(p)
-    rest = split.learn(x[cut + 20 :], y[cut + 20 :])
+    rest = split.learn(x[cut + 20 :], y[cut + 20 :]).forecasts
     assert np.array_equal(np.concatenate([first, said, rest]), expected)
     for one, other in zip(whole.book, split.book, strict=True):
         assert np.array_equal(one, other)
-    assert np.array_equal(whole.history[1], split.history[1])
+    assert np.array_equal(whole.weights_over_time[1], split.weights_over_time[1])
     assert np.array_equal(whole.regrets, split.regrets)
     assert whole.certificate == split.certificate
 
@@ -116,14 +116,14 @@ def test_one_expert_is_followed() -> None:
     x, y = random_rounds(30, 1, 8)
     for aggregator, _ in AGGREGATORS:
         panel = ExpertMixture(1, aggregator)
-        assert np.array_equal(panel.learn(x, y), x[:, 0])
+        assert np.array_equal(panel.learn(x, y).forecasts, x[:, 0])
         assert panel.regret == 0
         assert panel.weights.tolist() == [1.0]
 
 
 def test_all_asleep_is_no_forecast_and_nothing_learnt() -> None:
     for panel in (ExpertMixture(2, Hedge(0.5)), Layered(2)):
-        p = panel.learn([[1.0, 2.0], [math.nan, math.nan], [1.0, 2.0]], [1.0, 1.0, math.nan])
+        p = panel.learn([[1.0, 2.0], [math.nan, math.nan], [1.0, 2.0]], [1.0, 1.0, math.nan]).forecasts
         assert np.isnan(p).tolist() == [False, True, False]
         assert panel.rounds == 1
         with pytest.raises(DataError, match="no expert has a forecast"):
@@ -135,11 +135,11 @@ def test_an_expert_that_appears_late_owes_nothing() -> None:
     x, y = random_rounds(100, 3, 9)
     x[:50, 2] = math.nan
     panel = ExpertMixture(3, Hedge(0.2), Absolute(), linearised=False, compiled=False)
-    p = panel.learn(x, y)
+    p = panel.learn(x, y).forecasts
     expected = np.abs(p[50:] - y[50:]).sum() - np.abs(x[50:, 2] - y[50:]).sum()
     assert (panel.book.owed - panel.book.losses)[2] == pytest.approx(expected)
-    alone = ExpertMixture(2, Hedge(0.2), Absolute(), linearised=False, compiled=False).learn(x[:50, :2], y[:50])
-    np.testing.assert_allclose(p[:50], alone)
+    alone = ExpertMixture(2, Hedge(0.2), Absolute(), linearised=False, compiled=False)
+    np.testing.assert_allclose(p[:50], alone.learn(x[:50, :2], y[:50]).forecasts)
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ LOSSES: list[Loss] = [Absolute(), Square(), Quantile(0.9)]
 
 def require_certified(panel: ExpertMixture, p: Any, x: Any, y: Any) -> None:
     """The certificate's regret is what was paid, over the rounds of each expert, and its chain holds."""
-    own = np.array([panel.loss.at(a, b)[0] for a, b in zip(p, y, strict=True)])
+    own = np.array([panel.loss_function.at(a, b)[0] for a, b in zip(p, y, strict=True)])
     own = np.where(np.isnan(x).all(1), 0.0, own)  # where nobody was awake, nothing was said
-    theirs = np.array([[panel.loss.at(a, b)[0] for a in row] for row, b in zip(x, y, strict=True)])
+    theirs = np.array([[panel.loss_function.at(a, b)[0] for a in row] for row, b in zip(x, y, strict=True)])
     regrets = np.nansum(np.where(np.isnan(x), 0.0, own[:, None] - theirs), 0)
     certificate = panel.certificate
     assert certificate.regret == pytest.approx(regrets.max(), rel=1e-9, abs=1e-12 * np.abs(own).sum())
@@ -48,14 +48,14 @@ def test_certificates_hold(name: str, aggregator: Aggregator, linearised: bool) 
     x, y = SEQUENCES[name]
     for loss in LOSSES:
         panel = ExpertMixture(x.shape[1], aggregator, loss, linearised=linearised, compiled=False)
-        require_certified(panel, panel.learn(x, y), x, y)
+        require_certified(panel, panel.learn(x, y).forecasts, x, y)
 
 
 @pytest.mark.parametrize("aggregator", PROVED, ids=repr)
 def test_certificates_hold_against_who_knows_the_weights(aggregator: Aggregator) -> None:
     x, y = adversarial(aggregator)
     panel = ExpertMixture(3, aggregator, Absolute(), compiled=False)
-    require_certified(panel, panel.learn(x, y), x, y)
+    require_certified(panel, panel.learn(x, y).forecasts, x, y)
     assert panel.regret > 0
 
 
@@ -64,7 +64,7 @@ def test_layers_hold_too(name: str) -> None:
     x, y = SEQUENCES[name]
     for loss in (Absolute(), Square()):
         panel = Layered(x.shape[1], loss, compiled=False)
-        require_certified(panel, panel.learn(x, y), x, y)
+        require_certified(panel, panel.learn(x, y).forecasts, x, y)
 
 
 def test_layers_claim_nothing_about_sleepers() -> None:
@@ -107,7 +107,7 @@ def test_shares_follow_switches(linearised: bool) -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.random((12, 3)) + np.eye(3)[k] for k in range(3)])
     panel = ExpertMixture(3, FixedShare(0.8, 0.1), Absolute(), linearised=linearised, compiled=False)
-    own = panel.learn(x, np.zeros(len(x))).sum()
+    own = panel.learn(x, np.zeros(len(x))).forecasts.sum()
     for switches in range(4):
         assert own - paths(x, switches) <= panel.bound(switches)
     assert math.isinf(ExpertMixture(3, Hedge(0.1)).bound(1))
@@ -199,7 +199,7 @@ def test_one_expert_infinitely_wrong(aggregator: Aggregator) -> None:
                 panel.learn(x[40:], y[40:])
             assert panel.asked == 40
             continue
-        p = panel.learn(x[40:], y[40:])
+        p = panel.learn(x[40:], y[40:]).forecasts
         assert np.isfinite(p).all()
         assert panel.certificate.holds, panel.certificate
         if not linearised and not isinstance(aggregator, FixedShare):

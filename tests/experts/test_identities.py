@@ -33,7 +33,7 @@ def test_mirror_descent_is_eg_is_weighted_majority_is_hedge(z: Vector, eta: floa
     for linearised in (True, False):  # the costs are linear, so nothing changes
         panel = hedge(z, eta, linearised)
         np.testing.assert_allclose(panel.weights, run.weights, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(panel.total, run.loss, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(panel.loss, run.loss, rtol=1e-9, atol=1e-9)
     w = np.full(z.shape[1], 1 / z.shape[1])
     for row in z:
         w = w * np.exp(-eta * row)
@@ -43,7 +43,7 @@ def test_mirror_descent_is_eg_is_weighted_majority_is_hedge(z: Vector, eta: floa
 
 @given(costs, rates)
 def test_eg_divergence_softmax_shifts_and_labels(z: Vector, eta: float) -> None:
-    weights = np.vstack([hedge(z, eta).history[1], hedge(z, eta).weights])
+    weights = np.vstack([hedge(z, eta).weights_over_time[1], hedge(z, eta).weights])
     total = np.vstack([np.zeros(z.shape[1]), np.cumsum(z, 0)])
     soft = np.exp(-eta * (total - total.min(1, keepdims=True)))
     np.testing.assert_allclose(weights, soft / soft.sum(1, keepdims=True), rtol=1e-9, atol=1e-12)
@@ -74,15 +74,15 @@ def test_a_large_eta_and_a_threshold_are_halving(points: int, seed: int) -> None
 def test_hedge_is_its_potential_plus_gaps(z: Vector, eta: float, seed: int) -> None:
     prior = np.random.default_rng(seed).dirichlet(np.ones(z.shape[1]))
     panel = hedge(z, eta, prior=prior)
-    weights = panel.history[1]
+    weights = panel.weights_over_time[1]
     gaps = np.array([w @ row + math.log(w @ np.exp(-eta * row)) / eta for w, row in zip(weights, z, strict=True)])
     total = z.sum(0)
     low = total.min()
     potential = low - math.log(prior @ np.exp(-eta * (total - low))) / eta
-    np.testing.assert_allclose(panel.total, potential + gaps.sum(), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(panel.loss, potential + gaps.sum(), rtol=1e-9, atol=1e-9)
     assert np.all(gaps >= -1e-12)
     assert np.all(gaps <= eta / 8 * np.ptp(z, axis=1) ** 2 + 1e-12)
-    np.testing.assert_allclose(hedge(z + 2.0, eta, prior=prior).total, panel.total + 2.0 * len(z), rtol=1e-9)
+    np.testing.assert_allclose(hedge(z + 2.0, eta, prior=prior).loss, panel.loss + 2.0 * len(z), rtol=1e-9)
 
 
 @given(costs, rates, st.integers(0, 30))
@@ -91,4 +91,4 @@ def test_what_was_learnt_is_a_prior(z: Vector, eta: float, cut: int) -> None:
     whole, first = hedge(z, eta), hedge(z[:cut], eta)
     rest = hedge(z[cut:], eta, prior=first.weights)
     np.testing.assert_allclose(whole.weights, rest.weights, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(whole.total, first.total + rest.total, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(whole.loss, first.loss + rest.loss, rtol=1e-9, atol=1e-9)

@@ -24,11 +24,11 @@ def relatives(rounds: int, assets: int, seed: int, wild: float = 0.1) -> Vector:
 def test_newton_is_certified(assets: int, wild: float) -> None:
     x = relatives(150, assets, assets, wild)
     panel = OnlineNewton(assets, compiled=False)
-    p = panel.learn(x)
+    p = panel.learn(x).forecasts
     best = best_rebalanced(x)
     assert panel.wealth == pytest.approx(np.prod(p))
     assert panel.certificate.holds, panel.certificate
-    assert panel.total - best.value <= panel.certificate.bound
+    assert panel.loss - best.value <= panel.certificate.bound
     assert panel.weights.sum() == pytest.approx(1)
 
 
@@ -74,7 +74,7 @@ def test_universal_is_certified(assets: int, rounds: int) -> None:
     panel = Universal(assets, rounds)
     panel.learn(x)
     assert panel.certificate.holds
-    assert panel.total - best_rebalanced(x).value <= panel.certificate.bound
+    assert panel.loss - best_rebalanced(x).value <= panel.certificate.bound
     panel.learn(x)
     assert not panel.certificate.premises_hold  # more rounds than were announced
 
@@ -94,7 +94,7 @@ def test_sampled_universal_says_against_whom() -> None:
     x = relatives(20, 12, 8)
     one, other = (Universal(12, 20, nodes=50, seed=3, compiled=False) for _ in range(2))
     assert not one.exact
-    assert np.array_equal(one.learn(x), other.learn(x))
+    assert np.array_equal(one.learn(x).forecasts, other.learn(x).forecasts)
     assert one.certificate.comparator["set"] == "experts"
     assert one.certificate.holds
 
@@ -108,15 +108,15 @@ def test_eg_by_hand() -> None:
         w = w * np.exp(0.05 * row / (w @ row))
         w /= w.sum()
     np.testing.assert_allclose(panel.weights, w)
-    assert panel.total - best_rebalanced(x).value <= panel.certificate.bound
+    assert panel.loss - best_rebalanced(x).value <= panel.certificate.bound
 
 
 def test_pieces_and_errors() -> None:
     x = relatives(40, 3, 10)
     whole, split = OnlineNewton(["a", "b", "c"], compiled=False), OnlineNewton(["a", "b", "c"], compiled=False)
-    expected = whole.learn(x)
-    assert np.array_equal(np.concatenate([split.learn(x[:13]), split.learn(x[13:])]), expected)
-    assert np.array_equal(whole.history[1], split.history[1])
+    expected = whole.learn(x).forecasts
+    assert np.array_equal(np.concatenate([split.learn(x[:13]).forecasts, split.learn(x[13:]).forecasts]), expected)
+    assert np.array_equal(whole.weights_over_time[1], split.weights_over_time[1])
     with pytest.raises(DataError, match="round 40: the price relative of b is -1"):
         whole.learn([[1.0, -1.0, 1.0]])
     with pytest.raises(DataError, match="worthless"):

@@ -48,15 +48,15 @@ def odds(find: Find) -> tuple[list[str], Any, Any]:
 def test_layers_beat_what_was_asked_of_them(data_file: Find) -> None:
     names, x, y = load(data_file)
     panel = Layered(names)
-    p = panel.learn(x, y)
+    p = panel.learn(x, y).forecasts
     assert ((p - y) ** 2).mean() <= 1.117e6
     assert (100 * np.abs(p / y - 1)).mean() <= 1.380
     review = Review.of(panel, x, y)
     assert review.certificate.holds
     assert review.combination is not None
-    assert panel.total < review.combination.value  # better than any fixed weights: the lockdown moved them
+    assert panel.loss < review.combination.value  # better than any fixed weights: the lockdown moved them
     by_percent = Layered(names, Percentage(), compiled=False)
-    assert (100 * np.abs(by_percent.learn(x, y) / y - 1)).mean() <= 1.380
+    assert (100 * np.abs(by_percent.learn(x, y).forecasts / y - 1)).mean() <= 1.380
     assert by_percent.certificate.holds
 
 
@@ -75,7 +75,7 @@ def test_bookmakers(data_file: Find) -> None:
     names, x, y = odds(data_file)
     bayes = ExpertMixture(names, Hedge(1.0), LogScore(), parts=3, linearised=False)
     bayes.learn(x, y)
-    assert bayes.total <= 18_289.10 + math.log(8)
+    assert bayes.loss <= 18_289.10 + math.log(8)
     assert bayes.best.name == "B365"
     assert bayes.certificate.holds
     assert bayes.regret <= math.log(8)
@@ -100,10 +100,10 @@ def test_new_york(data_file: Find) -> None:
     eg.learn(x, np.ones(len(x)))
     for panel in (ours, eg):
         assert panel.certificate.holds
-        assert panel.total - best.value <= panel.certificate.bound
+        assert panel.loss - best.value <= panel.certificate.bound
     hold = ExpertMixture(36, Hedge(1.0), LogWealth(), linearised=False)  # buy and hold
     hold.learn(x, np.ones(len(x)))
-    assert math.exp(-hold.total) == pytest.approx(14.50, abs=0.01)
+    assert math.exp(-hold.loss) == pytest.approx(14.50, abs=0.01)
     assert math.exp(-hold.best.loss) == pytest.approx(54.14, abs=0.01)
 
 
@@ -115,4 +115,4 @@ def test_large_companies(data_file: Find) -> None:
     for panel in (OnlineNewton(25), ExpertMixture(25, AdaHedge(), LogWealth(), compiled=False)):
         panel.learn(x, np.ones(len(x)))
         assert panel.certificate.holds
-        assert panel.total - best.value <= panel.certificate.bound
+        assert panel.loss - best.value <= panel.certificate.bound

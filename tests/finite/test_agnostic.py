@@ -37,7 +37,7 @@ def test_grouped_is_brute_force(rounds: int) -> None:
         for x, y, p in zip(points, labels, expected, strict=True):
             assert learner.predict(x) == pytest.approx(p, abs=1e-12)
             learner.learn(x, y)
-        assert learner.mistakes == pytest.approx(np.abs(np.array(expected) - labels).sum())
+        assert learner.loss == pytest.approx(np.abs(np.array(expected) - labels).sum())
         assert learner.certificate.holds
 
 
@@ -117,7 +117,7 @@ def test_certificate_against_an_adversary_that_does_not_see_the_coin(seed: int) 
 def test_restarts_where_the_number_of_rounds_is_unknown(kind: type[Agnostic] | type[WeightedMajority]) -> None:
     rng = np.random.default_rng(6)
     h = make_hypotheses("thresholds:9")
-    learner = Restarting(lambda rounds: kind(h, rounds))
+    learner = Restarting(kind, h)
     blocks = []
     for t in range(1, 41):
         x = int(rng.integers(h.points))
@@ -136,7 +136,7 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(PartError, match="rounds is how many"):
         Agnostic(h, 0)
     with pytest.raises(PartError, match="needs no restarts"):
-        Restarting(lambda rounds: Halving(h))
+        Restarting(lambda h, rounds: Halving(h), h)
     learner = Agnostic(h, 1, Littlestone(h))
     learner.learn(0, 1)
     with pytest.raises(DataError, match="made for 1 round and no more"):

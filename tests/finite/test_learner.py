@@ -73,10 +73,10 @@ def test_the_tree_adversary_forces_a_mistake_at_every_depth(kind: type[VersionSp
         y = 1 - int(learner.predict(x))
         learner.learn(x, y)
         i = 2 * i + 1 + y
-    assert learner.mistakes == found.littlestone[0] == learner.rounds
+    assert learner.loss == found.littlestone[0] == learner.rounds
     assert learner.certificate.holds
     if kind is StandardOptimal:
-        assert learner.certificate.bound == learner.mistakes
+        assert learner.certificate.bound == learner.loss
 
 
 @pytest.mark.parametrize("kind", [*KEEPERS, SurrogateHalving])
@@ -90,7 +90,7 @@ def test_certificates_hold_after_every_round_of_realisable_sequences(kind: type[
             assert learner.predict(x) in (0.0, 1.0)
             learner.learn(x, int(h.matrix[target, x]))
             assert learner.certificate.holds
-            assert learner.certificate.regret == learner.mistakes
+            assert learner.certificate.regret == learner.loss
 
 
 def test_consistent_can_be_as_bad_as_its_bound() -> None:
@@ -99,7 +99,7 @@ def test_consistent_can_be_as_bad_as_its_bound() -> None:
     learner = Consistent(h)
     for x in range(8):
         learner.learn(x, 0)
-    assert learner.mistakes == learner.certificate.bound == 8
+    assert learner.loss == learner.certificate.bound == 8
     assert learner.certificate.id == "COR-1.1"
 
 
@@ -108,7 +108,7 @@ def test_halving_can_be_as_bad_as_its_bound_and_says_1_if_even() -> None:
     for x in range(3):
         assert learner.predict(x) == 1.0
         learner.learn(x, 0)
-    assert learner.mistakes == learner.certificate.bound == 3
+    assert learner.loss == learner.certificate.bound == 3
 
 
 def test_textbook_example_of_four_thresholds() -> None:
@@ -126,7 +126,7 @@ def test_labels_nobody_realises_are_said_to_be_so(kind: type[VersionSpace]) -> N
         learner.learn(0, 1 - int(learner.predict(0)))
     assert not learner.certificate.holds
     assert learner.certificate.premises[0].observed > 0
-    assert learner.mistakes == rounds
+    assert learner.loss == rounds
     assert learner.regret >= math.ceil(rounds / 2)
 
 
@@ -148,10 +148,8 @@ def test_weighted_majority_is_exponential_weights() -> None:
     for x, y, p in zip(points, labels, expected, strict=True):
         assert learner.predict(x) == pytest.approx(p, abs=1e-12)
         learner.learn(x, y)
-    assert learner.mistakes == pytest.approx(np.abs(np.array(expected) - labels).sum())
-    assert learner.regret == pytest.approx(
-        learner.mistakes - (h.matrix[:, points] != np.array(labels, bool)).sum(1).min()
-    )
+    assert learner.loss == pytest.approx(np.abs(np.array(expected) - labels).sum())
+    assert learner.regret == pytest.approx(learner.loss - (h.matrix[:, points] != np.array(labels, bool)).sum(1).min())
     assert learner.certificate.holds
 
 
@@ -189,5 +187,5 @@ def test_surrogate_bound_without_the_second_term_fails() -> None:
     learner = SurrogateHalving(make_hypotheses("cube:3"))
     for x in range(3):
         learner.learn(x, 1 - int(learner.predict(x)))
-    assert learner.mistakes > 2 * float(learner.surrogates.min())
+    assert learner.loss > 2 * float(learner.surrogates.min())
     assert learner.certificate.holds

@@ -44,10 +44,10 @@ def test_the_tree_forces_exactly_ldim_mistakes(kind: str, name: str) -> None:
         learner.learn(x, y)
         seen.append((x, y))
         if t == ldim:
-            assert learner.mistakes == ldim
+            assert learner.loss == ldim
     assert any(all(row[x] == bool(y) for x, y in seen) for row in matrix)
     if name == "soa":
-        assert learner.mistakes == ldim
+        assert learner.loss == ldim
 
 
 @pytest.mark.parametrize("name", DETERMINISTIC)
@@ -61,7 +61,7 @@ def test_cover_beats_whoever_does_not_draw(name: str, rounds: int) -> None:
         x, y = answer(t, learner.predict)
         learner.learn(x, y)
         labels.append(y)
-    assert learner.mistakes == rounds
+    assert learner.loss == rounds
     assert learner.regret == rounds - min(sum(labels), rounds - sum(labels)) >= math.ceil(rounds / 2)
     assert learner.certificate.bound >= rounds or not learner.certificate.premises_hold
 

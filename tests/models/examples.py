@@ -125,7 +125,7 @@ def game(player: Any, functions: Any = X) -> Example:
 def bandit(algorithm: Any) -> Example:
     def make() -> Any:
         made = Bandit(3, algorithm, **PLAIN)
-        made.play(COSTS[:HALF])
+        made.learn(COSTS[:HALF])
         made.choose()
         made.choose()
         return made
@@ -133,8 +133,8 @@ def bandit(algorithm: Any) -> Example:
     def more(one: Any) -> Any:
         for number in one.pending:
             one.reward(number, cost=0.25)
-        one.play(COSTS[HALF:])
-        return [*one.policy, one.cost, *one.estimates]
+        one.learn(COSTS[HALF:])
+        return [*one.policy, one.loss, *one.estimates]
 
     return Example(saved(make), more)
 
@@ -144,13 +144,14 @@ def exp4() -> Example:
 
     def make() -> Any:
         made = Exp4(2, 3, 0.1, **PLAIN)
-        made.play(COSTS[:HALF], advice[:HALF])
+        made.learn(COSTS[:HALF], advice[:HALF])
         made.choose(advice[0])
         return made
 
     def more(one: Any) -> Any:
         one.reward(next(iter(one.desk.pending)), cost=0.25)
-        return [*one.play(COSTS[HALF:], advice[HALF:]).costs, *one.weights]
+        one.learn(COSTS[HALF:], advice[HALF:])
+        return [one.loss, *one.weights]
 
     return Example(saved(make), more)
 

@@ -77,7 +77,7 @@ def misleading(rounds: int) -> list[Vector]:
 @pytest.mark.parametrize("rounds", [1, 2, 10, 401])
 def test_following_the_leader_fails(rounds: int) -> None:
     game = play(FollowTheLeader(Box(-1.0, 1.0)), misleading(rounds))
-    assert game.regret() == pytest.approx(rounds - 0.5)  # T − ½ − w₁/2 with w₁ = 0
+    assert game.regret == pytest.approx(rounds - 0.5)  # T − ½ − w₁/2 with w₁ = 0
     assert game.certificate.holds
 
 
@@ -85,7 +85,7 @@ def test_following_the_leader_fails(rounds: int) -> None:
 def test_tuned_descent_stays_below_root_t_where_the_leader_fails(rounds: int) -> None:
     mirror = Euclidean(Box(-1.0, 1.0))
     game = play(MirrorDescent(mirror, mirror.tuned(radius=1, lipschitz=1, rounds=rounds)), misleading(rounds))
-    assert game.regret() <= math.sqrt(rounds)
+    assert game.regret <= math.sqrt(rounds)
     assert game.certificate.holds
 
 
@@ -104,10 +104,10 @@ def test_one_over_t_fails_without_strong_convexity() -> None:
     total = int(math.e**2 * first)
     costs = [np.array([1.0 if t <= first else -1.0]) for t in range(1, total + 1)]
     game = play(ProjectedGradient(Box(-1.0, 1.0), InverseTime(1.0)), costs)
-    assert game.regret() > 0.3 * total
+    assert game.regret > 0.3 * total
     strong = next(c for c in game.certificates if c.id == "THM-14.11")
     assert not strong.premises_hold
-    assert game.regret() > strong.bound
+    assert game.regret > strong.bound
     assert game.certificate.holds
 
 
@@ -127,7 +127,7 @@ def test_quadratic_game_is_a_running_mean_with_known_regret(rounds: int, d: int,
     np.testing.assert_allclose(leader.points, means, atol=1e-12)
     np.testing.assert_allclose(descent.points, means, atol=1e-12)
     identity = 0.5 * np.sum(np.sum((means - z) ** 2, axis=1) / np.arange(1, rounds + 1))
-    assert leader.regret(z.mean(axis=0)) == pytest.approx(identity, abs=1e-9)
+    assert leader.regret_to(z.mean(axis=0)) == pytest.approx(identity, abs=1e-9)
     assert descent.linear_regret(Reals()) == pytest.approx(identity, abs=1e-9)
 
 
@@ -149,7 +149,7 @@ def test_chain_holds_at_every_mark(name: str) -> None:
     assert np.all(t.regret <= t.linear_regret + slack)  # equal, for linear costs
     assert np.all(t.regret <= t.bound + slack)
     assert all(c.holds for c in game.certificates if c.premises_hold)
-    assert game.regret(game.best().w) == pytest.approx(game.regret())
+    assert game.regret_to(game.best().w) == pytest.approx(game.regret)
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_chain_holds_at_every_mark(name: str) -> None:
 @pytest.mark.parametrize("name", ["ftl", "ftrl", "lazy", "eager", "eg"])
 def test_chain_holds_for_curved_functions(name: str, functions: list[Any]) -> None:
     game = play(PLAYERS[name], functions)
-    assert game.regret() <= game.linear_regret() + 1e-7 * (1 + abs(game.linear_regret()))
+    assert game.regret <= game.linear_regret() + 1e-7 * (1 + abs(game.linear_regret()))
     for certificate in game.certificates:
         if certificate.premises_hold:
-            assert game.regret() <= certificate.bound + 1e-7 * (1 + abs(certificate.bound)), certificate.id
+            assert game.regret <= certificate.bound + 1e-7 * (1 + abs(certificate.bound)), certificate.id
 
 
 def test_weighted_schedule_bounds_the_weighted_regret() -> None:
@@ -241,7 +241,7 @@ def test_an_adversary_sees_the_point() -> None:
         dimension=2,
     )
     np.testing.assert_array_equal(game.gradients[1:], game.points[1:])
-    assert game.regret() <= game.certificate.bound
+    assert game.regret <= game.certificate.bound
 
 
 @pytest.mark.parametrize("rule", [MirrorDescent(PNorm(3.0), Constant(0.2)), PLAYERS["adaptive"]], ids=["lazy", "eager"])

@@ -353,7 +353,7 @@ def test_games_with_late_answers(rule: Any, tmp_path: Path) -> None:
     mine, theirs = ({c.id: c.bound for c in found} for found in (game.certificates, run.certificates))
     assert mine == pytest.approx(theirs)
     assert game.certificate.holds
-    assert game.regret() <= game.certificate.bound
+    assert game.regret <= game.certificate.bound
     assert np.all(game.trace.linear_regret <= game.trace.bound + 1e-9)
     half = play(Delayed(rule, delays), X[:23], compiled=False)
     half.save(tmp_path / "game.lr")
@@ -378,7 +378,7 @@ def test_strong_convexity_does_not_help_the_late() -> None:
         compiled=False,
     )
     assert not next(c for c in game.certificates if c.id.startswith("THM-14.11")).premises_hold
-    assert game.regret() <= game.certificate.bound
+    assert game.regret <= game.certificate.bound
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------

@@ -46,15 +46,15 @@ MADE: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: delayed(zoo.ogd(Hinge()), 3), "<DelayedRun of MirrorDescent: 0 rounds, Hinge loss 0 a round, regret ≤ 0>"),
     (lambda: play(FollowTheLeader(L2Ball(1.0)), [[1.0, 0.0]]), "<Game of FollowTheLeader: 1 round, loss 0 a round>"),
-    (lambda: Bandit(3, Exp3(0.1)), "<Bandit of exp3 on 3 arms: 0 rounds, cost 0 a round>"),
-    (lambda: Exp4(2, 3, 0.1), "<Exp4 of 2 experts on 3 arms: 0 rounds>"),
+    (lambda: Bandit(3, Exp3(0.1)), "<Bandit of exp3 on 3 arms: 0 rounds, loss 0 a round>"),
+    (lambda: Exp4(2, 3, 0.1), "<Exp4 of 2 experts on 3 arms: 0 rounds, loss 0 a round>"),
     (
         lambda: ExpertMixture(2, AdaHedge()),
         "<ExpertMixture of 2 experts: 0 rounds, Square loss 0 a round, regret 0 to the best expert>",
     ),
-    (lambda: Specialists(5, 0.1), "<Specialists: 0 rounds>"),
-    (lambda: BoxHedge([0.0], [1.0], 0.1), "<BoxHedge: 0 rounds>"),
-    (lambda: BanditDescent(L2Ball(1.0), 2, 0.1, 0.1), "<BanditDescent: 0 rounds>"),
+    (lambda: Specialists(5, 0.1), "<Specialists of 5 experts: 0 rounds, loss 0 a round>"),
+    (lambda: BoxHedge([0.0], [1.0], 0.1), "<BoxHedge of 1 side: 0 rounds, loss 0 a round>"),
+    (lambda: BanditDescent(L2Ball(1.0), 2, 0.1, 0.1), "<BanditDescent of l2-ball, 1 point a round: 0 rounds, loss 0 a"),
 ]
 
 

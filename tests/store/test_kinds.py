@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,8 @@ import pytest
 import lowregret
 from lowregret import zoo
 from lowregret.auto import AutoClassifier, AutoMulticlass
-from lowregret.bandit import Bandit, Exp3, Exp4
 from lowregret.domain import L2Ball
 from lowregret.errors import StoreError
-from lowregret.experts import AdaHedge, ExpertMixture, Layered
 from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Hinge, Softmax
@@ -33,6 +32,8 @@ from lowregret.store import kinds as files
 from lowregret.store.kinds import load
 from lowregret.structured import Chain, click_ranking, structured_svm
 from lowregret.train import train
+from tests.run.other_kinds import KINDS as OTHER_KINDS
+from tests.run.other_kinds import Kind
 from tests.structured.problems import click_problem, sequence_problem
 from tests.structured.test_own import Matchings, matchings
 
@@ -60,24 +61,12 @@ def late() -> DelayedRun:
     return run
 
 
-def bandit() -> Bandit:
-    made = Bandit(3, Exp3(0.1), **PLAIN)
-    made.play(np.abs(np.sin(X)))
-    made.choose()
+def other(kind: Kind) -> Any:
+    """After some rounds, in the middle of one."""
+    made = kind.make()
+    kind.feed(made, slice(0, 30))
+    kind.ask(made)
     return made
-
-
-def exp4() -> Exp4:
-    made = Exp4(2, 3, 0.1, **PLAIN)
-    made.play(np.abs(np.sin(X)), np.full((30, 2, 3), 1 / 3))
-    made.choose(np.full((2, 3), 1 / 3))
-    return made
-
-
-def asked(panel: ExpertMixture) -> ExpertMixture:
-    panel.learn(X, Y)
-    panel.ask(X[0])
-    return panel
 
 
 KINDS: dict[str, Callable[[], Any]] = {
@@ -91,11 +80,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "structured-run": lambda: train(structured_svm(Chain(2)), sequence_problem(Chain(2), 9), **PLAIN),
     "own-structured-run": lambda: train(structured_svm(Matchings(3, 2)), matchings(9), **PLAIN),
     "ranking-run": lambda: train(click_ranking(), click_problem(9), **PLAIN),
-    "game": game,
-    "bandit": bandit,
-    "exp4": exp4,
-    "experts": lambda: asked(ExpertMixture(3, AdaHedge(), **PLAIN)),
-    "layered-experts": lambda: asked(Layered(3, **PLAIN)),
+    **{kind.name: partial(other, kind) for kind in OTHER_KINDS},
 }
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call, compilable
-from lowregret.compile.spec import from_json, to_json
-from lowregret.errors import DataError, PartError, StoreError
+from lowregret.compile.spec import to_json
+from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificate, is_mixable
@@ -22,14 +22,15 @@ from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
-from lowregret.store.file import Arrays, Saved
+from lowregret.run.recorded import Recorded
+from lowregret.store.contents import Contents
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KEPT = ("history", "regrets", "forecasts", "mixture", "used")  # arrays of a file besides the book
 Matrix = NDArray[np.float64]
 PROPER = 1e-9  # by how much probabilities may miss a sum of 1
 SHOWN = 1000  # rounds whose weights are kept for a picture, at most twice as many
@@ -44,9 +45,10 @@ class Best:
     loss: float
 
 
-class ExpertMixture(Saved):
+class ExpertMixture(Recorded):
     """Experts, and how their forecasts become one.
 
+    `forecasts` are the mixed ones of the latest `learn`, one a round, NaN where nobody was awake.
     `parts`: numbers per forecast: 1, or one for each class. `linearised`: learn from ⟨ℓ'(p), p − x[i]⟩, to compete with
     every convex combination of experts instead of every expert. `prior`: trust at the beginning (the same for all).
     """
@@ -66,6 +68,7 @@ class ExpertMixture(Saved):
         prior: Any = None,
         compiled: bool = True,
     ) -> None:
+        super().__init__()
         self.names = [f"expert {i}" for i in range(experts)] if isinstance(experts, int) else list(experts)
         if not self.names:
             raise DataError("there are no experts")
@@ -77,7 +80,7 @@ class ExpertMixture(Saved):
             raise PartError("SquareOn mixes single numbers: for probabilities of classes use BrierSimplex()")
         if isinstance(substitution, BrierSimplex) and parts == 1:
             raise PartError("BrierSimplex mixes probabilities of classes: say parts=, or for numbers use SquareOn()")
-        self.aggregator, self.loss, self.substitution = aggregator, loss, substitution
+        self.aggregator, self.loss_function, self.substitution = aggregator, loss, substitution
         self.parts, self.linearised = parts, linearised
         self.compiled = compiled and all(map(compilable, (aggregator, loss, substitution)))
         self.book = Book.fresh(_prior(prior, len(self.names)))
@@ -85,14 +88,15 @@ class ExpertMixture(Saved):
         self.inside = True  # forecasts and outcomes were where the substitution wants them
         self.pending: dict[int, tuple[Matrix, Matrix, Matrix]] = {}  # forecasts, mixture and weights by round
         self.asked = 0
+        self.forecasts: Matrix = np.empty(0)
         self._weights: list[Vector] = []
         self._regrets: list[float] = []
         self._every = 1
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
-    def learn(self, forecasts: Any, outcomes: Any) -> Matrix:
-        """Rounds in order: each is forecast before its outcome is seen. Returns the forecasts, one row a round: O(TN).
+    def learn(self, forecasts: Any, outcomes: Any) -> Self:
+        """Rounds in order: each is forecast before its outcome is seen: O(TN).
 
         `forecasts[t, i]` is expert i's in round t (with classes, `forecasts[t, i, k]`), NaN if it has none.
         `outcomes[t]` is a number, or the number of the class that came; NaN if it is not known, and then not learnt.
@@ -100,16 +104,26 @@ class ExpertMixture(Saved):
         x = self.as_forecasts(forecasts)
         y = self.as_outcomes(outcomes, x.shape[0])
         p = np.full((x.shape[0], self.parts), math.nan)
-        marks = self._marks(x.shape[0])
+        self._learn_rows(x, y, p)
+        self.forecasts = p[:, 0] if self.parts == 1 else p
+        return self
+
+    def _learn_rows(self, x: Matrix, y: Matrix, p: Matrix) -> None:
+        """Learn all rows, with a stop wherever a point of the curves is due."""
+        rows, marks = len(x), self._marks(len(x))
         weights, regrets = np.empty((marks, len(self.names))), np.empty(marks)
-        parts = self.aggregator, self.substitution, self.loss
-        arrays = x, y, p, weights, regrets
-        done = call(learn_rows, self.compiled, *parts, self.book, *arrays, self.asked, self._every, self.linearised)
+        parts, done, failed = (self.aggregator, self.substitution, self.loss_function), 0, False
+        while done < rows and not failed:
+            k = self._marks(done)
+            arrays = x[done:], y[done:], p[done:], weights[k:], regrets[k:]
+            how = self.asked + done, self._every, self.linearised, self.history.due
+            done += call(learn_rows, self.compiled, *parts, self.book, *arrays, *how)
+            failed = done < rows and self.rounds < self.history.due
+            self._mark()
         self._keep(weights, regrets, self._marks(done))
         self.asked += done
-        if done < x.shape[0]:
+        if failed:
             raise DataError(self._strange(x, y, p, done))
-        return p[:, 0] if self.parts == 1 else p
 
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N)."""
@@ -132,11 +146,13 @@ class ExpertMixture(Saved):
         y = self.as_outcomes([outcome], 1)
         if np.isnan(y[0, 0]):
             raise DataError(f"round {number}: the outcome is not a number: tell it when it is known")
-        own = call(learn_late, self.compiled, self.aggregator, self.loss, self.book, x, y, p, weights, self.linearised)
+        parts = self.aggregator, self.loss_function
+        own = call(learn_late, self.compiled, *parts, self.book, x, y, p, weights, self.linearised)
         if not math.isfinite(own):
             raise DataError(self._strange(x, y, p, 0))
         self.late += any(other > number for other in self.pending) or number + 1 < self.asked
         del self.pending[number]
+        self._mark()
         return float(own)
 
     # ---- results -----------------------------------------------------------------------------------------------------
@@ -155,7 +171,7 @@ class ExpertMixture(Saved):
         return w[0]
 
     @property
-    def total(self) -> float:
+    def loss(self) -> float:
         """Σ ℓ(p_t, y_t)"""
         return float(self.book.sums[OWN])
 
@@ -171,16 +187,17 @@ class ExpertMixture(Saved):
         return float(np.max(self.book.owed - self.book.losses))
 
     @property
-    def certificate(self) -> Certificate:
-        """The regret, and what the theorem says it could have been at most."""
-        return certificate(self.aggregator, self.substitution, self.loss, self.book, self.linearised, self._premises())
+    def certificates(self) -> list[Certificate]:
+        """The regret, and what the aggregator's theorem says it could have been at most."""
+        parts = self.aggregator, self.substitution, self.loss_function
+        return [certificate(*parts, self.book, self.linearised, self._premises())]
 
     def _of(self) -> str:
         return counted(len(self.names), "expert")
 
     def _facts(self) -> Iterator[str]:
-        yield from super()._facts()
-        yield f"{type(self.loss).__name__} loss {self.total / max(self.rounds, 1):.4g} a round"
+        yield counted(self.rounds, "round")
+        yield f"{type(self.loss_function).__name__} loss {self.loss / max(self.rounds, 1):.4g} a round"
         yield f"regret {self.regret:.4g} to the best expert"
 
     def _premises(self) -> list[Premise]:
@@ -202,70 +219,76 @@ class ExpertMixture(Saved):
             return found.bound if found.premises_hold else math.inf
         if not isinstance(self.aggregator, FixedShare) or self.late:
             return math.inf
-        mixable = is_mixable(self.aggregator, self.substitution, self.loss, self.linearised)
+        mixable = is_mixable(self.aggregator, self.substitution, self.loss_function, self.linearised)
         least = int(np.argmin(self.book.prior))
         return bound_against(self.aggregator, mixable, self.book, least, switches)[2]
 
     @property
-    def history(self) -> tuple[NDArray[np.int64], Matrix]:
+    def weights_over_time(self) -> tuple[NDArray[np.int64], Matrix]:
         """Rounds, and the weights that were used in them: at most 2,000 of them, evenly spaced."""
         weights = np.array(self._weights).reshape(-1, len(self.names))
         return np.arange(len(weights)) * self._every, weights
 
     @property
     def regrets(self) -> Vector:
-        """The regret against the best expert so far, before each of the rounds of `history`."""
+        """The regret against the best expert so far, before each of the rounds of `weights_over_time`."""
         return np.array(self._regrets)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Weights, and the regret to the best expert so far, over the rounds; written to `path` if given."""
-        from lowregret.experts.plot import plot_panel
+        from lowregret.experts.plot import plot_mixture
 
-        return plot_panel(self, path)
+        return plot_mixture(self, path)
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
-    def contents(self) -> tuple[dict[str, Any], Arrays]:
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
         """What `save` writes, with rounds that still wait for their outcome."""
         description = {
             "names": self.names,
             "aggregator": to_json(self.aggregator),
-            "loss": to_json(self.loss),
+            "loss": to_json(self.loss_function),
             "substitution": to_json(self.substitution),
-            "pending": list(self.pending),
-            "every": self._every,
         } | {name: getattr(self, name) for name in _PLAIN}
-        arrays = self.book._asdict() | {"history": self.history[1], "regrets": self.regrets}
-        for part, name in enumerate(KEPT[2:]):
-            kept = [waiting[part][0] for waiting in self.pending.values()]
-            arrays[name] = np.array(kept) if kept else np.empty((0, 0))
-        return description, arrays
+        waiting = list(self.pending.values())
+        pending = {
+            "pending.round": np.array(list(self.pending), np.int64),
+            "pending.forecasts": stacked([x for x, _, _ in waiting], self.parts, len(self.names)),
+            "pending.mixture": stacked([p for _, p, _ in waiting], self.parts),
+            "pending.weights": stacked([w for _, _, w in waiting], self._kept_weights),
+        }
+        weights = np.array(self._weights).reshape(len(self._weights), self._kept_weights)
+        shown = {"weights": weights, "regrets": self.regrets}
+        return description | {"every": self._every}, self.book._asdict() | pending | shown
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        told = {name: from_json(description[name]) for name in ("aggregator", "loss", "substitution")}
-        aggregator, loss, substitution = told["aggregator"], told["loss"], told["substitution"]
-        if not (
-            isinstance(aggregator, Aggregator) and isinstance(loss, Loss) and isinstance(substitution, Substitution)
-        ):
-            raise StoreError(f"{path} holds no panel of experts: {aggregator!r}, {loss!r}, {substitution!r}")
-        panel = cls(
-            description["names"],
-            aggregator,
-            loss,
-            substitution=substitution,
-            parts=description["parts"],
-            linearised=False,
-        )
-        for name in _PLAIN:
-            setattr(panel, name, description[name])
-        panel.book = Book(*(arrays[name] for name in Book._fields))
-        panel._weights, panel._regrets = list(arrays["history"]), arrays["regrets"].tolist()
-        panel._every = description["every"]
-        for row, number in enumerate(description["pending"]):
-            x, p, w = (arrays[name][row : row + 1].copy() for name in KEPT[2:])
-            panel.pending[number] = x, p, w
-        return panel
+    def _made(cls, found: Contents) -> Self:
+        parts = found.part("aggregator", Aggregator), found.part("loss", Loss)
+        substitution, count = found.part("substitution", Substitution), found.count("parts", 1)
+        made = cls._blank(found, *parts, substitution=substitution, parts=count)
+        made.linearised, made.compiled, made.inside = map(found.flag, ("linearised", "compiled", "inside"))
+        made.late, made.asked, made._every = found.count("late"), found.count("asked"), found.count("every", 1)
+        n, width = len(made.names), made._kept_weights
+        made.book = found.record(made.book)
+        shown = found.array("weights", None, width)
+        made._weights, made._regrets = list(shown), found.array("regrets", len(shown)).tolist()
+        numbers = found.indices("pending.round", None, made.asked)
+        shapes = {"forecasts": (count, n), "mixture": (count,), "weights": (width,)}
+        waiting = [found.array(f"pending.{name}", numbers.size, *shape) for name, shape in shapes.items()]
+        for row, number in enumerate(numbers.tolist()):
+            x, p, w = (array[row : row + 1].copy() for array in waiting)
+            made.pending[number] = x, p, w
+        return made
+
+    @classmethod
+    def _blank(cls, found: Contents, aggregator: Aggregator, loss: Loss, **options: Any) -> Self:
+        """Of these parts, nothing learnt yet; whether it linearises is said later."""
+        return cls(found.words("names"), aggregator, loss, linearised=False, **options)
+
+    @property
+    def _kept_weights(self) -> int:
+        """Weights kept of a round."""
+        return len(self.names)
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
@@ -314,11 +337,11 @@ class ExpertMixture(Saved):
                 )
             came = (y[:, None] == np.arange(self.parts)).astype(float)
             return np.where(np.isnan(y)[:, None], math.nan, came)
-        t = call(first_refused, self.compiled, self.loss, y)
+        t = call(first_refused, self.compiled, self.loss_function, y)
         if t < y.size:
             raise DataError(
-                f"round {self.asked + t}: the outcome {y[t]:g} does not fit {type(self.loss).__name__}, "
-                f"which takes {self.loss.labels}"
+                f"round {self.asked + t}: the outcome {y[t]:g} does not fit "
+                f"{type(self.loss_function).__name__}, which takes {self.loss_function.labels}"
             )
         if isinstance(self.substitution, SquareOn):
             self._note(y)
@@ -340,6 +363,11 @@ class ExpertMixture(Saved):
 
 
 _PLAIN = ("parts", "linearised", "compiled", "late", "inside", "asked")
+
+
+def stacked(rows: list[Matrix], *shape: int) -> Matrix:
+    """Arrays of one round each as one array, also if there are none."""
+    return np.concatenate(rows) if rows else np.empty((0, *shape))
 
 
 def _prior(prior: Any, n: int) -> Vector:

@@ -1,0 +1,76 @@
+"""What runs that choose among arms have in common: choices that wait for their costs, and the costs paid."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowregret.bandit.pending_choices import Desk
+from lowregret.bandit.state import COST, COSTS, LATE, BanditState
+from lowregret.run.recorded import Recorded
+from lowregret.types import Vector
+
+
+@dataclass(frozen=True)
+class Played:
+    """The record of a simulation: arms chosen, costs paid, and the regret where all costs are known."""
+
+    arms: Any
+    costs: Vector
+    regret: float | None = None
+
+
+class Chooser(Recorded):
+    """A run that chooses an arm, and later hears what that arm cost. `played` is the record of the latest `learn`."""
+
+    state: BanditState
+
+    def __init__(self, low: float, high: float) -> None:
+        super().__init__()
+        self.desk: Desk[Any] = Desk(low, high)
+        self.played = Played(np.empty(0, np.int64), np.empty(0))
+
+    def reward(self, number: int, reward: float | None = None, *, cost: float | None = None) -> None:
+        """Tell what a choice brought, as a reward or as cost=…, at any time and in any order, once."""
+        y = self.desk.cost(reward, cost)
+        choice, late = self.desk.settle(number)
+        self.state.counts[LATE] += late
+        self._settle(choice, y)
+        self._mark()
+
+    def _parts(self, rounds: int) -> Iterator[tuple[int, int]]:
+        """Where to begin and end learning this many rounds, with a stop wherever a point of the curves is due."""
+        begin = 0
+        while begin < rounds:
+            end = min(rounds, begin + self.history.due - self.rounds)
+            yield begin, end
+            self._mark()
+            begin = end
+
+    @abstractmethod
+    def _settle(self, choice: Any, y: float) -> None:
+        """Learn the cost of a choice, brought to [0, 1]."""
+
+    @property
+    def rounds(self) -> int:
+        """Costs seen; choices that still wait for theirs are `pending`."""
+        return int(self.state.counts[COSTS])
+
+    @property
+    def loss(self) -> float:
+        """Σ of the costs paid, in the units told; of rewards r the cost is high + low − r."""
+        return self.desk.low * self.rounds + self.unit * float(self.state.sums[COST])
+
+    @property
+    def pending(self) -> list[int]:
+        """Numbers of the choices whose cost is not known yet."""
+        return list(self.desk.pending)
+
+    @property
+    def unit(self) -> float:
+        """high − low"""
+        return self.desk.high - self.desk.low
