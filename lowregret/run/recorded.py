@@ -107,5 +107,5 @@ class Recorded(Saved):
         if np.any(np.diff(points[:, 0], prepend=0.0) < 1) or np.any(points[:, 0] > 1 << 62):
             raise found.refusal("the rounds of its history do not ascend")
         made = cls._made(found)
-        made.history = History(points, str(found.description["theorem"]))
+        made.history = History(points, str(found.description["theorem"]), made.rounds)
         return made
