@@ -13,6 +13,7 @@ from lowregret.bandit.costs import Costs, CostTable
 from lowregret.bandit.loops import begin, choose_one, learn_log, learn_one, play_rounds, replay_log, write_policy
 from lowregret.bandit.pending_choices import read_desk
 from lowregret.bandit.proof import bandit_certificates, scaled
+from lowregret.bandit.schema import BanditSchema
 from lowregret.bandit.state import CHOICES, BanditState
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate
@@ -34,6 +35,7 @@ class Bandit(Chooser):
     """
 
     kind = "bandit"
+    schema = BanditSchema()
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 from lowregret.bandit.base import Chooser, Played
 from lowregret.bandit.pending_choices import read_desk
 from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
+from lowregret.bandit.schema import Exp4Schema
 from lowregret.bandit.state import CHOICES, COST, COSTS, LARGEST, LINEAR, LOCAL, BanditState
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate
@@ -32,6 +33,7 @@ class Exp4(Chooser):
     """
 
     kind = "exp4"
+    schema = Exp4Schema()
 
     def __init__(
         self, experts: int, arms: int, eta: float, *, seed: int = 0, low: float = 0.0, high: float = 1.0,

@@ -20,6 +20,7 @@ from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
 from lowregret.experts.certify import bound_against
 from lowregret.experts.mixture import ExpertMixture, Matrix
+from lowregret.experts.schema import LayeredSchema
 from lowregret.experts.state import NAPS
 from lowregret.loss import Loss, Square
 from lowregret.store.contents import Contents, prefixed
@@ -34,6 +35,7 @@ class Layered(ExpertMixture):
     """The default: every lane linearises at its own forecasts, and `MLPoly` mixes the lanes."""
 
     kind = "layered-experts"
+    schema = LayeredSchema(len(LANES))
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificate, is_mixable
+from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
@@ -53,6 +54,7 @@ class ExpertMixture(Recorded):
     """
 
     kind = "experts"
+    schema = MixtureSchema()
 
     def __init__(
         self,

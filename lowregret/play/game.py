@@ -26,6 +26,7 @@ from lowregret.convex.minimise import Solution
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import PartError
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat, checked_value
+from lowregret.play.schema import GameSchema
 from lowregret.play.wrapped_player import take_seat
 from lowregret.store.contents import Contents
 from lowregret.store.file import Arrays, Saved
@@ -94,6 +95,7 @@ class Game(Saved):
     """
 
     kind = "game"
+    schema = GameSchema()
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class Game(Saved):
         self._losses: list[float] = record["losses"].tolist() if record else []
         self._points: list[Vector] = list(record["points"]) if record else []
         self._gradients: list[Vector] = list(record["gradients"]) if record else []
-        self._ledger: list[Vector] = list(record["ledger"]) if record else []
+        self._ledger: list[Vector] = list(record.get("ledger", []))
 
     def _natural_comparator(self) -> Domain:
         if isinstance(self.seat, RuleSeat):
@@ -324,8 +326,9 @@ class Game(Saved):
             "compiled": self.compiled,
             "functions": None if linear else [to_json(f) for f in self.functions],
         }
-        ledger = np.array(self._ledger).reshape(len(self._ledger), -1) if self._ledger else np.zeros((0, 0))
-        record = {"losses": self.losses, "points": self.points, "gradients": self.gradients, "ledger": ledger}
+        record = {"losses": self.losses, "points": self.points, "gradients": self.gradients}
+        if isinstance(self.seat, RuleSeat):
+            record["ledger"] = np.array(self._ledger).reshape(-1, self.seat.ledger().size)
         seat = {f"seat.{name}": array for name, array in self.seat.arrays().items()}
         return description, record | seat
 

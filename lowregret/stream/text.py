@@ -8,18 +8,15 @@ from __future__ import annotations
 import os
 import re
 import threading
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import Queue
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from lowregret.compile.kernel import kernel
-from lowregret.compile.part import Part
 from lowregret.rows import Sparse
 from lowregret.stream.batch import Batch
 from lowregret.stream.buffers import (
@@ -41,89 +38,10 @@ from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.met import POSITIVE, Met, number_name
 from lowregret.stream.notice import LEAST_ROWS, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand
+from lowregret.stream.text_format import TextFormat, parse_text
 
-BLOCK = 8 << 20  # bytes
+BLOCK, LOOKED_AT = 8 << 20, 1 << 20  # bytes to parse at a time, and to look at for notices
 SHOWN = 60  # characters of an offending text
-LOOKED_AT = 1 << 20  # bytes for notices
-
-
-class TextFormat(Part):
-    """How lines become rows."""
-
-    faults: ClassVar[dict[int, str]]  # what was expected, by the status that `parse` returns
-    joint: ClassVar[bytes] = b"="  # between the two parts of a name: see `Dictionary`
-
-    @property
-    def mark(self) -> bytes:
-        """The character before the fraction of a number."""
-        return b"."
-
-    @property
-    def classed(self) -> bool:
-        """Whether labels are classes that may be texts."""
-        return False
-
-    @property
-    def signed(self) -> bool:
-        """Whether one label, read as `POSITIVE`, is to be +1, and all others −1."""
-        return False
-
-    @property
-    def feature_columns(self) -> tuple[str, ...]:
-        """The columns of a table that are features, where the file names them."""
-        return ()
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether the file has the column with the rows' weights."""
-        return False
-
-    @property
-    def header(self) -> bytes:
-        """Text that recorded names may refer to, besides the block: the columns of a table."""
-        return b""
-
-    def opened(self, head: bytes, name: str) -> tuple[TextFormat, int]:
-        """The format of one file, given the text it begins with, and how many bytes of it are no rows (a header)."""
-        return self, 0
-
-    def fault(self, status: int, before: bytes) -> str:
-        """The message of a fault: what was expected; `before` is the text of the line up to the fault."""
-        return self.faults[status]
-
-    def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
-        """The part of a line that is to blame, given its text up to the fault and from there on."""
-        return rest
-
-    def class_in(self, line: str) -> str:
-        """The text that is the label of a line, where labels are texts."""
-        raise NotImplementedError
-
-    def lookouts(self) -> dict[str, re.Pattern[bytes]]:
-        """Names in the options that may never occur in the data, in words, and a pattern that finds each."""
-        return {}
-
-    def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
-        """The categories that these lines have in columns without a role, by their names."""
-        return {}
-
-    def spelt(self, lines: Sequence[str]) -> dict[str, str]:
-        """The kind of values that these lines have in columns without a role and in those of dates, by name."""
-        return {}
-
-    @abstractmethod
-    def entries(self, size: int) -> int:
-        """The most entries that a text of this many bytes can hold."""
-
-    @abstractmethod
-    def parse(self, text: Any, end: Any, out: Buffers) -> int:
-        """Read lines from cursor[AT] up to `end`, compiled; returns DONE, or why it stopped, with cursor[SPOT]."""
-
-
-@kernel
-def parse_text(form: TextFormat, text: Any, end: Any, out: Buffers) -> int:
-    """`form.parse`, compiled."""
-    return form.parse(text, end, out)
 
 
 @dataclass(frozen=True)
@@ -146,6 +64,7 @@ class TextStream:
         return sum(os.path.getsize(path) for path in self.paths if os.path.isfile(path))
 
     def batches(self) -> Iterator[Batch]:
+        """All rows in order, a block a batch; a fault ends it with a batch that says so."""
         threads = self.threads or os.cpu_count() or 1
         before, line, names, met = 0, 1, dict[float, str](), Met()
         source: Source | None = None
@@ -209,6 +128,7 @@ class _Parsed:
 
 
 def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) -> _Parsed:
+    """Parse the lines of a block from `begin` on; after a fault, `skip` goes on with the next line."""
     rows, entries = block.end // 2 + 1, form.entries(block.end)
     if slot.out is None or slot.out.labels.size < rows or slot.out.values.size < entries:
         slot.out = Buffers.sized(max(rows, BLOCK // 2), max(entries, form.entries(BLOCK)), slot.named)
@@ -290,6 +210,7 @@ def _class_of(parsed: _Parsed, lines: list[bytes], row: int) -> str:
 
 
 def _batch(parsed: _Parsed, line: int, before: int) -> Batch:
+    """The rows of a parsed block as a batch, in the block's memory; `line` lines of the file came before."""
     out, block = parsed.out, parsed.block
     rows, entries = int(out.cursor[ROW]), int(out.cursor[ENTRY])
     labels, weights = out.labels[:rows], out.weights[:rows]
