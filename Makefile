@@ -35,6 +35,7 @@ bench: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000
+	$(BIN)/python -m benchmarks.fuzz_models --changes 100000
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

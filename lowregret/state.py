@@ -11,38 +11,52 @@ import numpy as np
 
 from lowregret.types import Cells, Vector
 
-# ---- sums[...]: what the certificates are computed from; c_t is the round's importance in the regret (1, or t+1) ----
-TOTAL = 0  # Σ ℓ_t(w_t)
-WEIGHTED = 1  # Σ c_t ℓ_t(w_t), kept only where c_t is not 1
-LINEAR = 2  # Σ c_t ⟨w_t, z_t⟩
-ENERGY = 3  # Σ ‖z_t‖_*² in the geometry's dual norm
-STEPPED = 4  # Σ η_t ‖z_t‖_*²
-LARGEST = 5  # max ‖z_t‖_*²
-FIRST_RATE = 6  # η_1
-LAST_RATE = 7  # η of the latest round with a non-zero sub-gradient
-LOCAL = 8  # Σ_t Σ_i w_t[i] z_t[i]²            (entropies)
-SPREAD = 9  # Σ_t (max_i z_t[i] − min_i z_t[i])² (entropies)
-LOWEST = 10  # min_{t,i} η z_t[i]               (entropies)
-SLOPE = 10  # the present loss's slope in the score, for rules that ask (never entropies)
-LONGEST = 11  # max ‖w_t‖₂²                      (eager, and where past iterates matter)
-RIDGE = 12  # Σ c_t ‖w_t‖₂², kept only with a ridge (eager)
-# ---- sums[...]: what the rules need --------------------------------------------------------------------------------
-RATE = 13  # η of the coming round (lazy)
-LOSS = 13  # the present round's loss, for rules that ask (never lazy)
-GIVEN = 13  # or its importance weight
-MASS = 14  # the geometry's aggregate over all coordinates: ‖θ‖², Σ|θ|^p, Σe^{ηθ}, ‖v‖²
-PEAK = 15  # largest MASS since it was last computed afresh
-FACTOR = 16  # eager: w = FACTOR · v; entropy: the common offset of the exponents; p-norm: the unit of θ
-AVERAGED = 17  # Σ of the output's weights times the common factor: see `output.py`
-DIVISOR = 18  # Σ of the output's weights; −r if w_r alone is kept, and AVERAGED its common factor
-SUMS = 19
+# ---- sums[...]: a slot for each name. A name has one meaning, told where it is declared with `slot`: below if all
+# rules share it, else in the file of the rule or mirror map that keeps it. Files store sums by name, in any order.
+SUM_NAMES = (
+    *("total", "weighted", "linear", "energy", "stepped", "largest", "first_rate", "last_rate", "longest", "ridge"),
+    *("averaged", "divisor", "loss", "slope", "given", "mass", "peak"),
+    *("rate", "offset", "local", "spread", "lowest", "unit"),  # mirror descent, entropies, p-norms
+    *("factor", "won", "lost"),  # projected gradient
+    *("curved", "pulled", "widest", "grown"),  # AdaGrad and its kin
+    *("judged", "pulled_next", "unsurest"),  # AROW
+    *("turns", "content"),  # NAG
+    *("steepest", "excess", "largest_bet"),  # betting
+    *("determined", "squared", "steepest_loss", "farthest", "broadest"),  # Newton
+)
+SUMS = len(SUM_NAMES)
+
+
+def slot(name: str) -> int:
+    """Where in `sums` this name lies."""
+    return SUM_NAMES.index(name)
+
+
+# What the certificates are computed from; c_t is the round's importance in the regret (1, or t+1).
+TOTAL = slot("total")  # Σ ℓ_t(w_t)
+WEIGHTED = slot("weighted")  # Σ c_t ℓ_t(w_t), kept only where c_t is not 1
+LINEAR = slot("linear")  # Σ c_t ⟨w_t, z_t⟩
+ENERGY = slot("energy")  # Σ ‖z_t‖_*² in the geometry's dual norm
+STEPPED = slot("stepped")  # Σ η_t ‖z_t‖_*²
+LARGEST = slot("largest")  # max ‖z_t‖_*²
+FIRST_RATE = slot("first_rate")  # η_1
+LAST_RATE = slot("last_rate")  # η of the latest round with a non-zero sub-gradient
+LONGEST = slot("longest")  # max ‖w_t‖₂² (eager, and where past iterates matter)
+RIDGE = slot("ridge")  # Σ c_t ‖w_t‖₂², kept only with a ridge (eager)
+# What outputs and rules need.
+AVERAGED = slot("averaged")  # Σ of the output's weights times the common factor: see `output.py`
+DIVISOR = slot("divisor")  # Σ of the output's weights; −r if w_r alone is kept, and AVERAGED its common factor
+LOSS = slot("loss")  # the present round's loss, for rules that ask
+SLOPE = slot("slope")  # its slope in the score, likewise
+GIVEN = slot("given")  # the present row's importance weight, likewise
+MASS = slot("mass")  # the geometry's aggregate over all coordinates: ‖θ‖², Σ|θ|^p, Σe^{ηθ}, ‖v‖²
+PEAK = slot("peak")  # largest MASS since it was last computed afresh
 
 # ---- counts[...] -----------------------------------------------------------------------------------------------------
-ROUNDS = 0  # rounds with positive weight
-MISTAKES = 1
-PUSHES = 2  # coordinates updated since MASS was last computed afresh
-DIMENSION = 3
-COUNTS = 4
+COUNT_NAMES = ("rounds", "mistakes", "pushes", "dimension")
+ROUNDS, MISTAKES, PUSHES, DIMENSION = range(4)
+COUNTS = len(COUNT_NAMES)
+# ROUNDS are those with positive weight, PUSHES coordinates updated since MASS was last computed afresh.
 
 REFRESH = 1 << 22  # coordinates updated before MASS is computed afresh
 COLLAPSE = 1e-3  # or when it falls to this share of its peak, whose rounding would show in the ninth digit

@@ -17,7 +17,8 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm
 from lowregret.rule import MirrorDescent, ProjectedGradient
-from lowregret.state import ENERGY, FIRST_RATE, LAST_RATE, RATE, ROUNDS, State
+from lowregret.rule.mirror_descent import RATE
+from lowregret.state import ENERGY, FIRST_RATE, LAST_RATE, ROUNDS, State
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, Step, WeightedInverseTime
 from tests.running import costs, iterates, labelled, learn
 from tests.strategies import SIZES

@@ -10,6 +10,7 @@ import numpy as np
 from lowregret.bandit.base import Chooser, Played
 from lowregret.bandit.pending_choices import read_desk
 from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
+from lowregret.bandit.schema import Exp4Schema
 from lowregret.bandit.state import CHOICES, COST, COSTS, LARGEST, LINEAR, LOCAL, BanditState
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate
@@ -17,7 +18,7 @@ from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import uniform
 from lowregret.errors import DataError, PartError
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -32,6 +33,7 @@ class Exp4(Chooser):
     """
 
     kind = "exp4"
+    schema = Exp4Schema()
 
     def __init__(
         self, experts: int, arms: int, eta: float, *, seed: int = 0, low: float = 0.0, high: float = 1.0,
@@ -109,10 +111,9 @@ class Exp4(Chooser):
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        experts, arms = found.count("experts", 1), found.count("arms", 1)
-        made = cls(experts, arms, found.number("eta"), compiled=found.flag("compiled"))
-        made.state = found.record(made.state)
-        made.desk = read_desk(found, arms, experts)
+        experts, arms, eta, compiled = found.tell("experts", "arms", "eta", "compiled")
+        made = cls(experts, arms, eta, compiled=compiled)
+        made.state, made.desk = found.record(BanditState), read_desk(found, list(found.arrays["pending.advice"]))
         return made
 
 

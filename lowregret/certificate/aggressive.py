@@ -17,7 +17,8 @@ from lowregret.learner.linear import Linear
 from lowregret.loss import EpsilonInsensitive, Hinge, Loss
 from lowregret.rows import Rows
 from lowregret.rule import AROW, ProjectedGradient
-from lowregret.rule.adagrad import CURVED, PULL, PULLED, SQUARES, WIDEST
+from lowregret.rule.adagrad import PULL, SQUARES
+from lowregret.rule.confidence import JUDGED, PULLED_NEXT, UNSUREST
 from lowregret.rule.projected_gradient import LOST, WON
 from lowregret.state import LARGEST, MISTAKES, State
 from lowregret.step import PassiveAggressive
@@ -112,16 +113,16 @@ def _passive(learner: Linear, state: State, u: Vector, found: Vector) -> list[Ro
 def _arow(rule: AROW, state: State, u: Vector, found: Vector) -> list[Row]:
     table, r = state.table.reshape(state.dimension, -1), rule.r
     spread = float(u @ u + (table[:, int(SQUARES)] / r) @ (u * u) - 2 * table[:, int(PULL)] @ u)
-    right = spread + float(state.sums[PULLED]) + float(found[1]) / r
+    right = spread + float(state.sums[PULLED_NEXT]) + float(found[1]) / r
     rows: list[Row] = [
         (
             "AROW+",
             "Σℓ_t²/(v_t + r)",
             "‖u‖² + Σ_t‖u − w_{t+1}‖²_{A_t − A_{t−1}} + (1/r)Σf_t(u)²",
-            float(state.sums[CURVED]),
+            float(state.sums[JUDGED]),
             right,
             (),
         )
     ]
-    wrong, most = float(state.counts[MISTAKES]), float(state.sums[WIDEST]) + r
+    wrong, most = float(state.counts[MISTAKES]), float(state.sums[UNSUREST]) + r
     return [*rows, ("AROW", "mistakes", "(max v_t + r)·(the bound of AROW+)", wrong, most * right, ())]

@@ -23,13 +23,14 @@ from lowregret.mirror import PNorm
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.types import Vector
 
+NAMES = ("travelled", "lagged", "drift", "weight", "wrong")
 TRAVELLED = 0  # A = Σ η‖z‖_*, over the steps taken so far
 LAGGED = 1  # Σ ‖z_s‖_*·(A at arrival − A at decision)
 DRIFT = 2  # Σ ⟨w_s − v_s, z_s⟩
 LEDGER = 3  # what the history keeps
 WEIGHT = 3  # Σ of the importance weights of answers
 WRONG = 4  # the same over mistakes
-BOOK = 5
+BOOK = len(NAMES)
 
 
 def dual_exponent(learner: Linear) -> float:

@@ -20,9 +20,10 @@ from lowregret.errors import DataError, PartError
 from lowregret.learner.linear import Linear, loss_of, score_rows
 from lowregret.loss import Affine, Hinge, Loss, OnMistakes
 from lowregret.mirror import Euclidean, UnnormalisedEntropy
+from lowregret.mirror.entropy import LOCAL, LOWEST
 from lowregret.rows import EVERY, Rows, Sparse
 from lowregret.rule import MirrorDescent
-from lowregret.state import ENERGY, LARGEST, LOCAL, LOWEST, MISTAKES, TOTAL, State
+from lowregret.state import ENERGY, LARGEST, MISTAKES, TOTAL, State
 from lowregret.step import Constant
 from lowregret.types import Vector
 

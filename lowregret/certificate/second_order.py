@@ -11,7 +11,7 @@ from lowregret.certificate.coordinates import columns
 from lowregret.certificate.evidence import Evidence
 from lowregret.domain import Point
 from lowregret.loss import Logistic
-from lowregret.rule.newton import BROADEST, DETERMINED, FARTHEST, HEAVIEST, MATRIX, PULL, SQUARED, STEEPEST, Newton
+from lowregret.rule.newton import BROADEST, DETERMINED, FARTHEST, HEAVIEST, MATRIX, PULL, SQUARED, STEEPEST_LOSS, Newton
 from lowregret.state import LINEAR
 from lowregret.types import Vector
 
@@ -93,7 +93,7 @@ def curvature(e: Evidence) -> float:
     falls with y, γ = 2(αX − ln(1 + αX))/(αX²) will do.
     """
     if e.learner.loss.curvature > 0:
-        steepest = float(e.sums[STEEPEST])
+        steepest = float(e.sums[STEEPEST_LOSS])
         return e.learner.loss.curvature / steepest if steepest > 0 else math.inf
     if not isinstance(e.learner.loss, Logistic):
         return 0.0

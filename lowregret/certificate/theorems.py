@@ -21,8 +21,9 @@ from lowregret.certificate.wealth import freegrad, kt_closed, kt_exact, kt_premi
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
+from lowregret.mirror.entropy import LOCAL, LOWEST, SPREAD
 from lowregret.rule import KT, Diagonal, FreeGrad, FTRLProximal, MirrorDescent, Newton, ProjectedGradient
-from lowregret.state import ENERGY, LARGEST, LINEAR, LOCAL, LOWEST, SPREAD, STEPPED
+from lowregret.state import ENERGY, LARGEST, LINEAR, STEPPED
 from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
 
 

@@ -16,13 +16,15 @@ from lowregret.compile.kernel import kernel
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.learner.linear import Learner
 from lowregret.mirror import PNorm
+from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent, Rule
-from lowregret.state import COUNTS, FACTOR, MASS, ROUNDS, SUMS, TOTAL, State
+from lowregret.state import COUNT_NAMES, COUNTS, MASS, ROUNDS, SUM_NAMES, SUMS, TOTAL, State
 from lowregret.types import Vector
 
 MARKS_PER_DOUBLING = 2
 L2, L1, LINF, TOP = range(4)  # norms of θ, and its largest coordinate
-WIDTH = SUMS + COUNTS + 4
+NAMES = (*SUM_NAMES, *COUNT_NAMES, "l2", "l1", "linf", "top")  # of what a row of the history holds
+WIDTH = len(NAMES)
 
 
 def next_mark(rounds: int) -> int:
@@ -121,5 +123,5 @@ def _support(learner: Learner, sums: Vector, norms: Vector, comparator: Domain, 
         case LqBall(radius) if isinstance(learner.rule, MirrorDescent) and isinstance(learner.rule.mirror, PNorm):
             mirror = learner.rule.mirror
             if mirror.q == comparator.q:
-                return float(radius * sums[FACTOR] * sums[MASS] ** (1 / mirror.p))
+                return float(radius * sums[UNIT] * sums[MASS] ** (1 / mirror.p))
     return math.nan

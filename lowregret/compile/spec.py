@@ -9,6 +9,9 @@ import numpy as np
 from lowregret.compile.part import Part, spec_name
 from lowregret.errors import StoreError
 
+# What making a part of the wrong numbers may raise.
+_UNFIT = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError)
+
 
 def to_json(part: Part) -> dict[str, Any]:
     """A JSON object that `from_json` turns into an equal part."""
@@ -43,7 +46,7 @@ def from_json(spec: dict[str, Any]) -> Part:
         )
     try:
         return cls(**{name: _decode(value) for name, value in spec.items() if name != "part"})
-    except (TypeError, ValueError) as error:
+    except _UNFIT as error:
         raise StoreError(f"the stored {spec['part']} does not fit this version of it: {error}") from None
 
 

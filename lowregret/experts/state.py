@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 from lowregret.types import Vector
 
 # ---- sums[...] ------------------------------------------------------------------------------------------------------
+SUM_NAMES = ("own", "gaps", "before", "energy", "largest", "spread")
 OWN = 0  # Σ ℓ(p_t, y_t)
 GAPS = 1  # Σ of mixability gaps (AdaHedge)
 BEFORE = 2  # likewise, without the latest round
 ENERGY = 3  # Σ_t Σ_i η_t[i] r_t[i]² (polynomial weights)
 LARGEST = 4  # max |r_t[i]|
 SPREAD = 5  # Σ_t (max_i r_t[i] − min_i r_t[i])² (exponential weights)
-SUMS = 6
+SUMS = len(SUM_NAMES)
 
 # ---- counts[...] ----------------------------------------------------------------------------------------------------
+COUNT_NAMES = ("rounds", "naps")
 ROUNDS = 0  # rounds learnt
 NAPS = 1  # rounds in which somebody slept
-COUNTS = 2
+COUNTS = len(COUNT_NAMES)
 
 
 class Book(NamedTuple):

@@ -12,11 +12,16 @@ from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.loss import Loss
 from lowregret.rows import OUTSIDE, Rows, Sparse, describe_entry
 from lowregret.rule import Rule
+from lowregret.rule.adagrad import GROWN
+from lowregret.rule.betting import LARGEST_BET
+from lowregret.rule.nag import CONTENT
+from lowregret.rule.newton import FARTHEST
 from lowregret.state import MASS, State
 from lowregret.types import Vector
 
 _MANY = "; name one class with --positive, or learn them all with a loss of many classes such as --loss softmax"
 Place = Callable[[int], str]  # where row i is, for errors
+SIZES = [MASS, GROWN, CONTENT, FARTHEST, LARGEST_BET]  # sums that are finite as long as the weights are
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
 
 
@@ -68,7 +73,7 @@ def require_cheap(x: Rows, rule: Rule) -> None:
 
 def require_bounded(s: State, last: str = "row") -> None:
     """Refuse weights that overflowed in the last row or round."""
-    if not np.isfinite(s.sums[MASS]):
+    if not np.isfinite(s.sums[SIZES]).all():
         raise DivergedError(f"the weights overflowed in the last {last}: use a smaller step or scale the features")
 
 

@@ -14,6 +14,8 @@ from lowregret.learner.linear import Linear
 from lowregret.rule import Rule
 from lowregret.step import Constant
 
+LONGEST = 1 << 60  # delay, in rounds
+
 
 class Delayed(Part):
     """A rule that learns z_s, s = 1, 2, …, only after round s + delay was played (ALG-OGD-DELAY), for `play`.
@@ -30,8 +32,13 @@ class Delayed(Part):
         )
         self.require(not self.rule.schedule().weighted(), "a schedule that weighs the rounds cannot be delayed")
         delays = np.asarray(self.delay)
-        whole = delays.dtype.kind in "iu" and delays.ndim <= 1 and delays.size > 0 and bool(np.all(delays >= 0))
-        self.require(whole, f"delay must be a whole number ≥ 0 or one per round, got {self.delay!r}")
+        whole = (
+            delays.dtype.kind in "iu"
+            and delays.ndim <= 1
+            and delays.size > 0
+            and bool(np.all((delays >= 0) & (delays <= LONGEST)))
+        )
+        self.require(whole, f"delay must be a whole number from 0 to {LONGEST} or one per round, got {self.delay!r}")
         object.__setattr__(self, "delay", int(delays) if delays.ndim == 0 else delays.astype(np.int64))
 
     def of_round(self, t: int) -> int:

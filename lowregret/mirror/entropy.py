@@ -10,8 +10,13 @@ import numpy as np
 from lowregret.compile.numerics import exp
 from lowregret.domain import Domain, Orthant, Point, Simplex
 from lowregret.mirror.base import Mirror
-from lowregret.state import DIMENSION, FACTOR, LOCAL, LOWEST, MASS, SPREAD, WEIGHT, State
+from lowregret.state import DIMENSION, MASS, WEIGHT, State, slot
 from lowregret.types import Index, Vector, cell
+
+OFFSET = slot("offset")  # the common offset of the exponents
+LOCAL = slot("local")  # Σ_t Σ_i w_t[i] z_t[i]²
+SPREAD = slot("spread")  # Σ_t (max_i z_t[i] − min_i z_t[i])²
+LOWEST = slot("lowest")  # min_{t,i} η z_t[i]
 
 
 class Entropic(Mirror):
@@ -49,7 +54,7 @@ class Entropic(Mirror):
         at = cell(j, 2)
         old = s.table[at + WEIGHT]
         theta = s.table[at] - g
-        new = exp(eta * theta - s.sums[FACTOR])  # inf makes MASS inf, hence stale
+        new = exp(eta * theta - s.sums[OFFSET])  # inf makes MASS inf, hence stale
         s.table[at] = theta
         s.table[at + WEIGHT] = new
         return change + (new - old), local + old * g * g, min(low, g), max(high, g)
@@ -125,7 +130,7 @@ class Entropy(Entropic):
         for j in range(s.counts[DIMENSION]):
             s.table[cell(j, 2) + WEIGHT] = math.exp(eta * s.table[cell(j, 2)] - offset)
             mass += s.table[cell(j, 2) + WEIGHT]
-        s.sums[FACTOR] = offset
+        s.sums[OFFSET] = offset
         s.sums[MASS] = mass
 
 
@@ -192,7 +197,7 @@ class UnnormalisedEntropy(Entropic):
         for j in range(s.counts[DIMENSION]):
             s.table[cell(j, 2) + WEIGHT] = exp(eta * s.table[cell(j, 2)])
             mass += s.table[cell(j, 2) + WEIGHT]
-        s.sums[FACTOR] = 0.0
+        s.sums[OFFSET] = 0.0
         s.sums[MASS] = mass
 
 

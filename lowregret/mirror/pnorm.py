@@ -10,8 +10,10 @@ import numpy as np
 from lowregret.compile.numerics import norm, power
 from lowregret.domain import Domain
 from lowregret.mirror.base import Mirror
-from lowregret.state import DIMENSION, FACTOR, MASS, WEIGHT, State, worn
+from lowregret.state import DIMENSION, MASS, WEIGHT, State, slot, worn
 from lowregret.types import Index, Vector, cell
+
+UNIT = slot("unit")  # c, the unit of θ
 
 RANGE = 1e30  # outside of 1/RANGE … RANGE, Σ|θ/c|^p calls for another unit c
 
@@ -19,7 +21,7 @@ RANGE = 1e30  # outside of 1/RANGE … RANGE, Σ|θ/c|^p calls for another unit 
 class PNorm(Mirror):
     """R(w) = ½‖w‖_q², 1/p + 1/q = 1, p ≥ 2; link sgn(θ)|θ|^{p−1}/‖θ‖_p^{p−2}.
 
-    MASS = Σ|θ/c|^p and raw = sgn(θ)|θ/c|^{p−1} with a unit c near max|θ| (FACTOR), so that no power overflows.
+    MASS = Σ|θ/c|^p and raw = sgn(θ)|θ/c|^{p−1} with a unit c near max|θ| (UNIT), so that no power overflows.
     """
 
     norm: ClassVar[str] = "q"
@@ -58,18 +60,18 @@ class PNorm(Mirror):
         return radius / lipschitz * math.sqrt(self.strength() / rounds)
 
     def begin(self, s: State) -> None:
-        s.sums[FACTOR] = 1.0
+        s.sums[UNIT] = 1.0
 
     def raw(self, s: State, j: Index, eta: float) -> float:
         return s.table[cell(j, 2) + WEIGHT]
 
     def scale(self, s: State, eta: float) -> float:
         mass = s.sums[MASS]
-        return eta * s.sums[FACTOR] * mass ** (2.0 / self.p - 1.0) if mass > 0.0 else 0.0
+        return eta * s.sums[UNIT] * mass ** (2.0 / self.p - 1.0) if mass > 0.0 else 0.0
 
     def square_length(self, s: State, eta: float) -> float:
         """‖w‖₂ ≤ ‖w‖_q = η‖θ‖_p"""
-        length = eta * s.sums[FACTOR] * s.sums[MASS] ** (1.0 / self.p)
+        length = eta * s.sums[UNIT] * s.sums[MASS] ** (1.0 / self.p)
         return length * length
 
     def open(self, product: float, square: float) -> tuple[float, float, float]:
@@ -80,7 +82,7 @@ class PNorm(Mirror):
         self, s: State, j: Index, g: float, eta: float, round_sums: tuple[float, float, float]
     ) -> tuple[float, float, float]:
         change, powers, largest = round_sums
-        unit = s.sums[FACTOR]
+        unit = s.sums[UNIT]
         at = cell(j, 2)
         old = s.table[at]
         new = old - g
@@ -121,7 +123,7 @@ class PNorm(Mirror):
             raw = math.copysign(abs(theta) ** (self.p - 1.0), theta)
             s.table[cell(j, 2) + WEIGHT] = raw
             mass += raw * theta
-        s.sums[FACTOR] = unit
+        s.sums[UNIT] = unit
         s.sums[MASS] = mass
 
 

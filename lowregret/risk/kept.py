@@ -39,6 +39,11 @@ def next_freeze(rounds: int) -> int:
     return max(FIRST, 1 << rounds.bit_length())
 
 
+def freezes(rounds: int) -> int:
+    """How often a model was frozen in so many rounds."""
+    return max(rounds.bit_length() - FIRST.bit_length() + 1, 0)
+
+
 class Foretold(NamedTuple):
     """The losses of a frozen model and of the live one on some rows, and where each was wrong."""
 

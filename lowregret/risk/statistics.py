@@ -24,6 +24,10 @@ BLOCK = 64  # rounds
 SAMPLE = 20  # rows by which the beginning of the data is known again
 
 # ---- counts[...]: a bit says whether a label lies above a threshold; the first block of a regression settles it ------
+COUNT_NAMES = (
+    *("rounds", "mistakes", "ones", "both", "before", "marked_mistakes", "marked_ones"),
+    *("unlike", "printed", "first_print", "print", "again"),
+)
 ROUNDS = 0
 MISTAKES = 1
 ONES = 2  # bits 1
@@ -36,9 +40,13 @@ PRINTED = 8  # how many rows there are prints of, up to SAMPLE
 FIRST_PRINT = 9  # of the first row
 PRINT = 10  # of the first SAMPLE rows
 AGAIN = 11  # 1 once rows came again
-COUNTS = 12
+COUNTS = len(COUNT_NAMES)
 
 # ---- sums[...]: f_t the loss, c_t the output's weight, m_t the prediction of f_t -------------------------------------
+SUM_NAMES = (
+    *("loss", "weighted", "weights", "squared_weights", "spread", "mean", "mistake_spread"),
+    *("longest_row", "largest_label", "threshold", "labels", "weight", "wrong"),
+)
 LOSS = 0  # Σ f_t
 WEIGHTED = 1  # Σ c_t f_t
 WEIGHTS = 2  # Σ c_t
@@ -52,7 +60,7 @@ THRESHOLD = 9
 LABELS = 10  # Σ y_t over the first block of a regression
 WEIGHT = 11  # Σ of importance weights
 WRONG = 12  # the same over mistakes
-TALLIES = 13
+TALLIES = len(SUM_NAMES)
 
 
 @kernel
@@ -146,8 +154,6 @@ class Tally:
         self.levels = told.get("tally.levels", first_levels())
         if "tally.sums" not in told:
             self.sums[THRESHOLD] = 0.0 if classifies else math.inf
-        if self.sums.size < TALLIES:  # of a file from before weights were summed: rows stand for them
-            self.sums = np.append(self.sums, [self.rounds, self.mistakes])
 
     @property
     def _warm(self) -> int:

@@ -15,16 +15,16 @@ import numpy as np
 
 from lowregret.domain import Domain, Reals, Separable
 from lowregret.rule.per_coordinate import PerCoordinate
-from lowregret.state import FACTOR, LOCAL, MASS, SPREAD, WEIGHT, State
+from lowregret.state import WEIGHT, State, slot
 from lowregret.types import Index, Vector, cell
 
 SQUARES = np.uint64(2)  # Σz²
 PULL = np.uint64(3)  # Σ(P_t − P_{t−1})·w_t
 
-CURVED = LOCAL  # sums[…]: Σ_tΣ_j z_t²/P_t
-PULLED = SPREAD  # Σ_tΣ_j (P_t − P_{t−1})·w_t²
-WIDEST = FACTOR  # max |w_t[j]| where z_t[j] was not 0
-GROWN = MASS  # Σ_j (P_T − P_0)
+CURVED = slot("curved")  # Σ_tΣ_j z_t²/P_t
+PULLED = slot("pulled")  # Σ_tΣ_j (P_t − P_{t−1})·w_t²
+WIDEST = slot("widest")  # max |w_t[j]| where z_t[j] was not 0
+GROWN = slot("grown")  # Σ_j (P_T − P_0)
 
 Sums = tuple[float, float, float, float, float]
 

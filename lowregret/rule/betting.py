@@ -13,11 +13,12 @@ import numpy as np
 
 from lowregret.compile.numerics import exp
 from lowregret.rule.per_coordinate import PerCoordinate
-from lowregret.state import FACTOR, LOCAL, MASS, State
+from lowregret.state import State, slot
 from lowregret.types import Index, cell
 
-STEEPEST = FACTOR  # sums[…]: max |z_t[j]|
-EXCESS = LOCAL  # Σ⟨w_t, z_t − ẑ_t⟩, where ẑ_t is the sub-gradient cut to what was known (FreeGrad)
+STEEPEST = slot("steepest")  # max |z_t[j]|
+EXCESS = slot("excess")  # Σ⟨w_t, z_t − ẑ_t⟩, where ẑ_t is the sub-gradient cut to what was known (FreeGrad)
+LARGEST_BET = slot("largest_bet")  # max ‖z_t‖² over rounds whose bets are numbers
 
 Sums = tuple[float, float, float]
 
@@ -43,7 +44,7 @@ class Betting(PerCoordinate):
     def fold(self, s: State, round_sums: Sums) -> None:
         s.sums[STEEPEST] = max(s.sums[STEEPEST], round_sums[1])
         s.sums[EXCESS] += round_sums[2]
-        s.sums[MASS] = max(s.sums[MASS], round_sums[0])  # not a number if a bet was not
+        s.sums[LARGEST_BET] = max(s.sums[LARGEST_BET], round_sums[0])  # not a number if a bet was not
 
 
 COINS, GAIN, COUNT = np.uint64(1), np.uint64(2), np.uint64(3)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 
-from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, WIDEST
+from lowregret.rule.adagrad import GROWN, PULL, SQUARES
 from lowregret.rule.per_coordinate import PerCoordinate
-from lowregret.state import LOSS, WEIGHT, State
+from lowregret.state import LOSS, WEIGHT, State, slot
 from lowregret.types import Index, cell
+
+JUDGED = slot("judged")  # Σ ℓ_t²/(v_t + r)
+PULLED_NEXT = slot("pulled_next")  # Σ_tΣ_j (A_t − A_{t−1})·w_{t+1}²
+UNSUREST = slot("unsurest")  # max v_t
 
 Sums = tuple[float, float, float, float, float, float]
 
@@ -54,7 +58,7 @@ class AROW(PerCoordinate):
 
     def fold(self, s: State, round_sums: Sums) -> None:
         _, _, pulled, grown, spread, judged = round_sums
-        s.sums[CURVED] += judged
-        s.sums[PULLED] += pulled
+        s.sums[JUDGED] += judged
+        s.sums[PULLED_NEXT] += pulled
         s.sums[GROWN] += grown
-        s.sums[WIDEST] = max(s.sums[WIDEST], spread)
+        s.sums[UNSUREST] = max(s.sums[UNSUREST], spread)

@@ -16,13 +16,15 @@ from lowregret.state import (
     MASS,
     PEAK,
     PUSHES,
-    RATE,
     ROUNDS,
     STEPPED,
     State,
+    slot,
 )
 from lowregret.step import Step
 from lowregret.types import Index
+
+RATE = slot("rate")  # η of the coming round
 
 
 class MirrorDescent(Rule):

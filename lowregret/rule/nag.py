@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from lowregret.rule.per_coordinate import PerCoordinate
-from lowregret.state import FACTOR, MASS, SLOPE, WEIGHT, State
+from lowregret.state import SLOPE, WEIGHT, State, slot
 from lowregret.types import Index, cell
 
 SQUARES, LARGEST_SEEN = np.uint64(2), np.uint64(3)  # Σz², max |x|
 
-TURNS = FACTOR  # sums[…]: rounds with a sub-gradient
-CONTENT = MASS  # N = Σ_tΣ_j x²/(max |x|)²
+TURNS = slot("turns")  # rounds with a sub-gradient
+CONTENT = slot("content")  # N = Σ_tΣ_j x²/(max |x|)²
 
 Sums = tuple[float, float]
 

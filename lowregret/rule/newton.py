@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from lowregret.rule.per_coordinate import PerCoordinate
-from lowregret.state import DIMENSION, FACTOR, GIVEN, LOCAL, MASS, PEAK, PUSHES, SLOPE, SPREAD, State
+from lowregret.state import DIMENSION, GIVEN, PUSHES, SLOPE, State, slot
 from lowregret.types import Index, cell
 
 MOST = 600  # coordinates: a round costs their square
@@ -17,11 +17,11 @@ RENEWAL = 1000  # rounds after which the inverse is computed afresh, or as many 
 # A − εI and of A⁻¹, and room in which coordinate 0 keeps A⁻¹z_t in one piece
 WEIGHT, GRADIENT, PULL, HEAVIEST, MATRIX = range(1, 6)
 
-DETERMINED = LOCAL  # sums[…]: Σ z_t'A_t⁻¹z_t
-SQUARED = SPREAD  # Σ⟨w_t,z_t⟩²
-STEEPEST = FACTOR  # max c_t·ℓ_t'², c_t the row's weight
-FARTHEST = MASS  # max of ⟨w_t,x_t⟩ in the direction in which the loss grows
-BROADEST = PEAK  # max ‖x_t‖²
+DETERMINED = slot("determined")  # Σ z_t'A_t⁻¹z_t
+SQUARED = slot("squared")  # Σ⟨w_t,z_t⟩²
+STEEPEST_LOSS = slot("steepest_loss")  # max c_t·ℓ_t'², c_t the row's weight
+FARTHEST = slot("farthest")  # max of ⟨w_t,x_t⟩ in the direction in which the loss grows
+BROADEST = slot("broadest")  # max ‖x_t‖²
 
 Sums = tuple[float, float]
 
@@ -76,7 +76,7 @@ class Newton(PerCoordinate):
         """(‖z_t‖², ⟨w_t,z_t⟩)"""
         given, steepness, heaviest = s.sums[GIVEN], s.sums[SLOPE] * s.sums[SLOPE], self.place(s, 0, HEAVIEST)
         s.table[heaviest] = max(s.table[heaviest], given)
-        s.sums[STEEPEST] = max(s.sums[STEEPEST], steepness / given)
+        s.sums[STEEPEST_LOSS] = max(s.sums[STEEPEST_LOSS], steepness / given)
         s.sums[FARTHEST] = max(s.sums[FARTHEST], inner / math.sqrt(steepness))
         s.sums[BROADEST] = max(s.sums[BROADEST], square / steepness)
         s.sums[SQUARED] += inner * inner

@@ -13,12 +13,10 @@ from lowregret.rule.base import Rule
 from lowregret.state import (
     DIMENSION,
     ENERGY,
-    FACTOR,
     FIRST_RATE,
     LARGEST,
     LAST_RATE,
     LINEAR,
-    LOCAL,
     LONGEST,
     LOSS,
     MASS,
@@ -26,16 +24,17 @@ from lowregret.state import (
     PUSHES,
     RIDGE,
     ROUNDS,
-    SPREAD,
     STEPPED,
     State,
+    slot,
     worn,
 )
 from lowregret.step import Step
 from lowregret.types import Index, cell
 
-WON = LOCAL  # sums[…]: Σ of the steps' gains, for schedules that look at the loss
-LOST = SPREAD  # Σ ℓ_t², likewise
+FACTOR = slot("factor")  # w = FACTOR · v
+WON = slot("won")  # Σ of the steps' gains, for schedules that look at the loss
+LOST = slot("lost")  # Σ ℓ_t², likewise
 
 SMALL = 1e-90  # below this the scalar a is multiplied into v
 
@@ -79,6 +78,9 @@ class ProjectedGradient(Rule):
         self.require(isinstance(self.step, Step), f"step must be a Step such as Constant(0.1), got {self.step!r}")
         self.require(
             isinstance(self.domain, Domain), f"domain must be a Domain such as L2Ball(1.0), got {self.domain!r}"
+        )
+        self.require(
+            isinstance(self.gradients, Gradients), f"gradients must be Summed() or Forgotten(), got {self.gradients!r}"
         )
         self.require(
             self.domain.playable, f"{self.domain} is a set of comparators, not one to play in: use L2Ball or Box"

@@ -18,6 +18,7 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
+from lowregret.run.schema_classes import AutoRowSchema
 from lowregret.run.scored import RowRun
 from lowregret.run.standing import Standing
 from lowregret.state import State
@@ -70,6 +71,7 @@ class AutoRun(Standing, RowRun):
     exact; `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
 
     kind = "auto-run"
+    schema = AutoRowSchema(Auto)
     learns = Auto
     minds = Mind
     learner: Auto

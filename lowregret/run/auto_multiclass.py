@@ -20,6 +20,7 @@ from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
 from lowregret.run.multiclass import LANES, MulticlassRun
+from lowregret.run.schema_classes import AutoClassSchema
 from lowregret.run.standing import Standing
 from lowregret.types import Vector
 
@@ -48,6 +49,7 @@ class AutoMulticlassRun(Standing, MulticlassRun):
     losses are exact; `linear_regret` and `regret` with fixed linear predictors, with a bias."""
 
     kind = "auto-class-run"
+    schema = AutoClassSchema(AutoMulticlass)
     learns = AutoMulticlass
     minds = ClassMind
     learner: AutoMulticlass  # type: ignore[assignment]

@@ -257,11 +257,12 @@ class Packed(NamedTuple):
 
 def packed(value: Any) -> Any:
     """What travels in a pickle instead of a run; anything else as it is."""
-    return Packed(type(value), *value.contents()) if isinstance(value, Ledger) else value
+    return Packed(type(value), *value.to_file()) if isinstance(value, Ledger) else value
 
 
 def unpacked(value: Any, path: str) -> Any:
     """The run again, with arrays of its own: those that joblib reads from `path` cannot be written to."""
     if not isinstance(value, Packed):
         return value
-    return value.kind.of(path, value.description, {name: np.array(array) for name, array in value.arrays.items()})
+    arrays = {name: np.array(array) for name, array in value.arrays.items()}
+    return value.kind.from_file(path, value.description, arrays)

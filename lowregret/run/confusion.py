@@ -21,7 +21,7 @@ class Confusion:
 
     def __init__(self, counts: Any = None, sums: Vector | None = None) -> None:
         self.counts = np.zeros((1, 1), np.int64) if counts is None else counts
-        self.sums = self._plain() if sums is None else sums
+        self.sums = np.zeros((3, len(self.counts))) if sums is None else sums
         self.judged = False  # whether rows came with their losses
 
     def see(self, classes: int, codes: Any, guesses: Any, weights: Vector, losses: Vector | None = None) -> None:
@@ -41,12 +41,6 @@ class Confusion:
         np.add.at(self.sums[WRONG], own, np.where(own == guesses, 0.0, weights))
         if losses is not None:
             np.add.at(self.sums[LOSS], own, weights * losses[counted])
-
-    def _plain(self) -> Vector:
-        """The sums of rows of weight 1 without losses."""
-        of_class, right = self.counts.sum(axis=1), np.diagonal(self.counts).copy()
-        right[-1] = 0
-        return np.array([of_class, of_class - right, np.zeros(len(right))], float)
 
     def make_room(self, classes: int) -> None:
         """At least so many classes."""

@@ -23,17 +23,18 @@ from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, refuse, require_bounded, require_finite, require_label
+from lowregret.learner.wrappers import LONGEST
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.linear import LinearRun, start
 from lowregret.run.pending import NEVER, Pending
+from lowregret.run.schema import DelayedSchema
 from lowregret.store.file import Arrays
 from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.types import Vector
 from lowregret.words import counted
 
 NOBODY = Placed(Sparse(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0), np.empty(0, np.int64))
-LONGEST = 1 << 60  # delay, in rounds
 CHUNK = 4096  # rows asked at a time, or as many as wait: long batches are not copied whole, nor sorted often
 
 
@@ -73,6 +74,7 @@ class DelayedRun(LinearRun):
     """
 
     kind = "delayed-run"
+    schema = DelayedSchema(Linear)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -218,8 +220,6 @@ class DelayedRun(LinearRun):
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         run = super().of(path, description, arrays)
         run.asked, run.ledger = description["asked"], arrays["ledger"]
-        if run.ledger.size < BOOK:  # of a file from before weights were summed: rows stand for them
-            run.ledger = np.append(run.ledger, [run.rounds, run.mistakes or 0])
         run._ledgers, run._pending = list(arrays["ledgers"]), Pending.of(arrays)
         return run
 

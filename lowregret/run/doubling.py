@@ -27,6 +27,7 @@ from lowregret.output import Last
 from lowregret.risk.online_to_batch import DRAWN, RiskCertificate
 from lowregret.rows import Features
 from lowregret.run.linear import LinearRun, start
+from lowregret.run.schema import DoublingSchema
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -59,6 +60,7 @@ class DoublingRun(LinearRun):
     """
 
     kind = "doubling-run"
+    schema = DoublingSchema(Linear)
     knows_outputs = False  # they restart with each block
 
     def __init__(self, *args: Any, **options: Any) -> None:

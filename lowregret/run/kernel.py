@@ -32,6 +32,7 @@ from lowregret.learner.validate import (
     require_scores,
 )
 from lowregret.rows import Features, Rows, as_rows
+from lowregret.run.schema import KernelSchema
 from lowregret.state import ENERGY, LARGEST, ROUNDS, TOTAL
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
@@ -41,6 +42,7 @@ class KernelRun(Saved):
     """A learner in kernel form, its support set, and what has come of it so far."""
 
     kind = "kernel-run"
+    schema = KernelSchema()
 
     def __init__(self, learner: KernelPerceptron, support: Support, *, compiled: bool = True) -> None:
         self.learner = learner

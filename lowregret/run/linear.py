@@ -17,6 +17,7 @@ from lowregret.learner.validate import Place, require_bounded, require_cheap, re
 from lowregret.risk.kept import Foretold
 from lowregret.rows import EVERY, Features, Rows
 from lowregret.rule import Forgotten, ProjectedGradient
+from lowregret.run.schema import RowSchema
 from lowregret.run.scored import RowRun
 from lowregret.types import Vector
 
@@ -46,6 +47,7 @@ class LinearRun(RowRun):
     """
 
     kind = "run"
+    schema = RowSchema(Linear)
     learns = Linear
     learner: Linear
 

@@ -16,11 +16,15 @@ from lowregret.loss import Logistic, Loss
 from lowregret.stream.word import bits
 from lowregret.types import Vector
 
+NAMES = (
+    *("rows", "loss", "absolute", "squared", "positive_right", "positive_wrong", "negative_right", "negative_wrong"),
+    *("label", "label_spread", "weight", "wrong", "positive"),
+)  # of sums[…]
 ROWS, LOSS, ABSOLUTE, SQUARED = range(4)  # Σ1, Σc·ℓ, Σc|p−y|, Σc(p−y)²
 POSITIVE_RIGHT, POSITIVE_WRONG, NEGATIVE_RIGHT, NEGATIVE_WRONG = range(4, 8)  # rows
 LABEL, LABEL_SPREAD = 8, 9  # mean of y, and Σc(y − mean)², brought up to date row by row
 WEIGHT, WRONG, POSITIVE = 10, 11, 12  # Σc of all rows, of those predicted wrongly, of those labelled +1
-SUMS = 13
+SUMS = len(NAMES)
 
 SIGNS = "+1", "-1"  # what labels are called that have no other names
 
@@ -67,9 +71,6 @@ class Metrics:
     def __init__(self, loss: Loss, sums: Vector | None = None, bins: Any = None) -> None:
         self.loss = loss
         self.sums = np.zeros(SUMS) if sums is None else sums
-        if self.sums.size < SUMS:  # of a file from before weights were summed: rows stand for them
-            right, wrong, _, wrong_negative = self.sums[POSITIVE_RIGHT : NEGATIVE_WRONG + 1]
-            self.sums = np.append(self.sums, [self.sums[ROWS], wrong + wrong_negative, right + wrong])
         size = 2 * BINS if loss.classifies else 0
         self.bins = np.zeros(size)
         if bins is not None:

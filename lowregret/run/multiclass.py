@@ -39,6 +39,7 @@ from lowregret.rows import EVERY, OUTSIDE, Features, Rows
 from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
 from lowregret.run.base import BY_FEATURE, Ledger
 from lowregret.run.confusion import Confusion
+from lowregret.run.schema_classes import ClassSchema
 from lowregret.state import DIMENSION, ENERGY, LARGEST, State
 from lowregret.step import Constant
 from lowregret.store.file import Arrays
@@ -81,6 +82,7 @@ class MulticlassRun(Ledger):
     """
 
     kind = "class-run"
+    schema = ClassSchema(Multiclass)
     learns: ClassVar[type] = Multiclass
     learner: Multiclass
     tally: ClassTally
@@ -232,7 +234,7 @@ class MulticlassRun(Ledger):
             "lanes": description["lanes"],
             "known": description["known"],
             "frozen_known": description["frozen_known"],
-            "confusion": Confusion(arrays["confusion"], arrays.get("confusion.sums")),
+            "confusion": Confusion(arrays["confusion"], arrays["confusion.sums"]),
             "tally": ClassTally(arrays),
         }
 

@@ -337,7 +337,7 @@ class Session:
             arrays |= {f"{name}.{key}": array for key, array in found.arrays().items()}
         if self.dictionary is not None:
             arrays |= self.dictionary.save()
-        store.write(path, self.run.kind, description, arrays)
+        store.write(path, self.run.kind, *self.run.schema.named(description, arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Session:
@@ -353,8 +353,9 @@ class Session:
                 f"{path} was saved by `run.save`, which does not say how to read rows: train it from files"
             )
         know_formats()
-        with store.complete(path):
-            return cls._of(path, _RUNS[kind].of(path, description, arrays), description["session"], arrays)
+        description, arrays = _RUNS[kind].schema.checked(path, description, arrays)
+        run = _RUNS[kind].from_checked(path, description, arrays)
+        return cls._of(path, run, description["session"], arrays)
 
     @classmethod
     def _of(cls, path: str | os.PathLike[str], run: Any, told: dict[str, Any], arrays: store.Arrays) -> Session:
@@ -365,7 +366,7 @@ class Session:
         session.met, session.origin = copy.deepcopy(known), (str(path), known)
         for name in ("metrics", "held"):
             if isinstance(run, MulticlassRun):
-                found: Judged = Confusion(arrays[f"{name}.confusion"], arrays.get(f"{name}.sums"))
+                found: Judged = Confusion(arrays[f"{name}.confusion"], arrays[f"{name}.sums"])
             else:
                 found = Metrics(run.learner.loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"])
             setattr(session, name, found)

@@ -10,30 +10,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 
 from lowregret.compile.memory import roomy
-from lowregret.errors import StoreError
+from lowregret.errors import DataError, LowRegretError, PartError, StoreError
+from lowregret.store.migrate import FORMAT as FORMAT
+from lowregret.store.migrate import OLDEST, migrated
 from lowregret.store.replacing import real_file, replaced
+from lowregret.store.schema import Arrays as Arrays
+from lowregret.store.schema import Schema
 from lowregret.words import Brief
 
 MAGIC = b"lowregret\n"
-FORMAT = 3  # raised when readers of the one could not make sense of the other
 CHUNK = 1 << 16  # numbers compressed at a time
 LEVEL = 1  # of zstandard: mantissas do not get smaller by more effort
 BLOCK = 1 << 20  # bytes read at a time for the checksum
 
+_KINDS = {np.dtype(kind).str for kind in ("f8", "f4", "i8", "i4", "u8", "u4", "u1", "?")}  # of arrays
 _LENGTH, _DIGEST = 8, 32  # bytes at the end of a file
 _FIRST_FORMAT = b'{"__metadata__":{"lowregret":'  # how files of format 1 went on after eight bytes
-
-Arrays = dict[str, "np.ndarray[Any, Any]"]
 
 
 def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], arrays: Arrays) -> None:
@@ -57,9 +59,15 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
         if not _is_whole(file):
             raise StoreError(f"{path} is damaged: its checksum does not fit; restore it from a backup or train again")
         file.seek(len(MAGIC))
-        for name, (code, shape, sizes) in header["arrays"].items():
-            arrays[name] = _unpacked(file, code, shape, sizes)
-    return json.loads(header["description"]), arrays
+        try:
+            for name, listed in header["arrays"].items():
+                arrays[name] = _unpacked(file, *_listed(listed))
+            description = json.loads(header["description"])
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise StoreError(f"{path} is damaged: {error or 'it does not fit into memory'}") from error
+    if not isinstance(description, dict):
+        raise StoreError(f"{path} is damaged: it holds no description")
+    return migrated(header["format"], kind, description, arrays)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
@@ -68,40 +76,48 @@ def kind_of(path: str | os.PathLike[str]) -> str:
         return str(_header(file, path)["kind"])
 
 
-@contextmanager
-def complete(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Around making something of a file's contents: what is not among them is the file's fault."""
-    try:
-        yield
-    except KeyError as error:
-        raise StoreError(f"{path} lacks {error}, which this version of lowregret needs: train again") from error
-
-
 class Saved(Brief, ABC):
     """What is kept in files of a kind of its own."""
 
     kind: ClassVar[str]
+    schema: ClassVar[Schema]  # of its `contents`
 
     @abstractmethod
     def contents(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes: a description, and arrays."""
+        """A description, and arrays."""
 
     @classmethod
     @abstractmethod
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        """What has these `contents`, found at `path`."""
+        """What has these `contents`, found at `path`, once they were checked."""
+
+    def to_file(self) -> tuple[dict[str, Any], Arrays]:
+        """What `save` writes: `contents`, with the names of what is stored by name."""
+        return self.schema.named(*self.contents())
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        """What `to_file` gave, checked before anything is made of it."""
+        return cls.from_checked(path, *cls.schema.checked(path, description, arrays))
+
+    @classmethod
+    def from_checked(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        """What has these `contents`; what does not fit together in spite of all checks is the file's fault."""
+        try:
+            return cls.of(path, description, arrays)
+        except (PartError, DataError, MemoryError) as error:
+            reason = error if isinstance(error, LowRegretError) else "it does not fit into memory"
+            raise StoreError(f"{path} cannot be made use of: {reason}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything, so that `load` goes on to the last bit. Saving changes nothing."""
-        write(path, self.kind, *self.contents())
+        write(path, self.kind, *self.to_file())
         return Path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote."""
-        contents = read(path, cls.kind)
-        with complete(path):
-            return cls.of(path, *contents)
+        return cls.from_file(path, *read(path, cls.kind))
 
 
 # ---- inside a file --------------------------------------------------------------------------------------------------
@@ -133,15 +149,37 @@ def _packed(array: Any) -> Iterator[bytes]:
         yield press.compress(chunk.view(np.uint8).reshape(chunk.size, -1).T.tobytes())
 
 
+def _listed(listed: Any) -> tuple[str, list[int], list[int]]:
+    """The type, shape and sizes of chunks of an array, if they fit together."""
+    if not isinstance(listed, list) or len(listed) != 3:
+        raise ValueError(f"{str(listed)[:80]} is no array")
+    code, shape, sizes = listed
+    if not isinstance(code, str) or code not in _KINDS or not (_are_sizes(shape) and _are_sizes(sizes)):
+        raise ValueError(f"{str(listed)[:80]} is no array")
+    if len(sizes) != -(-math.prod(shape) // CHUNK):
+        raise ValueError(f"an array of shape {shape} has {len(sizes)} chunks")
+    return code, shape, sizes
+
+
+def _are_sizes(values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value < 1 << 48 for value in values)
+
+
 def _unpacked(file: IO[bytes], code: str, shape: list[int], sizes: list[int]) -> Any:
     """The next array of a file."""
     import zstandard
 
     kind, press = np.dtype(code), zstandard.ZstdDecompressor()
-    numbers = roomy(int(np.prod(shape)), kind)
+    numbers = roomy(math.prod(shape), kind)
     for k, size in enumerate(sizes):
         chunk = numbers[k * CHUNK : (k + 1) * CHUNK]
-        planes = np.frombuffer(press.decompress(file.read(size)), np.uint8)
+        packed = file.read(size)
+        try:
+            if zstandard.frame_content_size(packed) != chunk.nbytes:
+                raise ValueError(f"a chunk is not one of {chunk.nbytes} bytes")
+            planes = np.frombuffer(press.decompress(packed), np.uint8)
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from error
         chunk.view(np.uint8).reshape(chunk.size, -1)[...] = planes.reshape(-1, chunk.size).T
     return numbers.reshape(shape)
 
@@ -168,14 +206,14 @@ def _header(file: IO[bytes], path: str | os.PathLike[str]) -> dict[str, Any]:
     file.seek(max(end - length, 0))
     try:
         header = json.loads(file.read(min(length, end)))
-    except ValueError:
+    except (ValueError, RecursionError):
         header = None
     types = {"kind": str, "format": int, "description": str, "arrays": dict}
     if not isinstance(header, dict) or not all(isinstance(header.get(key), kind) for key, kind in types.items()):
         raise StoreError(f"{path} is not a lowregret file, or it is damaged")
     if header["format"] > FORMAT:
         raise StoreError(f"{path} was written by a newer lowregret (format {header['format']}): upgrade to read it")
-    if header["format"] < FORMAT:
+    if header["format"] < OLDEST:
         raise _outdated(path, header["format"])
     return header
 

@@ -36,6 +36,7 @@ from lowregret.structured.rounds import (
     sequences,
 )
 from lowregret.structured.run import TaskRun, diverged_error
+from lowregret.structured.schema import RankingSchema, StructuredSchema
 from lowregret.structured.scratch import Frozen, Scratch
 from lowregret.structured.space import Space, outside
 from lowregret.types import Vector
@@ -100,6 +101,7 @@ class StructuredRun(GroupRun):
     """A `Structured` learner over one of the compiled spaces. Labels may be names; then predictions are names too."""
 
     kind = "structured-run"
+    schema = StructuredSchema()
     says = ("features", "names")
     learner: Structured
 
@@ -237,6 +239,7 @@ class RankingRun(GroupRun):
     """A `Ranking` learner."""
 
     kind = "ranking-run"
+    schema = RankingSchema()
     learner: Ranking
 
     def learn(self, data: Any, labels: Any = None) -> Self:

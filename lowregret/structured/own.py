@@ -37,6 +37,7 @@ from lowregret.rows import Sparse
 from lowregret.structured.bounds import drawn_error, structured_certificates
 from lowregret.structured.learner import Structured, Task, learn_gradient
 from lowregret.structured.run import TaskRun, diverged_error
+from lowregret.structured.schema import OwnSchema
 from lowregret.types import Vector
 
 SLACK = 1e-9  # by how much rounding may make y better than what argmax found
@@ -47,6 +48,7 @@ class OwnRun(TaskRun):
     """A `Structured` learner over a space in plain Python."""
 
     kind = "own-structured-run"
+    schema = OwnSchema()
     learner: Structured
 
     def __init__(self, learner: Task, state: Any, comparator: Domain | None = None, **rest: Any) -> None:

@@ -19,6 +19,7 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear, learn_rows, loss_of, score_rows, write_model, write_point
 from lowregret.loss import Hinge, LogWealth, Poisson, Square
 from lowregret.mirror import Entropic, Entropy, Euclidean
+from lowregret.mirror.entropy import LOCAL, LOWEST, SPREAD
 from lowregret.output import Average, Last, WeightedAverage
 from lowregret.rows import EVERY as ALL_ROWS
 from lowregret.rows import Dense, Sparse, as_rows
@@ -29,12 +30,9 @@ from lowregret.state import (
     LARGEST,
     LAST_RATE,
     LINEAR,
-    LOCAL,
     LONGEST,
-    LOWEST,
     MISTAKES,
     RIDGE,
-    SPREAD,
     STEPPED,
     TOTAL,
     WEIGHTED,

@@ -15,9 +15,12 @@ from lowregret.domain import Box, Domain, Intersection, L1Ball, L2Ball, Orthant,
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropic, Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
+from lowregret.mirror.entropy import OFFSET
+from lowregret.mirror.pnorm import UNIT
 from lowregret.output import Average
 from lowregret.rule import MirrorDescent, ProjectedGradient
-from lowregret.state import ENERGY, FACTOR, MASS, RATE, State
+from lowregret.rule.mirror_descent import RATE
+from lowregret.state import ENERGY, MASS, State
 from lowregret.step import Constant, InverseSqrt, Step
 from tests.naive import Matrix, Vector
 from tests.running import bits, costs, labelled, learn, model, point
@@ -46,7 +49,11 @@ def learner(mirror: Mirror, step: Step) -> Linear:
 
 def exact_mass(mirror: Mirror, s: State) -> float:
     """MASS from θ alone, summed without rounding."""
-    theta, factor, eta = s.theta.tolist(), float(s.sums[FACTOR]), float(s.sums[RATE])
+    theta, factor, eta = (
+        s.theta.tolist(),
+        float(s.sums[UNIT if isinstance(mirror, PNorm) else OFFSET]),
+        float(s.sums[RATE]),
+    )
     match mirror:
         case PNorm(p):
             return math.fsum(abs(x / factor) ** p for x in theta)

@@ -16,7 +16,8 @@ from lowregret.loss import Cost, Hinge
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.output import Average
 from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient, Rule
-from lowregret.state import FACTOR, FIRST_RATE, LAST_RATE, MASS, PUSHES, REFRESH
+from lowregret.rule.projected_gradient import FACTOR
+from lowregret.state import FIRST_RATE, LAST_RATE, MASS, PUSHES, REFRESH
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, Step, WeightedInverseTime
 from tests import compositions, naive
 from tests.compositions import COMPOSITIONS, Composition, Rows, rows_for

@@ -12,7 +12,7 @@ from sklearn import metrics as peer
 
 from lowregret.loss import Hinge, Logistic, Square
 from lowregret.run.confusion import Confusion
-from lowregret.run.metrics import BINS, LABEL_SPREAD, Metrics, bin_of
+from lowregret.run.metrics import BINS, Metrics, bin_of
 from lowregret.types import Vector
 
 NONE = np.empty(0)
@@ -101,17 +101,6 @@ def test_a_whole_weight_is_as_many_rows(seed: int) -> None:
     assert many.error == pytest.approx(those.error)
     assert many.mean_loss == pytest.approx(those.mean_loss)
     assert many.commonest == pytest.approx(those.commonest)
-
-
-def test_figures_of_older_files_count_rows() -> None:
-    y, p = scored(30, 6)
-    found = Metrics(Logistic())
-    found.see(y, NONE, p)
-    older = Metrics(Logistic(), found.sums[: LABEL_SPREAD + 1], found.arrays()["bins"])
-    assert older.sums.tobytes() == found.sums.tobytes()
-    many = Confusion()
-    many.see(3, np.arange(30) % 4 - 1, np.arange(30) % 3, NONE)
-    assert Confusion(many.counts).sums.tobytes() == many.sums.tobytes()
 
 
 def test_counting_goes_on_where_it_stopped() -> None:

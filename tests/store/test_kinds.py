@@ -174,10 +174,10 @@ def test_a_well_formed_file_with_the_wrong_thing_inside(tmp_path: Path) -> None:
     path = linear().save(tmp_path / "run")
     description, arrays = store.read(path, "run")
     store.write(path, "run", description | {"learner": description["comparator"]}, arrays)
-    with pytest.raises(StoreError, match="holds a L2Ball against a L2Ball"):
+    with pytest.raises(StoreError, match="'learner' is a L2Ball, expected a Linear"):
         load(path)
     path = kernelised().save(tmp_path / "kernel")
     inside, arrays = store.read(path, "kernel-run")
     store.write(path, "kernel-run", inside | {"learner": description["learner"]}, arrays)
-    with pytest.raises(StoreError, match="holds a Linear, not a KernelPerceptron"):
+    with pytest.raises(StoreError, match="'learner' is a Linear, expected a KernelPerceptron"):
         load(path)

@@ -1,0 +1,215 @@
+"""What files of mixtures of experts hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lowregret.compile.part import Part
+from lowregret.experts.aggregator import Aggregator
+from lowregret.experts.state import COUNT_NAMES, COUNTS, NAPS, ROUNDS, SUM_NAMES, SUMS, Book
+from lowregret.experts.substitute import Substitution
+from lowregret.loss import Cost, Loss
+from lowregret.run.recorded_schema import SMALL, Demands, RecordedSchema
+from lowregret.store.schema import (
+    FLAG,
+    MOST,
+    TEXT,
+    Array,
+    Arrays,
+    Field,
+    Told,
+    anything,
+    extended,
+    floats,
+    items,
+    number,
+    part,
+    whole,
+    wholes,
+)
+
+SIZES = ("square", "rate", "prior", "mass", "awake")  # of the book, which are not below 0
+
+
+def book_arrays(experts: int) -> dict[str, Array]:
+    """The book of this many experts."""
+    book = {name: extended(experts, low=0.0) if name in SIZES else extended(experts) for name in Book._fields[:-2]}
+    book |= {name: anything(experts) for name in ("paid", "instant")}  # of the latest round, in which some may sleep
+    return book | {"sums": extended(SUMS), "counts": wholes(COUNTS)}
+
+
+def book_demands(arrays: Arrays) -> Demands:
+    """What must be true of a book."""
+    yield arrays["counts"][NAPS] <= arrays["counts"][ROUNDS], "counts: naps ≤ rounds"
+    yield arrays["prior"].sum() > 0, "prior: trust in somebody"
+    yield np.all(arrays["sums"][1:] >= 0), "sums ≥ 0"
+
+
+class BookSchema(RecordedSchema):
+    """A run with a book of experts."""
+
+    def own_slots(self) -> dict[str, tuple[str, ...]]:
+        return {"sums": SUM_NAMES, "counts": COUNT_NAMES}
+
+
+class MixtureSchema(BookSchema):
+    """An `ExpertMixture`; `pictured`: whether it keeps weights for a picture."""
+
+    def __init__(self, pictured: bool = True) -> None:
+        self.pictured = pictured
+
+    def own_fields(self) -> dict[str, Field]:
+        parts = {"aggregator": part(Aggregator), "loss": part(Loss), "substitution": part(Substitution)}
+        counts = {"parts": whole(1), "late": whole(), "asked": whole(), "every": whole(1)}
+        flags = dict.fromkeys(("linearised", "compiled", "inside"), FLAG)
+        return {"names": items(TEXT, 1)} | parts | counts | flags
+
+    def width(self, told: Told) -> int:
+        """Weights kept of a round."""
+        return len(told["names"])
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        n, width, parts = len(told["names"]), self.width(told), told["parts"]
+        return book_arrays(n) | {
+            "weights": floats("shown", width, low=0),
+            "regrets": anything("shown"),
+            "pending.round": wholes("pending", high=max(told["asked"] - 1, 0)),
+            "pending.forecasts": anything("pending", parts, n),
+            "pending.mixture": floats("pending", parts),
+            "pending.weights": floats("pending", width, low=0),
+        }
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from book_demands(arrays)
+        asked, every, pending = told["asked"], told["every"], arrays["pending.round"]
+        yield every.bit_count() == 1, "every: a power of two"
+        shown = -(-asked // every) if self.pictured else 0
+        yield len(arrays["weights"]) == shown, f"weights of {shown} rounds"
+        yield arrays["counts"][ROUNDS] <= asked, f"at most {asked} rounds"
+        yield np.unique(pending).size == pending.size <= asked, "pending rounds that were asked"
+
+
+class LayeredSchema(MixtureSchema):
+    """A `Layered` mixture: lanes, and the chief that mixes them."""
+
+    def __init__(self, lanes: int) -> None:
+        super().__init__()
+        self.lanes = [f"lane {i}" for i in range(lanes)]
+
+    def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
+        return {name: MixtureSchema() for name in (*self.lanes, "chief")}
+
+    def width(self, told: Told) -> int:
+        return 0
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return super().own_arrays(told) | {"pending.inside": wholes("pending", len(self.lanes) + 1)}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().own_demands(told, arrays)
+        for i, name in enumerate(self.inner()):
+            experts, inner = len(told["names"]) if name in self.lanes else len(self.lanes), told[name]
+            same = all(inner[key] == told[key] for key in ("asked", "every", "parts"))
+            yield same and len(inner["names"]) == experts, f"{name} of the same rounds and experts"
+            known = np.isin(arrays["pending.inside"][:, i], arrays[f"{name}.pending.round"])
+            yield np.all(known), f"rounds that wait in {name}"
+
+
+class OnlineNewtonSchema(MixtureSchema):
+    """An `OnlineNewton` portfolio."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"pull": number(SMALL), "curved": number(0), "ahead": number(0)}
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        n = len(told["names"])
+        newton = {"w": floats(n, low=0), "a": floats(n, n), "b": floats(n), "inverse": floats(n, n)}
+        return super().own_arrays(told) | newton
+
+
+class UniversalSchema(MixtureSchema):
+    """A `Universal` portfolio: the mixture of its nodes."""
+
+    def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
+        return {"mixture": MixtureSchema()}
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"horizon": whole(), "exact": FLAG}
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return super().own_arrays(told) | {"nodes": floats(len(told["mixture"]["names"]), len(told["names"]), low=0)}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().own_demands(told, arrays)
+        yield told["mixture"]["parts"] == 1, "a mixture of numbers"
+
+
+class DrawingSchema(RecordedSchema):
+    """A `Drawing`."""
+
+    def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
+        return {"mixture": MixtureSchema(pictured=False)}
+
+    def own_fields(self) -> dict[str, Field]:
+        return {"seed": whole(-MOST), "realised": number()}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        mixture = told["mixture"]
+        yield isinstance(mixture["loss"], Cost) and mixture["parts"] == 1, "a mixture of costs"
+
+
+class SpecialistsSchema(BookSchema):
+    """`Specialists`."""
+
+    def own_fields(self) -> dict[str, Field]:
+        flags = {"linearised": FLAG, "compiled": FLAG}
+        return {"experts": whole(1), "eta": number(SMALL), "loss": part(Loss)} | flags
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return book_arrays(told["experts"])
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from book_demands(arrays)
+
+
+class DrawerSchema(RecordedSchema):
+    """One that draws a point each round."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return {"rounds": whole(), "loss": number(), "coins": Field("the state of a random generator", are_coins)}
+
+
+class BoxHedgeSchema(DrawerSchema):
+    """A `BoxHedge`."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"eta": number(SMALL), "spread": number(0), "realised": number()}
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return {name: floats("sides") for name in ("low", "high", "sum")}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield np.all(arrays["low"] < arrays["high"]) and arrays["low"].size, "sides that have a length"
+
+
+class SampledHedgeSchema(DrawerSchema):
+    """A `SampledHedge` whose sampler and losses are parts."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"sampler": part(Part), "losses": items(part(Part))}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield all(map(callable, (told["sampler"], *told["losses"]))), "a sampler and losses with a method __call__"
+        yield len(told["losses"]) == told["rounds"], "a loss for each round"
+
+
+def are_coins(state: Any) -> bool:
+    """Whether NumPy's default generator can go on from this state."""
+    try:
+        np.random.default_rng(0).bit_generator.state = state
+    except (TypeError, ValueError, KeyError, OverflowError, AttributeError):
+        return False
+    return True

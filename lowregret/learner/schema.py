@@ -1,0 +1,46 @@
+"""What files hold of a learner's state: its arrays, how large they are, and what must be true of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lowregret.learner.linear import Learner
+from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, MISTAKES, ROUNDS, SUM_NAMES, SUMS
+from lowregret.store.schema import Array, Arrays, extended, floats, wholes
+
+# Sums that may be negative; all others begin with 0 and grow, or are sizes.
+_SIGNED = {
+    *("total", "weighted", "linear", "averaged", "divisor", "loss", "slope"),
+    *("offset", "lowest", "factor", "won", "excess"),
+}
+UNSIGNED = [place for place, name in enumerate(SUM_NAMES) if name not in _SIGNED]
+
+Demands = Iterator[tuple[Any, str]]
+
+
+def ledger_slots(prefix: str = "") -> dict[str, tuple[str, ...]]:
+    """Names of what `sums` and `counts` hold."""
+    return {f"{prefix}sums": SUM_NAMES, f"{prefix}counts": COUNT_NAMES}
+
+
+def ledger_arrays(prefix: str = "") -> dict[str, Array]:
+    """`sums` and `counts`."""
+    return {f"{prefix}sums": extended(SUMS), f"{prefix}counts": wholes(COUNTS)}
+
+
+def ledger_demands(arrays: Arrays, dimension: int, prefix: str = "") -> Demands:
+    """What must be true of sums and counts of a state with so many weights."""
+    sums, counts = arrays[f"{prefix}sums"], arrays[f"{prefix}counts"]
+    yield np.all(sums[UNSIGNED] >= 0), f"{prefix}sums ≥ 0 where they are sizes"
+    yield counts[MISTAKES] <= counts[ROUNDS], f"{prefix}counts: mistakes ≤ rounds"
+    yield counts[DIMENSION] == dimension, f"{prefix}counts: dimension = {dimension}"
+
+
+def state_arrays(learner: Learner, d: int, prefix: str = "") -> dict[str, Array]:
+    """The arrays of a state with d weights, as they lie in memory."""
+    learner.rule.fits(d)
+    cells = {"table": d * learner.rule.columns(d), "lag": 2 * d if learner.output.averages() else 0}
+    return {f"{prefix}{name}": floats(size) for name, size in cells.items()} | ledger_arrays(prefix)

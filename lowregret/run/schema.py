@@ -1,0 +1,339 @@
+"""What files of runs on rows hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate.delay import BOOK, LEDGER
+from lowregret.certificate.delay import NAMES as LATE_NAMES
+from lowregret.certificate.trace import NAMES, WIDTH
+from lowregret.compile.spec import from_json
+from lowregret.domain import Domain
+from lowregret.learner.growth import FIRST
+from lowregret.learner.kernel_perceptron import KernelPerceptron
+from lowregret.learner.linear import Linear
+from lowregret.learner.schema import (
+    UNSIGNED,
+    Demands,
+    ledger_arrays,
+    ledger_demands,
+    ledger_slots,
+)
+from lowregret.learner.wrappers import Doubling
+from lowregret.risk import statistics as tally
+from lowregret.risk.independence import COUNT, LENGTH, LEVELS, ONES
+from lowregret.risk.kept import FIELDS, PARTS, freezes
+from lowregret.run import metrics
+from lowregret.state import COUNTS, DIMENSION, MISTAKES, ROUNDS, SUMS
+from lowregret.store.schema import (
+    FLAG,
+    MOST,
+    NUMBER,
+    TEXT,
+    Array,
+    Arrays,
+    Field,
+    Schema,
+    Told,
+    anything,
+    extended,
+    flags,
+    floats,
+    items,
+    maybe,
+    number,
+    part,
+    record,
+    table,
+    whole,
+    wholes,
+)
+
+ROOM = 1 << 20  # places of features that a file may ask for, or 64 times as many as it has
+ANSWERS = 1 << 62  # the latest round after which an answer arrives
+COLUMNS = (1 << 63) - 1
+
+
+class ProofSchema(Schema):
+    """A learner, comparators, sums and counts, and their history."""
+
+    def __init__(self, *learners: type) -> None:
+        self.learners = learners
+
+    def fields(self) -> dict[str, Field]:
+        return {"learner": part(*self.learners), "comparator": part(Domain), "compiled": FLAG}
+
+    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return ledger_slots() | {"history": NAMES}
+
+    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
+        return ledger_arrays() | {"history": anything("marks", WIDTH)}
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        dimension, history = self.weights(told), arrays["history"]
+        yield from ledger_demands(arrays, dimension)
+        counts, sums = history[:, SUMS : SUMS + COUNTS], history[:, :SUMS]
+        yield np.all((counts >= 0) & (counts <= MOST)), f"counts of the history from 0 to {MOST}"
+        yield np.all(np.diff(counts[:, ROUNDS]) > 0), "rounds of the history that rise"
+        yield np.all(counts[:, ROUNDS] <= arrays["counts"][ROUNDS]), "no round of the history after the last"
+        yield np.all((counts[:, DIMENSION] >= 1) & (counts[:, DIMENSION] <= dimension)), "dimensions of the history"
+        yield not np.isnan(sums).any() and np.all(sums[:, UNSIGNED] >= 0), "sums of the history that are numbers"
+
+    def weights(self, told: Told) -> int:
+        """How many weights there are."""
+        raise NotImplementedError
+
+
+class LedgerSchema(ProofSchema):
+    """A run on rows: cells for each feature that was met, what risk is told by, the model on trial."""
+
+    def fields(self) -> dict[str, Field]:
+        return super().fields() | {
+            "seen": maybe(whole(0, COLUMNS)),
+            "uniform": FLAG,
+            "certify": FLAG,
+            "room": whole(1),
+            "ended": maybe(whole()),
+            "session": SESSION,
+        }
+
+    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return super().slots(present) | {"tally.sums": tally.SUM_NAMES, "tally.counts": tally.COUNT_NAMES}
+
+    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
+        learner, d = told["learner"], self.weights(told)
+        learner.rule.fits(d)
+        lanes = told.get("lanes", 1)
+        found = self.split(told, "table", lanes * self.columns(told))
+        found |= self.split(told, "lag", 2 * lanes if learner.output.averages() else 0)
+        found |= super().arrays(told, present) | {
+            "tally.sums": extended(tally.TALLIES),
+            "tally.counts": wholes(tally.COUNTS),
+            "tally.levels": floats(LEVELS, 4),
+            "trial": anything("freezes", PARTS, FIELDS),
+        }
+        if told["seen"] is not None:
+            found["columns"] = wholes("met", high=max(told["seen"] - 1, 0), kind="uint64")
+        if any(name.startswith("frozen") for name in present):
+            found |= self.frozen(told)
+        return found | (self.session(told, present) if "session" in told else {})
+
+    def split(self, told: Told, name: str, cells: int, kind: str = "float64") -> dict[str, Array]:
+        """What `growth.split` gives: so many cells for each feature that was met, and for the bias."""
+        met = told["room"] if told["seen"] is None else "met"
+        bias = int(told["learner"].bias > 0)
+        return {name: floats(met, cells, kind=kind), f"{name}.bias": floats(bias, cells, kind=kind)}
+
+    def columns(self, told: Told) -> int:
+        """Numbers that the table keeps of each weight."""
+        return int(told["learner"].rule.columns(self.weights(told)))
+
+    def frozen(self, told: Told) -> dict[str, Array]:
+        """The model on trial."""
+        return self.split(told, "frozen", self.lots(told))
+
+    def lots(self, told: Told) -> int:
+        """Lanes of the table as it lies in memory."""
+        return 1
+
+    def weights(self, told: Told) -> int:
+        return (told["room"] + (told["learner"].bias > 0)) * self.lots(told)
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        met, room = len(arrays["table"]), told["room"]
+        if told["seen"] is not None:
+            doubled = room % FIRST == 0 and (room // FIRST).bit_count() == 1
+            yield doubled and met < room <= max(ROOM, 64 * (met + 1)), f"room for {met} features and some more"
+            yield np.unique(arrays["columns"]).size == met, "a place for each column"
+        yield from super().demands(told, arrays)
+        yield from self.trial(told, arrays)
+        yield from tally_demands(arrays, self.warm(told))
+
+    def warm(self, told: Told) -> int:
+        """Rounds before bits are counted."""
+        return 0 if told["learner"].loss.classifies else tally.BLOCK
+
+    def rounds(self, arrays: Arrays) -> int:
+        """All that were played."""
+        return int(arrays["counts"][ROUNDS])
+
+    def frozen_often(self, told: Told, rounds: int) -> int:
+        """How many models were frozen in so many rounds."""
+        return freezes(rounds) if told["certify"] else 0
+
+    def trial(self, told: Told, arrays: Arrays) -> Demands:
+        """As many models were frozen as the rounds say."""
+        rounds, ended = self.rounds(arrays), told["ended"]
+        yield ended is None or ended <= rounds, "a trial that ended in a round that was played"
+        wanted, found = self.frozen_often(told, rounds if ended is None else ended), len(arrays["trial"])
+        yield found == wanted, f"{wanted} models frozen in {rounds} rounds"
+        yield np.all(arrays["trial"][:, :, 0] >= 0), "counts of rows that were judged"
+        model = any(name.startswith("frozen") for name in arrays)
+        yield model == (found > 0), "a model on trial if one was frozen"
+
+    def session(self, told: Told, present: Collection[str]) -> dict[str, Array]:
+        """Arrays of a run that was fed from files."""
+        found: dict[str, Array] = {}
+        for name in ("metrics", "held"):
+            found |= self.judged(told, name)
+        if "names" in present:
+            found |= {"names": Array("uint8", ("text",)), "name_ends": wholes("names"), "name_slots": wholes("names")}
+        return found
+
+    def judged(self, told: Told, name: str) -> dict[str, Array]:
+        """Figures of rows."""
+        raise NotImplementedError
+
+
+def _form(spec: Any) -> Any:
+    from lowregret.stream.read import know_formats
+
+    know_formats()
+    return from_json(spec)
+
+
+SESSION = record(
+    {
+        "form": Field("the description of a format", lambda value: isinstance(value, dict), _form),
+        "algorithm": TEXT,
+        **{name: whole() for name in ("rows", "nonzeros", "unlabelled", "skipped")},
+        "seconds": number(0),
+        "again": items(NUMBER),
+        "labels": items(TEXT),
+        "columns": items(TEXT),
+        "spelt": table(TEXT, TEXT),
+    }
+)._replace(needed=False)
+
+
+def tally_demands(arrays: Arrays, warm: int) -> Demands:
+    """What must be true of the counts by which risk is told."""
+    sums, counts, levels = (arrays[f"tally.{name}"] for name in ("sums", "counts", "levels"))
+    rounds, mistakes, ones, both, last, marked_mistakes, marked_ones = counts[: tally.MARKED_ONES + 1].tolist()
+    rest = rounds % tally.BLOCK
+    yield marked_mistakes <= mistakes <= rounds, "tally.counts: mistakes ≤ rounds"
+    yield mistakes - marked_mistakes <= rest and 0 <= ones - marked_ones <= rest, "tally.counts of the present block"
+    yield last <= 1 and last <= ones and both <= ones - last, "tally.counts of bits after bits"
+    yield 2 * ones - last - both <= max(rounds - warm, 0), "tally.counts: ones ≤ rounds"
+    yield counts[tally.PRINTED] <= tally.SAMPLE, "tally.counts of rows that are known again"
+    sizes = [tally.WEIGHTS, tally.SQUARED_WEIGHTS, tally.SPREAD, tally.MISTAKE_SPREAD, tally.LONGEST_ROW]
+    yield np.all(sums[[*sizes, tally.LARGEST_LABEL, tally.WEIGHT, tally.WRONG]] >= 0), "tally.sums ≥ 0"
+    inside = (levels[:, ONES] >= 0) & (levels[:, ONES] <= levels[:, COUNT]) & (levels[:, COUNT] < levels[:, LENGTH])
+    yield np.all(inside), "tally.levels: ones ≤ bits < length"
+
+
+class RowSchema(LedgerSchema):
+    """A run with one score a row."""
+
+    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return super().slots(present) | {"metrics.sums": metrics.NAMES, "held.sums": metrics.NAMES}
+
+    def judged(self, told: Told, name: str) -> dict[str, Array]:
+        high = 2 * metrics.BINS - 1 if told["learner"].loss.classifies else -1
+        bins = floats(2, f"{name}.bins", low=0) if high > 0 else floats(2, 0)
+        return {f"{name}.sums": extended(metrics.SUMS), f"{name}.bins": bins}
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().demands(told, arrays)
+        for name in ("metrics", "held"):
+            if f"{name}.bins" in arrays:
+                bins = arrays[f"{name}.bins"][0]
+                yield np.all((bins < 2 * metrics.BINS) & (bins == np.floor(bins))), f"{name}.bins that there are"
+                yield np.all(arrays[f"{name}.sums"][[metrics.ROWS, metrics.WEIGHT]] >= 0), f"{name}.sums ≥ 0"
+        if "names" in arrays:
+            ends = arrays["name_ends"]
+            yield np.all(np.diff(ends, prepend=0) >= 0), "names one after the other"
+            yield (ends[-1] if ends.size else 0) == arrays["names"].size, "names up to the end of their text"
+
+
+class DelayedSchema(RowSchema):
+    """A run whose answers come late: rows that wait for them."""
+
+    def fields(self) -> dict[str, Field]:
+        return super().fields() | {"asked": whole()}
+
+    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return super().slots(present) | {"ledger": LATE_NAMES, "ledgers": LATE_NAMES[:LEDGER]}
+
+    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
+        numbers, waiting = (
+            dict.fromkeys(("scores", "heights"), floats("waiting")),
+            {
+                "rounds": wholes("waiting", low=1, high=told["asked"]),
+                "due": wholes("waiting", high=ANSWERS),
+                "labels": anything("waiting"),
+                "weights": floats("waiting", low=0),
+                "waiting": flags("waiting"),
+                "indptr": wholes("ends"),
+                "indices": wholes("entries", high=told["room"] - 1, kind="uint64"),
+                "data": floats("entries"),
+            },
+        )
+        late = {f"pending.{name}": array for name, array in (waiting | numbers).items()}
+        ledgers = {"ledger": extended(BOOK), "ledgers": extended("marks", LEDGER)}
+        return super().arrays(told, present) | late | ledgers
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().demands(told, arrays)
+        rounds, ends = arrays["pending.rounds"], arrays["pending.indptr"]
+        yield np.all(np.diff(rounds) > 0), "pending.rounds that rise"
+        yield np.all(arrays["pending.waiting"]), "pending rows that wait"
+        yield ends.size == rounds.size + 1 and ends[0] == 0 and np.all(np.diff(ends) >= 0), "pending rows in order"
+        yield ends[-1] == arrays["pending.data"].size, "pending rows up to their last entry"
+        yield told["seen"] is None or np.all(arrays["pending.indices"] < len(arrays["table"])), "places of pending rows"
+
+    def frozen_often(self, told: Told, rounds: int) -> int:
+        return 0
+
+
+class DoublingSchema(RowSchema):
+    """A run that restarts: the ledger of the finished blocks."""
+
+    def fields(self) -> dict[str, Field]:
+        return super().fields() | {"player": part(Doubling), "finished": items(table(TEXT, NUMBER))}
+
+    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return super().slots(present) | ledger_slots("past.")
+
+    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
+        past = ledger_arrays("past.") | {"past.theta": floats("past"), "curves": anything(len(told["finished"]), 4)}
+        return super().arrays(told, present) | past
+
+    def rounds(self, arrays: Arrays) -> int:
+        return super().rounds(arrays) + int(arrays["past.counts"][ROUNDS])
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().demands(told, arrays)
+        player, blocks, rounds = told["player"], len(told["finished"]), arrays["counts"][ROUNDS]
+        yield isinstance(player.base, Linear), "a learner that restarts"
+        yield blocks <= 48 and rounds < 1 << blocks, f"at most {1 << min(blocks, 48)} rounds in the present block"
+        yield told["learner"] == player.block(1 << blocks), "the learner of the present block"
+        yield len({frozenset(block) for block in told["finished"]}) <= 1, "bounds of the same theorems in each block"
+        yield arrays["past.counts"][ROUNDS] == (1 << blocks) - 1, "all rounds of the finished blocks"
+        past = arrays["past.counts"]
+        yield from ledger_demands(arrays, past[DIMENSION], "past.")
+        yield past[DIMENSION] <= self.weights(told), "no more weights in the past"
+        yield 1 <= arrays["past.theta"].size <= self.weights(told), "sums of sub-gradients of the past"
+
+
+class KernelSchema(Schema):
+    """A support set, and its ledger."""
+
+    def fields(self) -> dict[str, Field]:
+        return {"learner": part(KernelPerceptron), "compiled": FLAG}
+
+    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return ledger_slots()
+
+    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
+        signs = floats("support", low=-1, high=1)
+        return {"rows": floats("support", "features"), "coefficients": signs} | ledger_arrays()
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        size, features = arrays["rows"].shape
+        yield features >= 1, "at least one feature"
+        yield arrays["counts"][MISTAKES] == size, "a row of support for each mistake"
+        yield from ledger_demands(arrays, features)

@@ -1,0 +1,155 @@
+"""What files of runs on many classes hold, and of runs of `auto`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from lowregret.auto.bank import WIDTH
+from lowregret.auto.classes import SHARES
+from lowregret.auto.kept import VOTES
+from lowregret.auto.learner import EXPERTS, GAP, PAST, PRODUCTS, TRUST, WEIGHTS
+from lowregret.auto.logit import FAINT
+from lowregret.auto.stack import SIZE, STACKS
+from lowregret.auto.view import COLUMNS, PACE, ROWS
+from lowregret.compile.simd import LANES
+from lowregret.learner.layout import stride
+from lowregret.learner.multiclass_simd import at_work
+from lowregret.learner.schema import Demands
+from lowregret.risk import statistics as tally
+from lowregret.risk.kept import freezes
+from lowregret.run.eras import KEPT, ROUND
+from lowregret.run.eras import WIDTH as ERA
+from lowregret.run.schema import LedgerSchema, RowSchema
+from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, extended, floats, items, whole, wholes
+
+SLACK = 1e-6  # of sums that are 1
+_NAME = Field("a whole number or a text", lambda value: isinstance(value, int | str) and value != "")
+
+
+class ClassSchema(LedgerSchema):
+    """A run on many classes: their names, and which was taken for which."""
+
+    def fields(self) -> dict[str, Field]:
+        numbers = dict.fromkeys(("known", "frozen_known"), whole())
+        return super().fields() | {"classes": items(_NAME), "fixed": FLAG, "lanes": whole(1)} | numbers
+
+    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
+        return super().arrays(told, present) | _confusion("confusion", "confusion.sums")
+
+    def judged(self, told: Told, name: str) -> dict[str, Array]:
+        return _confusion(f"{name}.confusion", f"{name}.sums")
+
+    def lots(self, told: Told) -> int:
+        return stride(at_work(told["learner"]), told["lanes"])
+
+    def warm(self, told: Told) -> int:
+        return tally.BLOCK
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        names, lanes, known = told["classes"], told["lanes"], told["known"]
+        told["learner"].loss.fits(len(names) if told["fixed"] else None)
+        yield len(set(names)) == len(names) == known, "a name for each class that is known"
+        room = lanes == known if told["fixed"] else known <= lanes <= 2 * known + 2 * LANES
+        yield room, f"lanes for {known} classes"
+        frozen = told["frozen_known"]
+        yield frozen <= known and (frozen >= 1 or not len(arrays["trial"])), "classes of the model on trial"
+        for name, array in arrays.items():
+            if name.endswith("confusion"):
+                yield 1 <= len(array) <= known + 1, f"{name} of {known} classes"
+        yield from super().demands(told, arrays)
+
+
+def _confusion(counts: str, sums: str) -> dict[str, Array]:
+    return {counts: wholes(counts, counts), sums: extended(3, counts, low=0.0)}
+
+
+class AutoSchema(LedgerSchema):
+    """A run of `auto`: its mind, the trust in its experts over the rounds, and the model that it keeps."""
+
+    def fields(self) -> dict[str, Field]:
+        return super().fields() | {"folded": items(whole()), "glance": whole()}
+
+    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
+        return super().arrays(told, present) | {
+            "contests": extended("marks", TRUST),
+            "eras": extended("eras", ERA),
+            "votes": extended(VOTES),
+            "means": floats(SIZE),
+            **_averages("average"),
+            **self.mind("mind", told, WIDTH),
+        }
+
+    def frozen(self, told: Told) -> dict[str, Array]:
+        return _averages("frozen.average") | self.mind("frozen.mind", told, LANES) | self.measures(told)
+
+    def mind(self, prefix: str, told: Told, width: int) -> dict[str, Array]:
+        """What is carried from row to row, with so many numbers for each feature in the bank."""
+        bank = self.split(told, f"{prefix}.bank", width * self.lots(told), "float32")
+        rest = {"pace": floats(PACE, low=0.0), "stacks": floats(STACKS * SIZE), "trust": extended(TRUST)}
+        return bank | {f"{prefix}.{name}": array for name, array in (rest | {"past": floats(self.past(told))}).items()}
+
+    def past(self, told: Told) -> int:
+        """Numbers that are kept of the labels before."""
+        return PAST
+
+    def measures(self, told: Told) -> dict[str, Array]:
+        """What is known of the features of the model on trial."""
+        return self.split(told, "frozen.measures", COLUMNS)
+
+    def frozen_often(self, told: Told, rounds: int) -> int:
+        return freezes(rounds)
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().demands(told, arrays)
+        rounds, cells, ends = self.rounds(arrays), LANES * self.lots(told), arrays["eras"][:, ROUND]
+        yield len(told["folded"]) == 2 and told["folded"][0] <= rounds, "lanes that were averaged"
+        yield arrays["mind.pace"][ROWS] == rounds, f"a mind that saw {rounds} rows"
+        for name in ("average", "frozen.average"):
+            if name in arrays:
+                yield arrays[name].shape[1] in (0, cells), f"{name} of {cells} lanes, or none"
+        for trust in (arrays["mind.trust"][None], arrays["contests"], arrays["eras"][:, KEPT:]):
+            yield _are_weights(trust) and np.all(trust[:, int(PRODUCTS) : GAP] >= FAINT), "trust in each expert"
+        if "frozen.mind.trust" in arrays:
+            yield _are_weights(arrays["frozen.mind.trust"][None]), "trust in each expert of the model on trial"
+        yield np.all(ends >= 1) and np.all(np.diff(ends) > 0) and np.all(ends <= rounds), "eras one after the other"
+
+
+def _averages(name: str) -> dict[str, Array]:
+    return {
+        name: floats("met", f"{name} lanes", kind="float32"),
+        f"{name}.bias": floats(1, f"{name} lanes", kind="float32"),
+    }
+
+
+def _are_weights(trust: Any) -> bool:
+    """Whether weights are not negative, and sum to 1."""
+    weights = trust[:, WEIGHTS : WEIGHTS + EXPERTS]
+    return bool(np.all(weights >= 0) and np.all(np.abs(weights.sum(axis=1) - 1) <= SLACK))
+
+
+class AutoRowSchema(AutoSchema, RowSchema):
+    """A run of `auto` with one score a row."""
+
+    def columns(self, told: Told) -> int:
+        return COLUMNS
+
+
+class AutoClassSchema(AutoSchema, ClassSchema):
+    """A run of `auto` on many classes."""
+
+    def mind(self, prefix: str, told: Told, width: int) -> dict[str, Array]:
+        return super().mind(prefix, told, width) | self.split(told, f"{prefix}.measures", COLUMNS)
+
+    def past(self, told: Told) -> int:
+        return SHARES + 2 * int(told["lanes"])
+
+    def measures(self, told: Told) -> dict[str, Array]:
+        return {}
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().demands(told, arrays)
+        for name in ("mind.past", "frozen.mind.past"):
+            yield name not in arrays or np.all(arrays[name][SHARES:] >= 0), f"{name}: shares of classes"

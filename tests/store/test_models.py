@@ -1,0 +1,46 @@
+"""Stored files of every kind load for ever, hold what was recorded, and go on to the recorded bits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.fuzz_models import fuzzed
+from lowregret.store import file as store
+from lowregret.store.kinds import KINDS, load
+from tests.models.examples import EXAMPLES, figures, numbers
+
+FOLDER = Path(__file__).parent.parent / "models"
+RECORDED: dict[str, Any] = json.loads((FOLDER / "recorded.json").read_text())
+FILES = sorted(path.stem for path in FOLDER.glob("*.lr"))
+LARGEST = 20_000  # bytes
+CHANGES = 25  # of each file; `make fuzz` tries many more
+
+
+def test_every_kind_has_a_file_and_every_file_an_example() -> None:
+    """`python -m tests.models` writes those that are missing."""
+    assert {store.kind_of(FOLDER / f"{name}.lr") for name in FILES} == set(KINDS)
+    assert sorted(EXAMPLES) == FILES == sorted(RECORDED)
+    assert max((FOLDER / f"{name}.lr").stat().st_size for name in FILES) < LARGEST
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_it_loads_and_goes_on(name: str) -> None:
+    thing = load(FOLDER / f"{name}.lr")
+    thing.compiled = False  # which changes no bit, and takes no time to compile
+    expected = dict(RECORDED[name])
+    more = expected.pop("more")
+    assert figures(thing) == expected
+    assert numbers(EXAMPLES[name].more(thing)) == more
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.filterwarnings("ignore")
+def test_changed_files_are_refused_or_go_on(name: str) -> None:
+    """Interpreted, so that an index beyond the end is an error."""
+    found = fuzzed(name, CHANGES, 1, compiled=False)
+    assert found.changes == CHANGES
+    assert found.refused > CHANGES // 2
