@@ -6,7 +6,7 @@ The columns of a row are distinct. Indices are unsigned: signed ones would pay f
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ EVERY = np.empty(0, np.int64)  # where rows can be picked: all of them
 
 
 class Rows(Part):
-    """A batch of feature rows."""
+    """A batch of feature rows, which belong to whoever gave them: nothing compiled may write to them."""
+
+    read_only: ClassVar[bool] = True
 
     @abstractmethod
     def begin(self, i: int) -> Index: ...

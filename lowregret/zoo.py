@@ -9,9 +9,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import overload
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import Parameter, signature
+from typing import Any, overload
 
 from lowregret.auto import Auto, AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.compile.part import Part
@@ -20,7 +22,18 @@ from lowregret.errors import PartError
 from lowregret.learner.kernel_perceptron import Kernel, KernelPerceptron
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import Affine, Hinge, Logistic, Loss, MultiLoss, OnMistakes, PerceptronLoss, Softmax, Square
+from lowregret.loss import (
+    Affine,
+    Hinge,
+    Logistic,
+    Loss,
+    MultiLoss,
+    NamedLoss,
+    OnMistakes,
+    PerceptronLoss,
+    Softmax,
+    Square,
+)
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, Last, Output, WeightedAverage
 from lowregret.rule import (
@@ -125,6 +138,14 @@ def kernel_perceptron(kernel: Kernel) -> KernelPerceptron:
     return KernelPerceptron(kernel)
 
 
+# What `auto` learns with, by the loss.
+AUTO: dict[type[NamedLoss], Callable[[Any], Auto | AutoMulticlass]] = {
+    Logistic: AutoClassifier,
+    Square: AutoRegressor,
+    Softmax: AutoMulticlass,
+}
+
+
 @overload
 def auto(loss: Loss = Logistic()) -> Auto: ...
 
@@ -135,13 +156,9 @@ def auto(loss: MultiLoss) -> AutoMulticlass: ...
 
 def auto(loss: Loss | MultiLoss = Logistic()) -> Auto | AutoMulticlass:
     """Eleven experts and their mixture, for the logistic, square or softmax loss, without a parameter (ALG-AUTO)."""
-    match loss:
-        case Logistic():
-            return AutoClassifier(loss)
-        case Square():
-            return AutoRegressor(loss)
-        case Softmax():
-            return AutoMulticlass(loss)
+    for kind, learner in AUTO.items():
+        if isinstance(loss, kind):
+            return learner(loss)
     raise PartError(f"auto learns with the logistic, square or softmax loss, not {loss}: use ogd for others")
 
 
@@ -205,14 +222,58 @@ def arow(loss: Loss = Hinge(), r: float = 1.0, output: Output = Last()) -> Linea
     return Linear(loss, AROW(r), output)
 
 
+# The arguments of makers that have an option of the same name on the command line.
+OPTIONS = ("eta", "p", "lam", "beta", "l1", "l2", "clip", "C", "dimension", "radius")
+
+
 @dataclass(frozen=True)
 class Entry:
-    """One algorithm of the zoo."""
+    """One algorithm of the zoo. Its options are the arguments of `make` among `OPTIONS`, and those that are renamed."""
 
     name: str
     make: Callable[..., Part]
     purpose: str
     certificates: tuple[str, ...]
+    renamed: Mapping[str, str] = field(default_factory=dict)  # options whose argument has another name
+    sized: bool = False  # the number of features must be known, although `make` does not ask for it
+    classes: bool = False  # it learns many classes, with a loss of its own
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Parameter]:
+        return signature(self.make).parameters
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """The argument for each option."""
+        named = {option: self.renamed.get(option, option) for option in OPTIONS}
+        return {option: argument for option, argument in named.items() if argument in self.parameters}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The options that it cannot do without."""
+        asked = {option for option, name in self.arguments.items() if self.parameters[name].default is Parameter.empty}
+        return tuple(option for option in OPTIONS if option in asked or (self.sized and option == "dimension"))
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The options that it can do without; the radius of comparators is one of every algorithm."""
+        known = {*self.arguments, "radius"}.difference(self.needs)
+        return tuple(option for option in OPTIONS if option in known)
+
+    @property
+    def own_loss(self) -> bool:
+        return "loss" not in self.parameters
+
+    @property
+    def named(self) -> bool:
+        """Whether a loss and options are all that it needs, so that it can be named on the command line."""
+        needed = {name for name, p in self.parameters.items() if p.default is Parameter.empty}
+        return needed <= {"loss", *self.arguments.values()}
+
+    def made(self, loss: Loss, options: Mapping[str, Any]) -> Part:
+        """The learner, with those of the options that it takes."""
+        given = {name: options[option] for option, name in self.arguments.items() if option in options}
+        return self.make(**given) if self.own_loss else self.make(loss, **given)
 
 
 _DELAY = ("THM-14.5+DRIFT", "EAGER-DEC+DRIFT", "DELAY")
@@ -220,6 +281,7 @@ _SQRT = ("EQ-8+", "EAGER-DEC", "EQ-8")
 _PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
 _MC = ("MC-OBS", "PERC-ROOT", "THM-14.2")
 _EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21")
+_FTRL = ("FTRL-PROXIMAL",)
 _PASSIVE = ("PA+", "PA", "PA-I+", "PA-I")
 
 ZOO = (
@@ -233,22 +295,23 @@ ZOO = (
     Entry("ogd-scw", ogd_scw, "L2-regularised losses: average error falls like 1/T", ("THM-14.12",)),
     Entry("svm-online", svm_online, "support vector machine on a stream, with bias", _SQRT),
     Entry("omd", omd, "any mirror map", ("LEM-2.20", "THM-2.21")),
-    Entry("eg", eg, "few relevant features among many; weights on the simplex", _EG),
+    Entry("eg", eg, "few relevant features among many; weights on the simplex", _EG, {"radius": "total"}, sized=True),
     Entry("ueg", ueg, "few relevant features, non-negative weights", ("LEM-2.20", "THM-2.23+", "THM-2.23")),
     Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", ("LEM-2.20", "COR-2.18", "THM-2.21")),
     Entry("perceptron", perceptron, "classification, no parameter at all", _PERCEPTRON),
     Entry("kernel-perceptron", kernel_perceptron, "boundaries as curved as the kernel; costs O(mistakes)", _PERCEPTRON),
-    Entry("mc-perceptron", mc_perceptron, "many classes, no parameter at all", _MC),
+    Entry("mc-perceptron", mc_perceptron, "many classes, no parameter at all", _MC, classes=True),
     Entry("winnow", winnow, "disjunctions of few among many 0/1 features", ("WIN-OBS", "THM-3.10")),
     Entry("adagrad", adagrad, "sparse features: rare ones get larger steps", ("DIAGONAL", "ADAGRAD")),
-    Entry("ftrl-proximal", ftrl_proximal, "as adagrad, with exact zeros: small models", ("FTRL-PROXIMAL",)),
+    Entry("ftrl-proximal", ftrl_proximal, "as adagrad, with exact zeros: small models", _FTRL, {"eta": "alpha"}),
     Entry("kt", kt, "no learning rate; sub-gradients of known size", ("KT+", "KT")),
     Entry("freegrad", freegrad, "no learning rate, nothing known about sub-gradients", ("FREEGRAD",)),
     Entry("cocob", cocob, "no learning rate, often good, without a theorem", ("LEM-2.5",)),
     Entry("nag", nag, "features in different or unknown units", ("LEM-2.5",)),
-    Entry("newton", newton, "few correlated features, square or logistic loss", ("NEWTON", "NEWTON-ANY")),
+    Entry("newton", newton, "few correlated features, square or logistic loss", ("NEWTON", "NEWTON-ANY"), sized=True),
     Entry("newton-diagonal", newton_diagonal, "rates that fall like 1/t, per coordinate", ("DIAGONAL",)),
     Entry("pa", pa, "rows that are nearly separable; regression with a tolerance", _PASSIVE),
     Entry("pa-ii", pa_ii, "as pa, for noisy rows", ("PA-II+", "PA-II")),
     Entry("arow", arow, "sparse rows with noisy labels", ("AROW+", "AROW")),
 )
+ALGORITHMS = {entry.name: entry for entry in ZOO if entry.named}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lowregret.compile.kernel import kernel
 from lowregret.errors import PartError
 from lowregret.loss import (
+    LOSSES,
     Absolute,
     Affine,
     Cost,
@@ -23,38 +24,33 @@ from lowregret.loss import (
     LogWealth,
     Loss,
     Margin,
+    MultiLoss,
+    NamedLoss,
+    OneAgainstAll,
     OnMistakes,
     Poisson,
     Quantile,
     Square,
     SquaredHinge,
 )
+from lowregret.loss.name import loss_name
 from lowregret.types import Vector
 
-MARGIN: list[Loss] = [
-    Hinge(),
+NAMED = [kind() for kind in LOSSES.values() if issubclass(kind, Loss)]
+SPECIAL: list[Loss] = [
     Hinge(0.0),
     Hinge(2.5),
-    SquaredHinge(),
-    Logistic(),
     Affine(Hinge(), 2.0, -1.0),
     Affine(Logistic(), -0.5, 0.25),
     Affine(Affine(SquaredHinge(), 2.0, 1.0), 3.0, -1.0),
-]
-REAL: list[Loss] = [
-    Square(),
-    Absolute(),
     Quantile(0.1),
     Quantile(0.9),
-    Huber(),
     Huber(0.2),
-    EpsilonInsensitive(),
     EpsilonInsensitive(0.0),
     Cost(),
+    LogWealth(),
 ]
-COUNT: list[Loss] = [Poisson()]
-WEALTH: list[Loss] = [LogWealth()]
-CONVEX = MARGIN + REAL + COUNT + WEALTH
+CONVEX = [*NAMED, *SPECIAL]
 ALL = [*CONVEX, OnMistakes(Hinge()), OnMistakes(Affine(Hinge(), 2.0, -1.0))]
 
 each = pytest.mark.parametrize("loss", CONVEX, ids=repr)
@@ -80,7 +76,7 @@ def cases(draw: st.DrawFn, loss: Loss, scores: int) -> tuple[float, ...]:
     if isinstance(loss, Margin):
         y = draw(st.sampled_from([-1.0, 1.0]))
     else:
-        y = draw(st.integers(0, 40).map(float)) if isinstance(loss, Poisson) else draw(st.floats(-5, 5))
+        y = draw(st.floats(-5, 5)) if loss.accepts(-1.0) else draw(st.integers(0, 40).map(float))
     low, high = (0.01, 10.0) if isinstance(loss, LogWealth) else (-8.0, 8.0)
     return y, *(draw(st.floats(low, high)) for _ in range(scores))
 
@@ -186,7 +182,7 @@ def test_stated_facts_are_tight(loss: Loss, lipschitz: float, smoothness: float)
         assert (np.diff(slopes, axis=1) / np.diff(grid)).max() == pytest.approx(smoothness, rel=1e-3)
 
 
-@pytest.mark.parametrize("loss", MARGIN + REAL, ids=repr)
+@pytest.mark.parametrize("loss", [loss for loss in CONVEX if not isinstance(loss, Poisson | LogWealth)], ids=repr)
 @pytest.mark.parametrize("p", [-1e3, 1e3])
 @pytest.mark.parametrize("y", [-1.0, 1.0])
 def test_large_scores_do_not_overflow(loss: Loss, p: float, y: float) -> None:
@@ -307,7 +303,7 @@ def test_compiled_is_interpreted_bit_for_bit(loss: Loss) -> None:
     if isinstance(loss, Margin):
         y = rng.choice([-1.0, 1.0], p.size)
     else:
-        y = rng.integers(0, 50, p.size).astype(float) if isinstance(loss, Poisson) else rng.normal(size=p.size)
+        y = rng.normal(size=p.size) if loss.accepts(-1.0) else rng.integers(0, 50, p.size).astype(float)
     compiled, interpreted = np.empty((p.size, 4)), np.empty((p.size, 4))
     _evaluate(loss, p, y, compiled)
     # Python floats, not NumPy scalars: those would warn of an overflow where floats and compiled code go to infinity.
@@ -327,6 +323,49 @@ def test_a_loss_of_your_own_needs_only_at() -> None:
     _evaluate(Cubic(), np.array([3.0]), np.array([1.0]), out)
     assert out.tolist() == [[8.0, 12.0, 0.0, 1.0]]
     assert (Cubic().lipschitz, Cubic().curvature, Cubic().smoothness) == (math.inf, 0.0, math.inf)
+
+
+# ---- records --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", LOSSES.values(), ids=LOSSES)
+def test_a_recorded_loss_says_what_it_is_and_can_be_made_without_parameters(kind: type[NamedLoss]) -> None:
+    loss = kind()
+    assert isinstance(loss, Loss | MultiLoss)
+    assert LOSSES[kind.name] is kind
+    assert kind.purpose
+    assert kind.labels
+    assert (kind.__doc__ or "").startswith(("ℓ = ", "φ = "))
+    assert loss_name(loss) == (f"{kind.name}:logistic" if kind is OneAgainstAll else kind.name)
+    assert len(loss.parameters) <= 1, "there is room for one parameter behind the colon"
+
+
+def test_two_losses_cannot_have_one_name() -> None:
+    def define() -> type[Loss]:
+        class Mine(Loss):
+            name: ClassVar[str] = "mine"
+
+            def at(self, p: float, y: float) -> tuple[float, float]:
+                return 0.0, 0.0
+
+        return Mine
+
+    try:
+        first = define()
+        again = define()  # as a notebook does
+        assert first is not LOSSES["mine"] is again
+        with pytest.raises(PartError, match="Hinge is called hinge already"):
+            type("Other", (first,), {"name": "hinge"})
+        assert LOSSES["hinge"] is Hinge
+    finally:
+        del LOSSES["mine"]
+
+
+def test_a_loss_of_your_own_is_called_after_its_class_whatever_it_inherits() -> None:
+    class GentleHinge(Hinge):
+        pass
+
+    assert loss_name(GentleHinge()) == "gentle-hinge"
 
 
 # ---- the dual side --------------------------------------------------------------------------------------------------

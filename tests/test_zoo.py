@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from lowregret.domain import Box, L2Ball, Reals
 from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import Affine, Hinge, OnMistakes, PerceptronLoss, Square
+from lowregret.loss import Affine, Hinge, Logistic, OnMistakes, PerceptronLoss, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, Last, WeightedAverage
 from lowregret.rule import (
@@ -41,7 +42,7 @@ from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
 from lowregret.train import train
-from lowregret.zoo import ZOO, Entry
+from lowregret.zoo import ALGORITHMS, OPTIONS, ZOO, Entry
 from tests.compositions import TEXTBOOK
 from tests.naive import Matrix, Vector
 
@@ -200,6 +201,26 @@ def test_it_says_what_it_is_and_what_it_is_for(entry: Entry) -> None:
     assert entry.purpose
     assert len(f"{entry.name} {entry.purpose}") < 90  # one line of a listing
     assert all(p.annotation is not inspect.Parameter.empty for p in inspect.signature(entry.make).parameters.values())
+
+
+@every_entry
+def test_its_options_are_those_of_its_maker(entry: Entry) -> None:
+    """All arguments without a default are the loss or options, or it cannot be named on the command line."""
+    arguments = inspect.signature(entry.make).parameters
+    assert set(entry.renamed) <= set(OPTIONS)
+    assert set(entry.renamed.values()) <= set(arguments)
+    assert not set(entry.needs) & set(entry.takes)
+    assert "radius" in (*entry.needs, *entry.takes)
+    assert (entry.name in ALGORITHMS) == (entry.name not in ("ogd-delay", "omd", "kernel-perceptron"))
+    if entry.name in ALGORITHMS:
+        values = {option: 3.0 + at for at, option in enumerate(OPTIONS)} | {"dimension": 7, "eta": 0.25}
+        known = {option: values[option] for option in (*entry.needs, *entry.takes)}
+        made = entry.made(Logistic(), known)
+        spelt = json.dumps(to_json(made))
+        for option in entry.arguments.keys() - {"dimension", "eta"}:
+            assert f": {values[option]}" in spelt, option
+        assert isinstance(made, Multiclass) == entry.classes
+        assert entry.own_loss or cast(Any, made).loss == Logistic()
 
 
 @every_entry

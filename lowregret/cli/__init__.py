@@ -1,7 +1,4 @@
-"""The command line: `lowregret train | predict | experts | bandit | dimension | play | zoo | warm`.
-
---help imports little.
-"""
+"""The command line: `commands/` holds a file for each command, the rest of this room does their work."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import NoReturn
 
 DONE, BAD, INTERRUPTED = 0, 2, 130
@@ -28,22 +24,23 @@ def command() -> NoReturn:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    from lowregret.cli.arguments import parser
+    from lowregret.cli.parser import parser
 
     args = parser().parse_args(argv)
     from lowregret.cli.apart import require_apart
+    from lowregret.cli.commands import command as named
     from lowregret.errors import LowRegretError
 
     try:
-        require_apart(args)
-        run = getattr(import_module(f"lowregret.cli.{args.command}"), args.command)
+        command = named(args.command)
+        require_apart(command, args)
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
         from lowregret.cli.notice import Notice
 
         with Notice(wanted=not getattr(args, "quiet", False)):
-            code = int(run(args))
+            code = command.run(args)
         sys.stdout.flush()
         return code
     except LowRegretError as error:

@@ -9,17 +9,10 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TextIO
 
+from lowregret.cli.commands import Command
 from lowregret.errors import StoreError
 from lowregret.stream.source import STDIN, expand
 
-_READ = {
-    "train": ("data", "resume"),
-    "predict": ("model", "data"),
-    "experts": ("table", "prior"),
-    "bandit": ("log",),
-    "dimension": ("source",),
-    "play": ("data",),
-}
 _WRITTEN = {
     "model": "-o",
     "predictions": "--predictions",
@@ -27,15 +20,13 @@ _WRITTEN = {
     "report": "--report",
     "plot": "--plot",
 }
-_SILENT = ("train", "experts")  # commands of which --quiet leaves nothing on standard output
 
 
-def require_apart(args: Namespace) -> None:
+def require_apart(command: Command, args: Namespace) -> None:
     """Refuse an output that is also an input, by whatever name, or another output; a model may replace itself."""
-    names = _READ.get(args.command, ())
-    read = {place: (name, path) for name in names for path in _files(args, name) if (place := _place(path))}
+    read = {place: (name, path) for name in command.reads for path in _files(args, name) if (place := _place(path))}
     written: dict[object, tuple[str, str]] = {}
-    for name, option, path, place in _outputs(args, names):
+    for name, option, path, place in _outputs(command, args):
         source, known = read.get(place, ("", ""))
         if source and (source, name) != ("resume", "model"):
             same = "" if known == path else f", which is {'standard input' if known == STDIN else known},"
@@ -47,24 +38,19 @@ def require_apart(args: Namespace) -> None:
         written[place] = option, path
 
 
-def _outputs(args: Namespace, read: tuple[str, ...]) -> Iterator[tuple[str, str, str, object]]:
+def _outputs(command: Command, args: Namespace) -> Iterator[tuple[str, str, str, object]]:
     """The files written: the argument, its option, the file's name (standard output has none) and its place."""
     for name, option in _WRITTEN.items():
         path = getattr(args, name, None)
-        if name not in read and path not in (None, STDIN) and (place := _place(path)) is not None:
+        if name not in command.reads and path not in (None, STDIN) and (place := _place(path)) is not None:
             yield name, option, path, place
-    if _speaks(args) and (place := _standard(sys.stdout)) is not None:
+    if _speaks(command, args) and (place := _standard(sys.stdout)) is not None:
         yield "stdout", "standard output", "", place
 
 
-def _speaks(args: Namespace) -> bool:
+def _speaks(command: Command, args: Namespace) -> bool:
     """Whether a command writes to standard output."""
-    predictions = getattr(args, "predictions", None)
-    if args.json or predictions == STDIN:
-        return True
-    if args.command == "predict":
-        return predictions is None
-    return not (args.command in _SILENT and args.quiet)
+    return bool(args.json or getattr(args, "predictions", None) == STDIN or command.speaks(args))
 
 
 def _files(args: Namespace, name: str) -> Iterator[str]:

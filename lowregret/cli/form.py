@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from lowregret.cli.arguments import CLASS_LOSSES
+from lowregret.cli.losses import wants_classes
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.formats import FORMATS
 from lowregret.stream.notice import Notices
-from lowregret.stream.read import SVM, detect, format_part, head_of, stream_of
+from lowregret.stream.read import detect, format_part, head_of, stream_of
 from lowregret.stream.source import expand
 
 SKIPPING = "--on-error skip"  # how to go on without lines that cannot be read
@@ -31,12 +32,12 @@ def form_of(args: Namespace) -> Part:
         date=args.date,
         positive=args.positive,
         bits=args.bits,
-        one_based=format == SVM and args.dimension is not None and not args.zero_based,
+        one_based="one_based" in FORMATS[format].options and args.dimension is not None and not args.zero_based,
         interactions=[words.split(":") for words in args.interactions],
         delimiter=args.delimiter,
         decimal=args.decimal,
         header=not args.no_header,
-        classes=args.algorithm == "mc-perceptron" or (args.loss or "").partition(":")[0] in CLASS_LOSSES,
+        classes=wants_classes(args),
     )
     if getattr(form, "target", None) == "":
         columns = "1, 2, … from the left" if args.no_header else "as the first line, or each object, names them"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,112 +10,15 @@ from typing import Any
 from lowregret import zoo
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.certificate import natural_comparator
-from lowregret.cli.arguments import CLASS_LOSSES
+from lowregret.cli.losses import make_class_loss, make_loss, wants_classes
 from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import (
-    Absolute,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Logistic,
-    Loss,
-    Margin,
-    MultiHinge,
-    MultiLoss,
-    OneAgainstAll,
-    Poisson,
-    Quantile,
-    Softmax,
-    Square,
-    SquaredHinge,
-)
+from lowregret.loss import Hinge, Margin
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 
-_LOSSES: dict[str, tuple[type[Loss], float | None]] = {
-    "hinge": (Hinge, 1.0),
-    "squared-hinge": (SquaredHinge, None),
-    "logistic": (Logistic, None),
-    "square": (Square, None),
-    "absolute": (Absolute, None),
-    "quantile": (Quantile, 0.5),
-    "huber": (Huber, 1.0),
-    "epsilon-insensitive": (EpsilonInsensitive, 0.1),
-    "poisson": (Poisson, None),
-}
 _OUTPUTS: dict[str, Output] = {"last": Last(), "average": Average(), "weighted": WeightedAverage()}
-
-
-def make_loss(words: str) -> Loss:
-    """`quantile:0.9` is Quantile(0.9)."""
-    name, colon, parameter = words.partition(":")
-    if name not in _LOSSES:
-        raise PartError(f"--loss: there is no loss {name!r}; there are {', '.join((*_LOSSES, *CLASS_LOSSES))}")
-    kind, default = _LOSSES[name]
-    if default is None:
-        if colon:
-            raise PartError(f"--loss: {name} takes no parameter, got {parameter!r}")
-        return kind()
-    try:
-        return kind(float(parameter) if colon else default)  # type: ignore[call-arg]
-    except ValueError as error:
-        raise PartError(f"--loss {words}: {error}") from None
-
-
-def make_class_loss(words: str) -> MultiLoss | None:
-    """`oaa:hinge` is OneAgainstAll(Hinge()); None if it is no loss of many classes."""
-    name, _, inner = words.partition(":")
-    if name not in CLASS_LOSSES:
-        return None
-    if name == "oaa":
-        loss = make_loss(inner or "logistic")
-        if not isinstance(loss, Margin):
-            raise PartError(f"--loss {words}: each class needs a loss of the margin: hinge, squared-hinge or logistic")
-        return OneAgainstAll(loss)
-    if inner:
-        raise PartError(f"--loss: {name} takes no parameter, got {inner!r}")
-    return Softmax() if name == "softmax" else MultiHinge()
-
-
-def _ftrl_proximal(loss: Loss, args: Namespace) -> Linear:
-    """0 is a value of its own for all but the rate."""
-    beta, l1, l2 = (1.0 if value is None else value for value in (args.beta, args.l1, args.l2))
-    return zoo.ftrl_proximal(loss, args.eta or 0.1, beta, l1, l2)
-
-
-Maker = Callable[[Loss, Namespace], Linear | Multiclass | Auto | AutoMulticlass]
-
-# The maker of each algorithm, and the options it takes: needed ones, and those it can do without.
-MAKERS: dict[str, tuple[Maker, str, str]] = {
-    "auto": (lambda loss, a: zoo.auto(loss), "", "radius"),
-    "ogd": (lambda loss, a: zoo.ogd(loss, a.eta), "", "eta radius"),
-    "ogd-lazy": (lambda loss, a: zoo.ogd_lazy(loss, a.eta, a.radius or 1.0), "eta", "radius"),
-    "ogd-eager": (lambda loss, a: zoo.ogd_eager(loss, a.eta, a.radius or 1.0), "eta", "radius"),
-    "ogd-sqrt": (lambda loss, a: zoo.ogd_sqrt(loss, a.eta, a.radius or 1.0), "eta", "radius"),
-    "ogd-sc": (lambda loss, a: zoo.ogd_sc(loss, a.lam), "lam", "radius"),
-    "ogd-scw": (lambda loss, a: zoo.ogd_scw(loss, a.lam), "lam", "radius"),
-    "svm-online": (lambda loss, a: zoo.svm_online(a.radius or 1.0), "", "radius"),
-    "eg": (lambda loss, a: zoo.eg(loss, a.eta, a.radius or 1.0), "eta dimension", "radius"),
-    "ueg": (lambda loss, a: zoo.ueg(loss, a.eta, a.dimension * max(len(a.classes), 1)), "eta dimension", "radius"),
-    "pnorm": (lambda loss, a: zoo.pnorm(loss, a.eta, a.p), "eta p", "radius"),
-    "mc-perceptron": (lambda loss, a: zoo.mc_perceptron(), "", "radius"),
-    "perceptron": (lambda loss, a: zoo.perceptron(), "", "radius"),
-    "winnow": (lambda loss, a: zoo.winnow(a.dimension, a.eta or 0.25), "dimension", "eta radius"),
-    "adagrad": (lambda loss, a: zoo.adagrad(loss, a.eta or 0.5), "", "eta radius"),
-    "ftrl-proximal": (_ftrl_proximal, "", "eta beta l1 l2 radius"),
-    "kt": (lambda loss, a: zoo.kt(loss, a.clip or 1.0), "", "clip radius"),
-    "freegrad": (lambda loss, a: zoo.freegrad(loss), "", "radius"),
-    "cocob": (lambda loss, a: zoo.cocob(loss), "", "radius"),
-    "nag": (lambda loss, a: zoo.nag(loss, a.eta or 0.5), "", "eta radius"),
-    "newton": (lambda loss, a: zoo.newton(loss, a.eta or 1.0), "dimension", "eta radius"),
-    "newton-diagonal": (lambda loss, a: zoo.newton_diagonal(loss, a.eta or 1.0), "", "eta radius"),
-    "pa": (lambda loss, a: zoo.pa(loss, a.C or math.inf), "", "C radius"),
-    "pa-ii": (lambda loss, a: zoo.pa_ii(loss, a.C or 1.0), "", "C radius"),
-    "arow": (lambda loss, a: zoo.arow(loss), "", "radius"),
-}
-_OWN_LOSS = ("svm-online", "perceptron", "mc-perceptron", "winnow")
 
 
 def algorithm(args: Namespace) -> str:
@@ -131,7 +33,7 @@ def algorithm(args: Namespace) -> str:
 def wants_signs(args: Namespace) -> bool:
     """Whether the loss is one of the margin, whose labels are ±1."""
     if args.loss is None:
-        return algorithm(args) not in ("auto", "mc-perceptron")
+        return algorithm(args) != "auto" and not wants_classes(args)
     return make_class_loss(args.loss) is None and isinstance(make_loss(args.loss), Margin)
 
 
@@ -142,7 +44,7 @@ def unlike_auto(args: Namespace) -> str | None:
             return f"--{name}"
     if args.unit:
         return "--unit"
-    return None if args.loss in (None, "logistic", "square", "softmax") else f"--loss {args.loss}"
+    return None if args.loss in (None, *(loss.name for loss in zoo.AUTO)) else f"--loss {args.loss}"
 
 
 def make_learner(
@@ -153,20 +55,14 @@ def make_learner(
     Without a loss, `auto` is what the labels make it: `guess`.
     """
     name = algorithm(args)
-    make, needed, welcome = MAKERS[name]
-    for option in ("eta", "radius", "p", "lam", "l1", "l2", "beta", "clip", "C"):
-        given = getattr(args, option) is not None
-        if given and option not in (needed + " " + welcome).split():
-            raise PartError(f"{name} takes no --{option}: leave it out, or see `lowregret zoo {name}`")
-    missing = [f"--{option}" for option in needed.split() if getattr(args, option) is None]
-    if missing:
-        raise PartError(f"{name} needs {' and '.join(missing)}")
-    if name in _OWN_LOSS and args.loss not in (None, "hinge"):
+    entry = zoo.ALGORITHMS[name]
+    options = _options(entry, args)
+    if entry.own_loss and args.loss not in (None, Hinge.name):
         raise PartError(f"{name} has a loss of its own: leave --loss {args.loss} out")
     if name == "auto":
         return make_auto(args, guess)
     many = make_class_loss(args.loss or "")
-    learner = make(Hinge() if many else make_loss(args.loss or "hinge"), args)
+    learner: Any = entry.made(Hinge() if many else make_loss(args.loss or Hinge.name), options)
     if many is not None and isinstance(learner, Linear):
         learner = Multiclass.like(learner, many)
     if not isinstance(learner, Multiclass) and (args.classes or args.unit):
@@ -179,6 +75,23 @@ def make_learner(
     if args.bias:
         changes["bias"] = 1.0
     return replace(learner, **changes)
+
+
+def _options(entry: zoo.Entry, args: Namespace) -> dict[str, Any]:
+    """What was said of the algorithm's options: nothing else, and all that it needs."""
+    said = {option: getattr(args, option) for option in zoo.OPTIONS if getattr(args, option) is not None}
+    for option in said:
+        if option not in (*entry.needs, *entry.takes, "dimension"):
+            raise PartError(f"{entry.name} takes no --{option}: leave it out, or see `lowregret zoo {entry.name}`")
+    missing = [f"--{option}" for option in entry.needs if option not in said]
+    if missing:
+        raise PartError(f"{entry.name} needs {' and '.join(missing)}")
+    return said | {"dimension": _places(args)}
+
+
+def _places(args: Namespace) -> int:
+    """How many weights there are, if the features were counted."""
+    return (args.dimension or 1) * max(len(args.classes), 1)
 
 
 def make_auto(args: Namespace, guess: Callable[[], Auto | AutoMulticlass]) -> Auto | AutoMulticlass:
@@ -195,5 +108,4 @@ def make_auto(args: Namespace, guess: Callable[[], Auto | AutoMulticlass]) -> Au
 
 def make_comparator(learner: Linear | Multiclass | Auto | AutoMulticlass, args: Namespace) -> Domain:
     """The set of comparators that the regret is measured against."""
-    places = (args.dimension or 1) * max(len(args.classes), 1)
-    return natural_comparator(learner, places, args.radius or 1.0)
+    return natural_comparator(learner, _places(args), args.radius or 1.0)

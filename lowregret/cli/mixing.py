@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.cli.commands.experts import AGGREGATORS
 from lowregret.cli.forecasts import Forecasts
-from lowregret.cli.make import make_loss
+from lowregret.cli.losses import make_loss
 from lowregret.errors import DataError, PartError
 from lowregret.experts import (
     AdaHedge,
@@ -34,28 +35,13 @@ from lowregret.loss import LogWealth, Loss, Square
 
 CALM = 0.05  # η of EG on portfolios, from the paper: daily relatives are so near 1 that no rate learns fast
 
-# Which of --eta and --share each takes, and whether it learns from linearised losses.
-TAKES: dict[str, tuple[str, bool]] = {
-    "auto": ("", True),
-    "wm": ("eta", False),
-    "hedge": ("eta", False),
-    "adahedge": ("", True),
-    "ml-poly": ("", True),
-    "squint": ("", True),
-    "fixed-share": ("eta share", False),
-    "bayes": ("", False),
-    "ogd": ("eta", True),
-    "eg": ("eta", True),
-    "newton": ("", True),
-}
-
 
 def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     """The panel that the options describe; an option that the algorithm does not take is refused."""
     loss = _loss(args.loss, found.parts)
     prior = _prior(args.prior, found.names) if args.prior else None
     name = args.algorithm
-    takes, linearised = TAKES[name]
+    takes, linearised = AGGREGATORS[name]
     for option in ("eta", "share"):
         if getattr(args, option) is not None and option not in takes.split():
             raise PartError(f"--algorithm {name} takes no --{option}: leave it out")
@@ -109,7 +95,7 @@ def _aggregator(name: str, args: Namespace, rate: float) -> Aggregator:
     if name == "bayes" and not rate:
         raise PartError(f"--algorithm bayes is for losses that are mixable: log, brier, portfolio; not {args.loss}")
     eta: float = args.eta or (rate if name in ("bayes", "fixed-share") else 0.0)
-    if not eta and "eta" in TAKES[name][0]:
+    if not eta and "eta" in AGGREGATORS[name][0]:
         raise PartError(f"--algorithm {name} needs --eta, a learning rate; auto, adahedge and ml-poly do without")
     if name == "fixed-share" and args.share is None:
         raise PartError("--algorithm fixed-share needs --share: about switches / rounds, such as 0.01")

@@ -249,6 +249,8 @@ def _explanation(function: str, error: Exception) -> str:
 def _cause(text: str) -> str:
     if "NRT required" in text or "Only accept returning of array" in text:
         return "it makes an array"
+    if "setitem(readonly array" in text:
+        return "it writes to an array that is read-only: give it a copy of its own"
     lines = [line.strip() for line in text.splitlines()]
     said = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
     call = [line.removeprefix(">>> ") for line in lines if line.startswith(">>> ")]

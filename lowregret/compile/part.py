@@ -49,11 +49,12 @@ class Part(metaclass=ABCMeta):
 
     registry: ClassVar[dict[str, type[Part]]] = {}
     compilable: ClassVar[bool] = True  # False: only runs interpreted
+    read_only: ClassVar[bool] = False  # whether compiled code that writes to one of its arrays is refused
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         dataclasses.dataclass(eq=False, repr=False)(cls)  # `frozen` would cost a third of the time to import us
-        Part.registry[spec_name(cls)] = cls
+        _register(cls)
 
     def __post_init__(self) -> None:
         """Turn integers into floats where the annotation says float (else they would compile twice), then check."""
@@ -109,7 +110,7 @@ class Part(metaclass=ABCMeta):
         for name, value in self.parameters.items():
             if isinstance(value, str):
                 continue  # a label, which compiled code does not see
-            kind = _kind(value)
+            kind = _kind(value, type(self))
             if kind is None:
                 raise PartError(
                     f"{type(self).__name__}.{name} = {value!r} cannot be used in compiled code; "
@@ -127,6 +128,17 @@ def _comparable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     return tuple(map(_comparable, value)) if isinstance(value, tuple) else value
+
+
+def _register(cls: type[Part]) -> None:
+    """Note a class by its name in specs. Its own module may define it again, as notebooks do; no other may."""
+    known = Part.registry.setdefault(spec_name(cls), cls)
+    if known.__module__ != cls.__module__:
+        raise PartError(
+            f"{cls.__module__} and {known.__module__} both have a part called {cls.__qualname__}, which is all that is "
+            "stored of it: name one otherwise"
+        )
+    Part.registry[spec_name(cls)] = cls
 
 
 def spec_name(cls: type[Part]) -> str:
@@ -202,17 +214,26 @@ def _refuse() -> NoReturn:
     raise TypeError("only the type of this part is known")
 
 
-def _kind(value: Any) -> Any:
-    """The type of a field in compiled code, or None if it has no place there (what is counted would never be freed)."""
+def _kind(value: Any, owner: type[Part]) -> Any:
+    """The type of a field in compiled code, or None if it has no place there (what is counted would never be freed).
+
+    Arrays of a user's own part are what they are: code that writes to a read-only one does not compile. Those of the
+    package's parts are all alike, for read-only rows, as memory maps and pandas give them, need no code of their own.
+    """
     try:
         kind = typeof(value)
     except ValueError as error:
         if isinstance(error, PartError):
             raise
         return None
-    if isinstance(kind, types.Array) and not kind.mutable:  # read-only rows, as pandas gives them, need no own code
-        kind = kind.copy(readonly=False)
+    if isinstance(kind, types.Array) and (owner.read_only or is_ours(owner.__module__)):
+        kind = _protected(kind, owner.read_only)
     return kind if _is_plain(kind) else None
+
+
+@cache
+def _protected(kind: types.Array, readonly: bool) -> types.Array:
+    return kind.copy(readonly=readonly)
 
 
 def _is_plain(kind: Any) -> bool:

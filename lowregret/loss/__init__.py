@@ -1,32 +1,13 @@
 """Losses ℓ(p, y) of a score p = ⟨w, x⟩: see `base.py`; and of many scores: see `multiclass.py`."""
 
-from lowregret.loss.base import Loss, Margin
-from lowregret.loss.linear import Cost, LogWealth
-from lowregret.loss.margin import Hinge, Logistic, SquaredHinge
-from lowregret.loss.multiclass import CostHinge, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax
-from lowregret.loss.regression import Absolute, EpsilonInsensitive, Huber, Poisson, Quantile, Square
-from lowregret.loss.wrapped import Affine, OnMistakes
+from lowregret.loss import base, linear, margin, multiclass, regression, wrapped
+from lowregret.loss.base import *  # noqa: F403  each file says in `__all__` what is in it for others
+from lowregret.loss.linear import *  # noqa: F403
+from lowregret.loss.margin import *  # noqa: F403
+from lowregret.loss.multiclass import *  # noqa: F403
+from lowregret.loss.regression import *  # noqa: F403
+from lowregret.loss.wrapped import *  # noqa: F403
 
-__all__ = [
-    "Absolute",
-    "Affine",
-    "Cost",
-    "CostHinge",
-    "EpsilonInsensitive",
-    "Hinge",
-    "Huber",
-    "LogWealth",
-    "Logistic",
-    "Loss",
-    "Margin",
-    "MultiHinge",
-    "MultiLoss",
-    "OnMistakes",
-    "OneAgainstAll",
-    "PerceptronLoss",
-    "Poisson",
-    "Quantile",
-    "Softmax",
-    "Square",
-    "SquaredHinge",
-]
+__all__: list[str] = []
+for _file in (base, linear, margin, multiclass, regression, wrapped):
+    __all__ += _file.__all__

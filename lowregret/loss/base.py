@@ -9,6 +9,8 @@ A loss of your own is a subclass of `Loss` with a method `at` that returns (valu
 
 At a kink any slope between the one-sided ones is valid; the conventions of theory.md §0 are used here.
 
+A loss that states a `name` of its own is recorded in `LOSSES`: the command line, the docs and the tests find it there.
+
 The best fixed choice in hindsight is found much faster if the loss also knows its dual side: `conjugate`, and the slope
 and bend of its `envelope`. Both are optional in a loss of your own.
 """
@@ -25,8 +27,42 @@ from lowregret.compile.part import Part
 from lowregret.errors import PartError
 from lowregret.types import Vector
 
+__all__ = ["LOSSES", "Falling", "Loss", "Margin", "NamedLoss"]
 
-class Loss(Part):
+LOSSES: dict[str, type[NamedLoss]] = {}  # every loss that has a name
+
+
+class NamedLoss(Part):
+    """A loss of one score or of many, and what it is called on the command line.
+
+    The name is followed by its parameter, if the loss has one: `quantile:0.9`, `oaa:hinge`.
+    """
+
+    name: ClassVar[str]
+    purpose: ClassVar[str]
+    labels: ClassVar[str]  # which there can be, in words
+    classifies: ClassVar[bool]  # whether a prediction is right or wrong
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        name = cls.__dict__.get("name")
+        if name is not None:
+            known = LOSSES.setdefault(name, cls)
+            if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise PartError(f"{cls.__qualname__}: {known.__qualname__} is called {name} already: name it otherwise")
+            LOSSES[name] = cls
+
+    def highest(self, reach: float, label: float) -> float:
+        """sup ℓ(p, y) over |p| ≤ reach, |y| ≤ label; inf if it is not known."""
+        return math.inf
+
+    @property
+    def error_per_loss(self) -> float | None:
+        """κ with 1[wrong] ≤ κ·ℓ, if there is one that is known."""
+        return None
+
+
+class Loss(NamedLoss):
     """ℓ(p, y), convex in p.
 
     `lipschitz` bounds |slope|, `curvature` is σ if ℓ is σ-strongly convex in p, `smoothness` bounds the slope's slope.
@@ -79,6 +115,16 @@ class Loss(Part):
         """The chances of −1 and +1 that scores stand for, a column each."""
         raise PartError(f"{type(self).__name__} gives scores, not probabilities: use Logistic()")
 
+    def highest(self, reach: float, label: float) -> float:
+        if not (self.convex_in_label and reach < math.inf and label < math.inf):
+            return math.inf
+        return max(self.at(p, y)[0] for p in (-reach, reach) for y in (-label, label))
+
+    @property
+    def convex_in_label(self) -> bool:
+        """Whether ℓ is known to be convex in y, too: then it is highest at a corner of |p| ≤ P, |y| ≤ Y."""
+        return False
+
     @property
     def lipschitz(self) -> float:
         return math.inf
@@ -114,3 +160,17 @@ class Margin(Loss):
 
     def wrong(self, p: float, y: float) -> bool:
         return (self.decision(p) >= 0.0) != (y > 0.0)
+
+
+class Falling(Margin):
+    """Losses that fall as the margin y·p grows, and are convex in it."""
+
+    @property
+    def convex_in_label(self) -> bool:
+        return True
+
+    @property
+    def error_per_loss(self) -> float | None:
+        """1/ℓ(0), for ℓ is at least that where the sign is wrong."""
+        least = self.at(0.0, 1.0)[0]
+        return 1 / least if least > 0 else None

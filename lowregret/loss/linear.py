@@ -6,6 +6,8 @@ import math
 
 from lowregret.loss.base import Loss
 
+__all__ = ["Cost", "LogWealth"]
+
 
 class Cost(Loss):
     """ℓ = y·p: the row is a cost vector z, and with label 1 the loss is ⟨w, z⟩"""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
 from lowregret.compile.numerics import logistic, logit_root, xlogx
-from lowregret.loss.base import Margin
+from lowregret.loss.base import Falling
 from lowregret.types import Vector
 
+__all__ = ["Hinge", "Logistic", "SquaredHinge"]
 
-class Hinge(Margin):
+
+class Hinge(Falling):
     """ℓ = [margin − y·p]₊"""
 
+    name: ClassVar[str] = "hinge"
+    purpose: ClassVar[str] = "two classes; no loss beyond the margin, as in support vector machines"
     margin: float = 1.0
 
     def check(self) -> None:
@@ -42,8 +47,11 @@ class Hinge(Margin):
         return 1.0
 
 
-class SquaredHinge(Margin):
+class SquaredHinge(Falling):
     """ℓ = [1 − y·p]₊²"""
+
+    name: ClassVar[str] = "squared-hinge"
+    purpose: ClassVar[str] = "as hinge, smooth"
 
     def at(self, p: float, y: float) -> tuple[float, float]:
         gap = 1.0 - y * p
@@ -62,8 +70,11 @@ class SquaredHinge(Margin):
         return 2.0
 
 
-class Logistic(Margin):
+class Logistic(Falling):
     """ℓ = ln(1 + e^{−y·p}), in nats"""
+
+    name: ClassVar[str] = "logistic"
+    purpose: ClassVar[str] = "two classes with their chances"
 
     def at(self, p: float, y: float) -> tuple[float, float]:
         m = y * p

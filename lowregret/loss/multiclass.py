@@ -13,16 +13,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.compile.part import Part
 from lowregret.errors import PartError
-from lowregret.loss.base import Margin
+from lowregret.loss.base import Margin, NamedLoss
 from lowregret.loss.margin import Logistic
 from lowregret.types import Cells, Vector
 
+__all__ = ["CostHinge", "MultiHinge", "MultiLoss", "OneAgainstAll", "PerceptronLoss", "Softmax"]
 
-class MultiLoss(Part):
+
+class MultiLoss(NamedLoss):
     """φ(s, y), convex in the scores s."""
 
+    labels: ClassVar[str] = "a class"
     classifies: ClassVar[bool] = True
 
     @abstractmethod
@@ -55,6 +57,9 @@ class PerceptronLoss(MultiLoss):
 
 class MultiHinge(MultiLoss):
     """φ = max_ℓ[γ(y,ℓ) − s_y + s_ℓ] with γ(y,ℓ) = 1 for ℓ ≠ y, γ(y,y) = 0 (LOSS-STRUCT; Crammer and Singer)"""
+
+    name: ClassVar[str] = "multi-hinge"
+    purpose: ClassVar[str] = "many classes; the best of the others must lie a margin behind"
 
     def cost(self, y: int, other: int) -> float:
         """γ(y, ℓ) for ℓ ≠ y."""
@@ -102,6 +107,9 @@ class CostHinge(MultiHinge):
 class Softmax(MultiLoss):
     """φ = ln Σ_ℓ e^{s_ℓ} − s_y, multinomial logistic regression, in nats"""
 
+    name: ClassVar[str] = "softmax"
+    purpose: ClassVar[str] = "many classes with their chances"
+
     def at(self, scores: Cells, known: int, guess: int, y: int, slopes: Cells) -> float:
         top = scores[0]
         for label in range(1, known):
@@ -123,6 +131,8 @@ class Softmax(MultiLoss):
 class OneAgainstAll(MultiLoss):
     """φ = Σ_ℓ ℓ(s_ℓ, ±1), + for the row's own class: as many binary learners as classes, one certificate for all"""
 
+    name: ClassVar[str] = "oaa"
+    purpose: ClassVar[str] = "many classes, each learnt against all others by a loss of two"
     loss: Margin = Logistic()
 
     def check(self) -> None:

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import re
 
-from lowregret.loss.base import Loss
+from lowregret.loss.base import Loss, NamedLoss
+from lowregret.loss.margin import Hinge
 from lowregret.loss.multiclass import MultiLoss, OneAgainstAll, PerceptronLoss
 from lowregret.loss.wrapped import Affine, OnMistakes
 
 
 def loss_name(loss: Loss | MultiLoss) -> str:
-    """`SquaredHinge` is squared-hinge, as on the command line."""
+    """A loss's own name, else that of its class with hyphens; of a loss around another, the name of the other."""
     if isinstance(loss, OneAgainstAll):
-        return f"oaa:{loss_name(loss.loss)}"
+        return f"{loss.name}:{loss_name(loss.loss)}"
     if isinstance(loss, PerceptronLoss):
-        return "hinge"
+        return Hinge.name
     while isinstance(loss, OnMistakes | Affine):
         loss = loss.loss
-    return re.sub("(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()
+    own: str | None = type(loss).__dict__.get("name")
+    return own or re.sub("(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()
+
+
+def usual_parameter(kind: type[NamedLoss]) -> str | None:
+    """What stands behind the colon if nothing does: `0.5` of quantile; None if there is no parameter."""
+    value = next(iter(kind().parameters.values()), None)
+    return value if value is None else loss_name(value) if isinstance(value, Loss) else f"{value:g}"
+
+
+def formula(kind: type[NamedLoss]) -> str:
+    """A loss as the first line of its class writes it."""
+    return (kind.__doc__ or "").partition("\n")[0]

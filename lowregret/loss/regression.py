@@ -12,6 +12,8 @@ from lowregret.compile.numerics import exp, log_factorial, poisson_root, xlogx
 from lowregret.loss.base import Loss
 from lowregret.types import Vector
 
+__all__ = ["Absolute", "EpsilonInsensitive", "Huber", "Poisson", "Quantile", "Square"]
+
 
 class Residual(Loss):
     """Losses of r = p − y that are wedges: flat for |r| ≤ ε, then bent until the slope is at its limit.
@@ -42,9 +44,16 @@ class Residual(Loss):
     def kinked(self) -> bool:
         return self.wedge()[3] == 0.0
 
+    @property
+    def convex_in_label(self) -> bool:
+        return True
+
 
 class Square(Residual):
     """ℓ = (p − y)²"""
+
+    name: ClassVar[str] = "square"
+    purpose: ClassVar[str] = "numbers, predicted by their mean"
 
     def at(self, p: float, y: float) -> tuple[float, float]:
         r = p - y
@@ -65,6 +74,9 @@ class Square(Residual):
 class Absolute(Residual):
     """ℓ = |p − y|"""
 
+    name: ClassVar[str] = "absolute"
+    purpose: ClassVar[str] = "numbers, predicted by their median; outliers count less"
+
     def at(self, p: float, y: float) -> tuple[float, float]:
         r = p - y
         return (r, 1.0) if r > 0.0 else (-r, -1.0 if r < 0.0 else 0.0)
@@ -80,6 +92,8 @@ class Absolute(Residual):
 class Quantile(Residual):
     """ℓ = τ[y − p]₊ + (1 − τ)[p − y]₊: its minimiser is the τ-quantile"""
 
+    name: ClassVar[str] = "quantile"
+    purpose: ClassVar[str] = "numbers, predicted by the τ-quantile"
     tau: float = 0.5
 
     def check(self) -> None:
@@ -102,6 +116,8 @@ class Quantile(Residual):
 class Huber(Residual):
     """ℓ = ½r² for |r| ≤ δ, δ(|r| − ½δ) beyond; r = p − y"""
 
+    name: ClassVar[str] = "huber"
+    purpose: ClassVar[str] = "numbers; square for small residuals, absolute for outliers"
     delta: float = 1.0
 
     def check(self) -> None:
@@ -128,6 +144,8 @@ class Huber(Residual):
 class EpsilonInsensitive(Residual):
     """ℓ = [|p − y| − ε]₊"""
 
+    name: ClassVar[str] = "epsilon-insensitive"
+    purpose: ClassVar[str] = "numbers; residuals up to ε cost nothing"
     epsilon: float = 0.1
 
     def check(self) -> None:
@@ -149,6 +167,8 @@ class EpsilonInsensitive(Residual):
 class Poisson(Loss):
     """ℓ = e^p − y·p + ln y!: the negative log-likelihood of a count y with mean e^p"""
 
+    name: ClassVar[str] = "poisson"
+    purpose: ClassVar[str] = "counts, predicted by their mean e^p"
     labels: ClassVar[str] = "a finite number ≥ 0"
 
     def accepts(self, y: float) -> bool:

@@ -8,6 +8,8 @@ from lowregret.loss.base import Margin
 from lowregret.loss.margin import Hinge
 from lowregret.types import Vector
 
+__all__ = ["Affine", "OnMistakes"]
+
 
 class Affine(Margin):
     """ℓ(slope·p + offset, y) for another loss of the margin: the score is scaled and shifted before it is judged"""
@@ -47,6 +49,14 @@ class Affine(Margin):
     @property
     def kinked(self) -> bool:
         return self.loss.kinked
+
+    @property
+    def convex_in_label(self) -> bool:
+        return self.loss.convex_in_label
+
+    @property
+    def error_per_loss(self) -> float | None:
+        return self.loss.error_per_loss
 
     def decision(self, p: float) -> float:
         return self.loss.decision(self.shifted(p))

@@ -14,18 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.loss import (
-    Absolute,
-    Affine,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Logistic,
-    Loss,
-    Quantile,
-    Square,
-    SquaredHinge,
-)
 from lowregret.output import Average, Output, Random, WeightedAverage
 from lowregret.risk.figures import Figures
 from lowregret.risk.online_to_batch import (
@@ -55,7 +43,6 @@ ALARM = 1e-3  # the chance that independent rows are ever taken for dependent on
 HUGE = 1e140  # what is larger counts as unbounded: its square, times weights and summed, would overflow
 ROUNDING = 1 + 1e-5  # far more than the rules' lengths are off
 _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
-_OF_RESIDUAL = (Square, Absolute, Quantile, Huber, EpsilonInsensitive)
 
 
 class Foresight(Figures, ABC):
@@ -156,7 +143,7 @@ def _of_output(e: Foresight, delta: float) -> Iterator[RiskCertificate]:
         if best is None:
             continue
         best = replace(best, delta=delta)
-        worth = error_per_loss(e.learner.loss)
+        worth = e.learner.loss.error_per_loss
         if worth is not None:
             yield _error(best, worth)
         yield best
@@ -198,7 +185,7 @@ def _ceilings(e: Foresight) -> Iterator[Ceiling]:
     if known:
         found.append((reach * ROUNDING, 0.0))
     for iterate, price in found:
-        m = max(highest(e.learner.loss, iterate * row, label), 1 / HUGE)  # nor may it be 0, or its square
+        m = max(e.learner.loss.highest(iterate * row, label), 1 / HUGE)  # nor may it be 0, or its square
         if m < HUGE:
             outside = row_price + label_price
             yield Ceiling(m, row, label, iterate, outside + price + math.log(2), outside)
@@ -212,29 +199,9 @@ def power_of_two(size: float) -> tuple[float, float]:
     return 2.0**k * ROUNDING, math.log(1.5 * (abs(k) + 1) * (abs(k) + 2))
 
 
-def highest(loss: Loss, reach: float, label: float) -> float:
-    """sup ℓ(p, y) over |p| ≤ reach, |y| ≤ label: at a corner, since ℓ is convex in each; inf if ℓ is not known."""
-    inner = loss
-    while isinstance(inner, Affine):
-        inner = inner.loss
-    known = isinstance(inner, (Hinge, SquaredHinge, Logistic, *_OF_RESIDUAL))
-    if not known or not reach < math.inf or not label < math.inf:
-        return math.inf
-    return max(loss.at(p, y)[0] for p in (-reach, reach) for y in (-label, label))
-
-
-def error_per_loss(loss: Loss) -> float | None:
-    """κ with 1[wrong] ≤ κ·ℓ: 1/ℓ(0), for ℓ is at least that where the sign is wrong."""
-    while isinstance(loss, Affine):
-        loss = loss.loss
-    if isinstance(loss, SquaredHinge | Logistic) or (isinstance(loss, Hinge) and loss.margin > 0):
-        return 1 / loss.at(0.0, 1.0)[0]
-    return None
-
-
 def _of_excess(e: Foresight) -> Iterator[RiskCertificate]:
     """COR-5.2, on the linearised regret of this run."""
-    output, convex = e.learner.output, highest(e.learner.loss, 1.0, 1.0) < math.inf
+    output, convex = e.learner.output, e.learner.loss.highest(1.0, 1.0) < math.inf
     if isinstance(output, Average | Random) and convex and e.learner.ridge == 0:
         found, name = e.certificate, AVERAGE if isinstance(output, Average) else DRAWN
         if found.measure == "regret" and found.linear_regret is not None:

@@ -20,6 +20,7 @@ class Ahead:
         Thread(target=self._begin, args=(self._batches,), name="lowregret-ahead", daemon=True).start()
 
     def _begin(self, batches: Iterator[Batch]) -> None:
+        """Read the first batch, in a thread of its own."""
         try:
             self._first.set_result(next(batches, None))
         except BaseException as error:  # raised again where batches are asked for

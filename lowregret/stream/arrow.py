@@ -52,6 +52,11 @@ class TableFormat(Tabular):
 
     typed: bool = False  # columns of Arrow's own dates are dates without being named
 
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> TableFormat:
+        """The part for options of `read` that fit."""
+        return cls(**options, typed=True)
+
     def of_types(self, found: Sequence[tuple[str, bool]]) -> TableFormat:
         """How to read columns of which it is known whether they are of dates; those to drop are gone already."""
         named = {name for name, _ in self.roles()}

@@ -9,63 +9,26 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, Literal, TypedDict, Unpack, cast
 
 from lowregret.compile.part import Part
 from lowregret.errors import DataError
 from lowregret.stream.batch import Stream, has_arrow_stream
+from lowregret.stream.columns import Tabular
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.formats import BINARY, FORMATS, HEAD, by_content, by_ending
 from lowregret.stream.met import number_name
 from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN, Source, expand, is_pipe
 from lowregret.stream.text import TextFormat, TextStream
 
-SVM, VW, CSV, TSV, JSONL, PARQUET, ARROW = FORMATS = ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 OnError = Literal["stop", "skip"]
 
-_HEAD = 1 << 16  # bytes to tell a format by
 _FEW = 1 << 10  # bytes to tell by whether it is text
-_PARQUET, *_ARROWS = _BINARY = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
-_ENDINGS = {
-    SVM: ("svm", "libsvm", "svmlight"),
-    VW: ("vw",),
-    CSV: ("csv",),
-    TSV: ("tsv", "tab"),
-    JSONL: ("jsonl", "ndjson"),
-    PARQUET: ("parquet", "pq"),
-    ARROW: ("arrow", "arrows", "feather", "ipc"),
-}
-_BY_ENDING = {ending: form for form, endings in _ENDINGS.items() for ending in endings}
-_PARTS = {  # each is imported when it is needed
-    SVM: ("svm", "SvmText"),
-    VW: ("vw", "VwText"),
-    CSV: ("delimited", "DelimitedText"),
-    TSV: ("delimited", "DelimitedText"),
-    JSONL: ("jsonl", "JsonLines"),
-    PARQUET: ("arrow", "TableFormat"),
-    ARROW: ("arrow", "TableFormat"),
-}
 _COMPRESSED = ("gz", "xz", "bz2", "zst")
-_COLUMNS = (
-    *("target", "weight", "drop", "categorical", "text", "ngrams", "date"),
-    *("positive", "interactions", "bits", "classes"),
-)
-_OPTIONS = {
-    SVM: ("positive", "bits", "one_based", "classes"),
-    VW: ("positive", "bits", "interactions", "classes"),
-    CSV: (*_COLUMNS, "delimiter", "decimal", "header"),
-    TSV: (*_COLUMNS, "delimiter", "decimal", "header"),
-    JSONL: _COLUMNS,
-    PARQUET: _COLUMNS,
-    ARROW: _COLUMNS,
-}
 _DEFAULTS = {"one_based": False, "header": True, "classes": False, "ngrams": 1, "decimal": "."}
-_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_SVM_LINE = re.compile(rb"\s*%b((?:\s+(?:qid|\d+):\S+)*)\s*(?:#.*)?" % _NUMBER)
 
 
 class OneLabel(Part):
@@ -117,13 +80,11 @@ def format_part(format: str, **options: Unpack[Options]) -> Part:
     _check_options(format, given)
     if given.get("classes") and "positive" in given:
         raise DataError("positive makes two classes of many: leave it out, or use a loss of two classes")
-    if format in (SVM, VW):
-        return _with_positive(_number_format(format, given), given.get("positive"))
-    if format == TSV:
-        given.setdefault("delimiter", "\t")
-    if format in (PARQUET, ARROW):
-        given["typed"] = True
-    return _part(format)(**given)
+    form = FORMATS[format]
+    positive = given.pop("positive", None) if form.numbered else None
+    if form.numbered:
+        given.pop("classes", None)  # which are numbers, too
+    return _with_positive(form.load().from_options({**form.settled, **given}), positive)
 
 
 def positive_name(part: Part) -> str | None:
@@ -136,26 +97,24 @@ def read_alike(part: Part, data: Any, format: str | None = None) -> Part:
 
     Without a format, it is the one that names or beginnings of files tell beyond doubt, if they do.
     """
-    own, other = format_of(part), format or _told_format(data)
-    if other is None or other == own or {own, other} <= {PARQUET, ARROW}:
+    own, name = FORMATS[format_of(part)], format or _told_format(data)
+    other = own if name is None else FORMATS[name]
+    if other == own or (other.part, other.settled) == (own.part, own.settled):
         return part
-    if own in (SVM, VW) or other in (SVM, VW):
+    if own.numbered or other.numbered:
         raise DataError(
-            f"{expand(data)[0]} is {other}, but the model was trained on {own}, where features have other names: "
-            f"give it {own}, or say --format {own} if it is that after all"
+            f"{expand(data)[0]} is {other.name}, but the model was trained on {own.name}, where features have other "
+            f"names: give it {own.name}, or say --format {own.name} if it is that after all"
         )
-    kept = {name: part.parameters[name] for name in (*_COLUMNS, "labelled")}
-    kept |= {name: part.parameters[name] for name in ("header", "decimal") if {own, other} == {CSV, TSV}}
-    return cast(Part, _part(other)(**kept, **({"delimiter": "\t"} if other == TSV else {})))
+    kept = [name for name in other.options if name in own.options and name not in {*own.settled, *other.settled}]
+    alike = {name: part.parameters[name] for name in (*kept, "labelled")}
+    return cast(Part, other.load()(**alike, **other.settled))
 
 
 def format_of(part: Part) -> str:
     """The format that a part reads."""
-    if isinstance(part, OneLabel):
-        part = part.form
-    if part.parameters.get("delimiter") == "\t":
-        return TSV
-    return next(format for format, (_, name) in _PARTS.items() if name == type(part).__name__)
+    inner = part.form if isinstance(part, OneLabel) else part
+    return max((form for form in FORMATS.values() if form.reads_as(inner)), key=lambda form: len(form.settled)).name
 
 
 def _told_format(data: Any) -> str | None:
@@ -164,7 +123,7 @@ def _told_format(data: Any) -> str | None:
     if any(_by_name(path) for path in paths):
         return detect(paths)
     found = by_content(head_of(paths[0]) or b"")
-    return found if found in (JSONL, PARQUET, ARROW) else None
+    return found if FORMATS[found].certain else None
 
 
 def stream_of(
@@ -191,7 +150,7 @@ def stream_of(
     if has_arrow_stream(data):
         return _table_stream((data,), part, threads, skip, notices)
     paths = tuple(expand(data))
-    if type(part).__name__ == _PARTS[ARROW][1]:
+    if any(form.reads_as(part) for form in FORMATS.values() if form.magic):
         return _table_stream(paths, part, threads, skip, notices)
     if isinstance(part, OneLabel):
         return TextStream(paths, part.form, threads, skip, dictionary, part.positive)
@@ -211,33 +170,14 @@ def _check_options(format: str, given: dict[str, Any]) -> None:
     if format not in FORMATS:
         raise DataError(f"unknown format {format!r}: it must be one of {', '.join(FORMATS)}")
     for name in given:
-        if name not in _OPTIONS[format]:
-            raise DataError(f"{name} does not fit {format} data, whose options are {', '.join(_OPTIONS[format])}")
+        if name not in FORMATS[format].options:
+            fitting = ", ".join(FORMATS[format].options)
+            raise DataError(f"{name} does not fit {format} data, whose options are {fitting}")
 
 
-def _number_format(format: str, given: dict[str, Any]) -> TextFormat:
-    """A format whose labels are numbers."""
-    if format == SVM:
-        return _part(SVM)(given.get("bits", 0), given.get("one_based", False))
-    products = [[_first_byte(name) for name in group] for group in given.get("interactions", ())]
-    from lowregret.stream.cross import Crossing
-
-    return _part(VW)(given.get("bits", 18), Crossing.of(products))
-
-
-def _first_byte(namespace: str) -> int:
-    """Namespaces are known by their first byte, the default one by a blank."""
-    if len(namespace) > 1:
-        raise DataError(
-            f"vw data know a namespace by its first letter, so that all that begin alike are one: for interactions "
-            f"say {namespace[0]}, not {namespace}"
-        )
-    return (namespace or " ").encode()[0]
-
-
-def _with_positive(form: TextFormat, positive: str | None) -> Part:
+def _with_positive(form: Any, positive: str | None) -> Part:
     if positive is None:
-        return form
+        return cast(Part, form)
     try:
         value = float(positive)
     except ValueError:
@@ -251,34 +191,25 @@ def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool,
     from lowregret.stream.arrow import TableFormat, TableStream
 
     if not isinstance(part, TableFormat):
-        if not all(name in part.parameters for name in _COLUMNS):
+        if not isinstance(part, Tabular):
             raise DataError(f"a table has named columns and cannot be read as {type(part).__name__}")
-        part = TableFormat(**{name: part.parameters[name] for name in (*_COLUMNS, "labelled", "whole")})
+        part = TableFormat(**{name: part.parameters[name] for name in Tabular.__dataclass_fields__})
     return TableStream(tables, part, threads, skip, notices)
-
-
-# ---- parts ----------------------------------------------------------------------------------------------------------
-
-
-def _part(format: str) -> Any:
-    """The class of parts for a format."""
-    module, name = _PARTS[format]
-    return getattr(import_module(f"lowregret.stream.{module}"), name)
-
-
-def know_formats() -> None:
-    """Import all formats, so that a stored one can be made again."""
-    for format in FORMATS:
-        _part(format)
 
 
 # ---- which format ---------------------------------------------------------------------------------------------------
 
 
+def know_formats() -> None:
+    """Import all formats, so that a stored one can be made again."""
+    for form in FORMATS.values():
+        form.load()
+
+
 def detect(data: Any) -> str:
     """The format of data, by the names of files or else by how the first begins."""
     if has_arrow_stream(data):
-        return ARROW
+        return "arrow"
     paths = expand(data)
     named = {form: path for path in paths if (form := _by_name(path))}
     if len(named) > 1:
@@ -297,7 +228,7 @@ def _by_name(path: str) -> str | None:
     parts = os.path.basename(path).lower().split(".")[1:]
     while parts and parts[-1] in _COMPRESSED:
         parts.pop()
-    return _BY_ENDING.get(parts[-1]) if parts else None
+    return by_ending(parts[-1]) if parts else None
 
 
 def head_of(path: str) -> bytes | None:
@@ -305,34 +236,11 @@ def head_of(path: str) -> bytes | None:
     if is_pipe(path):
         return None
     source = Source(path)
-    head = bytearray(_HEAD)
+    head = bytearray(HEAD)
     with memoryview(head) as view:
         end = source.readinto(view)
     source.close()
     text = bytes(head[:end])
-    if b"\0" in text[:_FEW] and not text.startswith(_BINARY):
+    if b"\0" in text[:_FEW] and not text.startswith(BINARY):
         raise DataError(f"{path} holds no rows: it is no text, for it has zero bytes (formats: {', '.join(FORMATS)})")
     return text
-
-
-def by_content(head: bytes) -> str:
-    """The format of data that begin like this."""
-    if head.startswith(_PARQUET):
-        return PARQUET
-    if head.startswith(tuple(_ARROWS)):
-        return ARROW
-    if len(head) >= _HEAD:  # perhaps cut within a word
-        head = head.rsplit(maxsplit=1)[0]
-    for line in head.removeprefix(b"\xef\xbb\xbf").splitlines():
-        if not line.strip() or line.lstrip().startswith(b"#"):
-            continue
-        if line.lstrip().startswith(b"{"):
-            return JSONL
-        if b"|" in line:
-            return VW
-        row = _SVM_LINE.fullmatch(line)
-        if not row:
-            return CSV
-        if row[1]:
-            return SVM
-    return CSV

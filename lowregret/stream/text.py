@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import Queue
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -42,9 +42,8 @@ from lowregret.stream.met import POSITIVE, Met, number_name
 from lowregret.stream.notice import LEAST_ROWS, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand
 
-BLOCK = 8 << 20  # bytes
+BLOCK, LOOKED_AT = 8 << 20, 1 << 20  # bytes to parse at a time, and to look at for notices
 SHOWN = 60  # characters of an offending text
-LOOKED_AT = 1 << 20  # bytes for notices
 
 
 class TextFormat(Part):
@@ -82,6 +81,11 @@ class TextFormat(Part):
     def header(self) -> bytes:
         """Text that recorded names may refer to, besides the block: the columns of a table."""
         return b""
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> Self:
+        """The part for options of `read` that fit."""
+        return cls(**options)
 
     def opened(self, head: bytes, name: str) -> tuple[TextFormat, int]:
         """The format of one file, given the text it begins with, and how many bytes of it are no rows (a header)."""
@@ -146,6 +150,7 @@ class TextStream:
         return sum(os.path.getsize(path) for path in self.paths if os.path.isfile(path))
 
     def batches(self) -> Iterator[Batch]:
+        """All rows in order, a block a batch; a fault ends it with a batch that says so."""
         threads = self.threads or os.cpu_count() or 1
         before, line, names, met = 0, 1, dict[float, str](), Met()
         source: Source | None = None
@@ -209,6 +214,7 @@ class _Parsed:
 
 
 def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) -> _Parsed:
+    """Parse the lines of a block from `begin` on; after a fault, `skip` goes on with the next line."""
     rows, entries = block.end // 2 + 1, form.entries(block.end)
     if slot.out is None or slot.out.labels.size < rows or slot.out.values.size < entries:
         slot.out = Buffers.sized(max(rows, BLOCK // 2), max(entries, form.entries(BLOCK)), slot.named)
@@ -290,6 +296,7 @@ def _class_of(parsed: _Parsed, lines: list[bytes], row: int) -> str:
 
 
 def _batch(parsed: _Parsed, line: int, before: int) -> Batch:
+    """The rows of a parsed block as a batch, in the block's memory; `line` lines of the file came before."""
     out, block = parsed.out, parsed.block
     rows, entries = int(out.cursor[ROW]), int(out.cursor[ENTRY])
     labels, weights = out.labels[:rows], out.weights[:rows]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from lowregret.errors import DataError
 from lowregret.stream.buffers import (
     AT,
     DONE,
@@ -68,6 +69,12 @@ class VwText(TextFormat):
     joint: ClassVar[bytes] = b"^"
     bits: int = 18
     crossing: Crossing = NOTHING
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> Self:
+        products = [[_first_byte(name) for name in group] for group in options.get("interactions", ())]
+        rest = {name: value for name, value in options.items() if name != "interactions"}
+        return cls(**rest, crossing=Crossing.of(products))
 
     def check(self) -> None:
         self.require(1 <= self.bits <= 31, f"bits must be from 1 to 31, got {self.bits}")
@@ -375,3 +382,13 @@ def _ends(byte: Any) -> bool:
 def _stops(byte: Any) -> bool:
     """Whether a name ends here."""
     return byte == _COLON or _ends(byte)
+
+
+def _first_byte(namespace: str) -> int:
+    """Namespaces are known by their first byte, the default one by a blank."""
+    if len(namespace) > 1:
+        raise DataError(
+            f"vw data know a namespace by its first letter, so that all that begin alike are one: for interactions "
+            f"say {namespace[0]}, not {namespace}"
+        )
+    return (namespace or " ").encode()[0]

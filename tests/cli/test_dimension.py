@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lowregret.cli import dimension as command
+from lowregret.cli.commands import dimension as command
 from lowregret.finite import make_hypotheses
 from lowregret.finite.search import Littlestone, VapnikChervonenkis
 from tests.cli.running import process, run, written

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 from lowregret import load, zoo
-from lowregret.cli.arguments import ALGORITHMS
+from lowregret.cli.commands import NAMES
 from lowregret.cli.progress import Progress
 from lowregret.cli.scores import linked
-from lowregret.loss import Hinge, Logistic
+from lowregret.loss import LOSSES, Hinge, Logistic
 from lowregret.run.linear import LinearRun, start
 from lowregret.run.session import Session
+from lowregret.stream.formats import FORMATS
 from lowregret.stream.svm import SvmText
+from lowregret.zoo import ALGORITHMS
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -82,6 +84,11 @@ def test_the_zoo_tells_all(capsys: Capsys) -> None:
     assert "--eta --p" in one.out
     assert "COR-2.18" in one.out
     assert set(run(capsys, "zoo", "--json").json) == set(ALGORITHMS)
+    for word, records in (("losses", LOSSES), ("formats", FORMATS)):
+        listed = run(capsys, "zoo", word).out
+        assert all(f"\n{name}" in f"\n{listed}" for name in records)
+        assert list(run(capsys, "zoo", word, "--json").json) == list(records)
+    assert "there is no algorithm 'ogg'" in run(capsys, "zoo", "ogg").err
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -92,7 +99,7 @@ def test_help_imports_nothing_heavy() -> None:
         "except SystemExit: pass\n"
         "print('numba' in sys.modules, 'numpy' in sys.modules, file=sys.stderr)"
     )
-    for words in (["--help"], ["train", "--help"], ["predict", "--help"], ["zoo", "--help"]):
+    for words in (["--help"], *([name, "--help"] for name in NAMES)):
         done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
         assert done.stderr.strip() == "False False"
         assert words == ["--help"] or "example" in done.stdout

@@ -15,15 +15,15 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from lowregret import Reals, load, train, zoo
-from lowregret.cli.arguments import ALGORITHMS, LOSSES
 from lowregret.cli.learning import Keeper
 from lowregret.cli.progress import Progress
 from lowregret.hindsight import best_in_hindsight
-from lowregret.loss import Hinge
+from lowregret.loss import LOSSES, Hinge, Poisson
 from lowregret.output import Random
 from lowregret.run.linear import LinearRun
 from lowregret.run.session import Session
 from lowregret.store.file import Arrays
+from lowregret.zoo import ALGORITHMS
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -135,31 +135,27 @@ def test_the_summary_is_for_people(capsys: Capsys, file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "loss", [*(loss for loss in LOSSES if loss != "poisson"), "quantile:0.9", "huber:2", "hinge:0.5"]
+    "loss",
+    [
+        *(name for name, kind in LOSSES.items() if kind is not Poisson),
+        "quantile:0.9",
+        "huber:2",
+        "hinge:0.5",
+        "oaa:hinge",
+    ],
 )
 def test_every_loss(capsys: Capsys, file: Path, loss: str) -> None:
     told = run(capsys, "train", file, "--loss", loss, "--json", "--quiet", "--eta", 0.01)
     assert told.code == 0, told.err
-    assert told.json["loss"]["name"] == loss.partition(":")[0]
+    assert told.json["loss"]["name"] == {"oaa": "oaa:logistic", "oaa:hinge": loss}.get(loss, loss.partition(":")[0])
     assert told.json["certificate"]["holds"] is True
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm(capsys: Capsys, file: Path, algorithm: str) -> None:
     said = {"eta": 0.01, "lam": 0.1, "p": 3, "dimension": 30}
-    needed = {
-        "ogd-lazy": "eta",
-        "ogd-eager": "eta",
-        "ogd-sqrt": "eta",
-        "ogd-sc": "lam",
-        "ogd-scw": "lam",
-        "pnorm": "eta p",
-        "eg": "eta dimension",
-        "ueg": "eta dimension",
-        "winnow": "dimension",
-        "newton": "dimension",
-    }.get(algorithm, "")
-    options = [word for name in needed.split() for word in (f"--{name}", said[name])]
+    needed = ALGORITHMS[algorithm].needs
+    options = [word for name in needed for word in (f"--{name}", said[name])]
     told = run(capsys, "train", file, "--algorithm", algorithm, "--json", "--quiet", *options)
     assert told.code == 0, told.err
     found = told.json
@@ -168,7 +164,7 @@ def test_every_algorithm(capsys: Capsys, file: Path, algorithm: str) -> None:
     if "dimension" in needed:
         assert found["dimension"] == 30
     missing = run(capsys, "train", file, "--algorithm", algorithm) if needed else None
-    assert missing is None or (missing.code == 2 and f"--{needed.split()[0]}" in missing.err)
+    assert missing is None or (missing.code == 2 and f"--{needed[0]}" in missing.err)
 
 
 def test_penalties_make_models_small(capsys: Capsys, file: Path) -> None:
@@ -190,7 +186,7 @@ def test_what_does_not_fit_is_refused(capsys: Capsys, file: Path) -> None:
         (["--algorithm", "perceptron", "--loss", "square"], "loss of its own"),
         (["--eta", "-1"], "positive number"),
         (["--eta", "nan"], "positive number"),
-        (["--algorithm", "nonsense"], "invalid choice"),
+        (["--algorithm", "nonsense"], "there is no algorithm 'nonsense'; there are auto, ogd, "),
         (["--certfy", "exact"], "lowregret train: there is no place for --certfy; did you mean --certify?"),
         (["--nonsense"], "there is no place for --nonsense; see lowregret train --help"),
         (["--certify", "exact", "--resume", "m.lr"], "reads all rows again"),

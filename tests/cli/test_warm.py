@@ -10,9 +10,9 @@ import pytest
 from numba.core.event import trigger_event
 
 from lowregret.cli import notice
-from lowregret.cli.arguments import ALGORITHMS
 from lowregret.cli.clock import COMPILE
 from lowregret.cli.notice import Notice
+from lowregret.zoo import ALGORITHMS
 from tests.cli.running import process, run, svm_lines, written
 
 
@@ -34,7 +34,7 @@ def test_every_algorithm_can_be_warmed(capsys: pytest.CaptureFixture[str], inter
     assert told.code == 0
     names = [one["name"] for one in told.json["warm"]]
     assert names[:3] == ["auto:logistic", "auto:square", "auto:softmax"]
-    assert names[3:] == [*ALGORITHMS[1:], "ogd:poisson", "ogd:hinge:0.5", "adagrad:softmax"]
+    assert names[3:] == [*list(ALGORITHMS)[1:], "ogd:poisson", "ogd:hinge:0.5", "adagrad:softmax"]
     assert told.err == ""
 
 

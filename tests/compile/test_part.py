@@ -9,6 +9,7 @@ import pickle
 import sys
 from abc import abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Loss
 from lowregret.mirror import Euclidean
+from lowregret.rows import Dense, Rows
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.step import Constant, WeightedInverseTime
 
@@ -247,6 +249,17 @@ def test_names_in_specs_tell_whose_part_it_is() -> None:
     assert Part.registry[spec_name(Curve)] is Curve
 
 
+def test_a_module_may_define_a_part_again_but_no_two_of_the_package_share_a_name() -> None:
+    """As notebooks do; specs know the package's parts by their bare names."""
+    fields = {"__module__": __name__, "__qualname__": "Again"}
+    first, second = (type("Again", (Part,), dict(fields)) for _ in range(2))
+    assert first is not second
+    assert Part.registry[f"{__name__}:Again"] is second
+    with pytest.raises(PartError, match=r"lowregret\.step and lowregret\.loss\.margin both have a part called Hinge"):
+        type("Hinge", (Part,), {"__module__": "lowregret.step", "__qualname__": "Hinge"})
+    assert Part.registry["Hinge"] is Hinge
+
+
 # ---- compiled --------------------------------------------------------------------------------------------------------
 
 
@@ -277,6 +290,42 @@ def test_arrays_are_shared_not_copied() -> None:
     table = Table(np.arange(3.0))
     shift_table(table, 10.0)
     assert table.entries.tolist() == [10.0, 11.0, 12.0]
+
+
+class Spoiler(Part):
+    """Writes to rows that are not its own."""
+
+    def spoil(self, x: Rows) -> None:
+        x.data[0, 0] = 1.0  # type: ignore[attr-defined]
+
+
+@kernel
+def entry_of(table: Table, x: float) -> float:
+    return table.at(x, 0.0)[0]
+
+
+@kernel
+def spoil(spoiler: Spoiler, x: Rows) -> None:
+    spoiler.spoil(x)
+
+
+def test_a_read_only_array_can_be_read_but_not_written_to(tmp_path: Path) -> None:
+    """Memory that cannot be written to would end the process."""
+    np.save(tmp_path / "entries.npy", np.arange(3.0))
+    mapped = np.load(tmp_path / "entries.npy", mmap_mode="r")
+    assert entry_of(Table(mapped), 2.0) == entry_of(Table(np.arange(3.0)), 2.0) == 2.0
+    with pytest.raises(PartError, match=r"Table\.shift does not compile: it writes to an array that is read-only"):
+        shift_table(Table(mapped), 1.0)
+    with pytest.raises(ValueError, match="read-only"):
+        interpreted(shift_table)(Table(mapped), 1.0)
+
+
+@pytest.mark.parametrize("writeable", [True, False])
+def test_nothing_compiled_writes_to_rows(writeable: bool) -> None:
+    data = np.ones((2, 2))
+    data.setflags(write=writeable)
+    with pytest.raises(PartError, match=r"Spoiler\.spoil does not compile: it writes to an array that is read-only"):
+        spoil(Spoiler(), Dense(data))
 
 
 def test_truth_values_and_integers_are_data() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowregret import PartError
-from lowregret.cli.arguments import parser
+from lowregret.cli.parser import parser
 from lowregret.finite import make_hypotheses
 from lowregret.finite.generate import GENERATORS
 

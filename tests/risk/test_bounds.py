@@ -33,7 +33,7 @@ from lowregret.loss import (
 )
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Random, WeightedAverage
-from lowregret.risk.bounds import INDEPENDENT, error_per_loss, headline, highest, power_of_two, risk_json
+from lowregret.risk.bounds import INDEPENDENT, headline, power_of_two, risk_json
 from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED
 from lowregret.rule import MirrorDescent
 from lowregret.run.linear import LinearRun, start
@@ -236,13 +236,13 @@ RESIDUALS = [Square(), Absolute(), Quantile(0.9), Huber(0.5), EpsilonInsensitive
 def test_no_loss_exceeds_its_ceiling(loss: Loss, reach: float, label: float, p: float, y: float) -> None:
     if loss.classifies:
         label, y = 1.0, math.copysign(1.0, y)
-    assert 0 <= loss.at(p * reach, y * label)[0] <= highest(loss, reach, label) * (1 + 1e-12)
+    assert 0 <= loss.at(p * reach, y * label)[0] <= loss.highest(reach, label) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("loss", MARGINS, ids=repr)
 @given(st.floats(-50, 50), st.sampled_from([-1.0, 1.0]))
 def test_the_loss_bounds_the_error(loss: Loss, p: float, y: float) -> None:
-    worth = error_per_loss(loss)
+    worth = loss.error_per_loss
     assert worth is not None
     assert loss.wrong(p, y) <= worth * loss.at(p, y)[0] * (1 + 1e-12)
 
@@ -258,10 +258,10 @@ def test_rows_of_any_size(loss: Loss, size: float) -> None:
 
 
 def test_what_has_no_ceiling() -> None:
-    assert highest(OnMistakes(Hinge()), 1.0, 1.0) == math.inf
-    assert highest(Hinge(), math.inf, 1.0) == math.inf
-    assert error_per_loss(Hinge(0.0)) is None
-    assert error_per_loss(Square()) is None
+    assert OnMistakes(Hinge()).highest(1.0, 1.0) == math.inf
+    assert Hinge().highest(math.inf, 1.0) == math.inf
+    assert Hinge(0.0).error_per_loss is None
+    assert Square().error_per_loss is None
 
 
 # ---- the truth -------------------------------------------------------------------------------------------------------

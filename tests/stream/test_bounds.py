@@ -8,8 +8,14 @@ import sys
 from pathlib import Path
 
 from benchmarks.fuzz import TARGETS
+from lowregret.stream.formats import FORMATS
 
 INPUTS = 20_000
+
+
+def test_every_format_of_text_is_a_target() -> None:
+    parts = {type(target.form).__name__ for target in TARGETS.values()}
+    assert parts == {form.load().__name__ for form in FORMATS.values() if form.sample}
 
 
 def test_no_index_is_out_of_bounds(tmp_path: Path) -> None:

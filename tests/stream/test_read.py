@@ -20,9 +20,10 @@ from lowregret.errors import DataError, PartError
 from lowregret.stream.arrow import TableFormat, TableStream
 from lowregret.stream.batch import Stream, raise_faults
 from lowregret.stream.delimited import DelimitedText
+from lowregret.stream.formats import FORMATS, Format, by_content
 from lowregret.stream.hashing import hash_name
 from lowregret.stream.jsonl import JsonLines
-from lowregret.stream.read import OneLabel, by_content, detect, format_part, read, stream_of
+from lowregret.stream.read import OneLabel, detect, format_of, format_part, read, stream_of
 from lowregret.stream.svm import SvmText
 from lowregret.stream.vw import VwText
 from tests.stream.reading import collect, content
@@ -64,6 +65,25 @@ def test_format_by_content(head: bytes, wanted: str) -> None:
     assert by_content(head[: 1 << 16]) == wanted
 
 
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+def test_a_record_is_true(form: Format, tmp_path: Path) -> None:
+    """What it says of endings, beginnings and options is what happens; every format has a sample or a magic number."""
+    assert {detect(tmp_path / f"a.{ending}.gz") for ending in form.endings} == {form.name}
+    part = format_part(form.name)
+    assert FORMATS[format_of(part)].part == form.part
+    assert form.reads_as(part)
+    assert all(by_content(mark + b"rest") == form.name for mark in form.magic)
+    assert bool(form.sample) != bool(form.magic)
+    if form.sample:
+        lines = form.sample.encode().splitlines()
+        assert all([other.name for other in FORMATS.values() if other.begins(line)] in ([form.name], ["csv"])
+                   for line in lines)  # fmt: skip
+        (tmp_path / "rows").write_text(form.sample)
+        options: Any = {"target": "y"} if "target" in form.options else {}
+        rows = list(read(tmp_path / "rows", format=form.name, **options).batches())
+        assert [label for batch in rows for label in batch.labels] == [1.0, -1.0]
+
+
 def test_names_come_first_then_content(tmp_path: Path) -> None:
     (tmp_path / "plain.txt").write_bytes(gzip.compress(b"1 3:4\n"))
     (tmp_path / "b.csv").write_bytes(b"1 3:4\n")
@@ -99,7 +119,7 @@ def test_options_that_do_not_fit_are_refused_by_name(format: str, options: dict[
 
 
 def test_defaults_are_no_options() -> None:
-    for format in ("svm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"):
+    for format in FORMATS:
         format_part(format, target=None, drop=(), one_based=False, header=True, delimiter=None, bits=None)
 
 

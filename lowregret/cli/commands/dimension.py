@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, TextIO
 
+from lowregret.cli.arguments import picture, positive, telling
+from lowregret.cli.commands import Command
 from lowregret.errors import DataError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lowregret.finite.dimension import Dimensions
     from lowregret.finite.hypotheses import Hypotheses
     from lowregret.finite.search import Bracket
 
+EXAMPLES = """classes by name:
+  thresholds:N              1[x < a], N of them on N − 1 points
+  singletons:N              1[x = j] on N points
+  intervals:N               1[a ≤ x < b] on N points
+  cube:K                    all functions on K points
+  disjunctions:D[:k=K]      OR of at most K of D variables, on {0,1}^D
+  conjunctions:D[:k=K]      AND of at most K of D variables, on {0,1}^D
+  parities:D                sums modulo 2 of some of D variables, on {0,1}^D
+  halfspaces:N              half-planes on the N × N grid
+  lists:D[:k=K]             decision lists of at most K tests of one of D variables, on {0,1}^D
+  random:NxM[:seed=S][:density=P]   N hypotheses on M points, 1 with probability P (0.5)
+
+examples:
+  lowregret dimension class.csv --plot tree.png
+  lowregret dimension thresholds:4096
+  lowregret dimension random:500x100:seed=1 --time 10 --json"""
 OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
 RESERVE = 0.03  # of the time, for checking and showing
 INTERRUPTED = 130
 
 
-def dimension(args: Namespace) -> int:
+def _run(args: Namespace) -> int:
     """Read or make the class, search, tell. The time limit counts from here, imports included; compiling is free."""
     begin = time.monotonic()
     from lowregret.finite.dimension import dimensions, get_ready
@@ -37,7 +56,9 @@ def dimension(args: Namespace) -> int:
         found = dimensions(hypotheses, left, watch.update)
     if args.plot:
         found.plot(args.plot)
-    print(json.dumps(found.to_json()) if args.json else _summary(found, short=args.quiet))
+    from json import dumps
+
+    print(dumps(found.to_json()) if args.json else _summary(found, short=args.quiet))
     return INTERRUPTED if found.interrupted else 0
 
 
@@ -124,3 +145,29 @@ class Watch:
 
     def __exit__(self, *problem: object) -> None:
         self.say("")
+
+
+def _arguments(command: ArgumentParser) -> None:
+    command.add_argument(
+        "source", metavar="MATRIX.csv|GENERATOR",
+        help="rows of 0 and 1 without header, one a hypothesis, one column a point; or a class by name, see below",
+    )  # fmt: skip
+    command.add_argument(
+        "--time", type=positive, metavar="SECONDS", help="stop then, with lower and upper bounds (go on until exact)"
+    )
+    command.add_argument("--plot", type=picture, metavar="FILE", help="draw the shattered tree")
+    telling(command, "no progress, no drawing: one line for each dimension")
+
+
+def _sample(folder: Path) -> list[object]:
+    return ["thresholds:4", "--quiet"]
+
+
+COMMAND = Command(
+    "how many mistakes a finite class costs: Littlestone and VC dimension",
+    EXAMPLES,
+    _arguments,
+    _run,
+    reads=("source",),
+    sample=_sample,
+)

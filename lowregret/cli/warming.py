@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
@@ -21,22 +20,27 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from lowregret.cli.arguments import ALGORITHMS, CLASS_LOSSES, COMPILED, FORMATS, parser
 from lowregret.cli.clock import Clock
-from lowregret.cli.make import MAKERS
+from lowregret.cli.commands import NAMES, command
+from lowregret.cli.losses import wants_classes
+from lowregret.cli.make import wants_signs
+from lowregret.cli.parser import parser
 from lowregret.errors import PartError
 from lowregret.loss import Logistic, Softmax, Square
 from lowregret.stream.columns import HASHED_INTERPRETED, columns
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.formats import FORMATS
 from lowregret.stream.read import format_part, stream_of
 from lowregret.train import train
 from lowregret.words import counted
-from lowregret.zoo import auto
+from lowregret.zoo import ALGORITHMS, AUTO, auto
 
 ROWS, FEATURES = 300, 6
-_AUTO = ("auto:logistic", "auto:square", "auto:softmax")
-_COMMON = (*_AUTO, "svm", "vw", "csv", "jsonl", "parquet", "arrays")
-_MARGIN = ("hinge", "squared-hinge", "logistic")
+_ARRAYS = "arrays"
+_AUTO = tuple(f"auto:{loss.name}" for loss in AUTO)
+_COMMON = (*_AUTO, *FORMATS, _ARRAYS)
+_SAMPLES = {name: sample for name in NAMES if (sample := command(name).sample)}
+_KNOWN = (*ALGORITHMS, *FORMATS, _ARRAYS, *_SAMPLES)
 _OPTIONS = {"eta": "0.1", "lam": "0.1", "p": "4", "dimension": str(FEATURES)}  # their values do not matter
 
 
@@ -76,11 +80,11 @@ def _plain(args: Namespace) -> Iterator[str]:
     """The names asked for, one by one; without any, those that are common and installed."""
     names = args.names or _COMMON
     if args.all:
-        names = (*_AUTO, *ALGORITHMS[1:], *FORMATS, *COMPILED)
+        names = _KNOWN
     for name in names:
         if name == "auto":
             yield from _AUTO
-        elif args.names or name not in ("parquet", "arrow") or find_spec("pyarrow"):
+        elif args.names or name not in FORMATS or FORMATS[name].sample or find_spec("pyarrow"):
             yield name
 
 
@@ -91,17 +95,18 @@ def _use(name: str) -> Callable[[Path], None]:
         return lambda folder: _learn(folder, algorithm, loss)
     if name in FORMATS:
         return lambda folder: _read(folder, name)
-    if name in COMPILED:
-        return _USES[name]
-    known = (*ALGORITHMS, *FORMATS, *COMPILED)
-    near = get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    if name == _ARRAYS:
+        return _learn_arrays
+    if name in _SAMPLES:
+        return lambda folder: _command(name, *_SAMPLES[name](folder))
+    near = get_close_matches(name, _KNOWN, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_KNOWN)}"
     raise PartError(f"there is nothing to compile by the name of {name!r}: {hint}")
 
 
 def _command(*words: object) -> None:
     args = parser().parse_args([str(word) for word in words])
-    if getattr(import_module(f"lowregret.cli.{args.command}"), args.command)(args):
+    if command(args.command).run(args):
         raise KeyboardInterrupt
 
 
@@ -110,11 +115,12 @@ def _command(*words: object) -> None:
 
 def _learn(folder: Path, algorithm: str, loss: str) -> None:
     """Train and predict, as `lowregret train --algorithm … --loss …` would."""
-    many = algorithm == "mc-perceptron" or loss.partition(":")[0] in CLASS_LOSSES
-    labels = ("-1", "+1") if not many and (not loss or loss.partition(":")[0] in _MARGIN) else ("1", "2", "3")
+    named = Namespace(algorithm=algorithm, loss=loss or None)
+    two = not wants_classes(named) and (not loss or wants_signs(named))
+    labels = ("-1", "+1") if two else ("1", "2", "3")
     data, model = folder / "rows.svm", folder / "model.lr"
     data.write_text("".join(f"{labels[i % len(labels)]} {_entries(i)}\n" for i in range(ROWS)))
-    options = [f"--{option}={_OPTIONS[option]}" for option in MAKERS[algorithm][1].split()]
+    options = [f"--{option}={_OPTIONS[option]}" for option in ALGORITHMS[algorithm].needs]
     options += [f"--loss={loss}"] if loss else []
     _command("train", data, "--algorithm", algorithm, *options, "-o", model, "--quiet")
     _command("predict", model, data, "-o", folder / "scores.txt", "--quiet")
@@ -128,27 +134,18 @@ def _entries(i: int) -> str:
 def _read(folder: Path, form: str) -> None:
     """Read rows of this format, with their names and without; of a table, with a column of text and without, too."""
     data = folder / f"rows.{form}"
-    target = None if form in ("svm", "vw") else "y"
-    if form in ("parquet", "arrow"):
-        _write_table(data, form)
+    target = "y" if "target" in FORMATS[form].options else None
+    if FORMATS[form].sample:
+        data.write_text(FORMATS[form].sample)
     else:
-        data.write_text(_TEXTS[form])
+        _write_table(data, form)
     if target:
         columns([str(column) for column in range(HASHED_INTERPRETED + 1)], form)
-    for text in ((), ("b",)) if form in ("csv", "tsv") else ((),):
+    for text in ((), ("b",)) if target and FORMATS[form].sample else ((),):
         for dictionary in (None, Dictionary()):
             part = format_part(form, target=target, text=text)
             for _ in stream_of([str(data)], part, dictionary=dictionary).batches():
                 pass
-
-
-_TEXTS = {
-    "svm": "+1 1:0.5 2:1\n-1 2:1\n",
-    "vw": "+1 |a b:0.5 c\n-1 |a c\n",
-    "csv": "y,a,b\n1,0.5,x\n-1,1,z\n",
-    "tsv": "y\ta\tb\n1\t0.5\tx\n-1\t1\tz\n",
-    "jsonl": '{"y": 1, "a": 0.5, "b": "x"}\n{"y": -1, "a": 1, "b": "z"}\n',
-}
 
 
 def _write_table(data: Path, form: str) -> None:
@@ -158,28 +155,9 @@ def _write_table(data: Path, form: str) -> None:
     parquet.write_table(columns, data) if form == "parquet" else feather.write_feather(columns, data)
 
 
-def _arrays(_folder: Path) -> None:
+def _learn_arrays(_folder: Path) -> None:
     """Learn and predict rows in memory, as the estimators do, in both precisions."""
     turns, rows = np.arange(ROWS), np.arange(ROWS * FEATURES).reshape(ROWS, FEATURES) % 7 / 7
     for kind in (np.float64, np.float32):
         for loss, labels in ((Logistic(), turns % 2 * 2.0 - 1), (Square(), turns / ROWS), (Softmax(), turns % 3)):
             train(auto(loss), rows.astype(kind), labels).decision_function(rows.astype(kind))
-
-
-def _experts(folder: Path) -> None:
-    table = folder / "forecasts.csv"
-    table.write_text("y,a,b\n" + "1,0.5,2\n0,1,0.25\n" * 20)
-    _command("experts", table, "--target", "y", "--quiet")
-
-
-def _bandit(folder: Path) -> None:
-    log = folder / "log.csv"
-    log.write_text("arm,reward\n" + "a,1\nb,0\n" * 20)
-    _command("bandit", log, "--action", "arm", "--reward", "reward")
-
-
-def _dimension(_folder: Path) -> None:
-    _command("dimension", "thresholds:4", "--quiet")
-
-
-_USES = {"arrays": _arrays, "experts": _experts, "bandit": _bandit, "dimension": _dimension}

@@ -1,0 +1,90 @@
+"""`lowregret experts`: mix the forecasts in a table, show whom to trust, and the proof."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from lowregret.cli.arguments import names, picture, positive, telling
+from lowregret.cli.commands import Command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = """examples:
+  lowregret experts load.csv.gz --target load --loss mape --plot weights.png
+  lowregret experts rain.csv --target rained --experts model,radar,frog --loss brier --report rain.html
+  lowregret experts football.csv --target result --classes H,D,A --odds --loss log --json
+  lowregret experts prices.csv --no-header --loss portfolio"""
+
+# Which of --eta and --share each takes, and whether it learns from linearised losses.
+AGGREGATORS: dict[str, tuple[str, bool]] = {
+    "auto": ("", True),
+    "wm": ("eta", False),
+    "hedge": ("eta", False),
+    "adahedge": ("", True),
+    "ml-poly": ("", True),
+    "squint": ("", True),
+    "fixed-share": ("eta share", False),
+    "bayes": ("", False),
+    "ogd": ("eta", True),
+    "eg": ("eta", True),
+    "newton": ("", True),
+}
+
+
+def _run(args: Namespace) -> int:
+    from lowregret.cli.mixture import experts
+
+    return experts(args)
+
+
+def _sample(folder: Path) -> list[object]:
+    table = folder / "forecasts.csv"
+    table.write_text("y,a,b\n" + "1,0.5,2\n0,1,0.25\n" * 20)
+    return [table, "--target", "y", "--quiet"]
+
+
+def _arguments(command: ArgumentParser) -> None:
+    command.add_argument("table", metavar="TABLE", help="CSV, TSV, Parquet or Arrow, compressed or not, or - ")
+    reading = command.add_argument_group("reading")
+    reading.add_argument("--target", metavar="COL", help="the column with what came")
+    reading.add_argument(
+        "--experts", type=names, default=(), metavar="A,B,…", help="the columns with forecasts (all others of numbers)"
+    )
+    reading.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
+    reading.add_argument(
+        "--classes", type=names, default=(), metavar="A,B,…",
+        help="what can come, for log and brier: each expert has a column NAMEA, NAMEB, … of probabilities",
+    )  # fmt: skip
+    reading.add_argument("--odds", action="store_true", help="these columns are decimal odds: 1/odds, made to sum to 1")
+    reading.add_argument("--no-header", action="store_true", help="columns have no names: call them 1, 2, …")
+    reading.add_argument("--delimiter", metavar="C", help=", ; | or a tab, if not found from the first line")
+    mixing = command.add_argument_group("mixing")
+    mixing.add_argument(
+        "--loss", default="square", metavar="NAME[:X]",
+        help="square, absolute, quantile:0.9, mape, log, brier, portfolio (square)",
+    )  # fmt: skip
+    mixing.add_argument(
+        "--algorithm", choices=AGGREGATORS, default="auto", metavar="NAME",
+        help=f"{', '.join(AGGREGATORS)}; auto needs no tuning (auto)",
+    )  # fmt: skip
+    mixing.add_argument("--eta", type=positive, help="learning rate of wm, hedge, eg, ogd and fixed-share")
+    mixing.add_argument("--share", type=positive, help="how often the best expert changes, of fixed-share")
+    mixing.add_argument("--prior", metavar="FILE", help="trust at the beginning: lines of a name and a weight")
+    showing = command.add_argument_group("showing")
+    showing.add_argument("--predictions", metavar="FILE", help="write the mixed forecasts, one line a row")
+    showing.add_argument("--plot", type=picture, metavar="FILE", help="draw weights and regret over the rounds")
+    showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and experts")
+    telling(showing, "no summary")
+
+
+COMMAND = Command(
+    "mix the forecasts of many, with proof",
+    EXAMPLES,
+    _arguments,
+    _run,
+    reads=("table", "prior"),
+    speaks=lambda args: not args.quiet,
+    sample=_sample,
+)

@@ -1,0 +1,155 @@
+"""`lowregret train`: learn from files or a stream, keep a model, show the proof."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
+
+from lowregret.cli.arguments import (
+    algorithms,
+    count,
+    data,
+    names,
+    not_negative,
+    one_of,
+    picture,
+    positive,
+    reading,
+    scores,
+    telling,
+)
+from lowregret.cli.commands import Command
+from lowregret.cli.holdout import Holdout, holdout
+
+EXAMPLES = """examples:
+  lowregret train clicks.svm.gz --loss logistic -o clicks.lr
+  lowregret train flights.csv --target delay --drop flight --date scheduled --loss huber:15
+  lowregret train mail.tsv --target folder --positive spam --text subject,body
+  zcat big.vw.gz | lowregret train - --format vw --loss hinge --quiet --json
+  lowregret train news20.svm --loss softmax --algorithm adagrad -o news.lr
+  lowregret train more.svm --resume clicks.lr -o clicks.lr"""
+
+
+def _run(args: Namespace) -> int:
+    """Begin to read, and learn; what learning needs is imported while the first rows are being read."""
+    from lowregret.cli.clock import Clock
+    from lowregret.cli.form import form_of, opened
+    from lowregret.errors import PartError
+    from lowregret.stream.source import expand, is_pipe
+
+    once = any(is_pipe(path) for path in expand(args.data))
+    if args.certify == "exact" and (args.resume or once):
+        raise PartError("--certify exact reads all rows again: it takes files from the beginning, no --resume and no -")
+    if args.passes > 1 and once:
+        raise PartError("--passes reads the rows again, which a pipe gives only once: put them into a file")
+    with Clock() as clock:
+        form = None if args.resume else form_of(args)
+        stream = None
+        if form is not None and not (args.weights or args.report):
+            stream = opened(args, form, None)
+        from lowregret.cli.learning import learn
+
+        return learn(args, form, stream, clock)
+
+
+def _arguments(command: ArgumentParser) -> None:
+    data(command)
+    group = command.add_argument_group("reading")
+    _columns(group)
+    reading(group, "found from the name or the content if not given")
+    learning = command.add_argument_group("learning")
+    _learning(learning)
+    _going_over(learning)
+    keeping = command.add_argument_group("keeping")
+    keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
+    keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
+    keeping.add_argument(
+        "--checkpoint", type=positive, default=60.0, metavar="SECONDS", help="how often to write the model (60)"
+    )
+    keeping.add_argument("--weights", metavar="FILE", help="write weights by name, and report names that share one")
+    showing = command.add_argument_group("showing")
+    scores(showing, "progressive scores, each made before its row was learnt")
+    telling(showing, "no progress, no summary")
+    showing.add_argument(
+        "--plot", type=picture, metavar="FILE", help="draw loss and regret over the rows, and of auto its experts"
+    )
+    showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and weights")
+
+
+def _columns(group: _ArgumentGroup) -> None:
+    group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
+    group.add_argument("--positive", metavar="LABEL", help="the label that counts as +1; all others count as −1")
+    group.add_argument("--weight", metavar="COL", help="a column with the importance of each row")
+    group.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
+    group.add_argument("--categorical", type=names, default=(), metavar="COLS", help="columns that are never numbers")
+    group.add_argument("--text", type=names, default=(), metavar="COLS", help="columns whose words are features")
+    group.add_argument("--ngrams", type=count, metavar="N", help="of text: up to N words in a row (1)")
+    group.add_argument(
+        "--date", type=names, default=(), metavar="COLS", help="columns of dates: hour, weekday, month, age"
+    )
+    group.add_argument(
+        "--interactions", type=names, default=(), metavar="A:B,…",
+        help="products of features: of namespaces a:b or a:b:c in vw, of columns in tables",
+    )  # fmt: skip
+    group.add_argument("--delimiter", metavar="C", help="of csv: , ; | or a tab, if not found from the header")
+    group.add_argument("--decimal", metavar="C", help="of csv: what stands before fractions, . or , (.)")
+    group.add_argument("--no-header", action="store_true", help="csv columns have no names: call them 1, 2, …")
+    group.add_argument("--zero-based", action="store_true", help="svm indices begin with 0, for --dimension")
+    group.add_argument("--bits", type=count, metavar="N", help="hash names into 2^N weights (18; svm: not at all)")
+
+
+def _learning(learning: _ArgumentGroup) -> None:
+    learning.add_argument(
+        "--loss",
+        metavar="NAME[:X]",
+        help="such as logistic, quantile:0.9 and, for more than two classes, softmax: see `lowregret zoo losses` "
+        "(auto: as the labels are; others: hinge)",
+    )
+    learning.add_argument(
+        "--algorithm", type=one_of("algorithm", algorithms), metavar="NAME", help="see `lowregret zoo` (auto)"
+    )
+    learning.add_argument("--eta", type=positive, help="learning rate; ogd does without")
+    learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
+    learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
+    learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")
+    learning.add_argument("--l1", type=not_negative, help="L1 penalty of ftrl-proximal (1)")
+    learning.add_argument("--l2", type=not_negative, help="L2 penalty of ftrl-proximal (1)")
+    learning.add_argument("--beta", type=not_negative, help="β of ftrl-proximal's rates η/(β + √Σz²) (1)")
+    learning.add_argument("--clip", type=positive, help="size of sub-gradients, beyond which kt clips them (1)")
+    learning.add_argument("--C", type=positive, help="largest step of pa (none), softness of pa-ii (1)")
+    learning.add_argument("--bias", action="store_true", help="add a constant feature")
+    learning.add_argument(
+        "--output", choices=("last", "average", "weighted", "random"),
+        help="which iterate the model keeps (last); auto keeps its own, so with this ogd learns if no other is named",
+    )  # fmt: skip
+    learning.add_argument(
+        "--classes", type=names, default=(), metavar="A,B,…", help="all classes, if they are known beforehand"
+    )
+    learning.add_argument("--unit", action="store_true", help="scale every row to length 1 (losses of many classes)")
+    learning.add_argument("--dimension", type=count, metavar="N", help="number of features, for eg, ueg and winnow")
+    learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random draws (0)")
+    learning.add_argument(
+        "--certify", choices=("stream", "exact", "off"), default="stream",
+        help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",
+    )  # fmt: skip
+
+
+def _going_over(learning: _ArgumentGroup) -> None:
+    learning.add_argument(
+        "--passes", type=count, default=1, metavar="N",
+        help="go over the data up to N times; with --holdout, until that goes worse, and the best pass is kept",
+    )  # fmt: skip
+    learning.add_argument(
+        "--holdout", type=holdout, default=Holdout(), metavar="N|last:N|last:P%",
+        help="rows for judging only: every N-th, the last N, or the last P%% (which counts the rows of files first)",
+    )  # fmt: skip
+    learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
+
+
+COMMAND = Command(
+    "learn from files or a stream, in one pass",
+    EXAMPLES,
+    _arguments,
+    _run,
+    reads=("data", "resume"),
+    speaks=lambda args: not args.quiet,
+)

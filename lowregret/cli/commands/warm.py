@@ -1,0 +1,36 @@
+"""`lowregret warm`: compile ahead of time, for images and continuous integration."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from lowregret.cli.arguments import telling
+from lowregret.cli.commands import Command
+
+EXAMPLES = """examples:
+  lowregret warm                         auto, on all formats and on arrays in memory
+  lowregret warm ogd:logistic adagrad:softmax csv vw
+  lowregret warm --all --json"""
+
+
+def _run(args: Namespace) -> int:
+    from lowregret.cli.warming import warm
+
+    return warm(args)
+
+
+def _arguments(command: ArgumentParser) -> None:
+    command.add_argument(
+        "names", nargs="*", metavar="NAME",
+        help="an algorithm, with or without :LOSS, a format, a command that compiles, or arrays",
+    )  # fmt: skip
+    command.add_argument("--all", action="store_true", help="every algorithm with its usual loss, and all else")
+    telling(command, "say nothing")
+
+
+COMMAND = Command(
+    "compile ahead of time, for images and continuous integration",
+    EXAMPLES,
+    _arguments,
+    _run,
+)

@@ -1,0 +1,82 @@
+"""Tables of the docs say what the records say: losses, algorithms, formats.
+
+`python -m tests.test_tables` writes the tables anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from lowregret.loss import LOSSES
+from lowregret.loss.name import formula, usual_parameter
+from lowregret.stream.formats import FORMATS
+from lowregret.zoo import ALGORITHMS, ZOO
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "command-line.md"
+
+
+def table(*rows: Iterable[str]) -> str:
+    """Rows of Markdown, the first one being the header."""
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join([lines[0], re.sub(r"[^|\n]+", "---", lines[0]), *lines[1:]]) + "\n"
+
+
+def losses() -> str:
+    rows = []
+    for name, kind in LOSSES.items():
+        parameter = usual_parameter(kind)
+        spelt = f"`{name}`, `{name}:{parameter}`" if parameter else f"`{name}`"
+        rows.append((spelt, kind.labels, kind.purpose, f"`{kind.__name__}`: {formula(kind)}"))
+    return table(("loss", "labels", "for", "in Python"), *rows)
+
+
+def algorithms() -> str:
+    rows = []
+    for name, entry in ALGORITHMS.items():
+        options = [*(f"`--{option}`" for option in entry.needs), *(f"[`--{option}`]" for option in entry.takes)]
+        rows.append((f"`{name}`", entry.purpose, " ".join(options), ", ".join(entry.certificates)))
+    return table(("algorithm", "for", "options", "certificates"), *rows)
+
+
+def formats() -> str:
+    rows = (
+        (f"`{form.name}`", " ".join(f"`.{ending}`" for ending in form.endings), form.rows, form.features)
+        for form in FORMATS.values()
+    )
+    return table(("format", "files", "rows", "features"), *rows)
+
+
+def in_page(page: str, made: str) -> str:
+    """The table of a page that has the same header as this one."""
+    header = re.escape(made.split("\n", 1)[0])
+    found = re.search(rf"^{header}\n(?:\|.*\n)*", page, re.MULTILINE)
+    assert found, f"{PAGE.name} has no table with the header {made.splitlines()[0]}"
+    return found[0]
+
+
+@pytest.mark.parametrize("make", [losses, algorithms, formats])
+def test_the_docs_say_what_the_records_say(make: object) -> None:
+    assert callable(make)
+    assert in_page(PAGE.read_text(encoding="utf-8"), make()) == make(), "python -m tests.test_tables"
+
+
+def test_the_readme_knows_every_algorithm_and_loss_and_claims_no_other_certificate() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    missing = [entry.name for entry in ZOO if f"`{entry.make.__name__}`" not in page]
+    missing += [kind.__name__ for kind in LOSSES.values() if f"`{kind.__name__}`" not in page]
+    assert missing == []
+    entries = {entry.make.__name__: entry for entry in ZOO}
+    for name, claimed in re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", page, re.MULTILINE):
+        assert claimed == "the same" or set(claimed.split(", ")) <= set(entries[name].certificates), name
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text(encoding="utf-8")
+    for make in (losses, algorithms, formats):
+        text = text.replace(in_page(text, make()), make())
+    PAGE.write_text(text, encoding="utf-8")
