@@ -15,6 +15,7 @@ from lowregret.loss import Cost, Loss
 from lowregret.run.recorded_schema import SMALL, Demands, RecordedSchema
 from lowregret.store.schema import (
     FLAG,
+    LARGEST,
     MOST,
     TEXT,
     Array,
@@ -32,19 +33,21 @@ from lowregret.store.schema import (
 )
 
 SIZES = ("square", "rate", "prior", "mass", "awake")  # of the book, which are not below 0
+SLACK = 1e-6  # of sums that are 1
 
 
 def book_arrays(experts: int) -> dict[str, Array]:
     """The book of this many experts."""
     book = {name: extended(experts, low=0.0) if name in SIZES else extended(experts) for name in Book._fields[:-2]}
     book |= {name: anything(experts) for name in ("paid", "instant")}  # of the latest round, in which some may sleep
+    book |= {"regret": extended(experts, high=LARGEST)}  # −∞ of experts that lost all
     return book | {"sums": extended(SUMS), "counts": wholes(COUNTS)}
 
 
 def book_demands(arrays: Arrays) -> Demands:
     """What must be true of a book."""
     yield arrays["counts"][NAPS] <= arrays["counts"][ROUNDS], "counts: naps ≤ rounds"
-    yield arrays["prior"].sum() > 0, "prior: trust in somebody"
+    yield abs(arrays["prior"].sum() - 1) <= SLACK, "prior that sums to 1"
     yield np.all(arrays["sums"][1:] >= 0), "sums ≥ 0"
 
 
@@ -90,6 +93,7 @@ class MixtureSchema(BookSchema):
         yield len(arrays["weights"]) == shown, f"weights of {shown} rounds"
         yield arrays["counts"][ROUNDS] <= asked, f"at most {asked} rounds"
         yield np.unique(pending).size == pending.size <= asked, "pending rounds that were asked"
+        yield not np.isinf(arrays["pending.forecasts"]).any(), "forecasts that are finite, or not there"
 
 
 class LayeredSchema(MixtureSchema):

@@ -132,5 +132,5 @@ class Recorded(Saved):
     def from_contents(cls, found: Contents) -> Self:
         """The run that has these contents, alone in a file or inside another run."""
         made = cls._made(found)
-        made.history = History(found.arrays["history"], found.description["theorem"])
+        made.history = History(found.arrays["history"], found.description["theorem"], made.rounds)
         return made

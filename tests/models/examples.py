@@ -39,6 +39,7 @@ from lowregret.run.multiclass import start_classes
 from lowregret.step import Constant
 from lowregret.structured import Chain, choices, click_ranking, sequences, structured_svm
 from lowregret.train import train
+from tests.models.other_examples import OTHER_EXAMPLES
 
 PLAIN: dict[str, Any] = {"compiled": False}
 X = np.round(np.sin(np.arange(180.0) ** 2).reshape(60, 3), 6)
@@ -251,13 +252,13 @@ EXAMPLES: dict[str, Example] = {
     "experts": experts(lambda: ExpertMixture(3, AdaHedge(), **PLAIN)),
     "layered-experts": experts(lambda: Layered(3, **PLAIN)),
     **dict(structured()),
+    **{name: Example(*made) for name, made in OTHER_EXAMPLES.items()},
 }
 
 
 def figures(thing: Any) -> dict[str, Any]:
     """What must be found in a file: rounds, loss, and the bound of the certificate, as far as there are such."""
-    losses = [getattr(thing, name) for name in ("loss", "total", "cost") if isinstance(getattr(thing, name, 0), float)]
-    found: dict[str, Any] = {"rounds": thing.rounds} | ({"loss": losses[0]} if losses else {})
+    found: dict[str, Any] = {"rounds": thing.rounds} | ({"loss": thing.loss} if hasattr(thing, "loss") else {})
     certificates = getattr(thing, "certificates", None) or [getattr(thing, "certificate", None)]
     bounds = [c.bound for c in certificates if isinstance(c, Certificate)]
     return found | {"bounds": [bound for bound in bounds if math.isfinite(bound)]}

@@ -132,7 +132,7 @@ def test_arrays_of_the_wrong_size_are_refused(kind: Kind) -> None:
         wrong = [array[..., None], array.astype(np.float32), np.append(array.ravel(), [0, 0, 0])]
         wrong += [longer] if name not in FREE else []
         for other in wrong:
-            with pytest.raises(StoreError, match="array|lacks|slots|does not hold"):
+            with pytest.raises(StoreError, match=r"array|lacks|slots|does not hold"):
                 type(run).from_file("file", description, arrays | {name: other})
 
 
