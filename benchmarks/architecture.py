@@ -26,15 +26,7 @@ from tests.test_layers import FLOORS, MODULES, ROOMS, ROOT
 
 DOCS = ROOT.parent / "docs"
 PAGE, PICTURE = DOCS / "architecture.md", DOCS / "architecture.svg"
-NAMES = (  # of the floors, from the ground
-    "ground: errors, types, compiling",
-    "parts",
-    "learners",
-    "proofs",
-    "showing",
-    "runs",
-    "surfaces",
-)
+NAMES = ("ground", "parts", "learners", "proofs", "showing", "runs", "surfaces")  # of the floors
 
 Stack = list[str]  # functions of the package, the innermost last, such as run.session.Session.learn
 
@@ -60,34 +52,40 @@ def reduced() -> dict[str, set[str]]:
     return {room: {one for one in ROOMS[room] if not any(one in reach(o) for o in ROOMS[room])} for room in ROOMS}
 
 
+WIDE, TALL, BOX, MARGIN = 1120, 96, 30, 110  # of the picture, a floor, a room, and the names of the floors
+
+
 def picture() -> str:
-    """The floors as SVG: a band each, a box for each room, a line to each room that it stands on."""
-    wide, tall, box, margin = 1120, 92, 30, 130
+    """The floors as SVG: a band each, a box for each room, and a line, with a dot at its end, to what it stands on."""
     places = {}
-    for height, floor in enumerate(FLOORS):
-        rooms = sorted(floor)
-        step = (wide - margin - 20) / len(rooms)
+    for height, rooms in enumerate(map(sorted, FLOORS)):
+        step = (WIDE - MARGIN - 20) / len(rooms)
         for k, room in enumerate(rooms):
-            places[room] = margin + step * (k + 0.5), (len(FLOORS) - 1 - height) * tall + tall / 2, min(step - 8, 130)
+            places[room] = MARGIN + step * (k + 0.5), (len(FLOORS) - height - 0.4) * TALL, min(step - 8, 130)
     style = "font-family:sans-serif;font-size:13px"
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{tall * len(FLOORS)}" style="{style}">']
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDE}" height="{TALL * len(FLOORS)}" style="{style}">']
     for height, name in enumerate(NAMES):
-        top = (len(FLOORS) - 1 - height) * tall
-        lines.append(f'<rect x="0" y="{top + 3}" width="{wide}" height="{tall - 6}" rx="8" fill="#f2f4f7"/>')
-        words = name.replace(": ", ":\n").split("\n")
-        for k, word in enumerate(words):
-            lines.append(f'<text x="12" y="{top + tall / 2 + 5 + 16 * k:g}" fill="#667">{word}</text>')
-    for room, others in sorted(reduced().items()):
-        x, y, _ = places[room]
-        for other in sorted(others):
-            u, v, _ = places[other]
-            begin, end = (y + box / 2, v - box / 2) if v > y else (y, v)
-            lines.append(f'<path d="M{x:.0f},{begin:.0f}L{u:.0f},{end:.0f}" stroke="#9ab" stroke-width="0.8"/>')
+        top = (len(FLOORS) - 1 - height) * TALL
+        lines.append(f'<rect x="0" y="{top + 3}" width="{WIDE}" height="{TALL - 6}" rx="8" fill="#f2f4f7"/>')
+        lines.append(f'<text x="12" y="{top + 0.6 * TALL + 5:.0f}" fill="#667">{name}</text>')
+    lines += [
+        line(places[room], places[other]) for room, others in sorted(reduced().items()) for other in sorted(others)
+    ]
     for room, (x, y, size) in sorted(places.items()):
-        at = f'x="{x - size / 2:.0f}" y="{y - box / 2:.0f}" width="{size:.0f}" height="{box}"'
+        at = f'x="{x - size / 2:.0f}" y="{y - BOX / 2:.0f}" width="{size:.0f}" height="{BOX}"'
         lines.append(f'<rect {at} rx="5" fill="#fff" stroke="#456"/>')
         lines.append(f'<text x="{x:.0f}" y="{y + 4:.0f}" text-anchor="middle">{room}</text>')
     return "\n".join([*lines, "</svg>", ""])
+
+
+def line(one: tuple[float, float, float], other: tuple[float, float, float]) -> str:
+    """A line down to a room of another floor, or over the rooms between to one of the same floor."""
+    (x, y, _), (u, v, _) = one, other
+    top = v - BOX / 2
+    way = f"L{u:.0f},{top:.0f}" if v > y else f"Q{(x + u) / 2:.0f},{top - 38:.0f} {u:.0f},{top:.0f}"
+    begin = y + BOX / 2 if v > y else y - BOX / 2
+    drawn = f'<path d="M{x:.0f},{begin:.0f}{way}" fill="none" stroke="#9ab" stroke-width="0.8"/>'
+    return f'{drawn}<circle cx="{u:.0f}" cy="{top:.0f}" r="2.5" fill="#456"/>'
 
 
 def floors() -> str:
@@ -95,7 +93,7 @@ def floors() -> str:
     lines = ["| floor | room | what it holds |", "|---|---|---|"]
     for name, rooms in reversed(list(zip(NAMES, FLOORS, strict=True))):
         for k, room in enumerate(sorted(rooms)):
-            lines.append(f"| {name.partition(':')[0] if k == 0 else ''} | `{room}` | {sentence(room)} |")
+            lines.append(f"| {name if k == 0 else ''} | `{room}` | {sentence(room)} |")
     return "\n".join(lines)
 
 

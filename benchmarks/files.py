@@ -162,7 +162,7 @@ def parsing(folder: Path) -> dict[str, float]:
     """Megabytes a second of one core, from text in memory to rows."""
     from lowregret.stream.buffers import DONE, Buffers
     from lowregret.stream.svm import SvmText
-    from lowregret.stream.text import parse_text
+    from lowregret.stream.text_format import parse_text
     from lowregret.stream.vw import VwText
 
     found = {}

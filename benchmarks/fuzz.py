@@ -25,7 +25,8 @@ from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.hashing import hash_text
 from lowregret.stream.jsonl import JsonLines
 from lowregret.stream.svm import SvmText
-from lowregret.stream.text import TextFormat, text_stream
+from lowregret.stream.text import text_stream
+from lowregret.stream.text_format import TextFormat
 from lowregret.stream.vw import VwText
 
 LINES = 50_000  # of a file

@@ -12,11 +12,12 @@ from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Features, as_rows
-from lowregret.run.auto import AutoRun, auto_for, start_auto
-from lowregret.run.auto_multiclass import AutoMulticlassRun, start_auto_classes
+from lowregret.run.auto import AutoRun, auto_for
+from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.begin import begin
 from lowregret.run.kernel import KernelRun
-from lowregret.run.linear import LinearRun, start
-from lowregret.run.multiclass import MulticlassRun, start_classes
+from lowregret.run.linear import LinearRun
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.structured import Task, TaskRun, train_task
@@ -123,35 +124,9 @@ def train(
     rows, columns = _told(features, labels, weights, dimension)
     if learner == "auto" and isinstance(rows, Stream):
         rows = Ahead(rows)  # whose first labels are looked at
-    how = {"certify": certify, "compiled": compiled}
-    return _begun(learner, rows, columns, labels, classes, comparator, how).learn(rows, labels, weights)
-
-
-def _begun(
-    learner: Any,
-    rows: Any,
-    columns: int | None,
-    labels: Any,
-    classes: Sequence[Any] | None,
-    comparator: Domain | None,
-    how: dict[str, bool],
-) -> LinearRun | MulticlassRun | AutoRun:
-    """A run before its first row; of `auto`, for what the labels are if that was not said."""
-    if learner == "auto":
-        learner = auto_for(rows, labels)
-    if isinstance(learner, AutoMulticlass):
-        return start_auto_classes(learner, columns, classes, comparator, **how)
-    if isinstance(learner, Multiclass):
-        return start_classes(learner, columns, classes, comparator, **how)
-    if not isinstance(learner, Linear | Auto):
-        raise PartError(
-            f"the learner must be a Linear, Multiclass or KernelPerceptron such as zoo.perceptron(), got {learner!r}"
-        )
-    if classes is not None:
-        raise PartError(f"{learner.loss} is a loss of one score: use Multiclass(Softmax(), …) for classes")
-    if isinstance(learner, Auto):
-        return start_auto(learner, columns, comparator, **how)
-    return start(learner, columns, comparator, **how)
+    learner = auto_for(rows, labels) if learner == "auto" else learner
+    run = begin(learner, columns, classes, comparator, certify=certify, compiled=compiled)
+    return run.learn(rows, labels, weights)
 
 
 def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:

@@ -12,11 +12,8 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
-import numpy as np
-
-from lowregret.auto import Auto, AutoMulticlass
+from lowregret.auto import AutoMulticlass
 from lowregret.cli import BAD, DONE, INTERRUPTED
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, opened
@@ -33,11 +30,10 @@ from lowregret.learner.labels import class_name
 from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Rows
 from lowregret.run import notes
-from lowregret.run.auto import auto_for, start_auto
-from lowregret.run.auto_multiclass import start_auto_classes
-from lowregret.run.linear import start
+from lowregret.run.auto import auto_for
+from lowregret.run.begin import begin
 from lowregret.run.metrics import Metrics
-from lowregret.run.multiclass import MulticlassRun, start_classes
+from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
 from lowregret.show.plot import require_picture
 from lowregret.store.replacing import real_file
@@ -63,6 +59,41 @@ _FIXED = (
 def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Clock) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
     _require_places(args)
+    session, stream = _ready(args, form, stream)
+    args.holdout = _counted(args.holdout, stream, args)
+    problem: BaseException | None = None
+    with Interruption() as interruption, score_file(args.predictions, args.link, session) as scores:
+        keeper = Keeper(session, args.model, args.checkpoint, scores)
+        try:
+            _go_over(session, stream, args, scores, keeper, interruption)
+        except KeyboardInterrupt:
+            interruption.wanted = True
+        except (LowRegretError, MemoryError, OSError) as error:
+            problem = error
+        if problem is None and not interruption.wanted:
+            _require_positive(session, args)
+        model = keeper.finish()
+    if session.run.rounds == 0 and problem is None and not interruption.wanted:
+        raise DataError(_nothing(session, args))
+    if args.certify == "exact" and problem is None and not interruption.wanted:
+        _look_back(session, stream, args)
+    if problem is None or (session.run.rounds and isinstance(problem, LowRegretError)):
+        _tell(session, args, clock.read(), model)
+    if session.unwritten and model:
+        lines = counted(session.unwritten.count("\n"), "line")
+        print(f"lowregret: {lines} of predictions wait in {model}: --resume writes them first", file=sys.stderr)
+    if isinstance(problem, MemoryError):
+        print(f"lowregret: stopped after {_where(session, args, model)}", file=sys.stderr)
+    if problem is not None:
+        raise problem
+    if interruption.wanted:
+        print(f"lowregret: interrupted after {_where(session, args, model)}", file=sys.stderr)
+        return INTERRUPTED
+    return BAD if keeper.failed else DONE
+
+
+def _ready(args: Namespace, form: Part | None, stream: Stream | None) -> tuple[Session, Stream]:
+    """The session before its first row, or as it was saved, and the rows that it is to learn."""
     dictionary = Dictionary() if args.weights or args.report else None
     if form is None:
         session = _resumed(args)
@@ -73,31 +104,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
     if args.certify == "exact":
         session.require_answer()
     session.dictionary = session.dictionary or dictionary
-    stream = stream or opened(args, read_alike(session.form, args.data), session.dictionary)
-    args.holdout = _counted(args.holdout, stream, args)
-    keeper = Keeper(session, args.model, args.checkpoint)
-    problem: LowRegretError | None = None
-    with Interruption() as interruption:
-        try:
-            with score_file(args.predictions, args.link, session) as scores:
-                _learn(session, stream, args, scores, keeper, interruption)
-        except LowRegretError as error:
-            problem = error
-        if problem is None and not interruption.wanted:
-            _require_positive(session, args)
-        model = keeper.finish()
-    if session.run.rounds == 0 and problem is None and not interruption.wanted:
-        raise DataError(_nothing(session, args))
-    if args.certify == "exact" and problem is None and not interruption.wanted:
-        _look_back(session, stream, args)
-    if problem is None or session.run.rounds:
-        _tell(session, args, clock.read(), model)
-    if problem is not None:
-        raise problem
-    if interruption.wanted:
-        print(f"lowregret: interrupted after {_where(session, args, model)}", file=sys.stderr)
-        return INTERRUPTED
-    return BAD if keeper.failed else DONE
+    return session, stream or opened(args, read_alike(session.form, args.data), session.dictionary)
 
 
 def _where(session: Session, args: Namespace, model: str | None) -> str:
@@ -177,18 +184,13 @@ def _started(args: Namespace, form: Part, stream: Stream) -> Session:
     _name(args)
     learner = make_learner(args, lambda: auto_for(stream))
     against, certify = make_comparator(learner, args), args.certify != "off"
+    classes = None
     if isinstance(learner, Multiclass | AutoMulticlass):
         if args.certify == "exact":
             raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
         classes = [class_name(name) for name in args.classes] or None
-        given = args.dimension, classes, against
-        if isinstance(learner, AutoMulticlass):
-            return Session(start_auto_classes(learner, *given, certify=certify), form, algorithm(args))
-        many = start_classes(learner, *given, certify=certify)
-        return Session(many, form, algorithm(args))
-    if isinstance(learner, Auto):
-        return Session(start_auto(learner, args.dimension, against, certify=certify), form, algorithm(args))
-    return Session(start(learner, args.dimension, against, certify=certify), form, algorithm(args))
+    run = begin(learner, args.dimension, classes, against, certify=certify)
+    return Session(run, form, algorithm(args))
 
 
 def _resumed(args: Namespace) -> Session:
@@ -199,7 +201,7 @@ def _resumed(args: Namespace) -> Session:
     return Session.load(args.resume)
 
 
-def _learn(
+def _go_over(
     session: Session,
     stream: Stream,
     args: Namespace,
@@ -209,7 +211,7 @@ def _learn(
 ) -> None:
     """Go over the rows, as often as wanted or until the rows held out are predicted worse."""
     skipped = session.skipped
-    with Progress(session, stream.size * args.passes, not args.quiet) as progress:
+    with Progress(session, stream.size, args.passes, not args.quiet) as progress:
         try:
             for turn in range(args.passes):
                 session.begin_pass(held_last=args.holdout.last > 0, several=args.passes > 1)
@@ -219,9 +221,7 @@ def _learn(
                         _notice(session, stream, args.quiet)
                         _tell_faults(batch, session.skipped - skipped)
                     _require_known(session, batch)
-                    _learn_batch(session, batch, scores)
-                    progress.update(turn * stream.size + batch.position)
-                    keeper.checkpoint()
+                    session.learn(batch, scores.see, scores.flush, progress.see, keeper.checkpoint)
                 if interruption.wanted or not session.end_pass(more=turn + 1 < args.passes):
                     break
         finally:
@@ -275,24 +275,6 @@ def _notice(session: Session, stream: Stream, quiet: bool) -> None:
         print(f"lowregret: {note}", file=sys.stderr)
 
 
-def _learn_batch(session: Session, batch: Batch, scores: ScoreFile) -> None:
-    """Learn, or judge if the rows are the last ones held out; predictions are those of the first pass."""
-    run, first = session.run, not session.passes
-    made: Any
-    if batch.last:
-        made = session.judge(batch) if run.rounds else np.empty(0)
-        scores.write(made if first else made[:0])
-        return
-    try:
-        session.learn(batch)
-    finally:
-        if first and isinstance(run, MulticlassRun):
-            made = run.scores if run.keep_scores else run.guesses[: run.done]
-            scores.write(made)
-        elif first:
-            scores.write(run.scores[np.isfinite(run.scores)])
-
-
 def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
     """Find the best fixed choice in hindsight, which takes passes over the same rows."""
 
@@ -309,7 +291,7 @@ def write_weights(session: Session, path: str) -> None:
     """A table of names and weights, the largest weights first."""
     try:
         with open(path, "w", encoding="utf-8") as file:
-            file.writelines(f"{name}\t{weight!r}\n" for name, weight in session.weights_by_name())
+            file.writelines(f"{name}\t{weight!r}\n" for name, weight in weights_by_name(session))
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
@@ -317,32 +299,54 @@ def write_weights(session: Session, path: str) -> None:
 class Keeper:
     """Writes the model now and then, and in the end; if it cannot, it looks for another place."""
 
-    def __init__(self, session: Session, path: str | None, every: float) -> None:
-        self.session, self.path, self.every = session, path, every
+    def __init__(self, session: Session, path: str | None, every: float, scores: ScoreFile) -> None:
+        self.session, self.path, self.every, self.scores = session, path, every, scores
         self.failed = False  # to write the model where it was wanted
         self.kept = time.perf_counter()
+        again = session.origin is not None and session.origin[0] == path
+        self.written = 0 if again else None  # bytes of predictions by then, if there is a model at the path
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, *_: object) -> None:
         """Write the model if that was long ago. A failure can wait for the end."""
         if self.path is None or time.perf_counter() - self.kept < self.every:
             return
         if not self.session.run.rounds or _lacks_positive(self.session):  # all may yet be refused
             return
         try:
-            self.session.save(self.path)
+            self._save()
         except StoreError as error:
             print(f"lowregret: no checkpoint: {error}", file=sys.stderr)
         self.kept = time.perf_counter()
 
+    def _save(self) -> None:
+        self.session.save(str(self.path))
+        self.written = self.scores.end
+
     def finish(self) -> str | None:
-        """Write the model; returns where it is, if it is anywhere."""
+        """Write the model; returns where it is, if it is anywhere.
+
+        If it is nowhere, predictions are cut back to where those of the model begin that was written last.
+        """
         if self.path is None or not self.session.run.rounds:
             return None
         try:
-            self.session.save(self.path)
+            return self._finished()
+        except BaseException:
+            self._cut_back()
+            raise
+
+    def _cut_back(self) -> None:
+        if self.written is not None:
+            self.scores.cut_back(self.written)
+
+    def _finished(self) -> str | None:
+        try:
+            self._save()
         except StoreError as error:
             self.failed = True
             elsewhere = self._rescued()
+            if elsewhere is None:
+                self._cut_back()
             told = f"the model is kept in {elsewhere}" if elsewhere else "the model is lost, for nowhere else is room"
             print(f"lowregret: {error}; {told}", file=sys.stderr)
             return elsewhere

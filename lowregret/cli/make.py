@@ -78,7 +78,7 @@ def make_learner(
 
 
 def _options(entry: zoo.Entry, args: Namespace) -> dict[str, Any]:
-    """What was said of the algorithm's options: nothing else, and all that it needs."""
+    """The options given for the algorithm; refuses others, and the lack of one that it needs."""
     said = {option: getattr(args, option) for option in zoo.OPTIONS if getattr(args, option) is not None}
     for option in said:
         if option not in (*entry.needs, *entry.takes, "dimension"):

@@ -9,7 +9,7 @@ from lowregret.cli.commands import NAMES, command
 
 
 def parser() -> ArgumentParser:
-    """What can be said on the command line."""
+    """The parser of the whole command line."""
     whole = _Parser("lowregret", description="Online learning with proof: every run carries a regret certificate.")
     whole.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)

@@ -20,7 +20,7 @@ REPLAY = "replay"
 def play(args: Namespace) -> int:
     """List, or play and tell."""
     if args.game is None:
-        print(json.dumps(_facts(), ensure_ascii=False) if args.json else _listed())
+        print(json.dumps(_facts(), ensure_ascii=False) if args.json else _list())
         return 0
     e = _environment(args)
     if args.algorithm is None:
@@ -63,7 +63,7 @@ def _about(name: str) -> str:
     return (CATALOGUE[name].__doc__ or "").split("\n")[0]
 
 
-def _made(name: str) -> Environment:
+def _make(name: str) -> Environment:
     return game(name, data="FILE") if name == REPLAY else game(name)
 
 
@@ -72,14 +72,14 @@ def _fact(e: Environment) -> dict[str, Any]:
 
 
 def _facts() -> dict[str, Any]:
-    return {"games": {name: _fact(_made(name)) for name in CATALOGUE}}
+    return {"games": {name: _fact(_make(name)) for name in CATALOGUE}}
 
 
-def _listed() -> str:
+def _list() -> str:
     """All games, those with the same players together."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in CATALOGUE:
-        groups.setdefault(tuple(a.name for a in fitting(_made(name))), []).append(name)
+        groups.setdefault(tuple(a.name for a in fitting(_make(name))), []).append(name)
     width = max(map(len, CATALOGUE))
     lines = []
     for players, names in groups.items():

@@ -12,7 +12,9 @@ from typing import TextIO
 
 from numba.core.compiler_lock import global_compiler_lock
 
+from lowregret.run.learnt import Learnt
 from lowregret.run.session import Session
+from lowregret.stream.batch import Batch
 from lowregret.words import counted
 
 OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
@@ -23,9 +25,11 @@ SHARE = 0.02  # of the time that may go into computing the regret, which looks a
 class Progress:
     """Shows rows, speed, time left, loss and error since the start and of late, and linearised regret per row."""
 
-    def __init__(self, session: Session, size: int, wanted: bool = True, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, session: Session, size: int, passes: int = 1, wanted: bool = True, stream: TextIO | None = None
+    ) -> None:
         self.stream = stream or sys.stderr
-        self.session, self.size, self.wanted = session, size, wanted
+        self.session, self.each, self.size, self.wanted = session, size, size * passes, wanted
         self.live = wanted and self.stream.isatty()
         self.start = self.shown = time.perf_counter()
         self.start_rows = self._rows()
@@ -33,6 +37,10 @@ class Progress:
         self.regret, self.regret_next = "", 0.0
         self.waiting = Timer(PATIENCE, self._wait)
         self.waiting.daemon = True
+
+    def see(self, batch: Batch, learnt: Learnt) -> None:
+        """Show how far it is after a batch, if it is time to."""
+        self.update(len(self.session.passes) * self.each + batch.position)
 
     def update(self, position: int) -> None:
         """Show how far it is, if it is time to; `position` is bytes read, as they are on disk."""

@@ -16,6 +16,7 @@ from lowregret.cli.clock import Seconds
 from lowregret.cli.show import show
 from lowregret.compile.spec import to_json
 from lowregret.errors import StoreError
+from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _confusion(session: Session) -> str:
 
 
 def _heaviest(session: Session) -> str:
-    found = itertools.islice(session.weights_by_name(), HEAVIEST)
+    found = itertools.islice(weights_by_name(session), HEAVIEST)
     rows = [(name, f"{weight:.6g}") for name, weight in found]
     return table(("feature", "weight"), rows) if rows else "<p>All weights are 0.</p>"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 
@@ -12,28 +12,61 @@ import numpy as np
 
 from lowregret.errors import PartError, StoreError
 from lowregret.loss import Loss, Margin, MultiLoss
+from lowregret.run.learnt import Learnt
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.session import Session
+from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
 
 class ScoreFile:
-    """Writes scores as they are (`raw`), as the chance of +1 (`prob`) or as the predicted class (`label`)."""
+    """Writes scores as they are (`raw`), as the chance of +1 (`prob`) or as the predicted class (`label`).
+
+    Lines for which there is no room wait in the session, and so in its model: whoever resumes it writes them first.
+    """
 
     def __init__(self, path: str | None, link: str, session: Session) -> None:
         self.path, self.link, self.session = path, link, session
+        self.end = 0  # bytes in the file, which are whole lines
         try:
-            self.file = None if path is None else sys.stdout if path == "-" else open(path, "w")  # noqa: SIM115
+            self.file = None if path is None or path == "-" else open(path, "wb", 0)  # noqa: SIM115
         except OSError as error:
             raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
-    def write(self, scores: Vector) -> None:
-        """One line for each."""
-        if self.file is not None and scores.size:
-            with self._problems():
-                self.file.write("\n".join(self._lines(scores)) + "\n")
+    def see(self, batch: Batch, learnt: Learnt) -> None:
+        """Take up what was predicted of a batch in the first pass."""
+        if self.path is not None and learnt.done and not self.session.passes:
+            self.session.unwritten += "\n".join(self._lines(learnt.scores)) + "\n"
 
-    def _lines(self, scores: Vector) -> Iterator[str]:
+    def flush(self, *_: object) -> None:
+        """Write all lines that wait, or none of them."""
+        with self._problems():
+            if self.path == "-":
+                sys.stdout.write(self.session.unwritten)
+                sys.stdout.flush()
+            elif self.file is not None:
+                rest = memoryview(self.session.unwritten.encode())
+                end = self.end + len(rest)
+                try:
+                    while rest:
+                        rest = rest[self.file.write(rest) :]
+                except BaseException:
+                    self.cut_back(self.end)
+                    raise
+                self.end = end
+            if self.path is not None:
+                self.session.unwritten = ""
+
+    def cut_back(self, end: int) -> None:
+        """Leave only so many bytes of the file, if it is one that can be cut."""
+        if self.file is not None:
+            with suppress(OSError):
+                self.file.seek(end)
+                self.file.truncate()
+                self.end = end
+
+    def _lines(self, scores: Vector) -> Iterable[str]:
+        """One for each row."""
         found, signs = linked(scores, self.link, self.session.run.learner.loss), self.session.signs
         if self.link == "label" and signs is not None:
             return (signs[label < 0] for label in found.tolist())
@@ -43,11 +76,8 @@ class ScoreFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        if self.file is None:
-            return
-        with self._problems():
-            self.file.flush()
-            if self.file is not sys.stdout:
+        if self.file is not None:
+            with self._problems():
                 with suppress(OSError):  # a pipe, say, which cannot be synchronised
                     os.fsync(self.file.fileno())
                 self.file.close()
@@ -67,25 +97,23 @@ class ClassFile(ScoreFile):
 
     def __init__(self, path: str | None, link: str, session: Session, run: MulticlassRun) -> None:
         super().__init__(path, link, session)
-        self.run, self.begun = run, False
+        self.run = run
+        self.head = "" if link == "label" else ",".join(map(str, run.classes.names)) + "\n"
         if link != "label" and path is not None and not (run.classes.fixed or run.rounds):
             raise PartError(f"--link {link} writes a column for each class: name them with --classes A,B,…")
 
-    def write(self, scores: Vector) -> None:
-        """A line for each row: codes of classes, or a row of scores for each."""
-        if self.file is None or not len(scores):
-            return
+    def see(self, batch: Batch, learnt: Learnt) -> None:
+        if self.path is not None and learnt.done and not self.session.unwritten.startswith(self.head):
+            self.session.unwritten, self.head = self.head + self.session.unwritten, ""
+        super().see(batch, learnt)
+
+    def _lines(self, scores: Vector) -> Iterable[str]:
+        """Names of classes, or a row of scores for each."""
         if scores.ndim == 1:
             names = [*self.run.classes.names, ""]
-            lines = [str(names[code]) for code in scores.tolist()]
-        else:
-            loss = self.run.learner.loss
-            table = loss.probabilities(scores) if self.link == "prob" else scores
-            lines = [] if self.begun else [",".join(map(str, self.run.classes.names))]
-            lines += [",".join(map(repr, row)) for row in table.tolist()]
-        self.begun = True
-        with self._problems():
-            self.file.write("\n".join(lines) + "\n")
+            return [str(names[code]) for code in scores.tolist()]
+        table = self.run.learner.loss.probabilities(scores) if self.link == "prob" else scores
+        return [",".join(map(repr, row)) for row in table.tolist()]
 
 
 def score_file(path: str | None, link: str | None, session: Session) -> ScoreFile:

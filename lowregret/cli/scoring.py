@@ -18,6 +18,7 @@ from lowregret.errors import DataError
 from lowregret.learner.labels import name_label, name_of
 from lowregret.run import notes
 from lowregret.run.judge import Judged, judge, no_rows
+from lowregret.run.learnt import Learnt
 from lowregret.run.metrics import Metrics
 from lowregret.run.session import Session, loss_json
 from lowregret.stream.batch import Batch, raise_faults
@@ -30,6 +31,7 @@ from lowregret.words import counted
 def predict(args: Namespace) -> int:
     """Write a score or class for each row, in order; figures on the rows that have a label."""
     session = Session.load(args.model)
+    session.unwritten = ""  # of training
     scorer = Scorer(session, no_rows(session.run))
     form = read_alike(session.form, args.data, args.format)
     how = args.threads, args.on_error
@@ -37,7 +39,9 @@ def predict(args: Namespace) -> int:
     with score_file(args.predictions or ("-" if not args.json else None), args.link, session) as scores:
         for batch in raise_faults(stream.batches(), SKIPPING):
             if len(batch):
-                scores.write(scorer.scores(batch))
+                made = scorer.scores(batch)
+                scores.see(batch, Learnt(len(batch), batch.labels, made, made))
+                scores.flush()
             for fault in batch.faults:
                 print(f"lowregret: skipped {fault}", file=sys.stderr)
     if scorer.rows == 0:

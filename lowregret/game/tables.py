@@ -27,7 +27,7 @@ from lowregret.learner.wrappers import Delayed
 from lowregret.loss import Cost, Hinge
 from lowregret.play.game import Game
 from lowregret.rows import as_rows
-from lowregret.run.linear import start
+from lowregret.run.begin import begin
 from lowregret.state import MISTAKES, State
 from lowregret.types import Vector
 
@@ -206,7 +206,7 @@ class RowTable(Table):
         self.e, self.theorems = e, theorems
         self.x, self.y = e.rows(rounds, seed)
         self.y = np.array(self.y)
-        self.run = start(learner, e.dimension, e.domain, compiled=rounds > LONG)
+        self.run = begin(learner, e.dimension, comparator=e.domain, compiled=rounds > LONG)
         self.scores: list[Vector] = []
 
     def until(self, t: int) -> Row:
@@ -218,10 +218,10 @@ class RowTable(Table):
 
     def _learn(self, t: int) -> None:
         played = self.run.rounds
-        for begin, end in [(played, t)] if self.e.oblivious else [(s, s + 1) for s in range(played, t)]:
+        for first, end in [(played, t)] if self.e.oblivious else [(s, s + 1) for s in range(played, t)]:
             if not self.e.oblivious:
-                self.y[begin] = self.e.label(self.x[begin], self.run.point, float(self.y[begin]))
-            self.run.learn(self.x[begin:end], self.y[begin:end])
+                self.y[first] = self.e.label(self.x[first], self.run.point, float(self.y[first]))
+            self.run.learn(self.x[first:end], self.y[first:end])
             self.scores.append(self.run.scores)
 
     def _best(self, t: int) -> float:

@@ -23,7 +23,7 @@ ROUND, MARK, SUM = range(3)  # of `place`
 
 
 @dataclass(frozen=True)
-class Learnt:
+class GivenAgain:
     """All rows of a run, and the scores it made on them; `weights` is multiplied in place by what a round counts."""
 
     learner: Linear

@@ -18,7 +18,7 @@ from lowregret.types import Vector
 
 
 @dataclass(frozen=True)
-class LearntClasses:
+class ClassesGivenAgain:
     """All rows of a run, and what it guessed: classes by code, u laid out like the state."""
 
     learner: Multiclass

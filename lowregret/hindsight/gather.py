@@ -48,7 +48,7 @@ def _check(loss: Loss, x: Rows, y: Vector, weights: Vector, counted: Vector, don
     if weights.size:
         wrong += np.flatnonzero(~((weights >= 0) & (weights < np.inf))).tolist()
     if wrong:
-        refuse(loss, x, y, weights, wrong[0], f"row {done + wrong[0]}")
+        refuse(loss, x, y[wrong[0]], weights, wrong[0], f"row {done + wrong[0]}")
 
 
 def as_matrix(x: Rows) -> Any:

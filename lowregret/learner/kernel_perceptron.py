@@ -25,6 +25,7 @@ import numpy as np
 from lowregret.compile.kernel import kernel
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
+from lowregret.loss import Hinge, OnMistakes
 from lowregret.rows import Rows
 from lowregret.state import COUNTS, DIMENSION, ENERGY, LARGEST, MISTAKES, ROUNDS, SUMS, TOTAL
 from lowregret.types import Cells, Vector
@@ -170,6 +171,11 @@ class KernelPerceptron(Part):
 
     def check(self) -> None:
         self.require(isinstance(self.kernel, Kernel), f"needs a Kernel such as Gaussian(1.0), got {self.kernel!r}")
+
+    @property
+    def loss(self) -> OnMistakes:
+        """f_t = [1 − y_t p]₊ in rounds with a mistake, else 0."""
+        return OnMistakes(Hinge())
 
     def start(self, features: int) -> Support:
         """The empty support set before round 1."""

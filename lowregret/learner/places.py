@@ -73,12 +73,16 @@ class Places:
         """
         x, before, i = as_sparse(x), len(self), 0
         indices, needs = np.empty_like(x.indices), np.empty(x.shape[0], np.int64)
-        while True:
-            given = x, weights, self._index, self._columns, self._count, indices, needs, i
-            i = int(call(place_rows, compiled, *given))
-            if i == needs.size or not x.inside(i):
-                break
-            self._make_room(2 * max(self._columns.size, int(x.end(i) - x.begin(i))))
+        try:
+            while True:
+                given = x, weights, self._index, self._columns, self._count, indices, needs, i
+                i = int(call(place_rows, compiled, *given))
+                if i == needs.size or not x.inside(i):
+                    break
+                self._make_room(2 * max(self._columns.size, int(x.end(i) - x.begin(i))))
+        except BaseException:
+            self.forget_after(before)
+            raise
         needs = needs[:i]
         return Placed(replace(x, indices=indices, columns=int(needs.max(initial=0))), needs, before)
 

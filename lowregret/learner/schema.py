@@ -1,4 +1,4 @@
-"""What files hold of a learner's state: its arrays, how large they are, and what must be true of them."""
+"""The arrays of a learner's state in files: how large they are, and what must be true of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ledger_arrays(prefix: str = "") -> dict[str, Array]:
 
 
 def ledger_demands(arrays: Arrays, dimension: int, prefix: str = "") -> Demands:
-    """What must be true of sums and counts of a state with so many weights."""
+    """Demands on the sums and counts of a state with this many weights."""
     sums, counts = arrays[f"{prefix}sums"], arrays[f"{prefix}counts"]
     yield np.all(sums[UNSIGNED] >= 0), f"{prefix}sums ≥ 0 where they are sizes"
     yield counts[MISTAKES] <= counts[ROUNDS], f"{prefix}counts: mistakes ≤ rounds"

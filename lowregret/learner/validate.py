@@ -103,12 +103,12 @@ def require_scores(x: Rows, scores: Vector) -> None:
         raise DivergedError(f"row {i}: the score left the range of numbers although the row is finite")
 
 
-def refuse(loss: Loss, x: Rows, y: Vector, weights: Vector, i: int, place: str) -> NoReturn:
+def refuse(loss: Loss, x: Rows, label: float, weights: Vector, i: int, place: str) -> NoReturn:
     """Say why row i could not be learnt; nothing of it was."""
     require_weight(weights, i, place)
     if not (weights.size and weights[i] == 0):
         remedy = _MANY if loss.classifies else ""
-        require_label(y[i], place, loss.accepts(y[i]), type(loss).__name__, loss.labels, remedy)
+        require_label(label, place, loss.accepts(label), type(loss).__name__, loss.labels, remedy)
     if not x.inside(i):
         raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
     require_finite(x, i, place)

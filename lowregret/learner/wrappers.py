@@ -14,7 +14,7 @@ from lowregret.learner.linear import Linear
 from lowregret.rule import Rule
 from lowregret.step import Constant
 
-LONGEST = 1 << 60  # delay, in rounds
+LONGEST_DELAY = 1 << 60  # delay, in rounds
 
 
 class Delayed(Part):
@@ -36,9 +36,11 @@ class Delayed(Part):
             delays.dtype.kind in "iu"
             and delays.ndim <= 1
             and delays.size > 0
-            and bool(np.all((delays >= 0) & (delays <= LONGEST)))
+            and bool(np.all((delays >= 0) & (delays <= LONGEST_DELAY)))
         )
-        self.require(whole, f"delay must be a whole number from 0 to {LONGEST} or one per round, got {self.delay!r}")
+        self.require(
+            whole, f"delay must be a whole number from 0 to {LONGEST_DELAY} or one per round, got {self.delay!r}"
+        )
         object.__setattr__(self, "delay", int(delays) if delays.ndim == 0 else delays.astype(np.int64))
 
     def of_round(self, t: int) -> int:

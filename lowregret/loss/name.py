@@ -23,7 +23,7 @@ def loss_name(loss: Loss | MultiLoss) -> str:
 
 
 def usual_parameter(kind: type[NamedLoss]) -> str | None:
-    """What stands behind the colon if nothing does: `0.5` of quantile; None if there is no parameter."""
+    """The parameter of a loss that is named without one: `0.5` of quantile; None if it has none."""
     value = next(iter(kind().parameters.values()), None)
     return value if value is None else loss_name(value) if isinstance(value, Loss) else f"{value:g}"
 

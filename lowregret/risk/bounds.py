@@ -8,14 +8,12 @@ aside for it, so that they may be read off the data; see docs/risk.md.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.output import Average, Output, Random, WeightedAverage
-from lowregret.risk.figures import Figures
 from lowregret.risk.online_to_batch import (
     AVERAGE,
     DRAWN,
@@ -36,7 +34,7 @@ from lowregret.risk.statistics import (
     Tally,
 )
 from lowregret.risk.statistics import WEIGHTED as WEIGHTED_LOSS
-from lowregret.state import LONGEST
+from lowregret.state import LONGEST, State
 
 INDEPENDENT = "rows are drawn independently from one source"
 ALARM = 1e-3  # the chance that independent rows are ever taken for dependent ones
@@ -45,33 +43,30 @@ ROUNDING = 1 + 1e-5  # far more than the rules' lengths are off
 _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
 
 
-class Foresight(Figures, ABC):
-    """A run that speaks of rows yet to come."""
+@dataclass(frozen=True)
+class RiskEvidence:
+    """A run as its risk bounds see it."""
 
+    learner: Any
     tally: Tally
-    knows_outputs: ClassVar[bool] = True  # whether a random or averaged iterate is one of all those counted
+    state: State
+    rounds: int
+    grows: bool  # whether the number of features was not known beforehand
+    certificate: Callable[[], Certificate]  # of the regret
 
-    @property
-    @abstractmethod
-    def certificate(self) -> Certificate:
-        """The certificate of the regret."""
 
-    def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
-        """All that can be said, each with probability 1 − δ by itself: the headline first, those that failed last.
+def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
+    """All that can be said, each with probability 1 − δ by itself: the headline first, those that failed last.
 
-        The headline is O2B-EB of the learner's own output if there is one, else of a model drawn from the run. It is
-        settled by the learner, not by the data: the smallest of several bounds would fail more often than each.
-        """
-        require_delta(delta)
-        if not self.tally.rounds:
-            return []
-        premises = tuple(_premises(self))
-        found = [*_of_output(self, delta), *_of_errors(self, delta), *_of_excess(self)]
-        return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
-
-    def risk(self, delta: float = 0.05) -> RiskCertificate | None:
-        """The headline of `risks`, if its premises hold."""
-        return headline(self.risks(delta))
+    The headline is O2B-EB of the learner's own output if there is one, else of a model drawn from the run. It is
+    settled by the learner, not by the data: the smallest of several bounds would fail more often than each.
+    """
+    require_delta(delta)
+    if not e.tally.rounds:
+        return []
+    premises = tuple(_premises(e))
+    found = [*_of_output(e, delta), *_of_errors(e, delta), *_of_excess(e)]
+    return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
 
 
 def headline(found: list[RiskCertificate]) -> RiskCertificate | None:
@@ -86,7 +81,7 @@ def risk_json(found: list[RiskCertificate]) -> dict[str, Any]:
     return {"risk": None if best is None else best.to_json(), "risk_premises": premises}
 
 
-def _premises(e: Foresight) -> Iterator[Premise]:
+def _premises(e: RiskEvidence) -> Iterator[Premise]:
     against = e.tally.dependence
     yield Premise(INDEPENDENT, against < math.log(1 / ALARM), chance(against))
     yield Premise("no row is learnt twice", not e.tally.repeated)
@@ -102,7 +97,7 @@ def chance(against: float) -> str:
 # ---- errors of a model drawn from the run: bounded by 1 -------------------------------------------------------------
 
 
-def _of_errors(e: Foresight, delta: float) -> Iterator[RiskCertificate]:
+def _of_errors(e: RiskEvidence, delta: float) -> Iterator[RiskCertificate]:
     if not e.tally.classifies:
         return
     t = e.tally
@@ -131,7 +126,7 @@ class Ceiling:
     outside: float  # ln(1/share) of X and Y alone
 
 
-def _of_output(e: Foresight, delta: float) -> Iterator[RiskCertificate]:
+def _of_output(e: RiskEvidence, delta: float) -> Iterator[RiskCertificate]:
     """O2B-EB and O2B-HP of the output's loss, and of its error where the loss bounds that."""
     output = e.learner.output
     name = _NAMES.get(type(output))
@@ -155,7 +150,7 @@ def _error(of_loss: RiskCertificate, worth: float) -> RiskCertificate:
     return replace(of_loss, of="error", bound=bound, statement=f"P(‖x‖ > X) + {worth:.4g}·[{of_loss.statement}]")
 
 
-def _below(e: Foresight, c: Ceiling, name: str, delta: float) -> Iterator[RiskCertificate]:
+def _below(e: RiskEvidence, c: Ceiling, name: str, delta: float) -> Iterator[RiskCertificate]:
     s, log_inverse = e.tally.sums, math.log(1 / delta) + c.price
     outside = (math.log(1 / delta) + c.outside) / e.tally.rounds
     details = {"outside": outside, "ceiling": c.m, "row": c.row, "label": c.label, "iterate": c.iterate}
@@ -173,14 +168,14 @@ def _heaviest(output: Output, rounds: int) -> tuple[float, float]:
     return power_of_two(output.weight(rounds))
 
 
-def _ceilings(e: Foresight) -> Iterator[Ceiling]:
+def _ceilings(e: RiskEvidence) -> Iterator[Ceiling]:
     """The domain's own W, and the one that the iterates showed, each with half a share."""
     row, row_price = power_of_two(math.sqrt(float(e.tally.sums[LONGEST_ROW])))
     label, label_price = 1.0, 0.0
     if not e.tally.classifies:
         label, label_price = power_of_two(float(e.tally.sums[LARGEST_LABEL]))
     d, domain = e.state.dimension, e.learner.rule.domain
-    reach, known = domain.reach(2, d), e.seen is None or domain.reach(2, d) == domain.reach(2, 1)
+    reach, known = domain.reach(2, d), not e.grows or domain.reach(2, d) == domain.reach(2, 1)
     found = [power_of_two(math.sqrt(float(e.state.sums[LONGEST])))]
     if known:
         found.append((reach * ROUNDING, 0.0))
@@ -199,10 +194,10 @@ def power_of_two(size: float) -> tuple[float, float]:
     return 2.0**k * ROUNDING, math.log(1.5 * (abs(k) + 1) * (abs(k) + 2))
 
 
-def _of_excess(e: Foresight) -> Iterator[RiskCertificate]:
+def _of_excess(e: RiskEvidence) -> Iterator[RiskCertificate]:
     """COR-5.2, on the linearised regret of this run."""
     output, convex = e.learner.output, e.learner.loss.highest(1.0, 1.0) < math.inf
     if isinstance(output, Average | Random) and convex and e.learner.ridge == 0:
-        found, name = e.certificate, AVERAGE if isinstance(output, Average) else DRAWN
+        found, name = e.certificate(), AVERAGE if isinstance(output, Average) else DRAWN
         if found.measure == "regret" and found.linear_regret is not None:
             yield cor_5_2(found.linear_regret, e.tally.rounds, output=name)

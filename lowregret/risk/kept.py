@@ -40,7 +40,7 @@ def next_freeze(rounds: int) -> int:
 
 
 def freezes(rounds: int) -> int:
-    """How often a model was frozen in so many rounds."""
+    """How often a model was frozen in this many rounds."""
     return max(rounds.bit_length() - FIRST.bit_length() + 1, 0)
 
 

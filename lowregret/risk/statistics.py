@@ -162,18 +162,19 @@ class Tally:
 
     def see(self, learner: Linear, x: Rows, y: Vector, w: Vector, scores: Vector, end: int, compiled: bool) -> None:
         """Count the first `end` rows of a batch, which were learnt."""
-        if self.counts[PRINTED] < SAMPLE:
-            self._remember(x, y, end)
+        prints = self._prints(x, y, end) if self.counts[PRINTED] < SAMPLE else self.counts[PRINTED:AGAIN]
         into = (self.sums, self.counts, self.levels, self._warm)
         call(count_rows, compiled, learner.judge, x, y, w, scores, into, end)
+        self.counts[PRINTED:AGAIN] = prints
 
-    def _remember(self, x: Rows, y: Vector, end: int) -> None:
-        """How the data begin."""
-        for i in range(min(end, SAMPLE - int(self.counts[PRINTED]))):
-            self.counts[PRINT] = row_print(x, y, i, int(self.counts[PRINT]))
-            if self.counts[PRINTED] == 0:
-                self.counts[FIRST_PRINT] = self.counts[PRINT]
-            self.counts[PRINTED] += 1
+    def _prints(self, x: Rows, y: Vector, end: int) -> tuple[int, int, int]:
+        """How the data begin: the counts PRINTED, FIRST_PRINT and PRINT after these rows."""
+        printed, first, found = (int(n) for n in self.counts[PRINTED:AGAIN])
+        for i in range(min(end, SAMPLE - printed)):
+            found = row_print(x, y, i, found)
+            first = first if printed else found
+            printed += 1
+        return printed, first, found
 
     def recognised(self, x: Rows, y: Vector) -> bool:
         """Whether the data begin again with these rows: then another pass goes over them, which is noted."""

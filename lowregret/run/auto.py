@@ -11,33 +11,23 @@ from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.kept import Frozen, foretell_rows
 from lowregret.auto.learner import Auto, Mind, Workspace, learn_rows
 from lowregret.auto.weights import linear_weights
+from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
-from lowregret.learner.growth import FIRST, grow, longer
+from lowregret.learner.growth import grow, longer
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
+from lowregret.run.contest import Contest, Keeping
+from lowregret.run.eras import Eras
+from lowregret.run.mixture import Mixture, frozen_of
 from lowregret.run.schema_classes import AutoRowSchema
-from lowregret.run.scored import RowRun
-from lowregret.run.standing import Standing
+from lowregret.run.scored import ScoredRun
 from lowregret.state import State
+from lowregret.store.file import Arrays
 from lowregret.stream.ahead import Ahead
 from lowregret.types import Vector
-
-
-def start_auto(
-    learner: Auto,
-    features: int | None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
-) -> AutoRun:
-    """A run before its first row, for this many features; None: as many as there turn out to be."""
-    state = learner.start(FIRST if features is None else features)
-    seen, mind = 0 if features is None else None, Mind.fresh(state.dimension, learner.stacks())
-    return AutoRun(learner, state, comparator, mind=mind, seen=seen, certify=certify, compiled=compiled)
 
 
 def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
@@ -66,51 +56,47 @@ def first_labels(stream: Ahead) -> Vector:
     return first.labels[first.weights != 0] if first.weights.size else first.labels
 
 
-class AutoRun(Standing, RowRun):
+class AutoRun(ScoredRun):
     """A `LinearRun` of `zoo.auto()`. `certificate` compares with the best of its eleven experts, whose losses are
     exact; `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
 
     kind = "auto-run"
     schema = AutoRowSchema(Auto)
     learns = Auto
-    minds = Mind
     learner: Auto
+    record: Mixture
 
     def __init__(self, learner: Auto, state: State, comparator: Domain | None = None, **options: Any) -> None:
         super().__init__(learner, state, comparator or L2Ball(1.0), **options)
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
-        given = self.learner, self.state, self.mind, self._desk(x, True), x, y, w, self.scores
-        return int(self._call(learn_rows, *given, i, mark))
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int) -> int:
+        given = self.learner, self.state, self.record.mind, self.record.desk(self, x, True), x, y, w, self.scores
+        return int(call(learn_rows, self.compiled, *given, i, goal))
 
     def decision_function(self, features: Features) -> Vector:
         """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
         x = self._rows(features)
         every = np.arange(x.shape[0])
-        desk = self._new_desk(longest(x))  # of its own: several threads may predict at once
-        scores = self._foretell(self._model, desk, self.located(x), every, np.empty(0), np.empty(0))
+        desk = self.new_desk(longest(x))  # of its own: several threads may predict at once
+        scores = self._foretell(self.record.model(self), desk, self.located(x), every, np.empty(0), np.empty(0))
         require_scores(x, scores)
         return scores
 
     def _foretell(self, model: Frozen, desk: Workspace, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
-        scores = np.empty(picked.size)
-        given = x, picked, y, weights, scores, self.votes, self.means, self.priors
+        scores, kept = np.empty(picked.size), self.record
+        given = x, picked, y, weights, scores, kept.votes, kept.means, kept.priors
         self._call(foretell_rows, self.learner, model, desk, *given)
         return scores
 
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
         judged = picked, y[picked], weights / self.trial.share
-        scores = self._foretell(self.frozen, self._desk(x, False), x, *judged)
+        scores = self._foretell(self.frozen, self.record.desk(self, x, False), x, *judged)
         return self._judged(y[picked], scores, self.scores[picked])
 
-    def _new_desk(self, entries: int) -> Workspace:
-        return Workspace.of(entries)
-
-    @property
-    def _measures(self) -> Vector:
-        return self.state.table
+    def _freeze(self) -> None:
+        self.frozen = self.record.freeze(self)
 
     @property
     def weights(self) -> Vector:
@@ -123,19 +109,62 @@ class AutoRun(Standing, RowRun):
     def linear(self) -> Linear:
         return self.learner.linear
 
+    @property
+    def contest(self) -> Contest:
+        """The experts: their losses, and how far each is trusted."""
+        return self.record.contest(self)
+
+    @property
+    def keeper(self) -> Keeping:
+        """The experts of the kept model: what each lost while frozen, and how far it is trusted."""
+        return self.record.keeper
+
+    def eras(self, count: int | None = None) -> Eras:
+        """The run in eras, all that are kept (up to 64) or `count`: who was best in each, what the mixture lost."""
+        return self.record.eras(self, count)
+
+    @property
+    def fixed_trace(self) -> tuple[Any, Vector]:
+        """Rounds, and the linearised regret against fixed linear predictors after each of them."""
+        return self.record.fixed_trace(self)
+
+    @classmethod
+    def _given(cls, learner: Auto, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        mixture = Mixture.of(Mind, learner.spread, description, arrays)
+        found = super()._given(learner, description, arrays)
+        return found | {"record": mixture, "frozen": frozen_of(Mind, description, arrays)}
+
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     @property
+    def measures(self) -> Vector:
+        """Of the features, see `auto/view.py`."""
+        return self.state.table
+
+    @property
+    def lots(self) -> int:
+        """Scores a row."""
+        return 1
+
+    def new_desk(self, entries: int) -> Workspace:
+        """Memory for one row of up to this many entries."""
+        return Workspace.of(entries)
+
+    def _of(self) -> str:
+        return ""
+
+    @property
     def placed_weights(self) -> Vector:
-        return linear_weights(self.state, self.mind)
+        return linear_weights(self.state, self.record.mind)
 
     def _widen(self, features: int) -> None:
-        old = self.state.dimension
+        old, kept = self.state.dimension, self.record
         self.state = grow(self.state, features, True)
-        live = widened(Frozen(self.state.table, self.average, self.mind), old, self.state.dimension)
-        self.mind, self.average = live.mind, live.average
-        if self.frozen is not None:
-            model = widened(self.frozen, old, self.state.dimension)
+        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
+        live = widened(Frozen(self.state.table, kept.average, kept.mind), old, self.state.dimension)
+        kept.mind, kept.average = live.mind, live.average
+        if frozen is not None:
+            model = widened(frozen, old, self.state.dimension)
             self.frozen = model._replace(measures=longer(model.measures, old, self.state.dimension, True))
 
 

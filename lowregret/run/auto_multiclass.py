@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,62 +10,46 @@ from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorks
 from lowregret.auto.kept import Frozen
 from lowregret.auto.kept_classes import foretell_classes
 from lowregret.auto.weights import class_weights
-from lowregret.domain import Domain
-from lowregret.learner.growth import FIRST, Shape, refit
-from lowregret.learner.labels import Classes
+from lowregret.compile.call import call
+from lowregret.learner.growth import Shape, refit
 from lowregret.learner.multiclass import Multiclass, Room
-from lowregret.learner.places import Placed
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
-from lowregret.run.multiclass import LANES, MulticlassRun
+from lowregret.run.contest import Contest, Keeping
+from lowregret.run.eras import Eras
+from lowregret.run.mixture import Mixture, frozen_of
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.schema_classes import AutoClassSchema
-from lowregret.run.standing import Standing
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
 
-def start_auto_classes(
-    learner: AutoMulticlass,
-    features: int | None,
-    classes: Sequence[Any] | None = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
-) -> AutoMulticlassRun:
-    """A run before its first row, for this many features and these classes; None: those that there turn out to be."""
-    names = Classes(classes)
-    lanes, places = len(names) if names.fixed else LANES, FIRST if features is None else features
-    state, mind = learner.start(places, lanes), ClassMind.fresh(places + 1, lanes)
-    seen = 0 if features is None else None
-    return AutoMulticlassRun(
-        learner, state, names, comparator, mind=mind, seen=seen, certify=certify, compiled=compiled
-    )
-
-
-class AutoMulticlassRun(Standing, MulticlassRun):
+class AutoMulticlassRun(MulticlassRun):
     """A `MulticlassRun` of `zoo.auto(Softmax())`. `certificate` compares with the best of its eleven experts, whose
     losses are exact; `linear_regret` and `regret` with fixed linear predictors, with a bias."""
 
     kind = "auto-class-run"
     schema = AutoClassSchema(AutoMulticlass)
     learns = AutoMulticlass
-    minds = ClassMind
     learner: AutoMulticlass  # type: ignore[assignment]
+    record: Mixture
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, codes: Any, w: Vector, room: Room, i: int, mark: int) -> int:
-        given = self.learner, self.state, self.mind, self._desk(x, True), x, codes, w, room, self.guesses
-        return int(self._call(learn_classes, *given, i, mark))
+    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
+        desk = self.record.desk(self, x, True)
+        given = self.learner, self.state, self.record.mind, desk, x, y, w, self._room, self.guesses
+        return int(call(learn_classes, self.compiled, *given, i, goal))
 
     def decision_function(self, features: Features) -> Vector:
         """ln(chance) of each class by the model that is kept, which knows no label of these rows: O(nnz · classes)."""
         x = self._rows(features)
         room = Room.of(np.array([self._need_classes()]), self.lanes, max(x.shape[0], 2))
         every = np.arange(x.shape[0])
-        desk = self._new_desk(longest(x))  # of its own: several threads may predict at once
-        self._foretell(self._model, desk, self.located(x), room, every, np.empty(0, np.int64), np.empty(0))
+        desk = self.new_desk(longest(x))  # of its own: several threads may predict at once
+        given = room, every, np.empty(0, np.int64), np.empty(0)
+        self._foretell(self.record.model(self), desk, self.located(x), *given)
         scores = room.scores[: x.shape[0], : len(self.classes)]
         require_scores(x, scores[:, 0])
         return scores
@@ -74,31 +57,19 @@ class AutoMulticlassRun(Standing, MulticlassRun):
     def _foretell(
         self, model: Frozen, desk: ClassWorkspace, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
     ) -> tuple[Vector, Any]:
-        values, guesses = np.empty(picked.size), np.empty(picked.size, np.int64)
-        given = x, room, picked, codes, weights, values, guesses, self.votes, self.means, self.priors
+        values, guesses, kept = np.empty(picked.size), np.empty(picked.size, np.int64), self.record
+        given = x, room, picked, codes, weights, values, guesses, kept.votes, kept.means, kept.priors
         self._call(foretell_classes, self.learner, model, desk, *given)
         return values, guesses
 
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
         codes, room = y[picked], Room.of(np.array([self._frozen_known]), self.lanes)
         judged = picked, codes, weights / self.trial.share
-        values, guesses = self._foretell(self.frozen, self._desk(x, False), x, room, *judged)
-        return self._told(values, guesses, codes, picked)
-
-    def _new_desk(self, entries: int) -> ClassWorkspace:
-        return ClassWorkspace.of(entries, self.lanes)
+        values, guesses = self._foretell(self.frozen, self.record.desk(self, x, False), x, room, *judged)
+        return self._compared(values, guesses, codes, picked)
 
     def _freeze(self) -> None:
-        super()._freeze()
-        self._frozen_known = int(self._known[0])
-
-    @property
-    def _measures(self) -> Vector:
-        return self.mind.measures
-
-    @property
-    def _lots(self) -> int:
-        return self.lanes
+        self.frozen, self._frozen_known = self.record.freeze(self), int(self._known[0])
 
     @property
     def weights(self) -> Vector:
@@ -111,25 +82,61 @@ class AutoMulticlassRun(Standing, MulticlassRun):
     def linear(self) -> Multiclass:
         return self.learner.linear
 
+    @property
+    def contest(self) -> Contest:
+        """The experts: their losses, and how far each is trusted."""
+        return self.record.contest(self)
+
+    @property
+    def keeper(self) -> Keeping:
+        """The experts of the kept model: what each lost while frozen, and how far it is trusted."""
+        return self.record.keeper
+
+    def eras(self, count: int | None = None) -> Eras:
+        """The run in eras, all that are kept (up to 64) or `count`: who was best in each, what the mixture lost."""
+        return self.record.eras(self, count)
+
+    @property
+    def fixed_trace(self) -> tuple[Any, Vector]:
+        """Rounds, and the linearised regret against fixed linear predictors after each of them."""
+        return self.record.fixed_trace(self)
+
+    @classmethod
+    def _given(cls, learner: AutoMulticlass, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        mixture = Mixture.of(ClassMind, learner.spread, description, arrays)
+        found = super()._given(learner, description, arrays)
+        return found | {"record": mixture, "frozen": frozen_of(ClassMind, description, arrays)}
+
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     @property
-    def placed_weights(self) -> Vector:
-        return class_weights(self.mind, self.lanes)[:, : len(self.classes)]
+    def measures(self) -> Vector:
+        """Of the features, see `auto/view.py`."""
+        return self.record.mind.measures
 
-    def _grow(self, placed: Placed, w: Vector, i: int) -> bool:
-        before = self._places, self.lanes
-        if not super()._grow(placed, w, i):
-            return False
-        after = self._places, self.lanes
-        live = spread(Frozen(self.mind.measures, self.average, self.mind), before, after)
-        self.mind, self.average = live.mind, live.average
-        if self.frozen is not None:
-            self.frozen = spread(self.frozen, before, after)
-        return True
+    @property
+    def lots(self) -> int:
+        """Scores a row that there is room for."""
+        return self.lanes
+
+    def new_desk(self, entries: int) -> ClassWorkspace:
+        """Memory for one row of up to this many entries."""
+        return ClassWorkspace.of(entries, self.lanes)
+
+    def _of(self) -> str:
+        return ""
+
+    @property
+    def placed_weights(self) -> Vector:
+        return class_weights(self.record.mind, self.lanes)[:, : len(self.classes)]
 
     def _regrow(self, before: Shape) -> None:
-        """The frozen model grows with the mind."""
+        kept, after = self.record, (self._places, self.lanes)
+        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
+        live = spread(Frozen(kept.mind.measures, kept.average, kept.mind), before, after)
+        kept.mind, kept.average = live.mind, live.average
+        if frozen is not None:
+            self.frozen = spread(frozen, before, after)
 
 
 def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:

@@ -1,48 +1,56 @@
-"""What runs on rows share: a learner, its state and history, and the proof that follows from them."""
+"""The base of runs on rows: a learner, its state and history, its figures, and the proof that follows from them."""
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from lowregret.certificate import natural_comparator
-from lowregret.compile.call import compilable
+from lowregret.certificate import Certificate, natural_comparator
+from lowregret.certificate.trace import Trace, snapshot
+from lowregret.compile.call import call, compilable
 from lowregret.domain import Domain
-from lowregret.learner.growth import joined, split
+from lowregret.learner.growth import split
+from lowregret.learner.labels import name_label
 from lowregret.learner.linear import Learner
 from lowregret.learner.places import Placed, Places
-from lowregret.learner.validate import Place, numbers, require_rows
-from lowregret.risk.bounds import Foresight
+from lowregret.learner.validate import Place, numbers, require_bounded, require_rows
+from lowregret.risk.bounds import RiskEvidence, headline, risks
 from lowregret.risk.kept import Foretold, Kept, Trial, next_freeze
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest
-from lowregret.run.proof import NEVER, Proof
-from lowregret.state import State
-from lowregret.store.file import Arrays
+from lowregret.run import filed
+from lowregret.run.learnt import NOTHING, Learnt, Steps, rows_played
+from lowregret.run.record import NEVER, Record, next_snapshot
+from lowregret.state import MISTAKES, TOTAL, State
+from lowregret.store.file import Arrays, Saved
 from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.types import Vector
+from lowregret.words import counted
 
 if TYPE_CHECKING:
-    pass
-
-BY_FEATURE = ("table", "lag")  # arrays of a state with cells for each feature
-KEPT = ("seen", "uniform", "certify")  # attributes of a ledger that its file describes as they are
+    from matplotlib.figure import Figure
 
 
-class Ledger(Proof, Foresight):
-    """A learner, its state, and the proof of how well it has done so far."""
+class RowRun(Saved):
+    """A learner of rows, its state, and the proof of how well it has done so far."""
+
+    learns: ClassVar[type]  # what its learner must be
+    knows_outputs: ClassVar[bool] = True  # whether a random or averaged iterate is one of all those counted
 
     def __init__(
         self,
-        learner: Learner,
+        learner: Any,
         state: State,
         comparator: Domain | None = None,
         *,
-        history: Vector | None = None,
+        record: Record | None = None,
         seen: int | None = None,
         places: Places | None = None,
         uniform: bool = True,
@@ -52,16 +60,22 @@ class Ledger(Proof, Foresight):
         certify: bool = True,
         compiled: bool = True,
     ) -> None:
-        self.learner, self.state = learner, state
+        self.learner: Learner = learner
+        self.state = state
         self.seen = seen  # features that occurred so far, in a run that grows with them
         self.places = places or Places() if seen is not None else None  # where they lie; None: at their columns
-        u = comparator or natural_comparator(learner, self._coordinates)
-        super().__init__(learner, state, u, history=history, compiled=compiled and compilable(learner))
-        self.certify = certify
+        self.comparator = comparator or natural_comparator(learner, self._coordinates)
+        self.comparator.fits(self._coordinates)
+        self.compiled = compiled and compilable(learner)
+        self.certify = certify  # whether a history is kept, and frozen models are judged
         self.uniform = uniform  # all weights were 1
         self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
         self.trial, self.frozen = trial or Trial(), frozen  # what `kept` asks: the judgement, and the model on trial
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
+        self.learnt = NOTHING  # of the latest batch
+        self.record = record or Record()  # what proofs follow from
+        self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
+        self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------
 
@@ -77,13 +91,74 @@ class Ledger(Proof, Foresight):
         self._learn(x, y, w, "row {}".format)
         return self
 
-    @abstractmethod
-    def learn_batch(self, batch: Batch) -> None:
-        """Learn the rows of a batch."""
+    def learn_batch(self, batch: Batch) -> Learnt:
+        """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
+        return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names)
+
+    def _learn(self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None) -> Learnt:
+        """Learn rows; whatever happens, the rows that are learnt are counted."""
+        self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
+        y = self._taken(labels, w, names)
+        self.uniform &= bool(np.all(w == 1))
+        if self.tally.recognised(x, np.asarray(y, float)):
+            self.trial.end(self.rounds)
+        placed = self._placed(x, w)
+        try:
+            while self._reached < len(y):
+                marked = self._stretch(placed, y, w)
+                i = self._reached
+                if not (marked or i == len(y) or self._grow(placed, w, i)):
+                    shown = self.located(x) if self.places is None else x
+                    self._refuse(shown, name_label(labels[i], names), w, i, place(i))
+        finally:
+            self.learnt = self._told(y, self._reached)
+            self._steps.add(partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached))
+            self._steps.add(partial(self._count, x, y, w))
+            self._steps.finish()
+        require_bounded(self.state)
+        return self.learnt
+
+    def _stretch(self, placed: Placed, y: Any, w: Vector) -> bool:
+        """Learn rows up to the next mark or pause; says whether it was reached."""
+        mark, pause, rounds, begin = self._next_mark(), self.record.next_pause(self), self.rounds, self._reached
+        end = placed.fitting(self._places)
+        goal = min(mark, pause - rounds + self.state.rounds)  # a run may restart, and its state count afresh
+        try:
+            self._reached = self._pass(placed.rows, y[:end], w[:end], begin, goal)
+        except BaseException:
+            self._reached = begin + rows_played(w[begin:], self.rounds - rounds)  # the ledger knows how far it came
+            raise
+        finally:
+            marked, paused = self.state.rounds == mark, self.rounds == pause
+            if not (marked or paused) or self.rounds == next_freeze(self._unjudged[1]):  # it may grow, or be replaced
+                self._steps.add(partial(self._judge, placed.rows, y, w))
+            self._steps.add(*[self._pause] * paused, *[self._at_mark] * marked)
+            self._steps.finish()
+        return marked or paused
 
     @abstractmethod
-    def _learn(self, x: Rows, y: Any, w: Vector, place: Place) -> None:
-        """Learn rows; those before one that is refused are learnt."""
+    def _taken(self, labels: Any, w: Vector, names: Mapping[float, str] | None) -> Any:
+        """The labels of a batch as they are learnt, with room made for what is predicted."""
+
+    @abstractmethod
+    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
+        """Learn rows from i on until the state counts `goal` rounds; returns the first row not learnt."""
+
+    @abstractmethod
+    def _grow(self, placed: Placed, w: Vector, i: int) -> bool:
+        """Make room for row i if that is what it lacks."""
+
+    @abstractmethod
+    def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
+        """Say why row i could not be learnt; nothing of it was."""
+
+    @abstractmethod
+    def _told(self, y: Any, done: int) -> Learnt:
+        """What became of the batch, of which the first `done` rows were learnt."""
+
+    @abstractmethod
+    def _count(self, x: Rows, y: Any, w: Vector) -> None:
+        """Count the rows that were learnt."""
 
     @abstractmethod
     def _labels(self, labels: Any, rows: int) -> Any:
@@ -107,23 +182,107 @@ class Ledger(Proof, Foresight):
     def placed_weights(self) -> Vector:
         """`weights` as the state counts features, the bias last; 0 where no feature lies yet: O(d)."""
 
+    # ---- figures ---------------------------------------------------------------------------------------------------
+
     @property
-    def met_weights(self) -> tuple[Any, Vector]:
-        """The columns that have weights, in order, `features` standing for the bias; and those weights: O(d)."""
-        w, bias = self.placed_weights, self.learner.bias > 0
-        columns = np.arange(self.features) if self.places is None else self.places.columns.astype(np.int64)
-        order = np.argsort(columns)
-        kept = np.concatenate([order, np.arange(len(w) - bias, len(w))])
-        return np.append(columns[order], [self.features] * bias), w[kept]
+    def features(self) -> int:
+        """How many features there are, or were so far."""
+        return self._places if self.seen is None else self.seen
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights: features, and the bias if there is one."""
+        return self.features + (self.learner.bias > 0)
+
+    @property
+    def rounds(self) -> int:
+        """Rows that were learnt."""
+        return self.state.rounds
+
+    @property
+    def loss(self) -> float:
+        """Σ ℓ_t(w_t), progressive: each row is judged before it is learnt."""
+        return float(self.state.sums[TOTAL])
+
+    @property
+    def mistakes(self) -> int | None:
+        """Number of rows predicted wrongly before they were learnt; None for regression."""
+        return int(self.state.counts[MISTAKES]) if self.learner.loss.classifies else None
+
+    @property
+    def error(self) -> float | None:
+        """Σ c·[wrong] / Σ c, c the importance of a row that was judged before it was learnt; None for regression."""
+        return self.wrong / (self.weight or 1.0) if self.learner.loss.classifies else None
+
+    @property
+    def mean_loss(self) -> float:
+        """Σ c·ℓ / Σ c, progressive: the loss per unit of importance weight, or per row if all weights are 1."""
+        return self.loss / (self.weight or 1.0)
+
+    @property
+    def weight(self) -> float:
+        """Σ c of the rows learnt: how many they are if all weights are 1."""
+        return self.tally.weight
+
+    @property
+    def wrong(self) -> float:
+        """Σ c of the rows predicted wrongly before they were learnt."""
+        return self.tally.wrong
+
+    @property
+    def alike(self) -> bool:
+        """Whether all importance weights were 1, or 0: rows that were not learnt."""
+        return self.tally.alike
+
+    # ---- proof -----------------------------------------------------------------------------------------------------
+
+    @property
+    def books(self) -> State:
+        """The state as proofs read it: a row of the table for each weight that comparators have."""
+        return self.state
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """All certificates that speak of this learner, tightest first."""
+        return self.record.certificates(self)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The tightest certificate whose premises hold."""
+        return self.record.certificate(self)
+
+    @property
+    def fixed_certificate(self) -> Certificate:
+        """The certificate against fixed predictors."""
+        return self.record.fixed_certificate(self)
+
+    def linear_regret(self, comparator: Domain | None = None) -> float:
+        """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
+        return self.record.linear_regret(self, comparator or self.comparator)
+
+    def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
+        """Bounds on loss or error of rows yet to come, each with probability 1 − δ: the headline first, failed last."""
+        found = self.tally, self.state, self.rounds, self.seen is not None
+        return risks(RiskEvidence(self.learner, *found, lambda: self.certificate), delta)
+
+    def risk(self, delta: float = 0.05) -> RiskCertificate | None:
+        """The headline of `risks`, if its premises hold."""
+        return headline(self.risks(delta))
+
+    @property
+    def trace(self) -> Trace:
+        """Loss, linearised regret and bound over the rounds."""
+        return self.record.trace(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, theirs: Vector | None = None) -> Figure:
+        """Mean loss, and linearised regret under its bound; the regret too, with `theirs` as `against` tells them."""
+        return self.record.plot(self, path, theirs)
 
     # ---- the model that is kept ------------------------------------------------------------------------------------
 
     @property
     def kept(self) -> Kept | None:
-        """What the model loses once it is kept and learns no more, measured on rows that were new to it.
-
-        None where too few rows were judged: before some 100 rounds, or with certify=False.
-        """
+        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds."""
         return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
 
     @abstractmethod
@@ -134,74 +293,55 @@ class Ledger(Proof, Foresight):
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
         """What the frozen model lost on the picked rows, which were learnt since, and what the live one did."""
 
-    def _stretch(self, learn: Callable[[int, int], int], x: Rows, y: Any, w: Vector, i: int) -> tuple[int, bool]:
-        """Learn rows from i on until a model is frozen, by `learn(row, rounds)`, and judge the one before by them.
-
-        Returns the first row that was not learnt, and whether that is because a model was frozen.
-        """
-        begin, rounds, last = i, self.rounds, False
-        while not last:
-            mark, pause = self._next_mark(), self._next_pause()
-            i = learn(i, min(mark, pause - self.rounds + self.state.rounds))  # a run may restart its state
-            marked, paused = self.state.rounds == mark, self.rounds == pause
-            last = self.rounds == next_freeze(rounds) or i == len(y) or not (marked or paused)
-            if last:
-                self.trial.judge(w, begin, i, rounds, lambda *picked: self._foretold(x, y, *picked))
-            if paused:
-                self._pause()
-            if marked:
-                self._at_mark()
-        return i, marked or paused
-
-    def _next_pause(self) -> int:
-        """The round after which something is done that is not done after every one."""
-        return next_freeze(self.rounds) if self.certify else NEVER
+    def _judge(self, x: Rows, y: Any, w: Vector) -> None:
+        """Judge the frozen model by the rows learnt since it was last."""
+        if self.frozen is not None:
+            begin, rounds = self._unjudged
+            self.trial.judge(w, begin, self._reached, rounds, partial(self._foretold, x, y))
+        self._unjudged = self._reached, self.rounds
 
     def _pause(self) -> None:
+        self.record.pause(self)
         if self.rounds == next_freeze(self.rounds - 1) and self.trial.ended is None:
-            self.trial.freeze()
             self._freeze()
+            self.trial.freeze()
+
+    def _next_mark(self) -> int:
+        """The round whose ledger the record keeps next."""
+        return next_snapshot(self.state) if self.certify else NEVER
+
+    def _at_mark(self) -> None:
+        self.record.mark(self)
+
+    def snapshot(self) -> Vector:
+        """The ledger as the record keeps it: O(d)."""
+        return snapshot(self.state, self.learner.rule)
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
-        description, arrays = super().contents()
-        description |= {name: getattr(self, name) for name in KEPT}
-        description |= {"room": self._places, "ended": self.trial.ended}
-        state, places = self._filed()
-        for name in BY_FEATURE:
-            arrays |= split(name, getattr(state, name), places, min(self._met, places), self.learner.bias > 0)
-        if self.places is not None:
-            arrays["columns"] = self.places.columns
-        return description, arrays | self.tally.arrays() | {"trial": self.trial.records} | self._frozen_arrays()
-
-    def _frozen_arrays(self) -> Arrays:
-        return {} if self.frozen is None else self._split("frozen", self.frozen)
-
-    def _split(self, name: str, cells: Any) -> Arrays:
-        """What a file keeps of cells for each feature and the bias."""
-        return split(name, cells, self._places, self._met, self.learner.bias > 0)
-
-    @classmethod
-    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        given = super()._given(learner, description, arrays) | {name: description[name] for name in KEPT}
-        return given | {
-            "state": cls._restored(learner, given["state"], description, arrays),
-            "places": Places(arrays["columns"]) if "columns" in arrays else None,
-            "trial": Trial(arrays["trial"], description["ended"]),
-            "frozen": joined("frozen", arrays, description["room"]) if "frozen" in arrays else None,
-        }
-
-    @classmethod
-    def _restored(cls, learner: Any, state: State, description: dict[str, Any], arrays: Arrays) -> State:
-        """The state with cells for all features that there is room for."""
-        return state._replace(**{name: joined(name, arrays, description["room"]) for name in BY_FEATURE})
-
-    # ---- inside ------------------------------------------------------------------------------------------------------
+        return filed.contents(self, *self._filed())
 
     def _filed(self) -> tuple[State, int]:
         """The state to be saved, and how many places it has room for."""
         return self.state, self._places
+
+    def split(self, name: str, cells: Any) -> Arrays:
+        """What a file keeps of cells for each feature and the bias."""
+        return split(name, cells, self._places, self._met, self.learner.bias > 0)
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        learner, comparator = filed.parts(path, description, cls.learns)
+        return cls(learner, comparator=comparator, **cls._given(learner, description, arrays))
+
+    @classmethod
+    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        """What else the constructor is given, by `contents`."""
+        state = filed.proof_given(description, arrays)["state"]
+        return filed.given(description, arrays, filed.with_room(state, arrays, description["room"]))
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
 
     @property
     def _places(self) -> int:
@@ -213,18 +353,19 @@ class Ledger(Proof, Foresight):
         """Features that have a place."""
         return self._places if self.places is None else len(self.places)
 
+    @property
+    def _coordinates(self) -> int:
+        """How many weights comparators have."""
+        return self.state.dimension
+
     def _placed(self, x: Rows, w: Vector) -> Placed:
         """Rows to be learnt, whose columns are as the state counts features."""
         if self.places is None:
             return Placed(self.located(x), np.zeros(x.shape[0], np.int64))
         return self.places.place(x, w, self.compiled)
 
-    def _refused(self, x: Rows) -> Rows:
-        """Rows of which one was refused, for errors that name its columns."""
-        return x if self.places is not None else self.located(x)
-
     def _settle(self, x: Rows, placed: Placed, done: int) -> None:
-        """So many of the rows were learnt: what the others brought is forgotten."""
+        """Forget the features that only rows after the first `done` brought."""
         if self.places is not None and self.seen is not None:
             self.seen = max(self.seen, highest(x, done))
             if done < x.shape[0]:
@@ -235,34 +376,22 @@ class Ledger(Proof, Foresight):
         return w if self.places is None else self.places.by_column(w, self.features, self.learner.bias > 0)
 
     def _by_place(self, u: Vector, room: int) -> Vector:
-        """Numbers of columns, the bias last, as those of so many places, more than there are."""
+        """Numbers of columns, the bias last, as those of `room` places, more than there are."""
         return u if self.places is None else self.places.by_place(u, room, self.learner.bias > 0)
 
-    def _mean_loss(self) -> str:
-        return f"{self.mean_loss:.4g} {'a round' if self.alike else 'per unit of weight'}"
+    def _call(self, loop: Any, *args: Any) -> Any:
+        return call(loop, self.compiled, *args)
+
+    def _of(self) -> str:
+        return type(self.learner.rule).__name__
+
+    def _facts(self) -> Iterator[str]:
+        yield counted(self.rounds, "round")
+        mean = f"{self.mean_loss:.4g} {'a round' if self.alike else 'per unit of weight'}"
+        yield f"{type(self.learner.loss).__name__} loss {mean}"
+        yield from self.record.brief(self)
 
     def __str__(self) -> str:
         from lowregret.show.text import summary
 
         return summary(self)
-
-
-class Packed(NamedTuple):
-    """A run as what it would save."""
-
-    kind: type[Ledger]
-    description: dict[str, Any]
-    arrays: Arrays
-
-
-def packed(value: Any) -> Any:
-    """What travels in a pickle instead of a run; anything else as it is."""
-    return Packed(type(value), *value.to_file()) if isinstance(value, Ledger) else value
-
-
-def unpacked(value: Any, path: str) -> Any:
-    """The run again, with arrays of its own: those that joblib reads from `path` cannot be written to."""
-    if not isinstance(value, Packed):
-        return value
-    arrays = {name: np.array(array) for name, array in value.arrays.items()}
-    return value.kind.from_file(path, value.description, arrays)

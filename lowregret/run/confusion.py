@@ -30,17 +30,17 @@ class Confusion:
         `losses`: theirs; that of a row of no known class is not looked at.
         """
         self.make_room(classes)
-        self.judged = losses is not None
         weights = weights if weights.size else np.ones(codes.size)
         counted = np.flatnonzero(weights)
         own, guesses, weights = np.where(codes < 0, classes, codes)[counted], guesses[counted], weights[counted]
         size = classes + 1
         pairs = own * size + np.where(guesses < 0, classes, guesses)
-        self.counts += np.bincount(pairs, minlength=size * size).reshape(size, size)
-        np.add.at(self.sums[WEIGHT], own, weights)  # one after the other: batches change no bit
-        np.add.at(self.sums[WRONG], own, np.where(own == guesses, 0.0, weights))
+        counts, sums = self.counts + np.bincount(pairs, minlength=size * size).reshape(size, size), self.sums.copy()
+        np.add.at(sums[WEIGHT], own, weights)  # one after the other: batches change no bit
+        np.add.at(sums[WRONG], own, np.where(own == guesses, 0.0, weights))
         if losses is not None:
-            np.add.at(self.sums[LOSS], own, weights * losses[counted])
+            np.add.at(sums[LOSS], own, weights * losses[counted])
+        self.counts, self.sums, self.judged = counts, sums, losses is not None  # all at once
 
     def make_room(self, classes: int) -> None:
         """At least so many classes."""

@@ -22,11 +22,14 @@ from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
-from lowregret.learner.validate import Place, numbers, refuse, require_bounded, require_finite, require_label
-from lowregret.learner.wrappers import LONGEST
+from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
+from lowregret.learner.wrappers import LONGEST_DELAY
 from lowregret.rows import Features, Rows, Sparse, as_rows
+from lowregret.run.begin import begin
 from lowregret.run.delayed_loop import ask_and_learn
-from lowregret.run.linear import LinearRun, start
+from lowregret.run.learnt import NOTHING as NO_ROWS
+from lowregret.run.learnt import Learnt
+from lowregret.run.linear import LinearRun
 from lowregret.run.pending import NEVER, Pending
 from lowregret.run.schema import DelayedSchema
 from lowregret.store.file import Arrays
@@ -54,7 +57,7 @@ def delayed(
             "a ridge or a schedule that weighs the rounds needs w_s when the answer to round s comes, and only its "
             "score is kept: use ridge=0 and a step such as Constant or InverseSqrt"
         )
-    first = start(learner, features, comparator, compiled=compiled)
+    first = begin(learner, features, comparator=comparator, compiled=compiled)
     return DelayedRun(learner, first.state, first.comparator, seen=first.seen, compiled=compiled)
 
 
@@ -146,12 +149,11 @@ class DelayedRun(LinearRun):
         self._decide(x, (y, w, _delays(delay, 0, y.size)), "row {}".format)
         return self
 
-    def learn_batch(self, batch: Batch, delay: Any = 0) -> None:
-        """Ask the rows of a batch, answered late; `scores` are theirs until the next one."""
+    def learn_batch(self, batch: Batch, delay: Any = 0) -> Learnt:
+        """Ask the rows of a batch, answered late; `learnt` tells how many were asked, should one be refused."""
         delays = _delays(delay, 0, len(batch))
-        self.scores = np.empty(0)
-        if len(batch):
-            self._decide(batch.rows, (batch.labels, batch.weights, delays), batch.place)
+        self._decide(batch.rows, (batch.labels, batch.weights, delays), batch.place)
+        return self.learnt
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -245,9 +247,9 @@ class DelayedRun(LinearRun):
 
     def _decide(self, x: Rows, answers: tuple[Vector, Vector, Any] | None, place: Place) -> None:
         """Ask rows in chunks; `answers` are labels, weights and delays, if they are known."""
+        self.learnt, self.scores = NO_ROWS, np.full(x.shape[0], np.nan)
         pending, begin, count = self._pending, 0, x.shape[0]
         placed = self._placed(x, NOTHING)
-        self.scores = np.full(count, np.nan)
         while begin < count:
             end = min(begin + max(CHUNK, pending.size), count)
             first, before = pending.size, self.asked
@@ -263,7 +265,10 @@ class DelayedRun(LinearRun):
             except BaseException:
                 self._settle(x, placed, begin + self.asked - before)
                 raise
-            begin = end
+            finally:
+                begin += self.asked - before
+                labels = np.empty(0) if answers is None else answers[0][:begin]
+                self.learnt = Learnt(begin, labels, self.scores[:begin], self.scores[:begin])
         self._settle(x, placed, count)
 
     def _run(self, arrivals: Any, i: int, rows: Asked | None = None) -> None:
@@ -285,9 +290,13 @@ class DelayedRun(LinearRun):
                     raise self._diverged(int(slots.rounds[arrivals[e]]))
                 elif rows is None or i == pending.size:
                     break
-                elif not self._grow(placed, row + i - first):
-                    weight = slots.weights[i] if slots.due[i] < NEVER else 0.0
-                    self._refuse(rows, row + i - first, slots.labels[i], weight)
+                elif not self._grow(placed, NOTHING, row + i - first):
+                    weight, at = slots.weights[i] if slots.due[i] < NEVER else 0.0, row + i - first
+                    weights, shown = (
+                        np.full(at + 1, weight),
+                        rows.x if self.places is not None else self.located(rows.x),
+                    )
+                    self._refuse(shown, slots.labels[i], weights, at, rows.place(at))
         finally:
             self.asked = asked + i - first
             self.scores[row : row + i - first] = slots.scores[first:i]
@@ -295,14 +304,10 @@ class DelayedRun(LinearRun):
             pending.answered(arrivals[:e])
         require_bounded(self.state)
 
-    def _refuse(self, rows: Asked, i: int, label: float, weight: float) -> None:
-        """Say why row i could not be asked."""
-        x, alike = self._refused(rows.x), np.ones(i + 1)
-        refuse(self.learner.loss, x, label * alike, weight * alike, i, rows.place(i))
-
     def _at_mark(self) -> None:
+        now = self.ledger[:LEDGER].copy()
         super()._at_mark()
-        self._ledgers.append(self.ledger[:LEDGER].copy())
+        self._ledgers.append(now)
 
     def _diverged(self, round_: int) -> DivergedError:
         return DivergedError(
@@ -315,8 +320,8 @@ def _delays(delay: Any, begin: int, count: int) -> Any:
     """The delays of rows begin … begin + count − 1, whole numbers ≥ 0."""
     given = np.asarray(delay)
     delays = np.full(count, given) if given.ndim == 0 else given[begin : begin + count]
-    if delays.ndim != 1 or delays.dtype.kind not in "iu" or np.any((delays < 0) | (delays > LONGEST)):
-        raise DataError(f"delays must be whole numbers ≥ 0, at most {LONGEST}, got {delay!r}")
+    if delays.ndim != 1 or delays.dtype.kind not in "iu" or np.any((delays < 0) | (delays > LONGEST_DELAY)):
+        raise DataError(f"delays must be whole numbers ≥ 0, at most {LONGEST_DELAY}, got {delay!r}")
     if delays.size < count:
         raise DataError(f"there are more rows than delays ({given.size}): give one for each row")
     return delays.astype(np.int64)

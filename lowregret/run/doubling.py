@@ -19,14 +19,15 @@ from lowregret.certificate.trace import Trace
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Domain
 from lowregret.errors import PartError, StoreError
-from lowregret.hindsight.against import Learnt
+from lowregret.hindsight.against import GivenAgain
 from lowregret.learner.growth import resized
 from lowregret.learner.linear import Linear
 from lowregret.learner.wrappers import Doubling
 from lowregret.output import Last
 from lowregret.risk.online_to_batch import DRAWN, RiskCertificate
 from lowregret.rows import Features
-from lowregret.run.linear import LinearRun, start
+from lowregret.run.begin import begin
+from lowregret.run.linear import LinearRun
 from lowregret.run.schema import DoublingSchema
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.store.file import Arrays
@@ -47,7 +48,7 @@ def doubling(
     """
     player = base if isinstance(base, Doubling) else Doubling(base)
     player.require(isinstance(player.base, Linear), f"rows need a learner such as zoo.ogd_eager, got {player.base!r}")
-    first = start(player.block(1), features, comparator, compiled=compiled)
+    first = begin(player.block(1), features, comparator=comparator, compiled=compiled)
     run = DoublingRun(first.learner, first.state, first.comparator, seen=first.seen, compiled=compiled)
     run.player = player
     return run
@@ -158,14 +159,16 @@ class DoublingRun(LinearRun):
     def _at_mark(self) -> None:
         """The block is full: book it and start afresh, with as much room."""
         best, bias = self.certificate, self.learner.bias > 0
-        curves = (self.rounds, self.loss, best.linear_regret, best.bound if best.premises_hold else np.nan)
-        self._curves.append(tuple(map(float, curves)))  # type: ignore[arg-type]
-        self.finished.append(bounds_of(certificates(self.learner, self.state, self.comparator)))
+        bound = best.bound if best.premises_hold else np.nan
+        curve = float(self.rounds), self.loss, float(best.linear_regret), float(bound)  # type: ignore[arg-type]
+        found = bounds_of(certificates(self.learner, self.state, self.comparator))
         room = self.state.dimension - bias
-        self._theta = resized(self._theta, room, bias) + self.state.theta
-        self._past = self.whole
-        self.learner = self.player.block(self._next_mark())
-        self.state = self.learner.start(room)
+        theta, past = resized(self._theta, room, bias) + self.state.theta, self.whole
+        learner = self.player.block(2 * self._next_mark())
+        state = learner.start(room)  # from here on nothing can fail
+        self._curves.append(curve)
+        self.finished.append(found)
+        self._theta, self._past, self.learner, self.state = theta, past, learner, state
 
-    def _learnt(self, features: Features, labels: Any, weights: Any = None) -> Learnt:
-        return replace(super()._learnt(features, labels, weights), state=self.whole)
+    def _given_again(self, features: Features, labels: Any, weights: Any = None) -> GivenAgain:
+        return replace(super()._given_again(features, labels, weights), state=self.whole)

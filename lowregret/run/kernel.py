@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lowregret.certificate import Certificate
+from lowregret.certificate import Certificate, Evidence, evaluate, tightest
 from lowregret.certificate.mistakes import perceptron_bounds
+from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.call import call, compilable
 from lowregret.compile.spec import from_json, to_json
+from lowregret.domain import L2Ball
 from lowregret.errors import DataError, DivergedError, PartError, StoreError
 from lowregret.learner.kernel_perceptron import (
     CAPACITY,
@@ -33,9 +35,26 @@ from lowregret.learner.validate import (
 )
 from lowregret.rows import Features, Rows, as_rows
 from lowregret.run.schema import KernelSchema
-from lowregret.state import ENERGY, LARGEST, ROUNDS, TOTAL
+from lowregret.state import (
+    COUNTS,
+    ENERGY,
+    FIRST_RATE,
+    LARGEST,
+    LAST_RATE,
+    LINEAR,
+    MASS,
+    MISTAKES,
+    ROUNDS,
+    STEPPED,
+    SUMS,
+    TOTAL,
+)
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
+from lowregret.zoo import perceptron
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class KernelRun(Saved):
@@ -43,11 +62,15 @@ class KernelRun(Saved):
 
     kind = "kernel-run"
     schema = KernelSchema()
+    comparator = L2Ball(1.0)  # u in the space of the kernel
 
-    def __init__(self, learner: KernelPerceptron, support: Support, *, compiled: bool = True) -> None:
+    def __init__(
+        self, learner: KernelPerceptron, support: Support, *, history: Any = (), compiled: bool = True
+    ) -> None:
         self.learner = learner
         self.support = support
         self.compiled = compiled and compilable(learner)
+        self.history: list[Vector] = list(history)  # ledgers at the marks of the trace
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
@@ -59,8 +82,12 @@ class KernelRun(Saved):
         self.scores = np.full(y.size, np.nan)
         row, i = np.zeros(self.support.dimension), 0
         while i < y.size:
-            i = self._call(learn_kernel_rows, self.learner, self.support, x, y, self.scores, row, i)
-            if self.support.full:
+            mark = next_mark(self.rounds)
+            end = i + mark - self.rounds
+            i = self._call(learn_kernel_rows, self.learner, self.support, x, y[:end], self.scores, row, i)
+            if self.rounds == mark:
+                self.history.append(self._ledger())
+            elif self.support.full:
                 self.support = self.support.resized(max(2 * self.support.size, CAPACITY))
             elif i < y.size:
                 self._refuse(x, y, i)
@@ -78,6 +105,7 @@ class KernelRun(Saved):
 
     @property
     def rounds(self) -> int:
+        """Rows that were learnt."""
         return int(self.support.counts[ROUNDS])
 
     @property
@@ -99,6 +127,37 @@ class KernelRun(Saved):
     def error(self) -> float:
         """Share of rows predicted wrongly before they were learnt."""
         return self.mistakes / max(self.rounds, 1)
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """All certificates that speak of the Perceptron, against all u of norm ≤ 1 in the kernel's space."""
+        return evaluate(self._evidence(self._ledger()))
+
+    @property
+    def certificate(self) -> Certificate:
+        """The tightest certificate whose premises hold."""
+        return tightest(self.certificates)
+
+    @property
+    def trace(self) -> Trace:
+        """Loss, linearised regret and bound over the rounds."""
+        history = [*self.history, self._ledger()]
+        if len(history) > 1 and np.array_equal(history[-1], history[-2]):
+            history.pop()
+        found = [evaluate(self._evidence(row))[0] for row in history]
+        return Trace(
+            np.array([row[SUMS + ROUNDS] for row in history], np.int64),
+            np.array([row[TOTAL] for row in history]),
+            np.array([c.linear_regret for c in found]),
+            np.array([c.bound for c in found]),
+            found[-1].id,
+        )
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Mean loss, and linearised regret under its bound, over the rounds; written to `path` if given."""
+        from lowregret.show.plot import plot_run
+
+        return plot_run(self, path)
 
     def mistake_certificates(self, alpha: Any, features: Features, labels: Any) -> list[Certificate]:
         """Mistake bounds of the Perceptron against u = Σ_i α_i K(x_i, ·), x_i the rows of the latest `learn`.
@@ -132,16 +191,35 @@ class KernelRun(Saved):
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description = {"learner": to_json(self.learner), "compiled": self.compiled}
-        return description, self.support.resized(self.support.size)._asdict()
+        history = {"history": np.array(self.history).reshape(-1, SUMS + COUNTS)}
+        return description, self.support.resized(self.support.size)._asdict() | history
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         learner = from_json(description["learner"])
         if not isinstance(learner, KernelPerceptron):
             raise StoreError(f"{path} holds a {type(learner).__name__}, not a KernelPerceptron")
-        return cls(learner, Support(*(arrays[name] for name in Support._fields)), compiled=description["compiled"])
+        support, history = Support(*(arrays[name] for name in Support._fields)), arrays.get("history", ())
+        return cls(learner, support, history=history, compiled=description["compiled"])
 
     # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _ledger(self) -> Vector:
+        """Sums and counts as they are now."""
+        return np.concatenate([self.support.sums, self.support.counts.astype(float)])
+
+    def _evidence(self, ledger: Vector) -> Evidence:
+        """The ledger as theorems on mirror descent with η = 1 see it.
+
+        θ = Σ_{t∈M} y_t φ(x_t) grows in round t ∈ M by ‖θ_{t+1}‖² − ‖θ_t‖² = 2 y_t p_t + K(x_t, x_t), and TOTAL is
+        Σ_{t∈M} (1 − y_t p_t): so Σ⟨w_t, z_t⟩ = TOTAL − |M|, and ‖θ‖² = Σ_{t∈M} K(x_t, x_t) − 2(TOTAL − |M|).
+        """
+        sums, counts = ledger[:SUMS].copy(), ledger[SUMS:].astype(np.int64)
+        sums[LINEAR] = sums[TOTAL] - counts[MISTAKES]
+        sums[MASS] = max(sums[ENERGY] - 2 * sums[LINEAR], 0.0)
+        sums[STEPPED], sums[FIRST_RATE], sums[LAST_RATE] = sums[ENERGY], 1.0, 1.0
+        height = self.comparator.radius * math.sqrt(sums[MASS])
+        return Evidence(perceptron(), self.comparator, sums, counts, height)
 
     def _of(self) -> str:
         return type(self.learner.kernel).__name__

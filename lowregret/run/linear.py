@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
-from lowregret.domain import Domain
+from lowregret.compile.call import call
 from lowregret.errors import PartError
-from lowregret.learner.growth import FIRST, grow, longer, require_growth
+from lowregret.learner.growth import grow, longer
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
-from lowregret.learner.validate import Place, require_bounded, require_cheap, require_scores
+from lowregret.learner.validate import require_cheap, require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import EVERY, Features, Rows
-from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.schema import RowSchema
-from lowregret.run.scored import RowRun
+from lowregret.run.scored import ScoredRun
 from lowregret.types import Vector
 
 
-def start(
-    learner: Linear,
-    features: int | None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
-) -> LinearRun:
-    """A run before its first row, for this many features; None: as many as there turn out to be."""
-    if not certify and isinstance(learner.rule, ProjectedGradient):
-        learner = replace(learner, rule=replace(learner.rule, gradients=Forgotten()))
-    seen = None
-    if features is None:
-        require_growth(learner)
-        features, seen = FIRST, 0
-    return LinearRun(learner, learner.start(features), comparator, seen=seen, certify=certify, compiled=compiled)
-
-
-class LinearRun(RowRun):
+class LinearRun(ScoredRun):
     """A learner of one score, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
@@ -57,12 +37,8 @@ class LinearRun(RowRun):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
-        return int(self._call(learn_rows, self.learner, self.state, x, y, w, self.scores, i, mark))
-
-    def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
-        super()._learn(x, y, w, place)
-        require_bounded(self.state)
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int) -> int:
+        return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal))
 
     def decision_function(self, features: Features) -> Vector:
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
@@ -88,7 +64,7 @@ class LinearRun(RowRun):
         """Mistake bounds of the Perceptron and Winnow against u, on the rows of the latest `learn`."""
         if not self.uniform:
             raise PartError("mistake bounds need importance weights of 1")
-        rows = self._learnt(features, labels)
+        rows = self._given_again(features, labels)
         scores = rows.own_scores(rows.y.size)
         return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, self._spread(u))
 
@@ -111,8 +87,9 @@ class LinearRun(RowRun):
     def _widen(self, features: int) -> None:
         old, bias = self.state.dimension, self.learner.bias > 0
         self.state = grow(self.state, features, bias)
-        if self.frozen is not None:
-            self.frozen = longer(self.frozen, old, self.state.dimension, bias)
+        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
+        if frozen is not None:
+            self.frozen = longer(frozen, old, self.state.dimension, bias)
 
     def _freeze(self) -> None:
         self.frozen = self.placed_weights

@@ -27,7 +27,7 @@ from lowregret.risk import statistics as tally
 from lowregret.risk.independence import COUNT, LENGTH, LEVELS, ONES
 from lowregret.risk.kept import FIELDS, PARTS, freezes
 from lowregret.run import metrics
-from lowregret.state import COUNTS, DIMENSION, MISTAKES, ROUNDS, SUMS
+from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, MISTAKES, ROUNDS, SUM_NAMES, SUMS
 from lowregret.store.schema import (
     FLAG,
     MOST,
@@ -172,7 +172,7 @@ class LedgerSchema(ProofSchema):
         yield found == wanted, f"{wanted} models frozen in {rounds} rounds"
         yield np.all(arrays["trial"][:, :, 0] >= 0), "counts of rows that were judged"
         model = any(name.startswith("frozen") for name in arrays)
-        yield model == (found > 0), "a model on trial if one was frozen"
+        yield found > 0 or not model, "no model on trial before one was frozen"  # it may be gone for want of memory
 
     def session(self, told: Told, present: Collection[str]) -> dict[str, Array]:
         """Arrays of a run that was fed from files."""
@@ -181,6 +181,8 @@ class LedgerSchema(ProofSchema):
             found |= self.judged(told, name)
         if "names" in present:
             found |= {"names": Array("uint8", ("text",)), "name_ends": wholes("names"), "name_slots": wholes("names")}
+        if "unwritten" in present:
+            found["unwritten"] = Array("uint8", ("unwritten",))
         return found
 
     def judged(self, told: Told, name: str) -> dict[str, Array]:
@@ -326,14 +328,18 @@ class KernelSchema(Schema):
         return {"learner": part(KernelPerceptron), "compiled": FLAG}
 
     def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
-        return ledger_slots()
+        return ledger_slots() | ({"history": (*SUM_NAMES, *COUNT_NAMES)} if "history" in present else {})
 
     def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
         signs = floats("support", low=-1, high=1)
-        return {"rows": floats("support", "features"), "coefficients": signs} | ledger_arrays()
+        found = {"rows": floats("support", "features"), "coefficients": signs} | ledger_arrays()
+        return found | ({"history": extended("marks", SUMS + COUNTS, low=0.0)} if "history" in present else {})
 
     def demands(self, told: Told, arrays: Arrays) -> Demands:
         size, features = arrays["rows"].shape
         yield features >= 1, "at least one feature"
         yield arrays["counts"][MISTAKES] == size, "a row of support for each mistake"
         yield from ledger_demands(arrays, features)
+        rounds = arrays["history"][:, SUMS + ROUNDS] if "history" in arrays else np.empty(0)
+        yield np.all(np.diff(rounds, prepend=0) > 0), "rounds of the history that rise"
+        yield np.all(rounds <= arrays["counts"][ROUNDS]), "no round of the history after the last"

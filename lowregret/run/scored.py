@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 
-from lowregret.hindsight.against import Learnt
+from lowregret.hindsight.against import GivenAgain
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import Placed
-from lowregret.learner.validate import Place, finite_numbers, numbers, refuse
+from lowregret.learner.validate import finite_numbers, numbers, refuse
 from lowregret.risk.kept import Foretold, judge_scores
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows
-from lowregret.run.base import Ledger
+from lowregret.run.base import RowRun
+from lowregret.run.learnt import Learnt
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
 
-class RowRun(Ledger):
+class ScoredRun(RowRun):
     """A learner that scores rows, its state and history."""
 
     @property
     @abstractmethod
     def linear(self) -> Linear:
         """The linear learner whose fixed predictors the regret compares with."""
-
-    @abstractmethod
-    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, mark: int) -> int:
-        """Learn rows from i on until `mark` rounds are done; returns the first row not learnt."""
 
     @abstractmethod
     def _widen(self, features: int) -> None:
@@ -51,31 +47,20 @@ class RowRun(Ledger):
 
     # ---- learning ------------------------------------------------------------------------------------------------
 
-    def learn_batch(self, batch: Batch) -> None:
-        """Learn the rows of a batch; `scores` are theirs until the next one."""
-        if len(batch):
-            self._learn(batch.rows, batch.labels, batch.weights, batch.place)
-        else:
-            self.scores = np.empty(0)
+    def _taken(self, labels: Any, w: Vector, names: Mapping[float, str] | None) -> Vector:
+        self.scores = np.empty(len(labels))
+        return labels
 
-    def _learn(self, x: Rows, y: Vector, w: Vector, place: Place) -> None:
-        self.uniform &= bool(np.all(w == 1))
-        if self.tally.recognised(x, y):
-            self.trial.end(self.rounds)
-        self.scores = np.empty(y.size)
-        placed, i = self._placed(x, w), 0
-        try:
-            while i < y.size:
-                end = placed.fitting(self._places)
-                learn = partial(self._pass, placed.rows, y[:end], w[:end])
-                i, paused = self._stretch(learn, placed.rows, y, w, i)
-                if not (paused or i == y.size or self._grow(placed, i)):
-                    self.scores[i:] = np.nan
-                    refuse(self.learner.loss, self._refused(x), y, w, i, place(i))
-        finally:
-            self._settle(x, placed, i)
-            if i:
-                self.tally.see(self.linear, x, y, w, self.scores, i, self.compiled)
+    def _told(self, y: Vector, done: int) -> Learnt:
+        self.scores[done:] = np.nan
+        return Learnt(done, y[:done], self.scores[:done], self.scores[:done])
+
+    def _count(self, x: Rows, y: Vector, w: Vector) -> None:
+        if self.learnt.done:
+            self.tally.see(self.linear, x, y, w, self.scores, self.learnt.done, self.compiled)
+
+    def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
+        refuse(self.learner.loss, x, label, w, i, place)
 
     def _judged(self, y: Vector, kept: Vector, live: Vector) -> Foretold:
         """The losses of a frozen model's scores and of live ones, and where each is wrong."""
@@ -91,11 +76,11 @@ class RowRun(Ledger):
         It is what the certificate bounds: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
         the weighted mean is taken.
         """
-        return self._learnt(features, labels, weights).regret(self._spread(u))
+        return self._given_again(features, labels, weights).regret(self._spread(u))
 
     def against(self, u: Any, features: Features, labels: Any, weights: Any = None) -> Vector:
         """Σ_{s≤t} f_s(u) of one fixed u at the rounds t of the trace, given the rows that were learnt: O(nnz)."""
-        return self._learnt(features, labels, weights).losses(self._spread(u), self.trace.rounds)
+        return self._given_again(features, labels, weights).losses(self._spread(u), self.trace.rounds)
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
@@ -106,8 +91,7 @@ class RowRun(Ledger):
     def _labels(self, labels: Any, rows: int) -> Vector:
         return numbers(labels, "labels", rows)
 
-    def _grow(self, placed: Placed, i: int) -> bool:
-        """Make room for row i if that is what it lacks."""
+    def _grow(self, placed: Placed, w: Vector, i: int) -> bool:
         if i >= placed.needs.size or placed.needs[i] <= self._places:
             return False
         self._widen(int(placed.needs[i]))
@@ -117,9 +101,9 @@ class RowRun(Ledger):
         """u by place, with zeros where there is room for features that did not occur."""
         return self._by_place(finite_numbers(u, "u", self.dimension), self._places)
 
-    def _learnt(self, features: Features, labels: Any, weights: Any = None) -> Learnt:
+    def _given_again(self, features: Features, labels: Any, weights: Any = None) -> GivenAgain:
         """The rows of the run, given once more."""
         x = self.located(self._rows(features))
         y = numbers(labels, "labels", x.shape[0])
         w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
-        return Learnt(self.linear, self.state, x, y, w, self.scores, self.compiled)
+        return GivenAgain(self.linear, self.state, x, y, w, self.scores, self.compiled)

@@ -9,7 +9,7 @@ import copy
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,11 @@ from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged, judge, no_rows
+from lowregret.run.learnt import NOTHING, Learnt, Steps
 from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import SIGNS, Metrics
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.passes import Pass, best_pass, weighed
-from lowregret.run.standing import Standing
 from lowregret.state import RIDGE, TOTAL, WEIGHTED
 from lowregret.store import file as store
 from lowregret.stream.batch import Batch
@@ -46,6 +46,9 @@ from lowregret.types import Vector
 if TYPE_CHECKING:
     from lowregret.hindsight import Pass as Rereading
     from lowregret.hindsight import Report
+
+
+Observer = Callable[[Batch, Learnt], object]  # what wants to know of each batch
 
 
 @dataclass
@@ -68,6 +71,7 @@ class Session:
     passes: list[Pass] = field(default_factory=list)  # made since the session was begun or loaded
     dictionary: Dictionary | None = None  # names of features, if they are kept
     remarks: list[str] = field(default_factory=list)  # on columns of which little is learnt
+    unwritten: str = ""  # lines of predictions that found no room in their file
     best: Solution | None = None  # the best fixed choice in hindsight
     theirs: Vector | None = None  # its losses at the rounds of the run's trace
     met: Met = field(default_factory=Met)  # names of labels and columns
@@ -77,54 +81,66 @@ class Session:
         self.metrics, self.held = no_rows(self.run), no_rows(self.run)
         self._begun = self.again  # sums when the present pass began
         self._kept: Any = None  # a copy of the run after the best pass
+        self._steps = Steps()
 
     # ---- learning ----------------------------------------------------------------------------------------------
 
-    def learn(self, batch: Batch) -> None:
-        """Learn a batch, and count. If a row cannot be learnt, those before it are, and count."""
-        begin, before = time.perf_counter(), self._sums()
-        rounds = self.run.rounds
-        self.met.join(batch.met)
-        try:
-            self.run.learn_batch(batch)
-        finally:
-            done = self._judge(batch)
-            self.nonzeros += batch.nonzeros(done) if self.run.rounds > rounds else 0
-            self._count(batch, done)
-            if self.passes:
-                self.again += self._sums() - before
-            self.seconds += time.perf_counter() - begin
+    def learn(self, batch: Batch, *observers: Observer) -> None:
+        """Learn a batch, or judge it if its rows are the last ones held out, and let all observers know of it.
 
-    def judge(self, batch: Batch) -> Vector:
-        """Score and count the last rows, which are held out, with the model as it is."""
-        begin = time.perf_counter()
+        If a row cannot be learnt, or something else goes wrong, the rows before it are learnt, and all know of those.
+        """
+        begin, before = time.perf_counter(), self._sums()
+        learnt = NOTHING
+        try:
+            if batch.last:
+                learnt = self._judged_last(batch)
+            else:
+                self.met.join(batch.met)
+                self.run.learn_batch(batch)
+        finally:
+            if not batch.last:
+                learnt = self.run.learnt
+                self._steps.add(*self._counting(batch, learnt))
+            self._steps.add(partial(self._count, batch, learnt.done, before, begin))
+            self._steps.add(*(partial(see, batch, learnt) for see in observers))
+            self._steps.finish()
+
+    def _judged_last(self, batch: Batch) -> Learnt:
+        """Score and count rows that are held out with the model as it is."""
+        if not self.run.rounds:
+            return NOTHING
         assert batch.held is not None
         scores = judge(self.run, batch, batch.held, self.held)
-        self._count(batch, len(batch))
-        self.seconds += time.perf_counter() - begin
-        return scores
+        return Learnt(len(batch), batch.labels, scores, scores)
 
-    def _count(self, batch: Batch, done: int) -> None:
-        """What was read, each row once."""
+    def _counting(self, batch: Batch, learnt: Learnt) -> Iterator[Callable[[], None]]:
+        """Steps that count what was predicted in a batch."""
+        done = learnt.done
+        if not self.passes:
+            yield partial(self._see, self.metrics, batch.weights[:done], learnt)
+        if batch.held is not None:
+            yield partial(self._see, self.held, batch.held[:done], learnt)
+
+    def _see(self, found: Judged, weights: Vector, learnt: Learnt) -> None:
+        if isinstance(self.run, MulticlassRun) and isinstance(found, Confusion):
+            found.see(len(self.run.classes), learnt.labels, learnt.guesses, weights)
+        elif isinstance(found, Metrics):
+            found.see(learnt.labels, weights, learnt.guesses)
+
+    def _count(self, batch: Batch, done: int, before: Vector, begin: float) -> None:
+        """Count what was read, each row once; `before` are the sums, and `begin` the time, at which that began."""
+        learnt = 0 if batch.last else batch.nonzeros(done)
+        unlabelled = batch.unlabelled if done == len(batch) else int(np.count_nonzero(np.isnan(batch.labels[:done])))
         if self.passes:
             self.reread += done
+            self.again += self._sums() - before
         else:
             self.rows += done
-            self.unlabelled += batch.unlabelled
+            self.unlabelled += unlabelled
             self.skipped += len(batch.faults)
-
-    def _judge(self, batch: Batch) -> int:
-        """Count what was predicted in a batch; returns how many of its rows were learnt."""
-        run, counted = self.run, [] if self.passes else [(self.metrics, batch.weights)]
-        if batch.held is not None:
-            counted.append((self.held, batch.held))
-        done = run.done if isinstance(run, MulticlassRun) else _scored(run.scores)
-        for found, weights in counted:
-            if isinstance(run, MulticlassRun) and isinstance(found, Confusion):
-                found.see(len(run.classes), run.codes[:done], run.guesses[:done], weights[:done])
-            elif isinstance(found, Metrics):
-                found.see(batch.labels[:done], weights[:done], run.scores[:done])
-        return done
+        self.nonzeros += learnt
+        self.seconds += time.perf_counter() - begin
 
     # ---- passes ------------------------------------------------------------------------------------------------
 
@@ -286,7 +302,7 @@ class Session:
             "model": model,
             "notes": self.notes,
         }
-        if isinstance(run, Standing):
+        if isinstance(run, AutoRun | AutoMulticlassRun):
             found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
             if found["kept"] is not None:
                 found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
@@ -310,20 +326,6 @@ class Session:
         assert isinstance(metrics, Metrics)
         return metrics.to_json(self.signs or SIGNS)
 
-    def weights_by_name(self) -> Iterator[tuple[str, float]]:
-        """Names and weights, the largest weights first; names that share a slot come together, numbers as they are."""
-        run = self.run
-        columns, weights = run.met_weights
-        lanes = run.classes.names if isinstance(run, MulticlassRun) else [""]
-        for place in np.argsort(-np.abs(weights), axis=None, kind="stable").tolist():
-            slot, lane = int(columns[place // len(lanes)]), place % len(lanes)
-            weight = float(weights.flat[place])
-            if weight != 0:
-                known = self.dictionary.names(slot) if self.dictionary is not None else []
-                bias = slot == run.features and run.learner.bias > 0
-                name = "(bias)" if bias else " + ".join(known) or str(slot)
-                yield f"{name}\t{lanes[lane]}" if isinstance(run, MulticlassRun) else name, weight
-
     # ---- files -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -337,6 +339,8 @@ class Session:
             arrays |= {f"{name}.{key}": array for key, array in found.arrays().items()}
         if self.dictionary is not None:
             arrays |= self.dictionary.save()
+        if self.unwritten:
+            arrays["unwritten"] = np.frombuffer(self.unwritten.encode(), np.uint8)
         store.write(path, self.run.kind, *self.run.schema.named(description, arrays))
 
     @classmethod
@@ -370,6 +374,8 @@ class Session:
             else:
                 found = Metrics(run.learner.loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"])
             setattr(session, name, found)
+        if "unwritten" in arrays:
+            session.unwritten = arrays["unwritten"].tobytes().decode()
         if "names" in arrays:
             session.dictionary = Dictionary.load(arrays)
         return session
@@ -378,12 +384,6 @@ class Session:
 _ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (LinearRun, AutoRun, MulticlassRun, AutoMulticlassRun)
 _RUNS = {run.kind: run for run in _ALL}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
-
-
-def _scored(scores: Vector) -> int:
-    """How many rows were scored before one was refused."""
-    missing = np.flatnonzero(np.isnan(scores))
-    return int(missing[0]) if missing.size else scores.size
 
 
 def loss_json(run: LinearRun | AutoRun | MulticlassRun, total: float, mean: float | None) -> dict[str, Any]:

@@ -74,6 +74,7 @@ def kernel_summary(run: Supported) -> str:
             f"{counted(run.rounds, 'round')}, {counted(run.support.dimension, 'feature')}, "
             f"{counted(run.mistakes, 'support row')}",
             f"error      {run.error:.2%} of the rows predicted wrongly, each judged before it was learnt",
+            *describe(run.certificate, max(run.rounds, 1)),
         ]
     )
 

@@ -12,7 +12,7 @@ from lowregret.stream.buffers import DONE, FIRST_FAULT, ROW, Buffers
 from lowregret.stream.columns import TARGET, TEXT, WEIGHT, Columns
 from lowregret.stream.dates import add_date, faults_of_dates, moment
 from lowregret.stream.met import POSITIVE
-from lowregret.stream.text import TextFormat
+from lowregret.stream.text_format import TextFormat
 from lowregret.stream.tokens import add_words
 
 NUMBER, PLAIN, ESCAPED, MISSING = -1, -2, -3, -4  # what a value is: PLAIN text, or ESCAPED, with characters to undo

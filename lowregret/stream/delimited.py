@@ -10,7 +10,7 @@ from lowregret.stream.buffers import Buffers
 from lowregret.stream.columns import Tabular
 from lowregret.stream.delimited_rows import DelimitedRows
 from lowregret.stream.delimited_wide import WideRows
-from lowregret.stream.text import TextFormat
+from lowregret.stream.text_format import TextFormat
 
 _BOM = b"\xef\xbb\xbf"
 _DELIMITERS = ",\t;|"

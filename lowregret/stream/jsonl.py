@@ -13,7 +13,7 @@ from typing import Any
 from lowregret.stream.buffers import Buffers
 from lowregret.stream.columns import Tabular, header
 from lowregret.stream.json_rows import JsonRows
-from lowregret.stream.text import TextFormat
+from lowregret.stream.text_format import TextFormat
 
 _BOM = b"\xef\xbb\xbf"
 _PLAIN = re.compile(r"[\w -]+", re.ASCII)  # a name that is written in one way only

@@ -22,7 +22,8 @@ from lowregret.stream.formats import BINARY, FORMATS, HEAD, by_content, by_endin
 from lowregret.stream.met import number_name
 from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN, Source, expand, is_pipe
-from lowregret.stream.text import TextFormat, TextStream
+from lowregret.stream.text import TextStream
+from lowregret.stream.text_format import TextFormat
 
 OnError = Literal["stop", "skip"]
 

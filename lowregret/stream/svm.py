@@ -25,7 +25,7 @@ from lowregret.stream.buffers import (
     known_value,
 )
 from lowregret.stream.number import ABSENT, READ, number, plain_number
-from lowregret.stream.text import TextFormat
+from lowregret.stream.text_format import TextFormat
 from lowregret.stream.word import TENS, blank_within, digits
 
 _U = np.uint64

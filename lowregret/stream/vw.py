@@ -33,7 +33,7 @@ from lowregret.stream.buffers import (
 from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, append_products, begin_group, begin_row, has_room
 from lowregret.stream.hashing import finish, mix_word, name_hash
 from lowregret.stream.number import ABSENT, READ, number
-from lowregret.stream.text import TextFormat
+from lowregret.stream.text_format import TextFormat
 from lowregret.stream.word import digits, trailing_zeros, word
 
 _U = np.uint64

@@ -14,6 +14,7 @@ from lowregret.hindsight.against import importances
 from lowregret.learner.validate import finite_numbers, require_bounded, require_cheap
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse, as_rows
+from lowregret.run.record import next_snapshot
 from lowregret.structured.bounds import drawn_error, structured_certificates
 from lowregret.structured.learner import (
     Ranking,
@@ -65,11 +66,11 @@ class GroupRun(TaskRun):
         self._made = made
         require_cheap(data.rows, self.linear.rule)
         while t < count:
-            mark = self._next_mark()
+            mark = next_snapshot(self.state)
             args = (self.learner, self.linear, self.state, data, scratch, scratch.row, made, self.figures)
             t = self._call(learn_rounds, *args, t, mark)
             if self.rounds == mark:
-                self._at_mark()
+                self.record.mark(self)
             elif t < count:
                 self._made = made[:0]
                 raise diverged_error(f"{what} {t}")

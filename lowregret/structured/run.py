@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lowregret.certificate import natural_comparator
+from lowregret.certificate import Certificate, natural_comparator
+from lowregret.certificate.trace import Trace, snapshot
+from lowregret.compile.call import call
 from lowregret.convex.functions import Convex, QuadraticFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution, minimise
@@ -16,15 +20,19 @@ from lowregret.errors import DataError, DivergedError
 from lowregret.hindsight.against import exact_regret, importances
 from lowregret.learner.linear import Linear, write_model, write_point
 from lowregret.learner.validate import finite_numbers
-from lowregret.run.proof import Proof
+from lowregret.run import filed
+from lowregret.run.record import Record
 from lowregret.state import MISTAKES, TOTAL, State
-from lowregret.store.file import Arrays
+from lowregret.store.file import Arrays, Saved
 from lowregret.structured.learner import Task
 from lowregret.types import Vector
 from lowregret.words import counted
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-class TaskRun(Proof):
+
+class TaskRun(Saved):
     """A learner of structures or rankings, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
@@ -32,7 +40,6 @@ class TaskRun(Proof):
 
     learns = Task
     says: ClassVar[tuple[str, ...]] = ()  # arguments of the constructor that a file describes
-    certify = True
     learner: Task
 
     def __init__(
@@ -41,13 +48,15 @@ class TaskRun(Proof):
         state: State,
         comparator: Domain | None = None,
         *,
-        history: Vector | None = None,
+        record: Record | None = None,
         figures: Vector | None = None,
         compiled: bool = True,
     ) -> None:
+        self.learner, self.state, self.compiled = learner, state, compiled
         self.linear: Linear = learner.linear
-        u = comparator or natural_comparator(self.linear, state.dimension)
-        super().__init__(learner, state, u, history=history, compiled=compiled)
+        self.comparator = comparator or natural_comparator(self.linear, state.dimension)
+        self.comparator.fits(state.dimension)
+        self.record = record or Record()  # what proofs follow from
         self.figures = np.zeros(2) if figures is None else figures  # sums of what each round was judged by
 
     @abstractmethod
@@ -71,6 +80,7 @@ class TaskRun(Proof):
 
     @property
     def rounds(self) -> int:
+        """Rounds that were learnt."""
         return self.state.rounds
 
     @property
@@ -103,6 +113,38 @@ class TaskRun(Proof):
         return w
 
     # ---- proof ------------------------------------------------------------------------------------------------------
+
+    @property
+    def books(self) -> State:
+        """The state as proofs read it."""
+        return self.state
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """All certificates that speak of this learner, tightest first."""
+        return self.record.certificates(self)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The tightest certificate whose premises hold."""
+        return self.record.certificate(self)
+
+    def linear_regret(self, comparator: Domain | None = None) -> float:
+        """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
+        return self.record.linear_regret(self, comparator or self.comparator)
+
+    @property
+    def trace(self) -> Trace:
+        """Loss, linearised regret and bound over the rounds."""
+        return self.record.trace(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Mean loss, and linearised regret under its bound, over the rounds; written to `path` if given."""
+        return self.record.plot(self, path, None)
+
+    def snapshot(self) -> Vector:
+        """The ledger as the record keeps it: O(d)."""
+        return snapshot(self.state, self.linear.rule)
 
     def regret(self, u: Any, data: Any, labels: Any = None) -> float:
         """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed u, given the rounds that were learnt.
@@ -148,15 +190,27 @@ class TaskRun(Proof):
     # ---- files ------------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
-        description, arrays = super().contents()
+        description, arrays = filed.proof_contents(self)
         return description | {name: getattr(self, name) for name in self.says}, arrays | {"figures": self.figures}
 
     @classmethod
-    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        told = {name: description[name] for name in cls.says}
-        return super()._given(learner, description, arrays) | told | {"figures": arrays["figures"]}
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        learner, comparator = filed.parts(path, description, cls.learns)
+        given = filed.proof_given(description, arrays) | {name: description[name] for name in cls.says}
+        return cls(learner, comparator=comparator, figures=arrays["figures"], **given)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _of(self) -> str:
+        return type(self.learner.rule).__name__
+
+    def _facts(self) -> Iterator[str]:
+        yield counted(self.rounds, "round")
+        yield f"{type(self.learner.loss).__name__} loss {self.loss / max(self.rounds, 1):.4g} a round"
+        yield from self.record.brief(self)
+
+    def _call(self, loop: Any, *args: Any) -> Any:
+        return call(loop, self.compiled, *args)
 
     def _require_all(self, rounds: int) -> None:
         if rounds != self.rounds:

@@ -1,4 +1,4 @@
-"""What files of runs on structures and rankings hold."""
+"""The contents of files of runs on structures and rankings."""
 
 from __future__ import annotations
 

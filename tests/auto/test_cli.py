@@ -68,7 +68,9 @@ def test_files_and_resuming_change_no_bit(capsys: Capsys, tmp_path: Path) -> Non
     told = run(capsys, "train", second, "--resume", tmp_path / "half.lr", "-o", tmp_path / "half.lr", "--quiet")
     assert told.code == 0, told.err
     one, other = (Session.load(tmp_path / f"{name}.lr").run for name in ("whole", "half"))
-    assert all(np.array_equal(a, b) for a, b in zip(one.mind, other.mind, strict=True))  # type: ignore[union-attr]
+    assert isinstance(one, AutoRun)
+    assert isinstance(other, AutoRun)
+    assert all(np.array_equal(a, b) for a, b in zip(one.record.mind, other.record.mind, strict=True))
     assert one.loss == other.loss
     mine, theirs = one.contents()[1], other.contents()[1]
     assert all(np.array_equal(mine[name], theirs[name], equal_nan=True) for name in mine)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lowregret import zoo
 from lowregret.errors import PartError
 from lowregret.loss import Square
-from lowregret.run.auto import start_auto
+from lowregret.run.begin import begin
 from lowregret.run.eras import MOST, SHORTEST, next_end
 from lowregret.store.kinds import load
 from lowregret.train import train
@@ -48,7 +48,7 @@ def switching() -> tuple[Matrix, Vector]:
 
 def row_by_row(x: Matrix, y: Any, weights: Vector | None = None) -> tuple[Any, Rowwise]:
     """Learn one row at a time, and look at all losses after each."""
-    run, sums = start_auto(zoo.auto(), x.shape[1]), [np.zeros(13)]
+    run, sums = begin(zoo.auto(), x.shape[1]), [np.zeros(13)]
     for t in range(len(y)):
         run.learn(x[t : t + 1], y[t : t + 1], None if weights is None else weights[t : t + 1])
         c = run.contest
@@ -64,7 +64,7 @@ def switched() -> tuple[Any, Rowwise]:
 
 def adversarial() -> tuple[Any, Rowwise]:
     """Labels against every score, which a copy of the run tells beforehand."""
-    run, rng, y, x = start_auto(zoo.auto(), 3), np.random.default_rng(1), [], []
+    run, rng, y, x = begin(zoo.auto(), 3), np.random.default_rng(1), [], []
     for _ in range(300):
         row = rng.normal(size=(1, 3))
         x.append(row)
@@ -175,7 +175,7 @@ def test_pieces_and_files_change_no_era(loss: Any, tmp_path: Path) -> None:
 def test_few_rounds_and_none() -> None:
     x, y = switching()
     assert train(zoo.auto(), x[:5], y[:5]).eras(12).ends.tolist() == [5]
-    none = start_auto(zoo.auto(), 3).eras()
+    none = begin(zoo.auto(), 3).eras()
     assert none.ends.size == none.best.size == none.switches.size == 0
     assert none.certificate.regret == 0.0
     with pytest.raises(PartError, match="at least one era"):

@@ -24,7 +24,7 @@ from tests.naive import Vector
 def test_the_kept_model_is_its_transcription() -> None:
     X, y = rows_for(Logistic(), n=300)
     run, (keeper, model) = train(zoo.auto(), X[:280], y[:280]), keep(X[:280], y[:280])
-    assert run.folded[0] > 0
+    assert run.record.folded[0] > 0
     np.testing.assert_allclose(run.keeper.losses, keeper.done + keeper.now, rtol=2e-3)
     np.testing.assert_allclose(run.keeper.weights, model.trust, atol=5e-3)
     np.testing.assert_allclose(run.decision_function(X[280:]), [model.score(x) for x in X[280:]], rtol=5e-3, atol=5e-3)

@@ -13,12 +13,12 @@ from scipy.sparse import csr_array, hstack
 from sklearn.datasets import load_svmlight_file
 
 from lowregret import zoo
-from lowregret.auto import Auto
 from lowregret.domain import L2Ball
 from lowregret.errors import LowRegretError
 from lowregret.loss import Logistic, Softmax, Square
-from lowregret.run.auto import AutoRun, start_auto
-from lowregret.run.auto_multiclass import AutoMulticlassRun, start_auto_classes
+from lowregret.run.auto import AutoRun
+from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.begin import begin
 from lowregret.state import TOTAL
 from lowregret.store.kinds import load
 from lowregret.stream.read import read
@@ -38,8 +38,7 @@ def rows_for(loss: Any, seed: int = 0, n: int = 150) -> tuple[Matrix, Any]:
 
 
 def begun(loss: Any, features: int | None) -> AutoRun | AutoMulticlassRun:
-    learner = zoo.auto(loss)
-    return start_auto(learner, features) if isinstance(learner, Auto) else start_auto_classes(learner, features)
+    return begin(zoo.auto(loss), features)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -155,7 +154,7 @@ def test_predicting_changes_nothing(loss: Any) -> None:
 
 def adversary(learner: Any, features: int) -> AutoRun:
     """Labels against every score, which a copy of the run tells beforehand."""
-    run, rng = start_auto(learner, features), np.random.default_rng(0)
+    run, rng = begin(learner, features), np.random.default_rng(0)
     for _ in range(150):
         x = rng.normal(size=(1, features))
         run.learn(x, [1.0 if deepcopy(run).learn(x, [1.0]).scores[0] < 0 else -1.0])
@@ -250,7 +249,7 @@ def test_extreme_numbers(loss: Any, seed: int) -> None:
         y = np.full(n, 1e9) if seed == 0 else rng.standard_cauchy(n) * 10.0 ** rng.integers(-90, 60)
     run = train(zoo.auto(loss), X, y, rng.exponential(size=n) * 10.0 ** rng.integers(-6, 6))
     assert run.certificate.holds
-    assert all(np.isfinite(array).all() for array in run.mind)
+    assert all(np.isfinite(array).all() for array in run.record.mind)
 
 
 def test_order_and_constants_on_real_rows(data_file: Callable[[str], Path]) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from lowregret import zoo
 from lowregret.loss import Softmax
-from lowregret.run.auto_multiclass import AutoMulticlassRun, start_auto_classes
+from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.begin import begin
 from lowregret.train import train
 from tests.auto.naive_classes import Made, classify_many
 from tests.auto.real import PROBLEMS, Find
@@ -39,7 +40,7 @@ def coded(y: Any) -> Any:
 
 
 def learnt(X: Any, y: Any, weights: Vector | None = None, classes: Sequence[Any] | None = None) -> AutoMulticlassRun:
-    run = start_auto_classes(zoo.auto(Softmax()), X.shape[1], classes)
+    run = begin(zoo.auto(Softmax()), X.shape[1], classes)
     run.keep_scores = True
     return run.learn(X, y, weights)
 

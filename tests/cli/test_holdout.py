@@ -186,7 +186,7 @@ def test_an_interruption_goes_back_to_the_best_pass(
     said = ("train", path, "--algorithm", "ogd", "--holdout", "last:20", "--quiet")
     run(capsys, *said, "-o", tmp_path / "k.lr")
 
-    def interrupt(keeper: Keeper) -> None:
+    def interrupt(keeper: Keeper, *_: object) -> None:
         if keeper.session.passes:
             signal.raise_signal(signal.SIGINT)
 

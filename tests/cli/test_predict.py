@@ -15,7 +15,8 @@ from lowregret.cli.commands import NAMES
 from lowregret.cli.progress import Progress
 from lowregret.cli.scores import linked
 from lowregret.loss import LOSSES, Hinge, Logistic
-from lowregret.run.linear import LinearRun, start
+from lowregret.run.begin import begin
+from lowregret.run.linear import LinearRun
 from lowregret.run.session import Session
 from lowregret.stream.formats import FORMATS
 from lowregret.stream.svm import SvmText
@@ -66,7 +67,7 @@ def test_scores_of_a_fixed_model(capsys: Capsys, tmp_path: Path) -> None:
 def test_predicting_with_what_is_no_model(capsys: Capsys, tmp_path: Path) -> None:
     path = written(tmp_path / "a.svm", svm_lines(20))
     assert "not a lowregret file" in run(capsys, "predict", path, path).err
-    start(zoo.ogd(Hinge()), 3).save(tmp_path / "run.lr")
+    begin(zoo.ogd(Hinge()), 3).save(tmp_path / "run.lr")
     assert "how to read rows" in run(capsys, "predict", tmp_path / "run.lr", path).err
 
 
@@ -116,7 +117,7 @@ class Terminal(io.StringIO):
 
 
 def session() -> Session:
-    learnt = Session(start(zoo.ogd(Hinge()), 2, compiled=False), SvmText(), "ogd")
+    learnt = Session(begin(zoo.ogd(Hinge()), 2, compiled=False), SvmText(), "ogd")
     learnt.run.learn([[1.0, 2.0]] * 4, [1.0, -1.0, 1.0, -1.0])
     learnt.rows = 4
     return learnt

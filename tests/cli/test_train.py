@@ -17,6 +17,7 @@ from sklearn.datasets import load_svmlight_file
 from lowregret import Reals, load, train, zoo
 from lowregret.cli.learning import Keeper
 from lowregret.cli.progress import Progress
+from lowregret.cli.scores import ScoreFile
 from lowregret.hindsight import best_in_hindsight
 from lowregret.loss import LOSSES, Hinge, Poisson
 from lowregret.output import Random
@@ -97,7 +98,7 @@ def test_files_and_resuming_change_no_bit(capsys: Capsys, tmp_path: Path) -> Non
     models = [Session.load(tmp_path / f"{name}.lr") for name in ("whole", "parts", "rest")]
     for model in models[1:]:
         assert [a.tobytes() for a in model.run.state] == [a.tobytes() for a in models[0].run.state]
-        assert np.array(model.run._history).tobytes() == np.array(models[0].run._history).tobytes()
+        assert np.array(model.run.record.history).tobytes() == np.array(models[0].run.record.history).tobytes()
         assert bits(model.metrics.arrays()) == bits(models[0].metrics.arrays())
         assert model.run.risks()[0] == models[0].run.risks()[0]
         assert model.rows == 240
@@ -603,9 +604,10 @@ def test_checkpoints_on_the_way(capsys: Capsys, file: Path, tmp_path: Path) -> N
     run(capsys, "train", file, "--quiet", "-o", tmp_path / "m.lr")
     session = Session.load(tmp_path / "m.lr")
     (tmp_path / "m.lr").unlink()
-    keeper = Keeper(session, str(tmp_path / "m.lr"), every=1e-9)
+    scores = ScoreFile(None, "raw", session)
+    keeper = Keeper(session, str(tmp_path / "m.lr"), 1e-9, scores)
     keeper.checkpoint()
     assert Session.load(tmp_path / "m.lr").rows == 300
     (tmp_path / "m.lr").unlink()
-    Keeper(session, str(tmp_path / "m.lr"), every=1e9).checkpoint()
+    Keeper(session, str(tmp_path / "m.lr"), 1e9, scores).checkpoint()
     assert not (tmp_path / "m.lr").exists()

@@ -23,7 +23,8 @@ from lowregret.loss import Hinge, Logistic
 from lowregret.output import Average, Random
 from lowregret.rows import Sparse, as_rows
 from lowregret.rule import ProjectedGradient
-from lowregret.run.linear import LinearRun, start
+from lowregret.run.begin import begin
+from lowregret.run.linear import LinearRun
 from lowregret.step import InverseSqrt
 from lowregret.stream.batch import Batch
 from lowregret.stream.batch import Stream as StreamProtocol
@@ -94,7 +95,7 @@ def test_cuts_change_nothing(cuts: set[int]) -> None:
     whole = train(learner, Pieces(x, y), compiled=False)
     cut = train(learner, Pieces(x, y, tuple(cuts)), compiled=False)
     assert [a.tobytes() for a in whole.state] == [a.tobytes() for a in cut.state]
-    assert np.array(whole._history).tobytes() == np.array(cut._history).tobytes()
+    assert np.array(whole.record.history).tobytes() == np.array(cut.record.history).tobytes()
 
 
 def test_a_resumed_run_goes_on_growing(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_a_resumed_run_goes_on_growing(tmp_path: Path) -> None:
 
 def test_rows_in_memory_may_have_any_number_of_features() -> None:
     x, y = sparse(60, 2 * FIRST, 4)
-    run = start(LEARNERS["ogd"], None, compiled=False).learn(x, y)
+    run = begin(LEARNERS["ogd"], None, compiled=False).learn(x, y)
     assert run.decision_function(sp.csr_matrix((1, 10 * FIRST))).tolist() == [0.0]
     assert run.decision_function(x[:, :5]).shape == (60,)
     u = np.zeros(run.dimension)
@@ -128,7 +129,7 @@ def test_a_start_that_depends_on_the_dimension_is_refused() -> None:
 
 def test_a_fault_comes_after_the_rows_before_it() -> None:
     x, y = sparse(10, 20, 6)
-    run = start(LEARNERS["ogd"], None, compiled=False)
+    run = begin(LEARNERS["ogd"], None, compiled=False)
     with pytest.raises(DataError, match="memory:11: nonsense"):
         run.learn(Pieces(x, y, fault="memory:11: nonsense"))
     assert run.rounds == 10
@@ -137,7 +138,7 @@ def test_a_fault_comes_after_the_rows_before_it() -> None:
 def test_a_bad_label_names_its_place() -> None:
     x, y = sparse(10, 20, 7)
     y[4] = 3.0
-    run = start(LEARNERS["ogd"], None, compiled=False)
+    run = begin(LEARNERS["ogd"], None, compiled=False)
     with pytest.raises(DataError, match="memory:5: label 3 does not fit Hinge"):
         run.learn(Pieces(x, y, (2,)))
     assert run.rounds == 4

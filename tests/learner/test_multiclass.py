@@ -20,7 +20,8 @@ from lowregret.loss import CostHinge, Hinge, Logistic, MultiHinge, MultiLoss, On
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, Last, Random, WeightedAverage
 from lowregret.rule import AdaGrad, MirrorDescent, ProjectedGradient, Rule
-from lowregret.run.multiclass import MulticlassRun, start_classes
+from lowregret.run.begin import begin
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.state import MISTAKES
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from lowregret.store.kinds import load
@@ -82,7 +83,7 @@ def same(a: MulticlassRun, b: MulticlassRun) -> None:
     assert [x.tobytes() for x in a.state] == [x.tobytes() for x in b.state]
     assert (a.classes.names, a.lanes, a.seen, a.uniform) == (b.classes.names, b.lanes, b.seen, b.uniform)
     assert np.array_equal(a.confusion.counts, b.confusion.counts)
-    assert np.array(a._history).tobytes() == np.array(b._history).tobytes()
+    assert np.array(a.record.history).tobytes() == np.array(b.record.history).tobytes()
     assert [v.tobytes() for v in a.tally.arrays().values()] == [v.tobytes() for v in b.tally.arrays().values()]
 
 
@@ -207,7 +208,7 @@ def test_features_and_classes_grow_together() -> None:
     X: Any = sp.random_array((n, columns), density=0.002, rng=rng, format="csr")
     y = np.minimum(np.arange(n) // 20, 12)
     y[1:] = np.where(rng.random(n - 1) < 0.5, y[1:], rng.integers(0, y[1:] + 1))
-    grown = start_classes(COMPILED[0], None)
+    grown = begin(COMPILED[0], None)
     for i in range(0, n, 7):
         rows = X[i : i + 7]
         width = int(rows.indices.max(initial=0)) + 1

@@ -18,7 +18,8 @@ from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import MultiHinge, MultiLoss, Softmax
 from lowregret.rows import Sparse
 from lowregret.rule import AdaGrad
-from lowregret.run.multiclass import MulticlassRun, start_classes
+from lowregret.run.begin import begin
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.stream.read import read
 
 Find = Callable[[str], Path]
@@ -54,7 +55,7 @@ def pixels(path: Path) -> tuple[Sparse, Any]:
 
 def hindsight_regret(loss: MultiLoss, x: Sparse, y: Any, run: MulticlassRun) -> float:
     """The regret against the best of some choices in the unit box, which several passes found."""
-    best = start_classes(Multiclass(loss, AdaGrad(0.5)), x.columns, run.classes.names)
+    best = begin(Multiclass(loss, AdaGrad(0.5)), x.columns, run.classes.names)
     for _ in range(4):
         best.learn(x, y)
     w = best.weights / max(1.0, float(np.max(np.abs(best.weights))))
@@ -75,7 +76,7 @@ def test_nested_numbers_on_real_rows(
     name: str, loss: MultiLoss, rows: Callable[[Path], tuple[Sparse, Any]], data_file: Find
 ) -> None:
     x, y = rows(data_file(name))
-    run = start_classes(Multiclass(loss, AdaGrad(0.5)), x.columns, comparator=Box(-1.0, 1.0)).learn(x, y)
+    run = begin(Multiclass(loss, AdaGrad(0.5)), x.columns, comparator=Box(-1.0, 1.0)).learn(x, y)
     regret, linear = hindsight_regret(loss, x, y, run), run.linear_regret()
     assert regret <= linear * (1 + 1e-9)
     assert run.certificate.holds

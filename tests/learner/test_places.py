@@ -18,10 +18,8 @@ from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.places import NEAR, NOTHING, Places
 from lowregret.rows import as_rows
 from lowregret.rule import AdaGrad
-from lowregret.run.auto import start_auto
-from lowregret.run.auto_multiclass import start_auto_classes
-from lowregret.run.linear import start
-from lowregret.run.multiclass import start_classes
+from lowregret.run.begin import begin
+from lowregret.run.named_weights import met_weights, weights_by_name
 from lowregret.run.session import Session
 from lowregret.stream.svm import SvmText
 
@@ -43,8 +41,8 @@ def test_places_are_numbered_in_the_order_of_learning(columns: list[int], cuts: 
     places = Places()
     edges = [0, *sorted(cut for cut in cuts if cut < len(columns)), len(columns)]
     found: list[int] = []
-    for begin, end in itertools.pairwise(edges):
-        rows = [[column] for column in columns[begin:end]]
+    for first, end in itertools.pairwise(edges):
+        rows = [[column] for column in columns[first:end]]
         found += _placed(places, rows)
     assert found == [numbers[column] for column in columns]
     assert places.columns.tolist() == list(numbers)
@@ -71,8 +69,8 @@ def test_rows_of_weight_0_take_no_place_and_what_was_refused_is_forgotten() -> N
 def test_where_columns_are_changes_nothing(columns: Any, tmp_path: Path) -> None:
     """Not the scores, the figures, the size of the state or the file, and unknown features weigh nothing."""
     near, wide, y = spread_out(columns)
-    for begin in (start, start_auto):
-        learner: Any = zoo.ogd(Logistic()) if begin is start else zoo.auto()
+    learners: list[Any] = [zoo.ogd(Logistic()), zoo.auto()]
+    for learner in learners:
         runs = [begin(learner, None, compiled=False).learn(x, y) for x in (near, wide)]
         assert runs[0].scores.tobytes() == runs[1].scores.tobytes()
         assert runs[0].state.table.size == runs[1].state.table.size
@@ -82,15 +80,15 @@ def test_where_columns_are_changes_nothing(columns: Any, tmp_path: Path) -> None
         assert again.decision_function(wide).tobytes() == runs[1].decision_function(wide).tobytes()
         assert (tmp_path / "m").stat().st_size < 60_000
     unknown = sp.csr_matrix(([3.0, 1.0], ([0, 1], [FAR + 99, 2])), (2, FAR + 100))
-    assert start(zoo.ogd(Logistic()), None, compiled=False).learn(near, y).decision_function(unknown)[0] == 0.0
+    assert begin(zoo.ogd(Logistic()), None, compiled=False).learn(near, y).decision_function(unknown)[0] == 0.0
 
 
 def test_classes_wherever_columns_are(tmp_path: Path) -> None:
     near, wide, _ = spread_out(range(FAR, FAR + 12))
     y = [("a", "b", "c", "d", "e")[k % 5] for k in range(24)]
     adagrad = Multiclass(Softmax(), AdaGrad(0.5), bias=1.0)
-    begun: list[tuple[Any, Any]] = [(start_classes, adagrad), (start_auto_classes, zoo.auto(Softmax()))]
-    for begin, learner in begun:
+    learners: list[Any] = [adagrad, zoo.auto(Softmax())]
+    for learner in learners:
         a, b = (begin(learner, None, compiled=False).learn(x, y) for x in (near, wide))
         assert a.guesses.tobytes() == b.guesses.tobytes()
         again = load(b.save(tmp_path / "m"))
@@ -105,25 +103,25 @@ def test_classes_wherever_columns_are(tmp_path: Path) -> None:
 def test_u_and_weights_are_by_column() -> None:
     _, wide, y = spread_out([4, 7, 9])
     known = train(zoo.ogd(Logistic()), wide, y, compiled=False)
-    run = start(zoo.ogd(Logistic()), None, compiled=False).learn(wide, y)
+    run = begin(zoo.ogd(Logistic()), None, compiled=False).learn(wide, y)
     assert run.weights.tobytes() == known.weights.tobytes()
     u = np.arange(10.0)
     assert run.regret(u, wide, y) == known.regret(u, wide, y)
-    columns, weights = run.met_weights
+    columns, weights = met_weights(run)
     assert columns.tolist() == [4, 7, 9]
     assert weights.tolist() == known.weights[[4, 7, 9]].tolist()
 
 
 def test_a_row_that_is_refused_brings_no_feature() -> None:
     near, _, y = spread_out(range(8))
-    run = start(zoo.ogd(Logistic()), None, compiled=False)
+    run = begin(zoo.ogd(Logistic()), None, compiled=False)
     bad = y.copy()
     bad[3] = 7.0
     with pytest.raises(DataError, match="row 3: label 7"):
         run.learn(near, bad)
     assert run.places is not None
     assert set(run.places.columns.tolist()) == set(near[:3].indices.tolist())
-    whole = start(zoo.ogd(Logistic()), None, compiled=False).learn(near, y)
+    whole = begin(zoo.ogd(Logistic()), None, compiled=False).learn(near, y)
     run.learn(near[3:], y[3:])
     assert [a.tobytes() for a in run.state] == [a.tobytes() for a in whole.state]
 
@@ -141,14 +139,14 @@ def test_hashed_names_take_the_room_of_those_that_occur(tmp_path: Path) -> None:
 def test_weights_by_name_do_not_need_all_columns(tmp_path: Path) -> None:
     (tmp_path / "f.svm").write_text("+1 1000000000:1\n-1 1999999999:1\n" * 20)
     run = train(zoo.ogd(Logistic()), read(str(tmp_path / "f.svm")), compiled=False)
-    names = [name for name, _ in Session(run, SvmText(), "ogd").weights_by_name()]
+    names = [name for name, _ in weights_by_name(Session(run, SvmText(), "ogd"))]
     assert sorted(names) == ["1000000000", "1999999999"]
 
 
 def test_contents_are_views_that_a_copy_of_the_run_does_not_share() -> None:
     near, _, y = spread_out(range(20))
-    run = start_auto(zoo.auto(), None, compiled=False).learn(near, y)
+    run = begin(zoo.auto(), None, compiled=False).learn(near, y)
     twin = type(run).of("memory", *run.contents())
-    before = run.state.table.tobytes(), run.mind.bank.tobytes()
+    before = run.state.table.tobytes(), run.record.mind.bank.tobytes()
     twin.learn(near, -y)
-    assert (run.state.table.tobytes(), run.mind.bank.tobytes()) == before
+    assert (run.state.table.tobytes(), run.record.mind.bank.tobytes()) == before

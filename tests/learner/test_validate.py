@@ -154,7 +154,7 @@ def test_what_was_learnt_before_a_bad_row_stays(compiled: bool) -> None:
         assert np.isnan(run.scores[20:]).all()
         run.learn(X[20:], y[20:])
         assert [a.tobytes() for a in run.state] == [a.tobytes() for a in whole.state]
-        assert np.array_equal(run._history, whole._history)
+        assert np.array_equal(run.record.history, whole.record.history)
 
 
 def test_rows_that_do_not_count_may_lack_a_label_but_not_a_feature() -> None:

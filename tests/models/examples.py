@@ -32,10 +32,9 @@ from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, Random
 from lowregret.play.game import play
 from lowregret.rule import AdaGrad, FreeGrad, MirrorDescent, Newton, ProjectedGradient
+from lowregret.run.begin import begin
 from lowregret.run.delayed import delayed
 from lowregret.run.doubling import doubling
-from lowregret.run.linear import start
-from lowregret.run.multiclass import start_classes
 from lowregret.step import Constant
 from lowregret.structured import Chain, choices, click_ranking, sequences, structured_svm
 from lowregret.train import train
@@ -98,7 +97,7 @@ def of_rows(learner: Any, y: Any, more: Any = None, **options: Any) -> Example:
     return Example(saved(lambda: train(learner, X[:HALF], y[:HALF], **PLAIN, **options)), lambda run: rows(run, y))
 
 
-def growing(learner: Any, begin: Any, y: Any) -> Example:
+def growing(learner: Any, y: Any) -> Example:
     """A run that does not know its features."""
     return Example(saved(lambda: begin(learner, None, **PLAIN).learn(X[:HALF], y[:HALF])), lambda run: rows(run, y))
 
@@ -217,11 +216,11 @@ def numbers(*values: Any) -> list[float]:
 
 EXAMPLES: dict[str, Example] = {
     "run": of_rows(zoo.ogd_eager(Hinge(), 0.1), Y),
-    "run-average": growing(Linear(Logistic(), MirrorDescent(PNorm(3.0), Constant(0.1)), Average(), bias=1.0), start, Y),
+    "run-average": growing(Linear(Logistic(), MirrorDescent(PNorm(3.0), Constant(0.1)), Average(), bias=1.0), Y),
     "run-random": of_rows(Linear(Square(), ProjectedGradient(L2Ball(2.0), Constant(0.1)), Random(3)), Z),
     "run-box": of_rows(Linear(Hinge(), AdaGrad(0.5, Box(-np.ones(3), np.ones(3)))), Y),
     "run-newton": of_rows(Linear(Logistic(), Newton()), Y),
-    "run-freegrad": growing(Linear(Logistic(), FreeGrad(), bias=1.0), start, Y),
+    "run-freegrad": growing(Linear(Logistic(), FreeGrad(), bias=1.0), Y),
     "run-entropy": of_rows(Linear(Square(), MirrorDescent(Entropy(), Constant(0.1))), Z),
     "run-session": session("--algorithm", "ogd"),
     "delayed-run": late(),
@@ -230,7 +229,7 @@ EXAMPLES: dict[str, Example] = {
         lambda run: rows(run, Y),
     ),
     "class-run": of_rows(Multiclass(Softmax(), MirrorDescent(Euclidean(), Constant(0.1)), Average()), NAMES),
-    "class-run-eights": growing(Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), start_classes, NAMES),
+    "class-run-eights": growing(Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), NAMES),
     "class-run-session": session("--algorithm", "adagrad", "--loss", "softmax", y=NAMES),
     "auto-run": of_rows(AutoClassifier(), Y),
     "auto-run-regression": Example(
@@ -239,6 +238,7 @@ EXAMPLES: dict[str, Example] = {
     "auto-run-session": session(),
     "auto-class-run": of_rows(AutoMulticlass(), NAMES),
     "kernel-run": of_rows(KernelPerceptron(Gaussian(0.5)), Y),
+    "kernel-run-history": of_rows(KernelPerceptron(Gaussian(0.5)), Y),
     "game": game(MirrorDescent(Euclidean(L2Ball()), Constant(0.1))),
     "game-delayed": game(Delayed(ProjectedGradient(L2Ball(), Constant(0.1)), 3)),
     "game-doubling": game(Doubling(ProjectedGradient(L2Ball(), Constant(0.1)))),

@@ -36,7 +36,8 @@ from lowregret.output import Average, Random, WeightedAverage
 from lowregret.risk.bounds import INDEPENDENT, headline, power_of_two, risk_json
 from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED
 from lowregret.rule import MirrorDescent
-from lowregret.run.linear import LinearRun, start
+from lowregret.run.begin import begin
+from lowregret.run.linear import LinearRun
 from lowregret.show.text import summary
 from lowregret.step import Constant
 from lowregret.stream.read import read
@@ -123,7 +124,7 @@ def test_a_rule_that_cannot_tell_its_length_needs_a_bounded_domain() -> None:
     assert known is not None
     assert known.output == AVERAGE
     assert known.details["iterate"] == pytest.approx(2.0, rel=1e-4)  # of the box in 4 dimensions
-    grown = headline(start(box, None, compiled=False).learn(X, y).risks())  # of how many, nobody knew beforehand
+    grown = headline(begin(box, None, compiled=False).learn(X, y).risks())  # of how many, nobody knew beforehand
     assert grown is not None
     assert grown.output == DRAWN
 

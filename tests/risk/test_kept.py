@@ -145,7 +145,7 @@ def judged(model: Any, X: Matrix, y: Any) -> tuple[Vector, Vector]:
     if hasattr(model, "classes"):
         codes = [model.classes.names.index(name) for name in y.tolist()]
         made = model.decision_function(X)
-        likely = made - np.log(np.exp(made).sum(axis=1, keepdims=True)) * (not hasattr(model, "mind"))
+        likely = made - np.log(np.exp(made).sum(axis=1, keepdims=True)) * (not hasattr(model, "contest"))
         return -likely[np.arange(len(y)), codes], (made.argmax(axis=1) != codes).astype(float)
     made, loss = model.decision_function(X), model.learner.loss
     pairs = list(zip(made.tolist(), y.tolist(), strict=True))

@@ -29,7 +29,8 @@ from lowregret.risk.statistics import (
     Tally,
 )
 from lowregret.rule import PerCoordinate
-from lowregret.run.linear import LinearRun, start
+from lowregret.run.begin import begin
+from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.state import LONGEST
 from lowregret.train import train
@@ -84,7 +85,7 @@ def test_against_a_plain_loop(name: str, n: int) -> None:
 @given(st.sets(st.integers(1, 199), max_size=5))
 def test_batches_change_no_bit(cuts: set[int]) -> None:
     X, y = sample(200)
-    whole, run = train(LEARNERS["average"], X, y, compiled=False), start(LEARNERS["average"], 5, compiled=False)
+    whole, run = train(LEARNERS["average"], X, y, compiled=False), begin(LEARNERS["average"], 5, compiled=False)
     edges = [0, *sorted(cuts), 200]
     for a, b in pairwise(edges):
         run.learn(X[a:b], y[a:b])
@@ -124,7 +125,7 @@ def test_rows_of_weight_0_are_no_rounds() -> None:
 @pytest.mark.parametrize("step", [20, 64, 300])
 def test_a_second_pass_is_noticed(step: int) -> None:
     X, y = sample(300)
-    run = start(LEARNERS["last"], 5, compiled=False)
+    run = begin(LEARNERS["last"], 5, compiled=False)
     for turn in range(2):
         for a in range(0, 300, step):
             run.learn(X[a : a + step], y[a : a + step])

@@ -21,7 +21,8 @@ from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 from lowregret.rows import as_rows
 from lowregret.rule import AdaGrad, DiagonalNewton, MirrorDescent
-from lowregret.run.multiclass import MulticlassRun, start_classes
+from lowregret.run.begin import begin
+from lowregret.run.multiclass import MulticlassRun
 from lowregret.state import State
 from lowregret.step import Constant
 from lowregret.store.kinds import load as read
@@ -117,14 +118,14 @@ def test_who_works_in_eights() -> None:
 def test_splits_files_and_growth_change_no_bit(tmp_path: Path) -> None:
     X, y = rows(2, 19, 150)
     learner = Multiclass(OneAgainstAll(SquaredHinge()), ADAGRAD, Random(4), unit=True)
-    whole = start_classes(learner, None).learn(X, y)
-    same(whole, start_classes(learner, None, compiled=False).learn(X, y))
-    run = start_classes(learner, None)
-    for begin, end in ((0, 1), (1, 40), (40, 41), (41, 150)):  # 8, 16 and 24 lanes
+    whole = begin(learner, None).learn(X, y)
+    same(whole, begin(learner, None, compiled=False).learn(X, y))
+    run = begin(learner, None)
+    for first, end in ((0, 1), (1, 40), (40, 41), (41, 150)):  # 8, 16 and 24 lanes
         run.save(tmp_path / "model.lr")
         loaded = read(tmp_path / "model.lr")
         assert isinstance(loaded, MulticlassRun)
-        run = loaded.learn(X[begin:end], y[begin:end])
+        run = loaded.learn(X[first:end], y[first:end])
     same(run, whole)
     assert (whole.lanes, len(whole.classes)) == (24, 19)
 
@@ -169,7 +170,7 @@ def test_traces_and_other_rules_have_plain_tables() -> None:
     assert run.books.dimension == run.dimension == 5 * D
     assert run.trace.linear_regret[-1] == pytest.approx(run.linear_regret())
     theta = run.books.theta.reshape(D, 5)
-    assert np.linalg.norm(theta) == pytest.approx(run._snapshot()[-4])
+    assert np.linalg.norm(theta) == pytest.approx(run.snapshot()[-4])
     other = train(
         Multiclass(Softmax(), MirrorDescent(Euclidean(), Constant(0.1))), X, y, classes=range(5), compiled=False
     )

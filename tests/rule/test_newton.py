@@ -20,7 +20,8 @@ from lowregret.loss import Hinge, Logistic, Square
 from lowregret.output import Average
 from lowregret.rule import Newton
 from lowregret.rule.newton import MATRIX, MOST, RENEWAL
-from lowregret.run.linear import LinearRun, start
+from lowregret.run.begin import begin
+from lowregret.run.linear import LinearRun
 from lowregret.step import Constant
 from lowregret.train import train
 from tests.compositions import rows_for
@@ -139,7 +140,7 @@ def test_it_is_refused_where_it_would_cost_too_much() -> None:
     with pytest.raises(PartError, match=r"O\(d²\), too slow for 601 coordinates"):
         zoo.newton(Square()).start(MOST + 1)
     with pytest.raises(PartError, match="depends on the number of features"):
-        start(zoo.newton(Square()), None)
+        begin(zoo.newton(Square()), None)
     with pytest.raises(PartError, match="gamma must be"):
         Newton(0.0)
     wide = sp.csr_matrix((3, 20_000))

@@ -29,14 +29,14 @@ from lowregret.bandit import Bandit, BanditDescent, Exp3, Exp4
 from lowregret.experts import AdaHedge, BoxHedge, ExpertMixture, Specialists
 from lowregret.learner import Gaussian
 from lowregret.run import LinearRun
-from lowregret.run.linear import start
+from lowregret.run.begin import begin
 
 X = np.random.default_rng(3).normal(size=(20, 3))
 Y = np.sign(X[:, 0])
 CLASSES = Multiclass(Softmax(), MirrorDescent(Euclidean(), Adaptive()))
 
 MADE: list[tuple[Callable[[], Any], str]] = [
-    (lambda: start(zoo.ogd(Hinge()), None), "<LinearRun of MirrorDescent: 0 rounds, Hinge loss 0 a round, regret ≤ 0>"),
+    (lambda: begin(zoo.ogd(Hinge()), None), "<LinearRun of MirrorDescent: 0 rounds, Hinge loss 0 a round, regret ≤ 0>"),
     (lambda: train(CLASSES, X, Y, compiled=False), "<MulticlassRun of MirrorDescent: 20 rounds, Softmax loss 0."),
     (lambda: train(zoo.auto(), X, Y, compiled=False), "<AutoRun: 20 rounds, Logistic loss 0."),
     (lambda: train(KernelPerceptron(Gaussian(1.0)), X, Y, compiled=False), "<KernelRun of Gaussian: 20 rounds, error "),

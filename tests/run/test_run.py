@@ -48,7 +48,7 @@ def part(rows: Rows, start: int, stop: int) -> Rows:
 
 def bits(run: LinearRun) -> list[bytes]:
     """Everything that a run carries on."""
-    history = [row.tobytes() for row in run._history]
+    history = [row.tobytes() for row in run.record.history]
     arrays = [*run.state, *run.tally.arrays().values()]
     return [array.tobytes() for array in arrays] + history + [run.weights.tobytes(), str(run.uniform).encode()]
 
@@ -350,11 +350,11 @@ def test_learning_without_a_certificate_learns_the_same(make: Any, tmp_path: Pat
     certified, bare = (train(make(Hinge(), 0.1, 2.0), X, y, certify=c, compiled=False) for c in (True, False))
     assert bare.scores.tobytes() == certified.scores.tobytes()
     assert bare.weights.tobytes() == certified.weights.tobytes()
-    assert not bare._history
+    assert not bare.record.history
     assert bare.certificate.holds
     assert bare.trace.rounds.tolist() == [61]
     resumed = LinearRun.load(bare.save(tmp_path / "bare.lr")).learn(X, y)
-    assert not resumed._history
+    assert not resumed.record.history
 
 
 def test_trace_ends_with_the_run() -> None:

@@ -15,7 +15,8 @@ import pytest
 
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.text import TextFormat, text_stream
+from lowregret.stream.text import text_stream
+from lowregret.stream.text_format import TextFormat
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 MISSING = ("", "NA", "NaN", "nan", "null", "None")

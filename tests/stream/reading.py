@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lowregret.stream.batch import Stream
-from lowregret.stream.text import TextFormat, text_stream
+from lowregret.stream.text import text_stream
+from lowregret.stream.text_format import TextFormat
 
 
 class Row(NamedTuple):

@@ -36,7 +36,7 @@ def test_the_check_would_find_something(tmp_path: Path) -> None:
 import numpy as np
 from lowregret.stream.buffers import Buffers
 from lowregret.stream.svm import SvmText
-from lowregret.stream.text import parse_text
+from lowregret.stream.text_format import parse_text
 text = np.frombuffer(b"1 1:1 2:1 3:1\\n" + b"\\n" * 64, np.uint8)
 parse_text(SvmText(), text, 14, Buffers.sized(4, 2))
 """

@@ -14,7 +14,7 @@ from lowregret.hindsight.against import importances
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
-from lowregret.state import LARGEST
+from lowregret.state import LARGEST, RIDGE
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
 from lowregret.structured import (
     Chain,
@@ -89,7 +89,7 @@ def test_nested_against_the_exact_best(space: str, rule: str) -> None:
         if certificate.premises_hold:
             assert certificate.holds
     if rule != "THM-14.12":
-        mine = run.loss + ridge / 2 * float(run.state.sums[12])
+        mine = run.loss + ridge / 2 * float(run.state.sums[RIDGE])
         assert regret == pytest.approx(mine - value, abs=1e-4 * (1 + abs(value)))
 
 

@@ -24,7 +24,7 @@ def _speaks(args: Namespace) -> bool:
 
 @dataclass(frozen=True)
 class Command:
-    """What the command line knows of a command: the `COMMAND` of its file."""
+    """A command as the command line knows it: the `COMMAND` of its file."""
 
     purpose: str
     examples: str  # the end of its help

@@ -1,0 +1,152 @@
+"""Beginning a run: the one that fits a learner of rows, before its first row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, overload
+
+from lowregret.auto import Auto, AutoMulticlass
+from lowregret.auto.classes import ClassMind
+from lowregret.auto.learner import Mind
+from lowregret.domain import Domain
+from lowregret.errors import PartError
+from lowregret.learner.growth import FIRST, require_growth, require_zeros
+from lowregret.learner.labels import Classes
+from lowregret.learner.layout import begun
+from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
+from lowregret.learner.multiclass_simd import at_work
+from lowregret.rule import Forgotten, ProjectedGradient
+from lowregret.run.auto import AutoRun
+from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.linear import LinearRun
+from lowregret.run.mixture import Mixture
+from lowregret.run.multiclass import LANES, MulticlassRun
+
+Classed = Sequence[Any] | None
+
+
+@overload
+def begin(
+    learner: Linear,
+    features: int | None,
+    classes: None = None,
+    comparator: Domain | None = None,
+    *,
+    certify: bool = True,
+    compiled: bool = True,
+) -> LinearRun: ...
+
+
+@overload
+def begin(
+    learner: Auto,
+    features: int | None,
+    classes: None = None,
+    comparator: Domain | None = None,
+    *,
+    certify: bool = True,
+    compiled: bool = True,
+) -> AutoRun: ...
+
+
+@overload
+def begin(
+    learner: AutoMulticlass,
+    features: int | None,
+    classes: Classed = None,
+    comparator: Domain | None = None,
+    *,
+    certify: bool = True,
+    compiled: bool = True,
+) -> AutoMulticlassRun: ...
+
+
+@overload
+def begin(
+    learner: Multiclass,
+    features: int | None,
+    classes: Classed = None,
+    comparator: Domain | None = None,
+    *,
+    certify: bool = True,
+    compiled: bool = True,
+) -> MulticlassRun: ...
+
+
+@overload
+def begin(
+    learner: Linear | Auto | Multiclass | AutoMulticlass,
+    features: int | None,
+    classes: Classed = None,
+    comparator: Domain | None = None,
+    *,
+    certify: bool = True,
+    compiled: bool = True,
+) -> LinearRun | AutoRun | MulticlassRun: ...
+
+
+def begin(
+    learner: Any,
+    features: int | None,
+    classes: Classed = None,
+    comparator: Domain | None = None,
+    *,
+    certify: bool = True,
+    compiled: bool = True,
+) -> LinearRun | AutoRun | MulticlassRun:
+    """A run before its first row, for this many features and, of many classes, these; None: as they turn out to be.
+
+    `certify=False` keeps no history, and for eager rules no sum of sub-gradients.
+    """
+    how: dict[str, Any] = {"comparator": comparator, "certify": certify, "compiled": compiled}
+    how["seen"] = 0 if features is None else None
+    if isinstance(learner, AutoMulticlass | Multiclass):
+        names = Classes(classes)
+        lanes = len(names) if names.fixed else LANES
+        if isinstance(learner, AutoMulticlass):
+            return _auto_classes(learner, features, names, lanes, how)
+        return _classes(learner, features, names, lanes, how)
+    if not isinstance(learner, Linear | Auto):
+        raise PartError(
+            f"the learner must be a Linear, Multiclass or KernelPerceptron such as zoo.perceptron(), got {learner!r}"
+        )
+    if classes is not None:
+        raise PartError(f"{learner.loss} is a loss of one score: use Multiclass(Softmax(), …) for classes")
+    if isinstance(learner, Auto):
+        state = learner.start(FIRST if features is None else features)
+        mind = Mind.fresh(state.dimension, learner.stacks())
+        return AutoRun(learner, state, record=Mixture(mind, learner.spread), **how)
+    learner = _lean(learner, certify)
+    if features is None:
+        require_growth(learner)
+    return LinearRun(learner, learner.start(FIRST if features is None else features), **how)
+
+
+def _classes(
+    learner: Multiclass, features: int | None, names: Classes, lanes: int, how: dict[str, Any]
+) -> MulticlassRun:
+    learner.loss.fits(len(names) if names.fixed else None)
+    learner = _lean(learner, how["certify"])
+    if not names.fixed:
+        require_zeros(learner.start(1, 1), learner.rule, "classes", "name them: classes=[…] (--classes A,B,…)")
+    if features is None:
+        require_zeros(learner.start(1, 1), learner.rule, "features", "give it as dimension (--dimension N)")
+    state = begun(at_work(learner), FIRST if features is None else features, lanes)
+    return MulticlassRun(learner, state, names, **how)
+
+
+def _auto_classes(
+    learner: AutoMulticlass, features: int | None, names: Classes, lanes: int, how: dict[str, Any]
+) -> AutoMulticlassRun:
+    places = FIRST if features is None else features
+    mixture = Mixture(ClassMind.fresh(places + 1, lanes), learner.spread)
+    return AutoMulticlassRun(learner, learner.start(places, lanes), names, record=mixture, **how)
+
+
+def _lean(learner: Any, certify: bool) -> Any:
+    """The learner, which sums no sub-gradients if nothing is to be certified and it can do without."""
+    if certify or not isinstance(learner.rule, ProjectedGradient):
+        return learner
+    return replace(learner, rule=replace(learner.rule, gradients=Forgotten()))

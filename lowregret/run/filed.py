@@ -1,0 +1,78 @@
+"""What files keep of runs: learner, comparator, state and history; of runs on rows also what is known of features."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from lowregret.compile.spec import from_json, to_json
+from lowregret.domain import Domain
+from lowregret.errors import StoreError
+from lowregret.learner.growth import joined, split
+from lowregret.learner.places import Places
+from lowregret.risk.kept import Trial
+from lowregret.run.record import Record
+from lowregret.state import State
+from lowregret.store.file import Arrays
+
+BY_FEATURE = ("table", "lag")  # arrays of a state with cells for each feature
+KEPT = ("seen", "uniform", "certify")  # attributes of a run on rows that its file describes as they are
+
+
+def proof_contents(run: Any) -> tuple[dict[str, Any], Arrays]:
+    """A description of learner and comparator, and the arrays of the state and its record."""
+    description, arrays = run.record.contents(run)
+    description |= {
+        "learner": to_json(run.learner),
+        "comparator": to_json(run.comparator),
+        "compiled": run.compiled,
+    }
+    return description, run.state._asdict() | arrays
+
+
+def proof_given(description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """What the constructor of a run is given of its `proof_contents`, beside learner and comparator."""
+    return {
+        "state": State(*(arrays[name] for name in State._fields)),
+        "record": Record(arrays["history"]),
+        "compiled": description["compiled"],
+    }
+
+
+def parts(path: str | os.PathLike[str], description: dict[str, Any], learns: type) -> tuple[Any, Domain]:
+    """The learner, which must be one of `learns`, and the comparator that a file describes."""
+    learner, comparator = from_json(description["learner"]), from_json(description["comparator"])
+    if not (isinstance(learner, learns) and isinstance(comparator, Domain)):
+        raise StoreError(f"{path} holds a {type(learner).__name__} against a {type(comparator).__name__}")
+    return learner, comparator
+
+
+# ---- runs on rows ---------------------------------------------------------------------------------------------------
+
+
+def contents(run: Any, state: State, places: int) -> tuple[dict[str, Any], Arrays]:
+    """What `save` writes of a run on rows, with its state as it is filed and the places that has room for."""
+    description, arrays = proof_contents(run)
+    description |= {name: getattr(run, name) for name in KEPT}
+    description |= {"room": run._places, "ended": run.trial.ended}
+    for name in BY_FEATURE:
+        arrays |= split(name, getattr(state, name), places, min(run._met, places), run.learner.bias > 0)
+    if run.places is not None:
+        arrays["columns"] = run.places.columns
+    return description, arrays | run.tally.arrays() | {"trial": run.trial.records} | run.record.frozen_arrays(run)
+
+
+def given(description: dict[str, Any], arrays: Arrays, state: State) -> dict[str, Any]:
+    """What the constructor of a run on rows is given of its `contents`, beside learner and comparator."""
+    return proof_given(description, arrays) | {
+        "state": state,
+        **{name: description[name] for name in KEPT},
+        "places": Places(arrays["columns"]) if "columns" in arrays else None,
+        "trial": Trial(arrays["trial"], description["ended"]),
+        "frozen": joined("frozen", arrays, description["room"]) if "frozen" in arrays else None,
+    }
+
+
+def with_room(state: State, arrays: Arrays, places: int) -> State:
+    """The state with cells for this many features, of which a file kept those that were met."""
+    return state._replace(**{name: joined(name, arrays, places) for name in BY_FEATURE})

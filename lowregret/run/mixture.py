@@ -1,0 +1,252 @@
+"""The record of a run of `auto`: the mind of its mixture, the experts over the rounds, and the model that is kept."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowregret.auto.kept import (
+    OFTEN,
+    VOTES,
+    Frozen,
+    blend,
+    close_round,
+    copy_measures,
+    hedge_weights,
+    kept_priors,
+    kept_stacks,
+    met,
+    trust_in,
+)
+from lowregret.auto.learner import TRUST
+from lowregret.auto.stack import EVEN, fresh_stack
+from lowregret.auto.view import COLUMNS
+from lowregret.certificate import Certificate
+from lowregret.certificate.trace import Trace, linear_regrets
+from lowregret.compile.call import call
+from lowregret.compile.memory import zeros
+from lowregret.compile.simd import LANES
+from lowregret.domain import Domain
+from lowregret.learner.growth import joined
+from lowregret.rows import Rows, longest
+from lowregret.run.contest import Contest, Keeping, against_fixed
+from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
+from lowregret.run.record import Record
+from lowregret.state import ROUNDS, SUMS, TOTAL
+from lowregret.store.file import Arrays
+from lowregret.types import Vector
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Mixture(Record):
+    """A record with the trust in the experts: now, at the marks of the history and at the ends of eras.
+
+    A run of `auto` also has `measures` of its features (see `auto/view.py`), `lots`, the classes it has room for, and
+    a `new_desk` for rows.
+    """
+
+    def __init__(
+        self,
+        mind: Any,
+        spread: float,
+        *,
+        history: Any = (),
+        contests: Any = (),
+        eras: Any = (),
+        average: Any = None,
+        votes: Any = None,
+        means: Any = None,
+        folded: tuple[int, int] = (0, 0),
+        glance: int = 0,
+    ) -> None:
+        super().__init__(history)
+        self.mind = mind  # has `trust`
+        self._contests, self._eras = list(contests), list(eras)
+        self.average = np.empty(0, np.float32) if average is None else average  # of the lanes' weights
+        self.votes = np.zeros(VOTES) if votes is None else votes  # on the kept experts
+        self.priors = kept_priors(spread)
+        self.means = fresh_stack(EVEN, self.priors) if means is None else means  # the stack of the lanes' averages
+        self.folded, self.glance = folded, glance  # rounds and entries when lanes were averaged; when that may be next
+        self._desks: dict[bool, tuple[int, int, Any]] = {}  # entries and classes that there is room for, and the desk
+
+    # ---- proof -----------------------------------------------------------------------------------------------------
+
+    def contest(self, run: Any) -> Contest:
+        """The experts: their losses, and how far each is trusted."""
+        return Contest(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies))
+
+    def certificates(self, run: Any) -> list[Certificate]:
+        """Against the best expert, and against fixed linear predictors."""
+        return [self.certificate(run), self.fixed_certificate(run)]
+
+    def certificate(self, run: Any) -> Certificate:
+        """Against the best expert."""
+        return self.contest(run).certificate()
+
+    def fixed_certificate(self, run: Any) -> Certificate:
+        return against_fixed(run.books, run.comparator)
+
+    def linear_regret(self, run: Any, comparator: Domain) -> float:
+        """Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ against a set of fixed predictors, without a second pass: O(d)."""
+        return float(against_fixed(run.books, comparator).linear_regret or 0.0)
+
+    def trace(self, run: Any) -> Trace:
+        """Loss, regret against the best expert so far and its bound, over the rounds."""
+        kept = {int(row[SUMS + ROUNDS]): (row[TOTAL], t) for row, t in zip(self.history, self._contests, strict=True)}
+        kept |= {int(row[ROUND]): (row[LOST], row[KEPT:]) for row in self._eras}
+        kept[run.rounds] = run.loss, self.mind.trust
+        now = self.contest(run)
+        found = [replace(now, rounds=t, total=float(kept[t][0]), trust=kept[t][1]) for t in sorted(kept)]
+        return Trace(
+            np.array([c.rounds for c in found], np.int64),
+            np.array([c.total for c in found]),
+            np.array([c.linear_regret for c in found]),
+            np.array([c.bound for c in found]),
+            now.certificate().id,
+        )
+
+    def fixed_trace(self, run: Any) -> tuple[Any, Vector]:
+        """Rounds, and the linear_regrets regret against fixed linear predictors after each of them."""
+        return linear_regrets(run.linear, np.array([*self.history, run.snapshot()]), run.comparator)
+
+    def eras(self, run: Any, count: int | None) -> Eras:
+        """The run in eras: all that are kept, or `count` of them."""
+        rows = list(self._eras)
+        if run.rounds and (not rows or rows[-1][ROUND] != run.rounds):
+            rows.append(sums(run.rounds, run.loss, self.mind.trust))
+        return Eras.of(rows, count, bool(run.learner.loss.classifies))
+
+    def plot(self, run: Any, path: str | os.PathLike[str] | None, theirs: Vector | None) -> Figure:
+        """As of every run; below, mean losses in eras and how far each expert was trusted."""
+        from lowregret.show.plot import plot_auto
+
+        return plot_auto(run, path, theirs)
+
+    def brief(self, run: Any) -> list[str]:
+        return [f"regret {self.contest(run).linear_regret:.4g} to the best expert"]
+
+    # ---- while learning ----------------------------------------------------------------------------------------------
+
+    def mark(self, run: Any) -> None:
+        now = run.snapshot()
+        self._contests.append(self.mind.trust.copy())
+        self.history.append(now)
+
+    def next_pause(self, run: Any) -> int:
+        return next_end(run.rounds)
+
+    def pause(self, run: Any) -> None:
+        """At the end of an era: keep its sums, and take the lanes into their means in time."""
+        rounds = run.rounds
+        if run.certify and not (self._eras and self._eras[-1][ROUND] == rounds):
+            self._eras = [*thinned(self._eras, rounds), sums(rounds, run.loss, self.mind.trust)]
+        if rounds >= self.glance:
+            features, entries = met(run.measures)
+            lacking = OFTEN * features - (entries - self.folded[1])
+            if lacking <= 0:
+                self._fold(run)
+                self.folded = rounds, entries
+            self.glance = rounds + math.ceil(max(lacking, 0) * rounds / max(entries, 1))
+
+    def _fold(self, run: Any) -> None:
+        """Take the lanes' weights into their means, by the rounds since that was done: O(d)."""
+        if not self.average.size:
+            self.average = zeros(run.measures.size // COLUMNS * run.lots * LANES, np.float32)
+        share = (run.rounds - self.folded[0]) / run.rounds
+        call(blend, run.compiled, run.measures, self.mind.bank, self.average, run.lots, share)
+
+    def desk(self, run: Any, x: Rows, learnt: bool) -> Any:
+        """Memory for one row of x, which is learnt or judged; the same from batch to batch while it has room."""
+        entries, (most, lots, desk) = longest(x), self._desks.get(learnt, (-1, 0, None))
+        if entries > most or lots != run.lots:
+            desk = run.new_desk(entries)
+            self._desks[learnt] = entries, run.lots, desk
+        return desk
+
+    # ---- the model that is kept ------------------------------------------------------------------------------------
+
+    @property
+    def keeper(self) -> Keeping:
+        """The experts of the kept model: what each lost while frozen, and how far it is trusted."""
+        return Keeping(self.votes)
+
+    def model(self, run: Any) -> Frozen:
+        """The model as it would be kept now."""
+        trust, stacks = trust_in(hedge_weights(self.votes)), kept_stacks(self.mind.stacks, self.means)
+        return Frozen(run.measures, self.average, self.mind._replace(trust=trust, stacks=stacks))
+
+    def freeze(self, run: Any) -> Frozen:
+        """A copy of what `predict` uses, in the memory of the one before: O(d)."""
+        self.votes = close_round(self.votes)
+        now, lots, model = self.model(run), run.lots, run.frozen
+        if model is None:
+            model = Frozen.fresh(now.measures, now.mind, lots)
+        if now.average.size != model.average.size:
+            model = model._replace(average=zeros(now.average.size, np.float32))
+        call(copy_measures, run.compiled, now.measures, model.measures)
+        call(blend, run.compiled, now.measures, now.mind.bank, model.mind.bank, lots, 1.0)
+        if now.average.size:
+            call(blend, run.compiled, now.measures, now.average, model.average, lots, 1.0)
+        for name in ("pace", "stacks", "trust", "past"):
+            getattr(model.mind, name)[...] = getattr(now.mind, name)
+        return model
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def contents(self, run: Any) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super().contents(run)
+        described = {"folded": self.folded, "glance": self.glance}
+        kept = {
+            "contests": np.array(self._contests).reshape(-1, TRUST),
+            "eras": np.array(self._eras).reshape(-1, WIDTH),
+            "votes": self.votes,
+            "means": self.means,
+        }
+        kept |= run.split("average", self.average) | _mind_arrays(run, "mind", self.mind)
+        return description | described, arrays | kept
+
+    def frozen_arrays(self, run: Any) -> Arrays:
+        if run.frozen is None:
+            return {}
+        model = run.frozen
+        arrays = run.split("frozen.average", model.average) | _mind_arrays(run, "frozen.mind", model.mind)
+        shared = "measures" in model.mind.by_feature()
+        return arrays if shared else arrays | run.split("frozen.measures", model.measures)
+
+    @classmethod
+    def of(cls, minds: Any, spread: float, description: dict[str, Any], arrays: Arrays) -> Mixture:
+        """The mixture with these `contents`, whose mind is one of `minds`."""
+        kept: dict[str, Any] = {name: arrays[name] for name in ("history", "contests", "eras", "votes", "means")}
+        kept |= {"folded": tuple(description["folded"]), "glance": description["glance"]}
+        room = description["room"]
+        return cls(_gathered(minds, "mind", arrays, room), spread, average=joined("average", arrays, room), **kept)
+
+
+def frozen_of(minds: Any, description: dict[str, Any], arrays: Arrays) -> Frozen | None:
+    """The model on trial that a file keeps, if there is one."""
+    if "frozen.average" not in arrays:
+        return None
+    room = description["room"]
+    mind = _gathered(minds, "frozen.mind", arrays, room)
+    shared = "measures" in mind.by_feature()
+    measures = mind.measures if shared else joined("frozen.measures", arrays, room)
+    return Frozen(measures, joined("frozen.average", arrays, room), mind)
+
+
+def _mind_arrays(run: Any, prefix: str, mind: Any) -> Arrays:
+    arrays = {f"{prefix}.{name}": array for name, array in mind._asdict().items()}
+    for name in mind.by_feature():
+        arrays |= run.split(f"{prefix}.{name}", getattr(mind, name))
+    return arrays
+
+
+def _gathered(kind: Any, prefix: str, arrays: Arrays, room: int) -> Any:
+    """A mind with room for this many features."""
+    mind = kind(*(arrays[f"{prefix}.{name}"] for name in kind._fields))
+    return mind._replace(**{name: joined(f"{prefix}.{name}", arrays, room) for name in mind.by_feature()})

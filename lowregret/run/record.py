@@ -1,0 +1,104 @@
+"""The record of a run, and what follows from it: certificates, linearised regret, trace, picture."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowregret.certificate import Certificate, certificates, evidence, tightest
+from lowregret.certificate.trace import WIDTH, Trace, next_mark, trace
+from lowregret.compile.call import compilable
+from lowregret.domain import Domain
+from lowregret.errors import PartError
+from lowregret.risk.kept import next_freeze
+from lowregret.state import State
+from lowregret.store.file import Arrays
+from lowregret.types import Vector
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EARLY = 8  # the history begins when a look at all coordinates costs no more than this many per round so far
+NEVER = 2**62  # more rounds than there will be
+
+
+def next_snapshot(state: State) -> int:
+    """The round whose ledger the history keeps next."""
+    early = -(-state.dimension // EARLY)
+    return next_mark(max(state.rounds, early - 1))
+
+
+class Record:
+    """The ledger of a run at the marks of its history; its methods tell what is proved of the run they are given.
+
+    A run has a `learner`, a `comparator`, and the `books` and `snapshot` that proofs read.
+    """
+
+    def __init__(self, history: Any = ()) -> None:
+        self.history: list[Vector] = list(history)
+
+    # ---- proof -----------------------------------------------------------------------------------------------------
+
+    def certificates(self, run: Any) -> list[Certificate]:
+        """All certificates that speak of the learner, tightest first."""
+        return certificates(run.learner, run.books, run.comparator)
+
+    def certificate(self, run: Any) -> Certificate:
+        """The tightest certificate whose premises hold."""
+        return tightest(run.certificates)
+
+    def fixed_certificate(self, run: Any) -> Certificate:
+        """The certificate against fixed predictors."""
+        return self.certificate(run)
+
+    def linear_regret(self, run: Any, comparator: Domain) -> float:
+        """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against a set of comparators, without a second pass over the rows: O(d)."""
+        found = evidence(run.learner, run.books, comparator).linear_regret
+        if found is None:
+            raise PartError("Forgotten: the sum of sub-gradients was not kept; use ProjectedGradient(..., Summed())")
+        return found
+
+    def trace(self, run: Any) -> Trace:
+        """Loss, linearised regret and bound at the marks of the history, and now unless that is the last of them."""
+        now, known = run.snapshot(), WIDTH - 4  # sums and counts, which norms follow
+        if self.history and self.history[-1][:known].tobytes() == now[:known].tobytes():
+            return trace(run.learner, np.array(self.history), run.comparator)
+        return trace(run.learner, np.array([*self.history, now]), run.comparator)
+
+    def plot(self, run: Any, path: str | os.PathLike[str] | None, theirs: Vector | None) -> Figure:
+        """Mean loss, and linearised regret under its bound, over the rounds."""
+        from lowregret.show.plot import plot_run
+
+        return plot_run(run, path, theirs)
+
+    def brief(self, run: Any) -> list[str]:
+        """The regret in a few words, where it costs O(d) at most."""
+        rule = run.learner.rule
+        if not (rule.keeps_sum() and compilable(run.comparator)):
+            return []
+        return [f"{'weighted ' * rule.schedule().weighted()}regret ≤ {run.linear_regret():.4g}"]
+
+    # ---- while learning ----------------------------------------------------------------------------------------------
+
+    def mark(self, run: Any) -> None:
+        """Keep the ledger as it is now."""
+        self.history.append(run.snapshot())
+
+    def next_pause(self, run: Any) -> int:
+        """The round after which something is done that is not done after every one."""
+        return next_freeze(run.rounds) if run.certify else NEVER
+
+    def pause(self, run: Any) -> None:
+        """Do it, but for freezing a model, which is the run's."""
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def contents(self, run: Any) -> tuple[dict[str, Any], Arrays]:
+        """What a file keeps: a description, and arrays."""
+        return {}, {"history": np.array(self.history).reshape(-1, WIDTH)}
+
+    def frozen_arrays(self, run: Any) -> Arrays:
+        """What a file keeps of the model on trial."""
+        return {} if run.frozen is None else run.split("frozen", run.frozen)
