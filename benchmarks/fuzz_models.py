@@ -124,8 +124,8 @@ def changed(rng: random.Random, contents: Contents) -> Contents:
     """A description and arrays, changed in one place or two."""
     description, arrays = copy.deepcopy(contents[0]), dict(contents[1])
     for _ in range(rng.choice((1, 1, 1, 2))):
-        name = rng.choice(list(arrays))
-        match rng.randrange(10):
+        name = rng.choice(list(arrays) or [""])
+        match rng.randrange(10 if arrays else 4):
             case 0 | 1 | 2 | 3:
                 changed_description(rng, description)
             case 4 if len(arrays) > 1:

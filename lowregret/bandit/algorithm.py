@@ -54,11 +54,6 @@ class BanditAlgorithm(Part):
     def policy(self, s: BanditState, w: Vector) -> None:
         """Write the present probability of every arm: O(K)."""
 
-    def wrote(self, s: BanditState) -> bool:
-        """Whether a state that was read from a file is one that this algorithm can come to: O(K)."""
-        counted = np.all(s.counts >= 0) and np.all(s.shown >= 0) and np.all(s.seen >= 0)
-        return bool(counted and all(np.all(np.isfinite(part)) for part in (s.estimates, s.weights, s.sums)))
-
 
 class Exponential(BanditAlgorithm):
     """w ∝ e^{−ηĈ}, drawn from a sum tree: O(log K) a round, O(K) once in a while."""
@@ -92,13 +87,6 @@ class Exponential(BanditAlgorithm):
     def policy(self, s: BanditState, w: Vector) -> None:
         for i in range(w.size):
             w[i] = leaf(s.weights, i) / s.weights[1]
-
-    def wrote(self, s: BanditState) -> bool:
-        """Whether, besides, the tree is the sum of its leaves, of which there are no more than arms."""
-        tree, end = s.weights.copy(), (s.weights.size >> 1) + s.arms
-        tree[end:] = 0.0
-        build_tree(tree)
-        return super().wrote(s) and bool(np.all(tree >= 0.0) and tree[1] > 0.0 and np.array_equal(tree, s.weights))
 
     def absorb(self, s: BanditState, arm: int, z: float) -> None:
         """Ĉ[arm] += z, and the weight that follows from it."""

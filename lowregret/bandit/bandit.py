@@ -21,7 +21,7 @@ from lowregret.compile.call import call, compilable
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
 from lowregret.learner.validate import finite_numbers
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -186,11 +186,9 @@ class Bandit(Chooser):
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        algorithm, arms = found.part("algorithm", BanditAlgorithm), found.count("arms", 1)
-        made = cls(arms, algorithm, compiled=found.flag("compiled"))
-        made.state, made.desk = found.record(made.state), read_desk(found, arms)
-        if not algorithm.wrote(made.state):
-            raise found.refusal(f"its numbers are none that {algorithm.name} comes to")
+        arms, compiled = found.tell("arms", "compiled")
+        made = cls(arms, found.part("algorithm"), compiled=compiled)
+        made.state, made.desk = found.record(BanditState), read_desk(found)
         return made
 
     def _of(self) -> str:

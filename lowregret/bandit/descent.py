@@ -11,14 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from lowregret.bandit.schema import BanditDescentSchema
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.numerics import norm
 from lowregret.compile.random import new_chance, normal
 from lowregret.compile.spec import to_json
 from lowregret.domain import Box, Domain, L2Ball, Simplex
 from lowregret.errors import DataError, PartError
-from lowregret.run.recorded import Recorded
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -69,6 +69,7 @@ class BanditDescent(Recorded):
     """
 
     kind = "bandit-descent"
+    schema = BanditDescentSchema()
     rounds: int = 0
     loss: float = 0.0
 
@@ -187,12 +188,11 @@ class BanditDescent(Recorded):
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        d, facts = found.count("dimension", 1), {name: found.description[name] for name in _FACTS}
-        made = cls(found.part("domain", Domain), d, points=found.count("points", 1), **facts)
-        for name in _SUMS:
-            setattr(made, name, found.number(name))
-        made.theta, made.sum, made.rounds = found.array("theta", d), found.array("sum", d), found.count("rounds")
-        made.chance = found.array("chance", made.chance.size, like=np.uint64)
+        facts = {name: found.description[name] for name in ("dimension", "points", *_FACTS)}
+        made = cls(found.part("domain"), **facts)
+        for name in (*_SUMS, "rounds"):
+            setattr(made, name, found.description[name])
+        made.theta, made.sum, made.chance = (found.arrays[name] for name in ("theta", "sum", "chance"))
         return made
 
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from lowregret.bandit.schema import EstimatedDescentSchema
 from lowregret.certificate import Certificate, Premise, certificates, natural_comparator
 from lowregret.compile.spec import to_json
 from lowregret.convex.functions import LinearFunction
@@ -15,9 +16,8 @@ from lowregret.errors import DivergedError
 from lowregret.learner.validate import finite_rows
 from lowregret.play.player import RuleSeat
 from lowregret.rule import Rule
-from lowregret.run.recorded import Recorded
-from lowregret.state import TOTAL
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents, Recorded
+from lowregret.state import TOTAL, State
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
@@ -30,6 +30,7 @@ class EstimatedDescent(Recorded):
     """
 
     kind = "estimated-descent"
+    schema = EstimatedDescentSchema()
 
     def __init__(self, rule: Rule, dimension: int, comparator: Domain | None = None, *, compiled: bool = True) -> None:
         super().__init__()
@@ -82,9 +83,9 @@ class EstimatedDescent(Recorded):
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        rule, comparator = found.part("rule", Rule), found.part("comparator", Domain)
-        made = cls(rule, found.count("dimension", 1), comparator, compiled=found.flag("compiled"))
-        made.seat.state = found.record(made.seat.state)
+        d, compiled = found.tell("dimension", "compiled")
+        made = cls(found.part("rule"), d, found.part("comparator"), compiled=compiled)
+        made.seat.state = found.record(State)
         return made
 
 

@@ -18,7 +18,7 @@ from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import uniform
 from lowregret.errors import DataError, PartError
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -111,10 +111,9 @@ class Exp4(Chooser):
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        experts, arms = found.count("experts", 1), found.count("arms", 1)
-        made = cls(experts, arms, found.number("eta"), compiled=found.flag("compiled"))
-        made.state = found.record(made.state)
-        made.desk = read_desk(found, arms, experts)
+        experts, arms, eta, compiled = found.tell("experts", "arms", "eta", "compiled")
+        made = cls(experts, arms, eta, compiled=compiled)
+        made.state, made.desk = found.record(BanditState), read_desk(found, list(found.arrays["pending.advice"]))
         return made
 
 

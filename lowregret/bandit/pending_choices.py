@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from lowregret.errors import DataError, PartError
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents
 from lowregret.store.file import Arrays
 
 Choice = TypeVar("Choice")
@@ -74,12 +74,9 @@ class Desk(Generic[Choice]):
         return {"low": self.low, "high": self.high, "issued": self.issued}, waiting
 
 
-def read_desk(found: Contents, arms: int, experts: int = 0) -> Desk[Any]:
-    """The desk in a file, its choices (arm, probability), and where experts advise (arm, probability, advice)."""
-    issued = found.count("issued")
-    numbers = found.indices("pending.number", None, issued)
-    chosen = found.indices("pending.arm", numbers.size, arms).tolist()
-    probabilities = found.array("pending.probability", numbers.size).tolist()
-    advice = [list(found.array("pending.advice", numbers.size, experts))] if experts else []
-    pending = dict(zip(numbers.tolist(), zip(chosen, probabilities, *advice, strict=True), strict=True))
-    return Desk(found.number("low"), found.number("high"), issued, pending)
+def read_desk(found: Contents, *more: list[Any]) -> Desk[Any]:
+    """The desk in a file, its choices (arm, probability, …)."""
+    numbers, *choices = (found.arrays[f"pending.{name}"].tolist() for name in ("number", "arm", "probability"))
+    pending = dict(zip(numbers, zip(*choices, *more, strict=True), strict=True))
+    low, high, issued = found.tell("low", "high", "issued")
+    return Desk(low, high, issued, pending)

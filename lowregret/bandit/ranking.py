@@ -9,15 +9,15 @@ import numpy as np
 
 from lowregret.bandit.estimated import EstimatedDescent
 from lowregret.bandit.proof import scaled
+from lowregret.bandit.schema import ExpertRankingSchema, ScoreRankingSchema
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate, Premise, certificates
 from lowregret.compile.random import new_chance, uniform
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Entropy
 from lowregret.rule import MirrorDescent, Rule
-from lowregret.run.recorded import Recorded
+from lowregret.run.recorded import Contents, Recorded, prefixed
 from lowregret.step import Constant
-from lowregret.store.contents import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -58,17 +58,17 @@ class Ranking(Recorded):
 
     def _restore(self, found: Contents) -> None:
         """Rounds, positions and weights of a file."""
-        descent = EstimatedDescent.from_contents(found.inner("descent"))
-        if descent.seat.state.dimension != self.descent.seat.state.dimension:
-            raise found.refusal(f"its weights are {descent.seat.state.dimension} numbers")
-        self.rounds, self.loss, self.position = found.count("rounds"), found.number("loss"), found.count("position")
-        self._reciprocals, self.descent = found.number("reciprocals"), descent
+        self.rounds, self.loss, self.position, self._reciprocals = found.tell(
+            "rounds", "loss", "position", "reciprocals"
+        )
+        self.descent = EstimatedDescent.from_contents(found.inner("descent"))
 
 
 class ExpertRanking(Ranking):
     """Every expert names an order; one is drawn by exponential weights on (position − 1)/(k − 1). O(Nk) a round."""
 
     kind = "expert-ranking"
+    schema = ExpertRankingSchema()
 
     def __init__(self, experts: int, items: int, eta: float, *, seed: int = 0) -> None:
         if items < 1:
@@ -115,20 +115,15 @@ class ExpertRanking(Ranking):
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super()._written()
         shown = np.empty((0, self.items), np.int64) if self._orders is None else self._orders.astype(np.int64)
-        description |= {"experts": self.descent.seat.state.dimension, "items": self.items, "drawn": self._drawn}
+        description |= {"items": self.items, "drawn": self._drawn}
         return description, arrays | {"chance": self.chance, "orders": shown}
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        experts, items = found.count("experts", 1), found.count("items", 1)
-        made = cls(experts, items, 1.0)
+        made = cls(found.description["descent"]["dimension"], found.description["items"], 1.0)
         made._restore(found)
-        made.chance, made._drawn = found.array("chance", made.chance.size, like=np.uint64), found.count("drawn")
-        orders = found.array("orders", None, items, like=np.int64)
-        if len(orders):
-            made._orders = found.array("orders", experts, items, like=np.int64)
-        if made._drawn >= experts:
-            raise found.refusal(f"it follows expert {made._drawn} of {experts}")
+        made.chance, made._drawn = found.arrays["chance"], found.description["drawn"]
+        made._orders = found.arrays["orders"] if len(found.arrays["orders"]) else None
         return made
 
 
@@ -139,6 +134,7 @@ class ScoreRanking(Ranking):
     """
 
     kind = "score-ranking"
+    schema = ScoreRankingSchema()
 
     def __init__(self, rule: Rule, dimension: int) -> None:
         super().__init__(EstimatedDescent(rule, dimension))
@@ -189,9 +185,8 @@ class ScoreRanking(Ranking):
     @classmethod
     def _made(cls, found: Contents) -> Self:
         inner = found.inner("descent")
-        made = cls(inner.part("rule", Rule), inner.count("dimension", 1))
+        made = cls(inner.part("rule"), inner.description["dimension"])
         made._restore(found)
-        made.surrogate = found.number("surrogate")
-        features = found.array("features", None, made.descent.seat.state.dimension)
-        made._features = features if len(features) else None
+        made.surrogate = found.description["surrogate"]
+        made._features = found.arrays["features"] if len(found.arrays["features"]) else None
         return made

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -11,75 +11,58 @@ from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm, Exponential
 from lowregret.bandit.state import CHOICES, COSTS, COUNT_NAMES, COUNTS, LARGEST, LATE, SUM_NAMES, SUMS
 from lowregret.bandit.stochastic import Thompson
 from lowregret.bandit.tree import build_tree
-from lowregret.store.schema import (
-    FLAG,
-    NUMBER,
-    Array,
-    Arrays,
-    Field,
-    Schema,
-    Told,
-    floats,
-    items,
-    number,
-    part,
-    whole,
-    wholes,
-)
+from lowregret.domain import Domain
+from lowregret.learner.linear import Linear
+from lowregret.learner.schema import ledger_demands, ledger_slots, state_arrays
+from lowregret.loss import Cost
+from lowregret.rule import Rule
+from lowregret.run.recorded_schema import SMALL, WORDS, Demands, RecordedSchema
+from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, floats, number, part, whole, wholes
 
-SMALL = 5e-324  # the smallest positive number
-WORDS = (1 << 64) - 1
-
-Demands = Iterator[tuple[Any, str]]
+CHANCE = wholes(2, high=WORDS, kind="uint64")  # the state of a generator
 
 
-class StateSchema(Schema):
-    """What a bandit carries from round to round, and the range of its costs."""
+class ChooserSchema(RecordedSchema):
+    """What a bandit carries from round to round, the range of its costs, and choices that wait for theirs."""
 
-    def fields(self) -> dict[str, Field]:
-        return {"low": number(), "high": number(), "issued": whole(), "compiled": FLAG}
+    def own_fields(self) -> dict[str, Field]:
+        return {"low": number(), "high": number(), "issued": whole(), "arms": whole(1), "compiled": FLAG}
 
-    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+    def own_slots(self) -> dict[str, tuple[str, ...]]:
         return {"sums": SUM_NAMES, "counts": COUNT_NAMES}
 
-    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
+    def own_arrays(self, told: Told) -> dict[str, Array]:
         return {
-            "estimates": floats("arms", low=-LARGEST, high=LARGEST),
+            "estimates": floats("estimates", low=-LARGEST, high=LARGEST),
             "weights": floats("weights", low=0),
-            "shown": wholes("arms"),
-            "seen": wholes("arms"),
+            "shown": wholes("estimates"),
+            "seen": wholes("estimates"),
             "sums": floats(SUMS),
             "counts": wholes(COUNTS),
-            "chance": wholes(2, high=WORDS, kind="uint64"),
-        }
-
-    def demands(self, told: Told, arrays: Arrays) -> Demands:
-        counts = arrays["counts"]
-        yield told["low"] < told["high"], "low < high"
-        yield arrays["estimates"].size >= 1, "at least one arm"
-        yield counts[LATE] <= counts[COSTS] <= counts[CHOICES], "counts: costs of choices that were made"
-
-
-class BanditSchema(StateSchema):
-    """A `Bandit`, and choices that wait for their costs."""
-
-    def fields(self) -> dict[str, Field]:
-        return super().fields() | {"algorithm": part(BanditAlgorithm)}
-
-    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        return super().arrays(told, present) | {
+            "chance": CHANCE,
             "pending.number": wholes("pending", high=max(told["issued"] - 1, 0)),
-            "pending.arm": wholes("pending"),
+            "pending.arm": wholes("pending", high=told["arms"] - 1),
             "pending.probability": floats("pending", low=UNKNOWN, high=1.0),
         }
 
-    def demands(self, told: Told, arrays: Arrays) -> Demands:
-        yield from super().demands(told, arrays)
-        algorithm, arms, weights = told["algorithm"], arrays["estimates"].size, arrays["weights"]
-        numbers, chances = arrays["pending.number"], arrays["pending.probability"]
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        counts, numbers, chances = arrays["counts"], arrays["pending.number"], arrays["pending.probability"]
+        yield told["low"] < told["high"], "low < high"
+        yield counts[LATE] <= counts[COSTS] <= counts[CHOICES], "counts: costs of choices that were made"
         yield np.unique(numbers).size == numbers.size <= told["issued"], "pending choices of different numbers"
-        yield np.all(arrays["pending.arm"] < arms), f"pending arms below {arms}"
         yield np.all((chances > 0) | (chances == UNKNOWN)), "pending probabilities above 0"
+
+
+class BanditSchema(ChooserSchema):
+    """A `Bandit`."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"algorithm": part(BanditAlgorithm)}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().own_demands(told, arrays)
+        algorithm, arms, weights = told["algorithm"], told["arms"], arrays["weights"]
+        yield arrays["estimates"].size == arms, f"estimates of {arms} arms"
         yield np.all(arrays["seen"] <= arrays["shown"]), "costs seen of choices that were made"
         yield weights.size == algorithm.room(arms).size, f"weights of {arms} arms"
         if isinstance(algorithm, Exponential):
@@ -92,25 +75,84 @@ class BanditSchema(StateSchema):
             yield np.all(arrays["estimates"] <= arrays["seen"]), "no more costs of an arm than were seen"
 
 
-class Exp4Schema(StateSchema):
-    """`Exp4`, and choices that wait for their costs."""
+class Exp4Schema(ChooserSchema):
+    """`Exp4`, which has estimates and weights of experts."""
 
-    def fields(self) -> dict[str, Field]:
-        return super().fields() | {"arms": whole(1), "eta": number(SMALL), "pending": items(items(NUMBER, 3))}
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"experts": whole(1), "eta": number(SMALL)}
 
-    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        advice = floats(len(told["pending"]), "arms", low=0, high=1)
-        return super().arrays(told, present) | {"weights": floats("arms", low=0, high=1), "columns": advice}
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        n = told["experts"]
+        advice = {"weights": floats(n, low=0, high=1), "pending.advice": floats("pending", n, low=0, high=1)}
+        return super().own_arrays(told) | advice
 
-    def demands(self, told: Told, arrays: Arrays) -> Demands:
-        yield from super().demands(told, arrays)
-        yield (
-            all(len(waiting) == 3 for waiting in told["pending"]),
-            "a number, an arm and a probability for each choice",
-        )
-        numbers = [number for number, _, _ in told["pending"]]
-        whole_numbers = all(type(n) is int and 0 <= n < told["issued"] for n in numbers)
-        yield whole_numbers and len(set(numbers)) == len(numbers), "pending choices of different numbers"
-        arms = all(type(arm) is int and 0 <= arm < told["arms"] for _, arm, _ in told["pending"])
-        yield arms, f"pending arms below {told['arms']}"
-        yield all(0 < p <= 1 for _, _, p in told["pending"]), "pending probabilities from 0 to 1"
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().own_demands(told, arrays)
+        yield arrays["estimates"].size == told["experts"], f"estimates of {told['experts']} experts"
+        yield np.all(arrays["pending.probability"] > 0), "pending probabilities above 0"
+
+
+class BanditDescentSchema(RecordedSchema):
+    """A `BanditDescent`."""
+
+    def own_fields(self) -> dict[str, Field]:
+        sums = {"loss": number(), "energy": number(0), "largest_seen": number(0), "rounds": whole()}
+        facts = {"eta": number(SMALL), "delta": number(SMALL)}
+        facts |= {"lipschitz": number(0, math.inf), "largest": number(0, math.inf)}
+        return {"domain": part(Domain), "dimension": whole(1), "points": whole(1, 2)} | facts | sums
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return {"theta": floats(told["dimension"]), "sum": floats(told["dimension"]), "chance": CHANCE}
+
+
+class EstimatedDescentSchema(RecordedSchema):
+    """An `EstimatedDescent`: a rule and its state."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return {"rule": part(Rule), "comparator": part(Domain), "dimension": whole(1), "compiled": FLAG}
+
+    def own_slots(self) -> dict[str, tuple[str, ...]]:
+        return ledger_slots()
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return state_arrays(Linear(Cost(), told["rule"]), told["dimension"])
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        told["comparator"].fits(told["dimension"])
+        yield from ledger_demands(arrays, told["dimension"])
+
+
+class RankingSchema(RecordedSchema):
+    """A run that ranks."""
+
+    def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
+        return {"descent": EstimatedDescentSchema()}
+
+    def own_fields(self) -> dict[str, Field]:
+        return {"rounds": whole(), "loss": number(0), "position": whole(), "reciprocals": number(0)}
+
+
+class ExpertRankingSchema(RankingSchema):
+    """An `ExpertRanking`, perhaps with orders of which one is shown."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"items": whole(1), "drawn": whole()}
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return {"chance": CHANCE, "orders": wholes("orders", told["items"], high=told["items"] - 1)}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        experts, orders = told["descent"]["dimension"], arrays["orders"]
+        yield told["drawn"] < experts, f"one of {experts} experts drawn"
+        yield len(orders) in (0, experts), f"orders of {experts} experts, or none"
+        yield np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(told["items"]), (len(orders), 1))), "orders"
+
+
+class ScoreRankingSchema(RankingSchema):
+    """A `ScoreRanking`, perhaps with features of items that are shown."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"surrogate": number(0)}
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return {"features": floats("items", told["descent"]["dimension"])}

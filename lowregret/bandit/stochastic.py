@@ -25,10 +25,6 @@ class Greedy(BanditAlgorithm):
     def weighs(self) -> bool:
         return False
 
-    def wrote(self, s: BanditState) -> bool:
-        """Whether, besides, no arm cost more than 1 a time."""
-        return super().wrote(s) and all(0.0 <= cost <= n for cost, n in zip(s.estimates, s.seen, strict=True))
-
     def policy(self, s: BanditState, w: Vector) -> None:
         """All on the arm that looks best, ties to the first: the choice if exploring stopped now."""
         best = 0

@@ -14,12 +14,12 @@ WIDTH = 4  # numbers of a point: rounds, loss, measured regret, bound
 
 
 class History:
-    """Points kept so far, and `due`, the number of rounds after which the next one is."""
+    """Points kept so far, and `due`, the number of rounds after which the next one is: always more than were played."""
 
-    def __init__(self, points: NDArray[np.float64] | None = None, theorem: str = "") -> None:
+    def __init__(self, points: NDArray[np.float64] | None = None, theorem: str = "", rounds: int = 0) -> None:
         self._points: list[list[float]] = [] if points is None else points.tolist()
         self.theorem = theorem  # whose bound the latest point has
-        self.due = next_mark(int(self._points[-1][0]) if self._points else 0)
+        self.due = next_mark(rounds)
 
     def keep(self, rounds: int, loss: float, found: Certificate) -> None:
         """The point of this many rounds: the linearised regret, or the exact one where that is known instead."""

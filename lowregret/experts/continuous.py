@@ -21,9 +21,9 @@ from lowregret.compile.part import Part
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Box
 from lowregret.errors import DataError, PartError, StoreError
+from lowregret.experts.schema import BoxHedgeSchema, SampledHedgeSchema
 from lowregret.learner.validate import finite_rows
-from lowregret.run.recorded import Recorded
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -75,12 +75,8 @@ class Drawer(Recorded):
 
     def _restore(self, found: Contents) -> None:
         """Rounds, loss and coins of a file."""
-        self.rounds, self.loss = found.count("rounds"), found.number("loss")
-        coins = found.description["coins"]
-        try:
-            self.rng.bit_generator.state = coins
-        except (TypeError, ValueError, KeyError, OverflowError) as error:
-            raise found.refusal(f"its coins are not those of a random generator ({error})") from None
+        self.rounds, self.loss, coins = found.tell("rounds", "loss", "coins")
+        self.rng.bit_generator.state = coins
 
 
 class BoxHedge(Drawer):
@@ -91,6 +87,7 @@ class BoxHedge(Drawer):
     """
 
     kind = "box-hedge"
+    schema = BoxHedgeSchema()
 
     def __init__(self, low: Any, high: Any, eta: float, seed: int = 0) -> None:
         super().__init__(seed)
@@ -167,11 +164,10 @@ class BoxHedge(Drawer):
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        low = found.array("low", None)
-        made = cls(low, found.array("high", low.size), found.number("eta"))
+        made = cls(found.arrays["low"], found.arrays["high"], found.description["eta"])
         made._restore(found)
-        made.sum = found.array("sum", low.size)
-        made.spread, made.realised = found.number("spread"), found.number("realised")
+        made.sum = found.arrays["sum"]
+        made.spread, made.realised = found.tell("spread", "realised")
         return made
 
 
@@ -199,6 +195,7 @@ class SampledHedge(Drawer):
     """
 
     kind = "sampled-hedge"
+    schema = SampledHedgeSchema()
 
     def __init__(self, sampler: Callable[[np.random.Generator, Losses], Any], seed: int = 0):
         super().__init__(seed)
@@ -231,12 +228,9 @@ class SampledHedge(Drawer):
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        parts: list[Any] = [from_json(spec) for spec in (found.description["sampler"], *found.description["losses"])]
-        sampler, *losses = parts
-        if not callable(sampler) or not all(map(callable, losses)):
-            raise found.refusal("its sampler or a loss has no method __call__")
-        made = cls(sampler)
+        made = cls(found.part("sampler"))
         made._restore(found)
+        losses: list[Any] = [from_json(spec) for spec in found.description["losses"]]
         made.losses = losses
         return made
 

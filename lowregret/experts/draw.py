@@ -18,11 +18,11 @@ from lowregret.compile.random import hash_number, key_of, unit
 from lowregret.experts.advice import judge, mix
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.mixture import ExpertMixture
+from lowregret.experts.schema import DrawingSchema
 from lowregret.experts.state import ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Cost, Loss
-from lowregret.run.recorded import Recorded
-from lowregret.store.contents import Contents, prefixed
+from lowregret.run.recorded import Contents, Recorded, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -35,6 +35,7 @@ class Drawing(Recorded):
     """
 
     kind = "drawing"
+    schema = DrawingSchema()
 
     def __init__(
         self,
@@ -102,9 +103,7 @@ class Drawing(Recorded):
     def _made(cls, found: Contents) -> Self:
         mixture = ExpertMixture.from_contents(found.inner("mixture"))
         made = cls(mixture.names, mixture.aggregator, seed=found.description["seed"])
-        if not isinstance(mixture.loss_function, Cost) or mixture.parts != 1 or type(made.seed) is not int:
-            raise found.refusal("its mixture is not one of costs, or its seed no whole number")
-        made.mixture, made.realised = mixture, found.number("realised")
+        made.mixture, made.realised = mixture, found.description["realised"]
         return made
 
 

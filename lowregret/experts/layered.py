@@ -23,7 +23,7 @@ from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import LayeredSchema
 from lowregret.experts.state import NAPS
 from lowregret.loss import Loss, Square
-from lowregret.store.contents import Contents, prefixed
+from lowregret.run.recorded import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -159,20 +159,14 @@ class Layered(ExpertMixture):
     @classmethod
     def _made(cls, found: Contents) -> Self:
         made = super()._made(found)
-        read = {name: ExpertMixture.from_contents(found.inner(name)) for name in made._inside}
-        for name, mixture in read.items():
-            if len(mixture.names) != len(made._inside[name].names) or mixture.parts != made.parts:
-                raise found.refusal(f"{name} mixes {len(mixture.names)} experts")
-        *made.lanes, made.chief = read.values()
-        inside = found.array("pending.inside", len(made.pending), len(read), like=np.int64)
-        made._rounds = dict(zip(made.pending, inside.tolist(), strict=True))
-        if any(n not in m.pending for row in made._rounds.values() for n, m in zip(row, read.values(), strict=True)):
-            raise found.refusal("rounds wait for their outcome that its lanes do not know")
+        *made.lanes, made.chief = (ExpertMixture.from_contents(found.inner(name)) for name in made._inside)
+        made._rounds = dict(zip(made.pending, found.arrays["pending.inside"].tolist(), strict=True))
         return made
 
     @classmethod
-    def _blank(cls, found: Contents, aggregator: Aggregator, loss: Loss, **options: Any) -> Self:
-        return cls(found.words("names"), loss, parts=options["parts"])
+    def _blank(cls, found: Contents) -> Self:
+        names, parts = found.tell("names", "parts")
+        return cls(names, found.part("loss"), parts=parts)
 
     @property
     def _kept_weights(self) -> int:

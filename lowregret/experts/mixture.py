@@ -22,8 +22,7 @@ from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
-from lowregret.run.recorded import Recorded
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -263,27 +262,23 @@ class ExpertMixture(Recorded):
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        parts = found.part("aggregator", Aggregator), found.part("loss", Loss)
-        substitution, count = found.part("substitution", Substitution), found.count("parts", 1)
-        made = cls._blank(found, *parts, substitution=substitution, parts=count)
-        made.linearised, made.compiled, made.inside = map(found.flag, ("linearised", "compiled", "inside"))
-        made.late, made.asked, made._every = found.count("late"), found.count("asked"), found.count("every", 1)
-        n, width = len(made.names), made._kept_weights
-        made.book = found.record(made.book)
-        shown = found.array("weights", None, width)
-        made._weights, made._regrets = list(shown), found.array("regrets", len(shown)).tolist()
-        numbers = found.indices("pending.round", None, made.asked)
-        shapes = {"forecasts": (count, n), "mixture": (count,), "weights": (width,)}
-        waiting = [found.array(f"pending.{name}", numbers.size, *shape) for name, shape in shapes.items()]
-        for row, number in enumerate(numbers.tolist()):
+        made = cls._blank(found)
+        for name in _PLAIN:
+            setattr(made, name, found.description[name])
+        made._every, made.book = found.description["every"], found.record(Book)
+        made._weights, made._regrets = list(found.arrays["weights"]), found.arrays["regrets"].tolist()
+        waiting = [found.arrays[f"pending.{name}"] for name in ("forecasts", "mixture", "weights")]
+        for row, number in enumerate(found.arrays["pending.round"].tolist()):
             x, p, w = (array[row : row + 1].copy() for array in waiting)
             made.pending[number] = x, p, w
         return made
 
     @classmethod
-    def _blank(cls, found: Contents, aggregator: Aggregator, loss: Loss, **options: Any) -> Self:
-        """Of these parts, nothing learnt yet; whether it linearises is said later."""
-        return cls(found.words("names"), aggregator, loss, linearised=False, **options)
+    def _blank(cls, found: Contents) -> Self:
+        """Of the parts in a file, nothing learnt yet; whether it linearises is said later."""
+        names, parts = found.tell("names", "parts")
+        aggregator, loss, substitution = map(found.part, ("aggregator", "loss", "substitution"))
+        return cls(names, aggregator, loss, substitution=substitution, parts=parts, linearised=False)
 
     @property
     def _kept_weights(self) -> int:

@@ -20,11 +20,12 @@ from lowregret.compile.call import call
 from lowregret.convex.minimise import Solution
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
-from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
+from lowregret.experts.aggregator import Hedge, MLPoly
 from lowregret.experts.hindsight import best_mixture, quadratic_on_simplex
 from lowregret.experts.mixture import ExpertMixture, Matrix
-from lowregret.loss import LogWealth, Loss
-from lowregret.store.contents import Contents, prefixed
+from lowregret.experts.schema import OnlineNewtonSchema, UniversalSchema
+from lowregret.loss import LogWealth
+from lowregret.run.recorded import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -101,6 +102,7 @@ class OnlineNewton(Portfolio):
     """
 
     kind = "online-newton"
+    schema = OnlineNewtonSchema()
 
     def __init__(
         self, assets: int | list[str], beta: float = 0.5, delta: float = 1.0, *, compiled: bool = True
@@ -158,15 +160,14 @@ class OnlineNewton(Portfolio):
     @classmethod
     def _made(cls, found: Contents) -> Self:
         made = super()._made(found)
-        made.pull, made._curved, made._ahead = (found.number(name) for name in ("pull", "curved", "ahead"))
-        n = len(made.names)
-        made._w, made._a, made._b = found.array("w", n), found.array("a", n, n), found.array("b", n)
-        made._inverse = found.array("inverse", n, n)
+        made.pull, made._curved, made._ahead = found.tell("pull", "curved", "ahead")
+        for name in ("w", "a", "b", "inverse"):
+            setattr(made, f"_{name}", found.arrays[name])
         return made
 
     @classmethod
-    def _blank(cls, found: Contents, aggregator: Aggregator, loss: Loss, **options: Any) -> Self:
-        return cls(found.words("names"))
+    def _blank(cls, found: Contents) -> Self:
+        return cls(found.description["names"])
 
 
 class Universal(Portfolio):
@@ -179,6 +180,7 @@ class Universal(Portfolio):
     """
 
     kind = "universal-portfolio"
+    schema = UniversalSchema()
 
     def __init__(
         self, assets: int | list[str], rounds: int, *, nodes: int = 10_000, seed: int = 0, compiled: bool = True
@@ -229,14 +231,13 @@ class Universal(Portfolio):
     @classmethod
     def _made(cls, found: Contents) -> Self:
         made = super()._made(found)
-        made.horizon, made.exact = found.count("horizon"), found.flag("exact")
-        made.mixture = ExpertMixture.from_contents(found.inner("mixture"))
-        made.nodes = found.array("nodes", len(made.mixture.names), len(made.names))
+        made.horizon, made.exact = found.tell("horizon", "exact")
+        made.mixture, made.nodes = ExpertMixture.from_contents(found.inner("mixture")), found.arrays["nodes"]
         return made
 
     @classmethod
-    def _blank(cls, found: Contents, aggregator: Aggregator, loss: Loss, **options: Any) -> Self:
-        return cls(found.words("names"), 1, nodes=1)
+    def _blank(cls, found: Contents) -> Self:
+        return cls(found.description["names"], 1, nodes=1)
 
 
 def simplex_rule(n: int, count: int) -> tuple[Matrix, Vector]:

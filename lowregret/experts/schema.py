@@ -2,149 +2,218 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from lowregret.errors import StoreError
+from lowregret.compile.part import Part
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.state import COUNT_NAMES, COUNTS, NAPS, ROUNDS, SUM_NAMES, SUMS, Book
 from lowregret.experts.substitute import Substitution
-from lowregret.loss import Loss
+from lowregret.loss import Cost, Loss
+from lowregret.run.recorded_schema import SMALL, Demands, RecordedSchema
 from lowregret.store.schema import (
     FLAG,
     LARGEST,
+    MOST,
     TEXT,
     Array,
     Arrays,
     Field,
-    Schema,
     Told,
     anything,
     extended,
     floats,
     items,
+    number,
     part,
-    record,
-    table,
     whole,
     wholes,
 )
 
-PLAIN = {
-    "parts": whole(1),
-    "linearised": FLAG,
-    "compiled": FLAG,
-    "late": whole(),
-    "inside": FLAG,
-    "asked": whole(),
-}
-PANEL = {
-    "names": items(TEXT, 1),
-    "aggregator": part(Aggregator),
-    "loss": part(Loss),
-    "substitution": part(Substitution),
-    "pending": items(whole()),
-    "every": whole(1),
-    **PLAIN,
-}
 SIZES = ("square", "rate", "prior", "mass", "awake")  # of the book, which are not below 0
-
 SLACK = 1e-6  # of sums that are 1
 
-Demands = Iterator[tuple[Any, str]]
+
+def book_arrays(experts: int) -> dict[str, Array]:
+    """The book of this many experts."""
+    book = {name: extended(experts, low=0.0) if name in SIZES else extended(experts) for name in Book._fields[:-2]}
+    book |= {name: anything(experts) for name in ("paid", "instant")}  # of the latest round, in which some may sleep
+    book |= {"regret": extended(experts, high=LARGEST)}  # −∞ of experts that lost all
+    return book | {"sums": extended(SUMS), "counts": wholes(COUNTS)}
 
 
-def panel_arrays(told: Told, prefix: str = "", weights: int | None = None) -> dict[str, Array]:
-    """A book, the rounds that are kept for a picture, and those that wait for their outcomes, with so many weights."""
-    n, waiting = len(told["names"]), len(told["pending"])
-    book = {name: extended(n, low=0.0) if name in SIZES else extended(n) for name in Book._fields[:-2]}
-    book |= {"paid": anything(n), "instant": anything(n)}  # of the latest round, in which some may have slept
-    book |= {"regret": extended(n, high=LARGEST)}  # −∞ of experts that lost all
-    kept = -(-told["asked"] // told["every"])
-    found = book | {"sums": extended(SUMS), "counts": wholes(COUNTS, high=told["asked"])}
-    found |= {"history": floats(kept, n, low=0), "regrets": anything(kept)}
-    found |= {
-        "forecasts": anything(waiting, told["parts"], n) if waiting else floats(0, 0),
-        "mixture": floats(waiting, told["parts"]) if waiting else floats(0, 0),
-        "used": floats(waiting, n if weights is None else weights, low=0) if waiting else floats(0, 0),
-    }
-    return {f"{prefix}{name}": array for name, array in found.items()}
+def book_demands(arrays: Arrays) -> Demands:
+    """What must be true of a book."""
+    yield arrays["counts"][NAPS] <= arrays["counts"][ROUNDS], "counts: naps ≤ rounds"
+    yield abs(arrays["prior"].sum() - 1) <= SLACK, "prior that sums to 1"
+    yield np.all(arrays["sums"][1:] >= 0), "sums ≥ 0"
 
 
-def panel_demands(told: Told, arrays: Arrays, prefix: str = "") -> Demands:
-    """What must be true of a panel."""
-    asked, every, pending = told["asked"], told["every"], told["pending"]
-    yield every.bit_count() == 1, f"{prefix}every: a power of two"
-    distinct = len(set(pending)) == len(pending) and all(number < asked for number in pending)
-    yield distinct, f"{prefix}pending rounds that were asked"
-    yield arrays[f"{prefix}counts"][NAPS] <= arrays[f"{prefix}counts"][ROUNDS], f"{prefix}counts: naps ≤ rounds"
-    yield abs(arrays[f"{prefix}prior"].sum() - 1) <= SLACK, f"{prefix}prior that sums to 1"
-    yield not np.isinf(arrays[f"{prefix}forecasts"]).any(), f"{prefix}forecasts that are finite, or not there"
-    yield np.all(arrays[f"{prefix}sums"][1:] >= 0), f"{prefix}sums ≥ 0"
+class BookSchema(RecordedSchema):
+    """A run with a book of experts."""
 
-
-class MixtureSchema(Schema):
-    """An `ExpertMixture`."""
-
-    def fields(self) -> dict[str, Field]:
-        return dict(PANEL)
-
-    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+    def own_slots(self) -> dict[str, tuple[str, ...]]:
         return {"sums": SUM_NAMES, "counts": COUNT_NAMES}
 
-    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        return panel_arrays(told)
 
-    def demands(self, told: Told, arrays: Arrays) -> Demands:
-        yield from panel_demands(told, arrays)
+class MixtureSchema(BookSchema):
+    """An `ExpertMixture`; `pictured`: whether it keeps weights for a picture."""
+
+    def __init__(self, pictured: bool = True) -> None:
+        self.pictured = pictured
+
+    def own_fields(self) -> dict[str, Field]:
+        parts = {"aggregator": part(Aggregator), "loss": part(Loss), "substitution": part(Substitution)}
+        counts = {"parts": whole(1), "late": whole(), "asked": whole(), "every": whole(1)}
+        flags = dict.fromkeys(("linearised", "compiled", "inside"), FLAG)
+        return {"names": items(TEXT, 1)} | parts | counts | flags
+
+    def width(self, told: Told) -> int:
+        """Weights kept of a round."""
+        return len(told["names"])
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        n, width, parts = len(told["names"]), self.width(told), told["parts"]
+        return book_arrays(n) | {
+            "weights": floats("shown", width, low=0),
+            "regrets": anything("shown"),
+            "pending.round": wholes("pending", high=max(told["asked"] - 1, 0)),
+            "pending.forecasts": anything("pending", parts, n),
+            "pending.mixture": floats("pending", parts),
+            "pending.weights": floats("pending", width, low=0),
+        }
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from book_demands(arrays)
+        asked, every, pending = told["asked"], told["every"], arrays["pending.round"]
+        yield every.bit_count() == 1, "every: a power of two"
+        shown = -(-asked // every) if self.pictured else 0
+        yield len(arrays["weights"]) == shown, f"weights of {shown} rounds"
+        yield arrays["counts"][ROUNDS] <= asked, f"at most {asked} rounds"
+        yield np.unique(pending).size == pending.size <= asked, "pending rounds that were asked"
+        yield not np.isinf(arrays["pending.forecasts"]).any(), "forecasts that are finite, or not there"
 
 
 class LayeredSchema(MixtureSchema):
     """A `Layered` mixture: lanes, and the chief that mixes them."""
 
     def __init__(self, lanes: int) -> None:
+        super().__init__()
         self.lanes = [f"lane {i}" for i in range(lanes)]
-        self.chief = f"lane {lanes}"
 
-    @property
-    def panels(self) -> list[str]:
-        """The lanes, and the chief."""
-        return [*self.lanes, self.chief]
+    def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
+        return {name: MixtureSchema() for name in (*self.lanes, "chief")}
 
-    def fields(self) -> dict[str, Field]:
-        inner = {name: record(PANEL) for name in self.panels}
-        return super().fields() | {"rounds": table(TEXT, items(whole()))} | inner
+    def width(self, told: Told) -> int:
+        return 0
 
-    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
-        slots = super().slots(present)
-        return slots | {f"{at}.{name}": names for at in self.panels for name, names in slots.items()}
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return super().own_arrays(told) | {"pending.inside": wholes("pending", len(self.lanes) + 1)}
 
-    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        for name in self.panels:
-            self._require_like(told, name)
-        found = panel_arrays(told, weights=0)
-        for name in self.panels:
-            found |= panel_arrays(told[name], f"{name}.")
-        return found
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().own_demands(told, arrays)
+        for i, name in enumerate(self.inner()):
+            experts, inner = len(told["names"]) if name in self.lanes else len(self.lanes), told[name]
+            same = all(inner[key] == told[key] for key in ("asked", "every", "parts"))
+            yield same and len(inner["names"]) == experts, f"{name} of the same rounds and experts"
+            known = np.isin(arrays["pending.inside"][:, i], arrays[f"{name}.pending.round"])
+            yield np.all(known), f"rounds that wait in {name}"
 
-    def _require_like(self, told: Told, name: str) -> None:
-        """A lane has the experts of the whole, the chief an expert for each lane, and both its rounds."""
-        names, inner = told["names"] if name in self.lanes else self.lanes, told[name]
-        same = all(inner[key] == told[key] for key in ("asked", "every", "parts"))
-        if not same or len(inner["names"]) != len(names) or len(inner["pending"]) != len(told["pending"]):
-            raise StoreError(f"is damaged or was changed: {name!r} does not belong to the others")
 
-    def demands(self, told: Told, arrays: Arrays) -> Demands:
-        yield from panel_demands(told, arrays)
-        for name in self.panels:
-            yield from panel_demands(told[name], arrays, f"{name}.")
-        pending, rounds = told["pending"], told["rounds"]
-        yield sorted(rounds) == sorted(map(str, pending)), "rounds of the lanes for each pending one"
-        asked = [set(told[name]["pending"]) for name in self.panels]
-        inside = all(
-            len(numbers) == len(asked) and all(number in known for number, known in zip(numbers, asked, strict=True))
-            for numbers in rounds.values()
-        )
-        yield inside, "rounds that wait in every lane"
+class OnlineNewtonSchema(MixtureSchema):
+    """An `OnlineNewton` portfolio."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"pull": number(SMALL), "curved": number(0), "ahead": number(0)}
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        n = len(told["names"])
+        newton = {"w": floats(n, low=0), "a": floats(n, n), "b": floats(n), "inverse": floats(n, n)}
+        return super().own_arrays(told) | newton
+
+
+class UniversalSchema(MixtureSchema):
+    """A `Universal` portfolio: the mixture of its nodes."""
+
+    def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
+        return {"mixture": MixtureSchema()}
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"horizon": whole(), "exact": FLAG}
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return super().own_arrays(told) | {"nodes": floats(len(told["mixture"]["names"]), len(told["names"]), low=0)}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().own_demands(told, arrays)
+        yield told["mixture"]["parts"] == 1, "a mixture of numbers"
+
+
+class DrawingSchema(RecordedSchema):
+    """A `Drawing`."""
+
+    def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
+        return {"mixture": MixtureSchema(pictured=False)}
+
+    def own_fields(self) -> dict[str, Field]:
+        return {"seed": whole(-MOST), "realised": number()}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        mixture = told["mixture"]
+        yield isinstance(mixture["loss"], Cost) and mixture["parts"] == 1, "a mixture of costs"
+
+
+class SpecialistsSchema(BookSchema):
+    """`Specialists`."""
+
+    def own_fields(self) -> dict[str, Field]:
+        flags = {"linearised": FLAG, "compiled": FLAG}
+        return {"experts": whole(1), "eta": number(SMALL), "loss": part(Loss)} | flags
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return book_arrays(told["experts"])
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from book_demands(arrays)
+
+
+class DrawerSchema(RecordedSchema):
+    """One that draws a point each round."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return {"rounds": whole(), "loss": number(), "coins": Field("the state of a random generator", are_coins)}
+
+
+class BoxHedgeSchema(DrawerSchema):
+    """A `BoxHedge`."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"eta": number(SMALL), "spread": number(0), "realised": number()}
+
+    def own_arrays(self, told: Told) -> dict[str, Array]:
+        return {name: floats("sides") for name in ("low", "high", "sum")}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield np.all(arrays["low"] < arrays["high"]) and arrays["low"].size, "sides that have a length"
+
+
+class SampledHedgeSchema(DrawerSchema):
+    """A `SampledHedge` whose sampler and losses are parts."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"sampler": part(Part), "losses": items(part(Part))}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield all(map(callable, (told["sampler"], *told["losses"]))), "a sampler and losses with a method __call__"
+        yield len(told["losses"]) == told["rounds"], "a loss for each round"
+
+
+def are_coins(state: Any) -> bool:
+    """Whether NumPy's default generator can go on from this state."""
+    try:
+        np.random.default_rng(0).bit_generator.state = state
+    except (TypeError, ValueError, KeyError, OverflowError, AttributeError):
+        return False
+    return True

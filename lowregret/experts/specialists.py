@@ -19,11 +19,11 @@ from lowregret.errors import DataError
 from lowregret.experts.advice import first_refused
 from lowregret.experts.aggregator import Hedge
 from lowregret.experts.certify import certificate
+from lowregret.experts.schema import SpecialistsSchema
 from lowregret.experts.state import NAPS, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss, Square
-from lowregret.run.recorded import Recorded
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -36,6 +36,7 @@ class Specialists(Recorded):
     """
 
     kind = "specialists"
+    schema = SpecialistsSchema()
 
     def __init__(
         self, experts: int, eta: float, loss: Loss = Square(), *, linearised: bool = True, compiled: bool = True
@@ -117,9 +118,9 @@ class Specialists(Recorded):
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        n, flags = found.count("experts", 1), {name: found.flag(name) for name in ("linearised", "compiled")}
-        made = cls(n, found.number("eta"), found.part("loss", Loss), **flags)
-        made.book = found.record(made.book)
+        experts, eta, linearised, compiled = found.tell("experts", "eta", "linearised", "compiled")
+        made = cls(experts, eta, found.part("loss"), linearised=linearised, compiled=compiled)
+        made.book = found.record(Book)
         return made
 
 

@@ -17,8 +17,9 @@ from lowregret.certificate import Certificate
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner, optimal_label
 from lowregret.finite.randomised import require_horizon, require_round_left, tuned_rate
+from lowregret.finite.schema import AgnosticSchema
 from lowregret.finite.search import Littlestone
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents
 from lowregret.store.file import Arrays
 
 Node = tuple[bytes, int]  # a version space, and how often the experts there have flipped
@@ -43,6 +44,7 @@ class Agnostic(FiniteLearner):
     """
 
     kind = "agnostic"
+    schema = AgnosticSchema()
 
     def __init__(self, hypotheses: Hypotheses, rounds: int, littlestone: Littlestone | None = None) -> None:
         super().__init__(hypotheses)
@@ -85,13 +87,10 @@ class Agnostic(FiniteLearner):
 
     @classmethod
     def _begun(cls, found: Contents) -> Self:
-        made = cls(Hypotheses.made(found), found.count("horizon", 1))
-        versions = found.array("node.version", None, made.hypotheses.words, like=np.uint64)
-        flips = found.indices("node.flips", len(versions), made.depth + 1).tolist()
-        weights = found.array("node.weight", len(versions)).tolist()
-        if not weights or (versions & ~made.hypotheses.everything).any():
-            raise found.refusal("its nodes have no hypotheses, or others than the class")
-        made.nodes = {(version.tobytes(), n): w for version, n, w in zip(versions, flips, weights, strict=True)}
+        made = cls(Hypotheses.made(found), found.description["horizon"])
+        flips, weights = (found.arrays[f"node.{name}"].tolist() for name in ("flips", "weight"))
+        nodes = zip(found.arrays["node.version"], flips, weights, strict=True)
+        made.nodes = {(version.tobytes(), flipped): weight for version, flipped, weight in nodes}
         return made
 
     def _branches_at(self, x: int) -> list[Branch]:

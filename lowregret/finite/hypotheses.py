@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.errors import DataError
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents
 from lowregret.store.file import Arrays
 from lowregret.stream.table import text_of
 
@@ -64,22 +64,16 @@ class Hypotheses:
         return cls(np.array(rows))
 
     def written(self) -> tuple[dict[str, Any], Arrays]:
-        """What goes into a file."""
+        """The class as a description and arrays, for a file."""
         rows: Arrays = {"matrix": np.packbits(self.matrix, axis=1), "numbers": self.numbers.astype(np.int64)}
         return {"points": self.names, "given": self.given}, rows
 
     @classmethod
     def made(cls, found: Contents) -> Hypotheses:
         """The class of hypotheses in a file."""
-        names = found.words("points")
-        packed = found.array("matrix", None, -(-len(names) // 8), like=np.uint8)
-        if not names or not len(packed):
-            raise found.refusal("it has no points, or no hypotheses")
-        made = cls(np.unpackbits(packed, axis=1, count=len(names)), names)
-        if len(made) != len(packed):
-            raise found.refusal("some of its hypotheses are alike")
-        made.given = found.count("given", 1)
-        made.numbers = found.indices("numbers", len(made), made.given)
+        names, given = found.tell("points", "given")
+        made = cls(np.unpackbits(found.arrays["matrix"], axis=1, count=len(names)), names)
+        made.given, made.numbers = given, found.arrays["numbers"]
         return made
 
     def __len__(self) -> int:

@@ -14,9 +14,9 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
+from lowregret.finite.schema import VersionSchema
 from lowregret.finite.search import Littlestone
-from lowregret.run.recorded import Recorded
-from lowregret.store.contents import Contents
+from lowregret.run.recorded import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.words import counted
 
@@ -76,8 +76,8 @@ class FiniteLearner(Recorded):
     @classmethod
     def _made(cls, found: Contents) -> Self:
         made = cls._begun(found)
-        made.rounds, made.loss = found.count("rounds"), found.number("loss")
-        made.errors = found.indices("errors", len(made.hypotheses), made.rounds + 1)
+        made.rounds, made.loss = found.tell("rounds", "loss")
+        made.errors = found.arrays["errors"]
         return made
 
     @classmethod
@@ -124,10 +124,7 @@ class VersionSpace(FiniteLearner):
     @classmethod
     def _begun(cls, found: Contents) -> Self:
         made = cls(Hypotheses.made(found))
-        everything = made.version
-        made.version = found.array("version", everything.size, like=np.uint64)
-        if not made.version.any() or (made.version & ~everything).any():
-            raise found.refusal("its version space has no hypotheses, or others than the class")
+        made.version = found.arrays["version"]
         return made
 
     def absorb(self, x: int, y: int, p: float) -> None:
@@ -157,6 +154,7 @@ class Consistent(VersionSpace):
     """
 
     kind = "consistent"
+    schema = VersionSchema()
 
     def predict(self, x: int) -> float:
         self.hypotheses.check_point(x)
@@ -176,6 +174,7 @@ class Halving(VersionSpace):
     """
 
     kind = "halving"
+    schema = VersionSchema()
 
     def predict(self, x: int) -> float:
         self.hypotheses.check_point(x)
@@ -195,6 +194,7 @@ class StandardOptimal(VersionSpace):
     """
 
     kind = "standard-optimal"
+    schema = VersionSchema()
 
     def __init__(self, hypotheses: Hypotheses, littlestone: Littlestone | None = None) -> None:
         super().__init__(hypotheses)

@@ -13,10 +13,11 @@ from lowregret.experts.aggregator import Hedge
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner
+from lowregret.finite.schema import RESTARTED, RestartingSchema, SurrogateHalvingSchema, WeightedMajoritySchema
 from lowregret.loss import Absolute
-from lowregret.store.contents import Contents, prefixed
+from lowregret.run.recorded import Contents, prefixed
 from lowregret.store.file import Arrays
-from lowregret.store.kinds import KINDS, class_of
+from lowregret.store.kinds import class_of
 from lowregret.words import counted
 
 
@@ -28,6 +29,7 @@ class WeightedMajority(FiniteLearner):
     """
 
     kind = "weighted-majority"
+    schema = WeightedMajoritySchema()
 
     def __init__(self, hypotheses: Hypotheses, rounds: int) -> None:
         super().__init__(hypotheses)
@@ -54,10 +56,8 @@ class WeightedMajority(FiniteLearner):
 
     @classmethod
     def _begun(cls, found: Contents) -> Self:
-        made = cls(Hypotheses.made(found), found.count("horizon", 1))
+        made = cls(Hypotheses.made(found), found.description["horizon"])
         made.mixture = ExpertMixture.from_contents(found.inner("mixture"))
-        if len(made.mixture.names) != len(made.hypotheses):
-            raise found.refusal(f"it weighs {len(made.mixture.names)} of {len(made.hypotheses)} hypotheses")
         return made
 
 
@@ -70,6 +70,7 @@ class SurrogateHalving(FiniteLearner):
     """
 
     kind = "surrogate-halving"
+    schema = SurrogateHalvingSchema()
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)
@@ -101,11 +102,7 @@ class SurrogateHalving(FiniteLearner):
     @classmethod
     def _begun(cls, found: Contents) -> Self:
         made = cls(Hypotheses.made(found))
-        n, rounds = len(made.hypotheses), found.count("rounds")
-        made.logs = found.array("logs", n, like=np.int64)
-        made.surrogates = found.indices("surrogates", n, 2 * rounds + 1)
-        if np.any(np.abs(made.logs) > rounds):
-            raise found.refusal("its weights moved more often than there were rounds")
+        made.logs, made.surrogates = found.arrays["logs"], found.arrays["surrogates"]
         return made
 
 
@@ -118,6 +115,7 @@ class Restarting(FiniteLearner):
     """
 
     kind = "restarting"
+    schema = RestartingSchema()
 
     def __init__(self, learner: Any, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)
@@ -151,7 +149,7 @@ class Restarting(FiniteLearner):
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         kind = getattr(self.learner, "kind", None)
-        if kind not in KINDS or class_of(kind) is not self.learner:
+        if kind not in RESTARTED or class_of(kind) is not self.learner:
             raise StoreError(f"{self.learner!r} is no learner that files can name: it can be played but not saved")
         description, arrays = super()._written()
         inner, kept = self.block.contents()
@@ -160,15 +158,10 @@ class Restarting(FiniteLearner):
 
     @classmethod
     def _begun(cls, found: Contents) -> Self:
-        kind, length = found.description["learner"], found.count("length", 1)
-        learner = class_of(kind) if kind in KINDS else None
-        if learner is None or not issubclass(learner, FiniteLearner):
-            raise found.refusal(f"it restarts a {kind}")
-        made = cls(learner, Hypotheses.made(found))
-        made.block = learner.from_contents(found.inner("block"))
-        if len(made.block.hypotheses) != len(made.hypotheses):
-            raise found.refusal("its block learns another class")
-        made.length, made.before = length, found.number("before")
+        kind, length, before = found.tell("learner", "length", "before")
+        made = cls(class_of(kind), Hypotheses.made(found))
+        made.block = made.learner.from_contents(found.inner("block"))
+        made.length, made.before = length, before
         return made
 
 

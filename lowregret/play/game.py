@@ -28,7 +28,6 @@ from lowregret.errors import PartError
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat, checked_value
 from lowregret.play.schema import GameSchema
 from lowregret.play.wrapped_player import take_seat
-from lowregret.store.contents import Contents
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -335,19 +334,14 @@ class Game(Saved):
     @classmethod
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         """The game in a file."""
-        found, specs = Contents(path, description, arrays), description["functions"]
-        d = found.count("dimension", 1)
-        losses, ledger = found.array("losses", None), found.array("ledger", None, None)
-        points, gradients = (found.array(name, losses.size, d) for name in ("points", "gradients"))
-        functions = [LinearFunction(z) for z in gradients] if specs is None else [from_json(spec) for spec in specs]
-        if len(functions) != losses.size or not all(isinstance(f, Convex) for f in functions):
-            raise found.refusal(f"it has {len(functions)} functions, expected {losses.size} convex ones")
+        specs = description["functions"]
+        functions = [LinearFunction(z) for z in arrays["gradients"]] if specs is None else map(from_json, specs)
         return cls(
-            found.part("player", Part),
-            d,
-            found.part("comparator", Domain),
-            compiled=found.flag("compiled"),
-            functions=functions,  # type: ignore[arg-type]
-            record={"losses": losses, "points": points, "gradients": gradients, "ledger": ledger},
+            from_json(description["player"]),
+            description["dimension"],
+            from_json(description["comparator"]),  # type: ignore[arg-type]
+            compiled=description["compiled"],
+            functions=list(functions),  # type: ignore[arg-type]
+            record=arrays,
             seat={name[5:]: array for name, array in arrays.items() if name.startswith("seat.")},
         )

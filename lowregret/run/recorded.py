@@ -5,25 +5,53 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lowregret.certificate import Certificate, tightest
-from lowregret.certificate.history import WIDTH, History
+from lowregret.certificate.history import History
 from lowregret.certificate.trace import Trace
-from lowregret.store.contents import Contents
+from lowregret.compile.spec import from_json
+from lowregret.run.recorded_schema import inside
 from lowregret.store.file import Arrays, Saved
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+class Contents(NamedTuple):
+    """A description and arrays that were checked."""
+
+    description: dict[str, Any]
+    arrays: Arrays
+
+    def part(self, name: str) -> Any:
+        """A part of the description."""
+        return from_json(self.description[name])
+
+    def tell(self, *names: str) -> Any:
+        """Several entries of the description."""
+        return (self.description[name] for name in names)
+
+    def record(self, kind: Any) -> Any:
+        """A named tuple of arrays."""
+        return kind(*(self.arrays[name] for name in kind._fields))
+
+    def inner(self, name: str) -> Contents:
+        """The contents of a run inside the run: `prefixed` wrote its arrays."""
+        return Contents(self.description[name], inside(name, self.arrays))
+
+
+def prefixed(name: str, arrays: Arrays) -> Arrays:
+    """The arrays of a run inside a run."""
+    return {f"{name}.{key}": array for key, array in arrays.items()}
+
+
 class Recorded(Saved):
     """A run that keeps the points of its curves itself.
 
     A subclass counts `rounds` and `loss`, gives its `certificates`, and calls `_mark` after every round, or at least
-    whenever `history.due` rounds are over. It is written by `_written` and made again by `_made`.
+    whenever `history.due` rounds are over. It is written by `_written` and made again by `_made`, once its
+    `schema` has checked the file.
     """
 
     def __init__(self) -> None:
@@ -98,14 +126,11 @@ class Recorded(Saved):
     @classmethod
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         """The run in a file."""
-        return cls.from_contents(Contents(path, description, arrays))
+        return cls.from_contents(Contents(description, arrays))
 
     @classmethod
     def from_contents(cls, found: Contents) -> Self:
         """The run that has these contents, alone in a file or inside another run."""
-        points = found.array("history", None, WIDTH)
-        if np.any(np.diff(points[:, 0], prepend=0.0) < 1) or np.any(points[:, 0] > 1 << 62):
-            raise found.refusal("the rounds of its history do not ascend")
         made = cls._made(found)
-        made.history = History(points, str(found.description["theorem"]))
+        made.history = History(found.arrays["history"], found.description["theorem"], made.rounds)
         return made

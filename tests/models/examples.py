@@ -38,6 +38,7 @@ from lowregret.run.doubling import doubling
 from lowregret.step import Constant
 from lowregret.structured import Chain, choices, click_ranking, sequences, structured_svm
 from lowregret.train import train
+from tests.models.other_examples import OTHER_EXAMPLES
 
 PLAIN: dict[str, Any] = {"compiled": False}
 X = np.round(np.sin(np.arange(180.0) ** 2).reshape(60, 3), 6)
@@ -150,8 +151,7 @@ def exp4() -> Example:
 
     def more(one: Any) -> Any:
         one.reward(next(iter(one.desk.pending)), cost=0.25)
-        one.learn(COSTS[HALF:], advice[HALF:])
-        return [one.loss, *one.weights]
+        return [*one.learn(COSTS[HALF:], advice[HALF:]).played.costs, *one.weights]
 
     return Example(saved(make), more)
 
@@ -252,13 +252,13 @@ EXAMPLES: dict[str, Example] = {
     "experts": experts(lambda: ExpertMixture(3, AdaHedge(), **PLAIN)),
     "layered-experts": experts(lambda: Layered(3, **PLAIN)),
     **dict(structured()),
+    **{name: Example(*made) for name, made in OTHER_EXAMPLES.items()},
 }
 
 
 def figures(thing: Any) -> dict[str, Any]:
     """What must be found in a file: rounds, loss, and the bound of the certificate, as far as there are such."""
-    losses = [getattr(thing, name) for name in ("loss", "total", "cost") if isinstance(getattr(thing, name, 0), float)]
-    found: dict[str, Any] = {"rounds": thing.rounds} | ({"loss": losses[0]} if losses else {})
+    found: dict[str, Any] = {"rounds": thing.rounds} | ({"loss": thing.loss} if hasattr(thing, "loss") else {})
     certificates = getattr(thing, "certificates", None) or [getattr(thing, "certificate", None)]
     bounds = [c.bound for c in certificates if isinstance(c, Certificate)]
     return found | {"bounds": [bound for bound in bounds if math.isfinite(bound)]}
