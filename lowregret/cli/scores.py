@@ -58,7 +58,7 @@ class ScoreFile:
                 self.session.unwritten = ""
 
     def cut_back(self, end: int) -> None:
-        """Leave only so many bytes of the file, if it is one that can be cut."""
+        """Cut the file to this many bytes, if it is one that can be cut."""
         if self.file is not None:
             with suppress(OSError):
                 self.file.seek(end)

@@ -64,7 +64,7 @@ class Hypotheses:
         return cls(np.array(rows))
 
     def written(self) -> tuple[dict[str, Any], Arrays]:
-        """What goes into a file."""
+        """The class as a description and arrays, for a file."""
         rows: Arrays = {"matrix": np.packbits(self.matrix, axis=1), "numbers": self.numbers.astype(np.int64)}
         return {"points": self.names, "given": self.given}, rows
 

@@ -14,7 +14,7 @@ from lowregret.convex.functions import Convex
 from lowregret.convex.leader import Follower
 from lowregret.domain import Domain
 from lowregret.learner.linear import Linear
-from lowregret.learner.schema import Demands, ledger_demands, ledger_slots, state_arrays
+from lowregret.learner.schema import UNSIGNED, Demands, ledger_demands, ledger_slots, state_arrays
 from lowregret.learner.wrappers import Delayed, Doubling
 from lowregret.loss import Cost
 from lowregret.rule import Rule
@@ -87,7 +87,7 @@ class GameSchema(Schema):
             return
         yield from ledger_demands(arrays, d, "seat.")
         marks = sum(1 for _ in _marks(rounds))
-        yield len(arrays["ledger"]) == marks and _are_counts(arrays["ledger"]), f"ledgers at {marks} marks"
+        yield len(arrays["ledger"]) == marks and _are_ledgers(arrays["ledger"]), f"ledgers at {marks} marks"
         played = int(arrays["seat.counts"][ROUNDS])
         if isinstance(player, Delayed):
             yield arrays["seat.rounds"][0] == rounds == played + len(arrays["seat.due"]), "rounds answered or under way"
@@ -114,10 +114,10 @@ def _marks(rounds: int) -> Iterator[int]:
         yield t
 
 
-def _are_counts(ledgers: Any) -> bool:
-    """Whether the counts of these rows can be counts."""
-    counts = ledgers[:, len(SUM_NAMES) : len(ROW)]
-    return bool(np.all((counts >= 0) & (counts <= MOST)))
+def _are_ledgers(rows: Any) -> bool:
+    """Whether the sums and counts of these rows can be such."""
+    counts = rows[:, len(SUM_NAMES) : len(ROW)]
+    return bool(np.all(rows[:, UNSIGNED] >= 0) and np.all((counts >= 0) & (counts <= MOST)))
 
 
 def _block_demands(arrays: Arrays, rounds: int, played: int) -> Demands:
@@ -125,4 +125,4 @@ def _block_demands(arrays: Arrays, rounds: int, played: int) -> Demands:
     blocks, width = arrays["seat.thetas"].shape
     yield rounds == (1 << min(blocks, 62)) - 1 + played and played <= 1 << min(blocks, 62), "rounds in blocks"
     yield width in (0, arrays["seat.counts"][-1]), "sums of sub-gradients for each block, or none"
-    yield _are_counts(arrays["seat.finished"]), "ledgers of the finished blocks"
+    yield _are_ledgers(arrays["seat.finished"]), "ledgers of the finished blocks"

@@ -201,7 +201,7 @@ class Mixture(Record):
 
     def contents(self, run: Any) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents(run)
-        described = {"folded": self.folded, "glance": self.glance}
+        described = {"folded": list(self.folded), "glance": self.glance}
         kept = {
             "contests": np.array(self._contests).reshape(-1, TRUST),
             "eras": np.array(self._eras).reshape(-1, WIDTH),

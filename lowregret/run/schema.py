@@ -223,6 +223,7 @@ def tally_demands(arrays: Arrays, warm: int) -> Demands:
     yield counts[tally.PRINTED] <= tally.SAMPLE, "tally.counts of rows that are known again"
     sizes = [tally.WEIGHTS, tally.SQUARED_WEIGHTS, tally.SPREAD, tally.MISTAKE_SPREAD, tally.LONGEST_ROW]
     yield np.all(sums[[*sizes, tally.LARGEST_LABEL, tally.WEIGHT, tally.WRONG]] >= 0), "tally.sums ≥ 0"
+    yield not rounds or sums[tally.WEIGHT] > 0, "tally.sums: weight > 0"
     inside = (levels[:, ONES] >= 0) & (levels[:, ONES] <= levels[:, COUNT]) & (levels[:, COUNT] < levels[:, LENGTH])
     yield np.all(inside), "tally.levels: ones ≤ bits < length"
 
@@ -240,6 +241,9 @@ class RowSchema(LedgerSchema):
 
     def demands(self, told: Told, arrays: Arrays) -> Demands:
         yield from super().demands(told, arrays)
+        averaged = told["learner"].output.averages() and arrays["tally.counts"][tally.ROUNDS] > 0
+        weights = arrays["tally.sums"][[tally.WEIGHTS, tally.SQUARED_WEIGHTS]]
+        yield not averaged or np.all(weights > 0), "tally.sums: weights of the output > 0"
         for name in ("metrics", "held"):
             if f"{name}.bins" in arrays:
                 bins = arrays[f"{name}.bins"][0]

@@ -9,7 +9,8 @@ import numpy as np
 
 from lowregret.auto.bank import WIDTH
 from lowregret.auto.classes import SHARES
-from lowregret.auto.kept import VOTES
+from lowregret.auto.kept import GAP as KEPT_GAP
+from lowregret.auto.kept import NOW, VOTES
 from lowregret.auto.learner import EXPERTS, GAP, PAST, PRODUCTS, TRUST, WEIGHTS
 from lowregret.auto.logit import FAINT
 from lowregret.auto.stack import SIZE, STACKS
@@ -110,6 +111,9 @@ class AutoSchema(LedgerSchema):
         for name in ("average", "frozen.average"):
             if name in arrays:
                 yield arrays[name].shape[1] in (0, cells), f"{name} of {cells} lanes, or none"
+        votes = arrays["votes"]
+        judged = np.isfinite(votes[KEPT_GAP]) and np.isfinite((votes[:NOW] + votes[NOW:KEPT_GAP]).min())
+        yield judged and votes[KEPT_GAP] >= 0, "votes: losses of the kept experts"
         for trust in (arrays["mind.trust"][None], arrays["contests"], arrays["eras"][:, KEPT:]):
             yield _are_weights(trust) and np.all(trust[:, int(PRODUCTS) : GAP] >= FAINT), "trust in each expert"
         if "frozen.mind.trust" in arrays:

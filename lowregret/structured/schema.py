@@ -50,7 +50,7 @@ class StructuredSchema(RankingSchema):
         super(RankingSchema, self).__init__(Structured)
 
     def fields(self) -> dict[str, Field]:
-        return super().fields() | {"names": maybe(items(TEXT))}
+        return super().fields() | {"names": maybe(items(TEXT, 1))}
 
     def weights(self, told: Told) -> int:
         if not isinstance(told["learner"].space, Space):

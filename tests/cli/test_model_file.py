@@ -78,7 +78,7 @@ def test_files_that_lack_something(capsys: Capsys, here: Path, words: str) -> No
         assert (told.code, told.err) == (2, expected)
     told_of = {key: value for key, value in description["session"].items() if key != "labels"}
     store.write("m.lr", "run", description | {"session": told_of}, arrays)
-    assert "m.lr lacks 'labels'" in run(capsys, *words.split()).err
+    assert "m.lr cannot be read: 'session' lacks 'labels'" in run(capsys, *words.split()).err
 
 
 def test_files_of_an_older_format(capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:

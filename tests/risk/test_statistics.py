@@ -19,7 +19,6 @@ from lowregret.loss import Hinge, Square
 from lowregret.output import Average, Random, WeightedAverage
 from lowregret.risk.statistics import (
     BLOCK,
-    LABELS,
     LARGEST_LABEL,
     LONGEST_ROW,
     SPREAD,
@@ -172,10 +171,3 @@ def test_figures_are_per_unit_of_weight(learner: Any) -> None:
     plain = train(learner, X, y, (c > 0).astype(float), compiled=False)
     assert (plain.weight, plain.error) == (plain.rounds, plain.mistakes / plain.rounds)
     assert "of weight" not in str(plain)
-
-
-def test_older_files_count_rows() -> None:
-    run = train(zoo.ogd(Hinge()), *sample(90), compiled=False)
-    arrays = run.tally.arrays()
-    older = Tally(True, arrays | {"tally.sums": arrays["tally.sums"][: LABELS + 1]})
-    assert older.sums.tobytes() == run.tally.sums.tobytes()
