@@ -1,4 +1,4 @@
-"""What files of runs hold that keep the points of their curves themselves, and perhaps other such runs inside."""
+"""Schemas of files of runs that keep the points of their curves themselves, and perhaps hold other such runs."""
 
 from __future__ import annotations
 
