@@ -37,7 +37,7 @@ class RecordedSchema(Schema):
         return {}
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
-        """What else must hold of them."""
+        """Pairs (whether it holds, a condition) beyond types, sizes and ranges."""
         yield from ()
 
     # ---- with what all have ------------------------------------------------------------------------------------------
