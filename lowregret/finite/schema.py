@@ -1,4 +1,4 @@
-"""What files of learners of finite classes hold."""
+"""Schemas of files of learners of finite classes."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class Recorded(Saved):
         """The run that `_written` described."""
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes."""
+        """A description and arrays, the points of the curves among them."""
         description, arrays = self._written()
         return description | {"theorem": self.history.theorem}, arrays | {"history": self.history.points}
 

@@ -1,4 +1,4 @@
-"""What files of runs hold that keep the points of their curves themselves, and perhaps other such runs inside."""
+"""Schemas of files of runs that keep the points of their curves themselves, and perhaps hold other such runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RecordedSchema(Schema):
         return {}
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
-        """What else must hold of them."""
+        """Pairs (whether it holds, a condition) beyond types, sizes and ranges."""
         yield from ()
 
     # ---- with what all have ------------------------------------------------------------------------------------------
