@@ -162,11 +162,11 @@ class Bandit(Chooser):
 
     @property
     def certificates(self) -> list[Certificate]:
-        """What the theorems say, with probability 95 % where they need one; of UCB1 and Thompson sampling nothing."""
+        """Bounds on the regret, with probability 95 % where theorems need one; none for UCB1 and Thompson sampling."""
         return self.certificates_at(0.05)
 
     def certificates_at(self, delta: float) -> list[Certificate]:
-        """The same, with probability 1 − δ."""
+        """Bounds on the regret, with probability 1 − δ where theorems need one."""
         if not 0 < delta < 1:
             raise PartError(f"delta must lie between 0 and 1, got {delta!r}")
         return [scaled(c, self.unit) for c in bandit_certificates(self.algorithm, self.state, delta)]
@@ -179,7 +179,7 @@ class Bandit(Chooser):
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes, choices that wait for their costs included."""
+        """The description and arrays that `save` writes, choices that wait for their costs included."""
         description, waiting = self.desk.written()
         description |= {"algorithm": to_json(self.algorithm), "arms": self.arms, "compiled": self.compiled}
         return description, self.state._asdict() | waiting

@@ -1,4 +1,4 @@
-"""What runs that choose among arms have in common: choices that wait for their costs, and the costs paid."""
+"""The base of runs that choose among arms: choices that wait for their costs, and the costs paid."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Exp4(Chooser):
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes, choices that wait for their costs included."""
+        """The description and arrays that `save` writes, choices that wait for their costs included."""
         description, waiting = self.desk.written()
         description |= {"experts": self.state.arms, "arms": self.arms, "eta": self.eta, "compiled": self.compiled}
         columns = np.array([column for _, _, column in self.desk.pending.values()]).reshape(-1, self.state.arms)

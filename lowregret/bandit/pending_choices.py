@@ -39,7 +39,7 @@ class Desk(Generic[Choice]):
         self.issued += count
 
     def cost(self, reward: float | None, cost: float | None) -> float:
-        """What was said of a choice, as a cost in [0, 1]."""
+        """Turn the reward or the cost of a choice, whichever is given, into a cost in [0, 1]."""
         if (reward is None) == (cost is None):
             raise DataError("say either the reward or cost=…, not both and not neither")
         what, value = ("reward", reward) if cost is None else ("cost", cost)

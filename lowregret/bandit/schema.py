@@ -1,4 +1,4 @@
-"""What files of bandits hold."""
+"""The schemas of files of bandits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANCE = wholes(2, high=WORDS, kind="uint64")  # the state of a generator
 
 
 class ChooserSchema(RecordedSchema):
-    """What a bandit carries from round to round, the range of its costs, and choices that wait for theirs."""
+    """A bandit: its state, the range of its costs, and choices that wait for theirs."""
 
     def own_fields(self) -> dict[str, Field]:
         return {"low": number(), "high": number(), "issued": whole(), "arms": whole(1), "compiled": FLAG}

@@ -1,4 +1,4 @@
-"""What a bandit carries from round to round: numbers per arm, running sums, counters, its place in the coins."""
+"""The state of a bandit from round to round: numbers per arm, running sums, counters, its place in the coins."""
 
 from __future__ import annotations
 

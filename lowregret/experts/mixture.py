@@ -209,9 +209,9 @@ class ExpertMixture(Recorded):
         return found
 
     def bound(self, switches: int) -> float:
-        """What the theorem says the regret to any sequence of experts with so many switches is at most.
+        """The theorem's bound on the regret to every sequence of experts with this number of switches.
 
-        Infinite but for `FixedShare`: only what forgets can follow.
+        Infinite for one switch or more but of `FixedShare`: only an aggregator that forgets can follow.
         """
         if switches == 0:
             found = self.certificate
@@ -242,7 +242,7 @@ class ExpertMixture(Recorded):
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes, with rounds that still wait for their outcome."""
+        """The description and arrays that `save` writes, with rounds that still wait for their outcome."""
         description = {
             "names": self.names,
             "aggregator": to_json(self.aggregator),

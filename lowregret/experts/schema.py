@@ -1,4 +1,4 @@
-"""What files of mixtures of experts hold."""
+"""The schemas of files of mixtures of experts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def book_arrays(experts: int) -> dict[str, Array]:
 
 
 def book_demands(arrays: Arrays) -> Demands:
-    """What must be true of a book."""
+    """Conditions that the arrays of a book meet, each with the words that state it."""
     yield arrays["counts"][NAPS] <= arrays["counts"][ROUNDS], "counts: naps ≤ rounds"
     yield abs(arrays["prior"].sum() - 1) <= SLACK, "prior that sums to 1"
     yield np.all(arrays["sums"][1:] >= 0), "sums ≥ 0"

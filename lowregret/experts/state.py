@@ -1,4 +1,4 @@
-"""What an aggregator carries from round to round: a few numbers per expert, and a handful of sums."""
+"""The state of an aggregator, carried from round to round: a few numbers per expert, and a handful of sums."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lowregret.types import Vector
 SUM_NAMES = ("own", "gaps", "before", "energy", "largest", "spread")
 OWN = 0  # Σ ℓ(p_t, y_t)
 GAPS = 1  # Σ of mixability gaps (AdaHedge)
-BEFORE = 2  # likewise, without the latest round
+BEFORE = 2  # Σ of mixability gaps without the latest round
 ENERGY = 3  # Σ_t Σ_i η_t[i] r_t[i]² (polynomial weights)
 LARGEST = 4  # max |r_t[i]|
 SPREAD = 5  # Σ_t (max_i r_t[i] − min_i r_t[i])² (exponential weights)
