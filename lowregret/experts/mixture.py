@@ -36,7 +36,7 @@ SHOWN = 1000  # rounds whose weights are kept for a picture, at most twice as ma
 
 
 @dataclass(frozen=True)
-class Best:
+class BestExpert:
     """The expert with the smallest loss, over the rounds in which it was awake."""
 
     index: int
@@ -175,10 +175,10 @@ class ExpertMixture(Recorded):
         return float(self.book.sums[OWN])
 
     @property
-    def best(self) -> Best:
+    def best(self) -> BestExpert:
         """The expert with the smallest regret-making loss: of those awake throughout, the smallest loss."""
         k = int(np.argmax(self.book.owed - self.book.losses))
-        return Best(k, self.names[k], float(self.book.losses[k]))
+        return BestExpert(k, self.names[k], float(self.book.losses[k]))
 
     @property
     def regret(self) -> float:

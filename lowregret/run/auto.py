@@ -19,7 +19,7 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
-from lowregret.run.contest import Contest, Keeping
+from lowregret.run.contest import Keeping, Standings
 from lowregret.run.eras import Eras
 from lowregret.run.mixture import Mixture, frozen_of
 from lowregret.run.schema_classes import AutoRowSchema
@@ -110,7 +110,7 @@ class AutoRun(ScoredRun):
         return self.learner.linear
 
     @property
-    def contest(self) -> Contest:
+    def contest(self) -> Standings:
         """The experts: their losses, and how far each is trusted."""
         return self.record.contest(self)
 

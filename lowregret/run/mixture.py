@@ -33,7 +33,7 @@ from lowregret.compile.simd import LANES
 from lowregret.domain import Domain
 from lowregret.learner.growth import joined
 from lowregret.rows import Rows, longest
-from lowregret.run.contest import Contest, Keeping, against_fixed
+from lowregret.run.contest import Keeping, Standings, against_fixed
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.run.record import Record
 from lowregret.state import ROUNDS, SUMS, TOTAL
@@ -77,9 +77,9 @@ class Mixture(Record):
 
     # ---- proof -----------------------------------------------------------------------------------------------------
 
-    def contest(self, run: Any) -> Contest:
+    def contest(self, run: Any) -> Standings:
         """The experts: their losses, and how far each is trusted."""
-        return Contest(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies))
+        return Standings(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies))
 
     def certificates(self, run: Any) -> list[Certificate]:
         """Against the best expert, and against fixed linear predictors."""
