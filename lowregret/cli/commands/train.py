@@ -32,7 +32,7 @@ EXAMPLES = """examples:
 def _run(args: Namespace) -> int:
     """Begin to read, and learn; what learning needs is imported while the first rows are being read."""
     from lowregret.cli.clock import Clock
-    from lowregret.cli.form import form_of, opened
+    from lowregret.cli.form import form_of, open_rows
     from lowregret.errors import PartError
     from lowregret.stream.source import expand, is_pipe
 
@@ -45,7 +45,7 @@ def _run(args: Namespace) -> int:
         form = None if args.resume else form_of(args)
         stream = None
         if form is not None and not (args.weights or args.report):
-            stream = opened(args, form, None)
+            stream = open_rows(args, form, None)
         from lowregret.cli.learning import learn
 
         return learn(args, form, stream, clock)
