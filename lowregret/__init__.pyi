@@ -81,9 +81,9 @@ from .rule import MirrorDescent as MirrorDescent
 from .rule import Newton as Newton
 from .rule import ProjectedGradient as ProjectedGradient
 from .rule import Rule as Rule
+from .run.contract import Run as Run
 from .run.delayed import delayed as delayed
 from .run.doubling import doubling as doubling
-from .run.protocol import Run as Run
 from .step import Adaptive as Adaptive
 from .step import Constant as Constant
 from .step import InverseSqrt as InverseSqrt

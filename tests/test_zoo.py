@@ -12,7 +12,7 @@ import pytest
 
 from lowregret import zoo
 from lowregret.auto import AutoClassifier, AutoRegressor
-from lowregret.certificate.aggressive import speaks_of
+from lowregret.certificate.passive_aggressive import speaks_of
 from lowregret.compile.part import Part
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Box, L2Ball, Reals

@@ -21,7 +21,7 @@ from lowregret.compile.call import call, compilable
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
 from lowregret.learner.validate import finite_numbers
-from lowregret.run.recorded import Contents
+from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted

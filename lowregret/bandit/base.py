@@ -11,7 +11,7 @@ import numpy as np
 
 from lowregret.bandit.pending_choices import PendingChoices
 from lowregret.bandit.state import COST, COSTS, LATE, BanditState
-from lowregret.run.recorded import Recorded
+from lowregret.run.round_by_round import Recorded
 from lowregret.types import Vector
 
 

@@ -18,7 +18,7 @@ from lowregret.compile.random import new_chance, normal
 from lowregret.compile.spec import to_json
 from lowregret.domain import Box, Domain, L2Ball, Simplex
 from lowregret.errors import DataError, PartError
-from lowregret.run.recorded import Contents, Recorded
+from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted

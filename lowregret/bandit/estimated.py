@@ -16,7 +16,7 @@ from lowregret.errors import DivergedError
 from lowregret.learner.validate import finite_rows
 from lowregret.play.player import RuleSeat
 from lowregret.rule import Rule
-from lowregret.run.recorded import Contents, Recorded
+from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.state import TOTAL, State
 from lowregret.store.file import Arrays
 from lowregret.types import Vector

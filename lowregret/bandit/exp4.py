@@ -18,7 +18,7 @@ from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import uniform
 from lowregret.errors import DataError, PartError
-from lowregret.run.recorded import Contents
+from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted

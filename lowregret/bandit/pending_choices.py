@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from lowregret.errors import DataError, PartError
-from lowregret.run.recorded import Contents
+from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 
 Choice = TypeVar("Choice")

@@ -16,7 +16,7 @@ from lowregret.compile.random import new_chance, uniform
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Entropy
 from lowregret.rule import MirrorDescent, Rule
-from lowregret.run.recorded import Contents, Recorded, prefixed
+from lowregret.run.round_by_round import Contents, Recorded, prefixed
 from lowregret.step import Constant
 from lowregret.store.file import Arrays
 from lowregret.types import Vector

@@ -25,7 +25,7 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.schema import ledger_demands, ledger_slots, state_arrays
 from lowregret.loss import Cost
 from lowregret.rule import Rule
-from lowregret.run.recorded_schema import SMALL, WORDS, Demands, RecordedSchema
+from lowregret.run.schema_rounds import SMALL, WORDS, Demands, RecordedSchema
 from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, floats, number, part, whole, wholes
 
 CHANCE = wholes(2, high=WORDS, kind="uint64")  # the state of a generator

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.certificate.aggressive import aggressive_certificates, speaks_of
 from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.certificate.passive_aggressive import aggressive_certificates, speaks_of
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.domain import Point, Reals

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.certificate.betting import freegrad, kt_closed, kt_exact, kt_premise
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
-from lowregret.certificate.wealth import freegrad, kt_closed, kt_exact, kt_premise
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy

@@ -27,8 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from lowregret.cli.parser import parser
 
     args = parser().parse_args(argv)
-    from lowregret.cli.apart import require_apart
     from lowregret.cli.commands import command as named
+    from lowregret.cli.overwrite import require_apart
     from lowregret.errors import LowRegretError
 
     try:

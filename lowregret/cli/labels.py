@@ -14,7 +14,7 @@ from lowregret.run.auto import are_bits, first_labels
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Stream
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.met import number_name
+from lowregret.stream.names import number_name
 from lowregret.stream.source import expand, is_pipe
 from lowregret.types import Vector
 

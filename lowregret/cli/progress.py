@@ -12,7 +12,7 @@ from typing import TextIO
 
 from numba.core.compiler_lock import global_compiler_lock
 
-from lowregret.run.learnt import Learnt
+from lowregret.run.outcome import Learnt
 from lowregret.run.session import Session
 from lowregret.stream.batch import Batch
 from lowregret.words import counted

@@ -12,8 +12,8 @@ import numpy as np
 
 from lowregret.errors import PartError, StoreError
 from lowregret.loss import Loss, Margin, MultiLoss
-from lowregret.run.learnt import Learnt
 from lowregret.run.multiclass import MulticlassRun
+from lowregret.run.outcome import Learnt
 from lowregret.run.session import Session
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector

@@ -23,7 +23,7 @@ from lowregret.domain import Box
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.experts.schema import BoxHedgeSchema, SampledHedgeSchema
 from lowregret.learner.validate import finite_rows
-from lowregret.run.recorded import Contents, Recorded
+from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted

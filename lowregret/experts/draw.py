@@ -22,7 +22,7 @@ from lowregret.experts.schema import DrawingSchema
 from lowregret.experts.state import ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Cost, Loss
-from lowregret.run.recorded import Contents, Recorded, prefixed
+from lowregret.run.round_by_round import Contents, Recorded, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted

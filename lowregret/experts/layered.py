@@ -23,7 +23,7 @@ from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import LayeredSchema
 from lowregret.experts.state import NAPS
 from lowregret.loss import Loss, Square
-from lowregret.run.recorded import Contents, prefixed
+from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted

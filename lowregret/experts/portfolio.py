@@ -21,11 +21,11 @@ from lowregret.convex.minimise import Solution
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import Hedge, MLPoly
-from lowregret.experts.hindsight import best_mixture, quadratic_on_simplex
+from lowregret.experts.best import best_mixture, quadratic_on_simplex
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import OnlineNewtonSchema, UniversalSchema
 from lowregret.loss import LogWealth
-from lowregret.run.recorded import Contents, prefixed
+from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted

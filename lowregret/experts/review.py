@@ -12,7 +12,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.convex.minimise import Solution
 from lowregret.experts.advice import loss_rows
-from lowregret.experts.hindsight import Path, best_combination, best_switching
+from lowregret.experts.best import Path, best_combination, best_switching
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.words import counted
 

@@ -12,7 +12,7 @@ from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.state import BOOK_COUNT_NAMES, BOOK_COUNTS, BOOK_SUM_NAMES, BOOK_SUMS, NAPS, ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Cost, Loss
-from lowregret.run.recorded_schema import SMALL, Demands, RecordedSchema
+from lowregret.run.schema_rounds import SMALL, Demands, RecordedSchema
 from lowregret.store.schema import (
     FLAG,
     LARGEST,

@@ -23,7 +23,7 @@ from lowregret.experts.schema import SpecialistsSchema
 from lowregret.experts.state import NAPS, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss, Square
-from lowregret.run.recorded import Contents, Recorded
+from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted

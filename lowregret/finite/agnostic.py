@@ -19,7 +19,7 @@ from lowregret.finite.learner import FiniteLearner, optimal_label
 from lowregret.finite.randomised import require_horizon, require_round_left, tuned_rate
 from lowregret.finite.schema import AgnosticSchema
 from lowregret.finite.search import Littlestone
-from lowregret.run.recorded import Contents
+from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 
 Node = tuple[bytes, int]  # a version space, and how often the experts there have flipped

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.errors import DataError
-from lowregret.run.recorded import Contents
+from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 from lowregret.stream.table import text_of
 

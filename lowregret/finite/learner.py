@@ -16,7 +16,7 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
 from lowregret.finite.schema import VersionSchema
 from lowregret.finite.search import Littlestone
-from lowregret.run.recorded import Contents, Recorded
+from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.words import counted
 

@@ -15,7 +15,7 @@ from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner
 from lowregret.finite.schema import RESTARTED, RestartingSchema, SurrogateHalvingSchema, WeightedMajoritySchema
 from lowregret.loss import Absolute
-from lowregret.run.recorded import Contents, prefixed
+from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.store.kinds import class_of
 from lowregret.words import counted

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowregret.experts.schema import MixtureSchema
 from lowregret.finite.hypotheses import BITS, as_masks
-from lowregret.run.recorded_schema import WORDS, Demands, RecordedSchema
+from lowregret.run.schema_rounds import WORDS, Demands, RecordedSchema
 from lowregret.store.kinds import class_of
 from lowregret.store.schema import TEXT, Array, Arrays, Field, Told, floats, items, number, record, whole, wholes
 

@@ -16,7 +16,7 @@ from lowregret.game.environment import Answer, Environment
 from lowregret.loss import Hinge, Loss
 from lowregret.rows import Sparse
 from lowregret.stream.batch import raise_faults
-from lowregret.stream.met import Met
+from lowregret.stream.names import Met
 from lowregret.stream.read import detect, read
 from lowregret.types import Vector
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.certificate.classes import Margins
+from lowregret.certificate.multiclass_mistakes import Margins
 from lowregret.compile.call import call
 from lowregret.hindsight.against import exact_regret, importances
 from lowregret.learner.multiclass import NONE, Multiclass, Room, class_losses, longest, score_classes

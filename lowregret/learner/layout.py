@@ -1,7 +1,7 @@
 """Where the numbers of a learner of many classes lie: as it works on them, and plainly, as they are saved and proved.
 
 Plain is a row of fields for each weight, weights feature by feature, the bias last. A learner in eights has room for a
-multiple of eight classes, and lays out the fields of eight weights one after the other (see `rule/eights.py`).
+multiple of eight classes, and lays out the fields of eight weights one after the other (see `rule/adagrad_simd.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lowregret.learner.growth import Shape, refit_state
 from lowregret.learner.linear import Learner
 from lowregret.learner.multiclass_simd import EightMulticlass
 from lowregret.rule.adagrad import SQUARES
-from lowregret.rule.eights import FIELDS, DiagonalEights
+from lowregret.rule.adagrad_simd import FIELDS, DiagonalEights
 from lowregret.state import DIMENSION, State
 from lowregret.types import Vector
 

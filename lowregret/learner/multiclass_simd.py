@@ -11,7 +11,7 @@ from lowregret.domain import Reals
 from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Rows
 from lowregret.rule import AdaGrad
-from lowregret.rule.eights import DiagonalEights
+from lowregret.rule.adagrad_simd import DiagonalEights
 from lowregret.state import DIMENSION, State
 from lowregret.types import Cells, Index
 

@@ -18,7 +18,7 @@ from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.play.game import Game
 from lowregret.regret.comparator import Best, Comparator, Fixed, Moving, Realised, Swap, Weighted
-from lowregret.regret.record import ExpertRecord, GameRecord, Record, RowRecord
+from lowregret.regret.played import ExpertRecord, GameRecord, Record, RowRecord
 from lowregret.regret.result import Regret
 from lowregret.regret.switching import Switching, Windows
 

@@ -12,7 +12,7 @@ import numpy as np
 from lowregret.certificate import Certificate, Premise
 from lowregret.domain import Domain, Point
 from lowregret.errors import DataError, PartError
-from lowregret.regret.record import Record
+from lowregret.regret.played import Record
 from lowregret.regret.result import Regret
 from lowregret.types import Vector
 

@@ -11,7 +11,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.domain import Domain, Simplex
 from lowregret.errors import PartError
 from lowregret.regret.comparator import Comparator, along_path
-from lowregret.regret.record import Record
+from lowregret.regret.played import Record
 from lowregret.regret.result import Regret
 from lowregret.types import Vector
 

@@ -1,6 +1,7 @@
 from .auto import AutoRun as AutoRun
 from .auto_multiclass import AutoMulticlassRun as AutoMulticlassRun
 from .confusion import Confusion as Confusion
+from .contract import Run as Run
 from .delayed import DelayedRun as DelayedRun
 from .delayed import delayed as delayed
 from .doubling import DoublingRun as DoublingRun
@@ -9,4 +10,3 @@ from .kernel import KernelRun as KernelRun
 from .linear import LinearRun as LinearRun
 from .metrics import Metrics as Metrics
 from .multiclass import MulticlassRun as MulticlassRun
-from .protocol import Run as Run

@@ -19,11 +19,11 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
-from lowregret.run.contest import Keeping, Standings
+from lowregret.run.auto_experts import Keeping, Standings
+from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.eras import Eras
-from lowregret.run.mixture import Mixture, frozen_of
+from lowregret.run.one_score import ScoredRun
 from lowregret.run.schema_classes import AutoRowSchema
-from lowregret.run.scored import ScoredRun
 from lowregret.state import State
 from lowregret.store.file import Arrays
 from lowregret.stream.ahead import Ahead

@@ -16,9 +16,9 @@ from lowregret.learner.multiclass import Multiclass, Room
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
-from lowregret.run.contest import Keeping, Standings
+from lowregret.run.auto_experts import Keeping, Standings
+from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.eras import Eras
-from lowregret.run.mixture import Mixture, frozen_of
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.schema_classes import AutoClassSchema
 from lowregret.store.file import Arrays

@@ -25,8 +25,8 @@ from lowregret.risk.kept import Foretold, Kept, Trial, next_freeze
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest
-from lowregret.run import filed
-from lowregret.run.learnt import NOTHING, Learnt, Steps, rows_played
+from lowregret.run import files as filed
+from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
 from lowregret.run.record import NEVER, Record, next_snapshot
 from lowregret.state import MISTAKES, TOTAL, State
 from lowregret.store.file import Arrays, Saved

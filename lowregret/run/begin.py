@@ -20,8 +20,8 @@ from lowregret.learner.multiclass_simd import at_work
 from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.auto_record import Mixture
 from lowregret.run.linear import LinearRun
-from lowregret.run.mixture import Mixture
 from lowregret.run.multiclass import LANES, MulticlassRun
 
 Classed = Sequence[Any] | None

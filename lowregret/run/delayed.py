@@ -27,9 +27,9 @@ from lowregret.learner.wrappers import LONGEST_DELAY
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.begin import begin
 from lowregret.run.delayed_loop import ask_and_learn
-from lowregret.run.learnt import NOTHING as NO_ROWS
-from lowregret.run.learnt import Learnt
 from lowregret.run.linear import LinearRun
+from lowregret.run.outcome import NOTHING as NO_ROWS
+from lowregret.run.outcome import Learnt
 from lowregret.run.pending import NEVER, Pending
 from lowregret.run.schema import DelayedSchema
 from lowregret.store.file import Arrays

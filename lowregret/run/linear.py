@@ -15,8 +15,8 @@ from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model
 from lowregret.learner.validate import require_cheap, require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import EVERY, Features, Rows
+from lowregret.run.one_score import ScoredRun
 from lowregret.run.schema import RowSchema
-from lowregret.run.scored import ScoredRun
 from lowregret.types import Vector
 
 

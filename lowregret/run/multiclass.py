@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from lowregret.certificate import Certificate
-from lowregret.certificate.classes import class_mistake_bounds
+from lowregret.certificate.multiclass_mistakes import class_mistake_bounds
 from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
@@ -38,8 +38,8 @@ from lowregret.rows import EVERY, OUTSIDE, Features, Rows
 from lowregret.rule import MirrorDescent
 from lowregret.run.base import RowRun
 from lowregret.run.confusion import Confusion
-from lowregret.run.filed import given, proof_given, with_room
-from lowregret.run.learnt import Learnt
+from lowregret.run.files import given, proof_given, with_room
+from lowregret.run.outcome import Learnt
 from lowregret.run.schema_classes import ClassSchema
 from lowregret.state import DIMENSION, ENERGY, LARGEST, State
 from lowregret.step import Constant

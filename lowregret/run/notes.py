@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lowregret.run.metrics import SIGNS, Metrics
-from lowregret.stream.met import KEPT_LABELS, Met, number_name
+from lowregret.stream.names import KEPT_LABELS, Met, number_name
 from lowregret.stream.notice import LEAST_ROWS, NEARLY
 from lowregret.words import counted
 

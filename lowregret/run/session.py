@@ -30,16 +30,16 @@ from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged, judge, no_rows
-from lowregret.run.learnt import NOTHING, Learnt, Steps
 from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import SIGNS, Metrics
 from lowregret.run.multiclass import MulticlassRun
+from lowregret.run.outcome import NOTHING, Learnt, Steps
 from lowregret.run.passes import Pass, best_pass, weighed
 from lowregret.state import RIDGE, TOTAL, WEIGHTED
 from lowregret.store import file as store
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.met import Met
+from lowregret.stream.names import Met
 from lowregret.stream.read import know_formats, positive_name
 from lowregret.types import Vector
 

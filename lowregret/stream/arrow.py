@@ -39,7 +39,7 @@ from lowregret.stream.columns import DATE, TARGET, WEIGHT, Columns, Tabular
 from lowregret.stream.cross import NO_ROOM, append_products, begin_group, begin_row, has_room
 from lowregret.stream.fields import HOLE, Faults, Fields, fields_of, spelt_in, texts_of
 from lowregret.stream.leaves import Leaf, leaves
-from lowregret.stream.met import POSITIVE, Met
+from lowregret.stream.names import POSITIVE, Met
 from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.errors import DataError
 from lowregret.rows import Sparse
-from lowregret.stream.met import Met
+from lowregret.stream.names import Met
 from lowregret.types import Vector
 
 SKIPPING = 'read(…, on_error="skip")'  # how to go on without lines that cannot be read

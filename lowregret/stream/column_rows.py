@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowregret.stream.buffers import DONE, FIRST_FAULT, ROW, Buffers
 from lowregret.stream.columns import TARGET, TEXT, WEIGHT, Columns
 from lowregret.stream.dates import add_date, faults_of_dates, moment
-from lowregret.stream.met import POSITIVE
+from lowregret.stream.names import POSITIVE
 from lowregret.stream.text_format import TextFormat
 from lowregret.stream.tokens import add_words
 

@@ -23,7 +23,7 @@ from lowregret.compile.part import Part
 from lowregret.errors import DataError
 from lowregret.stream.cross import Crossing
 from lowregret.stream.hashing import finish, mix_word, name_hash
-from lowregret.stream.met import POSITIVE
+from lowregret.stream.names import POSITIVE
 
 _U = np.uint64
 _ZERO, _ONE, _THREE, _FOUR = _U(0), _U(1), _U(3), _U(4)

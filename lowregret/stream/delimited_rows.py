@@ -51,7 +51,7 @@ from lowregret.stream.columns import (
 from lowregret.stream.cross import NO_ROOM, begin_row
 from lowregret.stream.delimited_faults import AFTER_QUOTE, TOO_FEW, TOO_MANY, UNCLOSED, WHOLE, faults_of_lines
 from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
-from lowregret.stream.met import DATES
+from lowregret.stream.names import DATES
 from lowregret.stream.notice import categories, rows_of, spell_columns
 from lowregret.stream.number import ABSENT, READ, number
 from lowregret.stream.word import word

@@ -13,7 +13,7 @@ from lowregret.stream.buffers import Buffers
 from lowregret.stream.columns import CATEGORICAL, DATE, DAYS, FEATURE, HOURS, MONTHS, TEXT, WEEKDAYS, Columns
 from lowregret.stream.dates import NO_DATE, moment
 from lowregret.stream.leaves import Leaf
-from lowregret.stream.met import DATES, NAMES, NUMBERS
+from lowregret.stream.names import DATES, NAMES, NUMBERS
 from lowregret.stream.notice import LOOKED
 from lowregret.stream.tokens import add_words
 

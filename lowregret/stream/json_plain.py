@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lowregret.stream.met import spelling
+from lowregret.stream.names import spelling
 
 
 def text_at(found: Any, name: str) -> str:

@@ -77,7 +77,7 @@ from lowregret.stream.json_name import (
 )
 from lowregret.stream.json_plain import spelt_in, text_at, texts_in
 from lowregret.stream.json_text import blank, character, is_number, is_positive, literal, text_end
-from lowregret.stream.met import DATES
+from lowregret.stream.names import DATES
 from lowregret.stream.number import READ, number
 
 _LAST_NAME = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:[^":]*$')

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lowregret.stream.columns import number_of
-from lowregret.stream.met import spelling
+from lowregret.stream.names import spelling
 
 LOOKED = 1000  # rows looked at
 LEAST_ROWS = 50  # rows that show nothing

@@ -19,7 +19,7 @@ from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.columns import Tabular
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats import BINARY, FORMATS, HEAD, by_content, by_ending
-from lowregret.stream.met import number_name
+from lowregret.stream.names import number_name
 from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN, Source, expand, is_pipe
 from lowregret.stream.text import TextStream

@@ -35,7 +35,7 @@ from lowregret.stream.buffers import (
 )
 from lowregret.stream.columns import stands_for_text
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.met import POSITIVE, Met, number_name
+from lowregret.stream.names import POSITIVE, Met, number_name
 from lowregret.stream.notice import LEAST_ROWS, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand
 from lowregret.stream.text_format import TextFormat, parse_text

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.certificate.classes import Margins, class_mistake_bounds
+from lowregret.certificate.multiclass_mistakes import Margins, class_mistake_bounds
 from lowregret.domain import Reals
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean

@@ -20,7 +20,7 @@ from lowregret.errors import DataError, DivergedError
 from lowregret.hindsight.against import exact_regret, importances
 from lowregret.learner.linear import Linear, write_model, write_point
 from lowregret.learner.validate import finite_numbers
-from lowregret.run import filed
+from lowregret.run import files as filed
 from lowregret.run.record import Record
 from lowregret.state import MISTAKES, TOTAL, State
 from lowregret.store.file import Arrays, Saved

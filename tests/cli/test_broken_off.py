@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from lowregret.cli import learning
 from lowregret.cli.scores import ScoreFile
+from lowregret.cli.work import train as learning
 from lowregret.loss import Hinge
 from lowregret.risk.kept import Trial
 from lowregret.risk.statistics import Tally

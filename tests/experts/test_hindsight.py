@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lowregret import Absolute, Hinge, Quantile, Square
 from lowregret.experts import BinaryLogScore, ExpertMixture, FixedShare, Hedge, Layered, LogScore, Percentage, Review
-from lowregret.experts.hindsight import best_combination, best_switching, quadratic_on_simplex
+from lowregret.experts.best import best_combination, best_switching, quadratic_on_simplex
 from lowregret.loss import LogWealth, Loss
 from tests.experts.cases import random_rounds
 

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from lowregret import zoo
 from lowregret.certificate import Certificate, certificates
-from lowregret.certificate.wealth import freegrad_conjugate, kt_conjugate
+from lowregret.certificate.betting import freegrad_conjugate, kt_conjugate
 from lowregret.domain import Box, L2Ball, Point
 from lowregret.errors import PartError
 from lowregret.learner.linear import Linear

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 import lowregret
 from lowregret.certificate import Certificate
 from lowregret.run.base import RowRun
-from lowregret.run.protocol import Run
+from lowregret.run.contract import Run
 from tests.run.kinds import KINDS, Kind
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

@@ -26,7 +26,7 @@ from lowregret.stream.columns import (
     is_same,
     number_of,
 )
-from lowregret.stream.met import POSITIVE
+from lowregret.stream.names import POSITIVE
 from tests.stream.naive_columns import murmur, number, slot
 
 U = np.uint64

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowregret.errors import DataError
-from lowregret.stream.met import KEPT_LABELS, Met, number_name
+from lowregret.stream.names import KEPT_LABELS, Met, number_name
 from lowregret.stream.read import read
 
 

@@ -23,7 +23,7 @@ def _algorithms() -> Iterable[str]:
 
 
 def _run(args: Namespace) -> int:
-    from lowregret.cli.bandit_study import bandit
+    from lowregret.cli.work.bandit import bandit
 
     return bandit(args)
 

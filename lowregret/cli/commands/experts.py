@@ -34,7 +34,7 @@ AGGREGATORS: dict[str, tuple[str, bool]] = {
 
 
 def _run(args: Namespace) -> int:
-    from lowregret.cli.mixture import experts
+    from lowregret.cli.work.experts import experts
 
     return experts(args)
 

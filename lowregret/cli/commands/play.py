@@ -16,7 +16,7 @@ EXAMPLES = """examples:
 
 
 def _run(args: Namespace) -> int:
-    from lowregret.cli.playing import play
+    from lowregret.cli.work.play import play
 
     return play(args)
 

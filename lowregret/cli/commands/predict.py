@@ -12,7 +12,7 @@ EXAMPLES = """example:
 
 
 def _run(args: Namespace) -> int:
-    from lowregret.cli.scoring import predict
+    from lowregret.cli.work.predict import predict
 
     return predict(args)
 

@@ -46,7 +46,7 @@ def _run(args: Namespace) -> int:
         stream = None
         if form is not None and not (args.weights or args.report):
             stream = open_rows(args, form, None)
-        from lowregret.cli.learning import learn
+        from lowregret.cli.work.train import learn
 
         return learn(args, form, stream, clock)
 

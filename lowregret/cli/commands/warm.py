@@ -14,7 +14,7 @@ EXAMPLES = """examples:
 
 
 def _run(args: Namespace) -> int:
-    from lowregret.cli.warming import warm
+    from lowregret.cli.work.warm import warm
 
     return warm(args)
 

@@ -18,7 +18,7 @@ from lowregret.loss import EpsilonInsensitive, Hinge, Loss
 from lowregret.rows import Rows
 from lowregret.rule import AROW, ProjectedGradient
 from lowregret.rule.adagrad import PULL, SQUARES
-from lowregret.rule.confidence import JUDGED, PULLED_NEXT, UNSUREST
+from lowregret.rule.arow import JUDGED, PULLED_NEXT, UNSUREST
 from lowregret.rule.projected_gradient import LOST, WON
 from lowregret.state import LARGEST, MISTAKES, State
 from lowregret.step import PassiveAggressive

@@ -33,7 +33,7 @@ from lowregret.compile.simd import LANES
 from lowregret.domain import Domain
 from lowregret.learner.growth import join
 from lowregret.rows import Rows, longest
-from lowregret.run.contest import Keeping, Standings, against_fixed
+from lowregret.run.auto_experts import Keeping, Standings, against_fixed
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.run.record import Record
 from lowregret.state import ROUNDS, SUMS, TOTAL

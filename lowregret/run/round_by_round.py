@@ -11,7 +11,7 @@ from lowregret.certificate import Certificate, tightest
 from lowregret.certificate.history import History
 from lowregret.certificate.trace import Trace
 from lowregret.compile.spec import from_json
-from lowregret.run.recorded_schema import inside
+from lowregret.run.schema_rounds import inside
 from lowregret.store.file import Arrays, Saved
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from lowregret.risk.kept import Foretold, judge_scores
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows
 from lowregret.run.base import RowRun
-from lowregret.run.learnt import Learnt
+from lowregret.run.outcome import Learnt
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 

@@ -41,7 +41,7 @@ from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.stream.choose import skip_and_hold_out
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.met import KEPT_LABELS
+from lowregret.stream.names import KEPT_LABELS
 from lowregret.stream.read import positive_name, read_alike
 from lowregret.stream.source import STDIN
 from lowregret.types import Vector

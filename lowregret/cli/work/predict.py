@@ -18,11 +18,11 @@ from lowregret.errors import DataError
 from lowregret.learner.labels import name_label, name_of
 from lowregret.run import notes
 from lowregret.run.judge import Judged, judge, no_rows
-from lowregret.run.learnt import Learnt
 from lowregret.run.metrics import Metrics
+from lowregret.run.outcome import Learnt
 from lowregret.run.session import Session, loss_json
 from lowregret.stream.batch import Batch, raise_faults
-from lowregret.stream.met import Met
+from lowregret.stream.names import Met
 from lowregret.stream.read import positive_name, read_alike, stream_of
 from lowregret.types import Vector
 from lowregret.words import counted
