@@ -60,7 +60,7 @@ SORTED = (
 
 
 class Online(BaseEstimator):  # type: ignore[misc]
-    """What both estimators share: a run that `fit` or the first `partial_fit` begins, and later ones continue."""
+    """The base of both estimators: a run that `fit` or the first `partial_fit` begins, and later ones continue."""
 
     run_: Any
     n_features_in_: int
@@ -109,7 +109,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     @property
     def intercept_(self) -> Any:
-        """What is added to the weighted sum of the features."""
+        """The number that is added to the weighted sum of the features."""
         return self._linear()[1]
 
     def _linear(self) -> tuple[Vector, Any]:
@@ -178,7 +178,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
             warnings.warn(note.sentence(), stacklevel=5)
 
     def _scores(self, score: Callable[[Any], Vector], X: Any) -> Vector:
-        """What the run makes of rows."""
+        """Score rows that come as a matrix or, part by part, as a table."""
         if not self._takes_table(X):
             return score(narrow(validate_data(self, X, reset=False, **MATRIX)))
         return np.concatenate([score(rows) for rows in frame_rows(self._table(X), self._form)])
@@ -221,7 +221,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     `Multiclass(Softmax(), AdaGrad(0.5))`. `comparator`: what the certificate compares with, by default the
     learner's own domain or the unit ball. Of two classes, the run sees the second in `classes_` as +1, the first as −1.
     `text`, `date`, `categorical`: columns of a table whose words, parts of dates or numbers are names of features;
-    `ngrams`: up to so many words in a row.
+    `ngrams`: the most words in a row that make a feature.
     """
 
     classes_: Any

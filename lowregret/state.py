@@ -1,4 +1,4 @@
-"""What a learner carries from round to round: a row of numbers per coordinate, and a handful of running sums.
+"""The state of a learner, carried from round to round: a row of numbers per coordinate, and a handful of running sums.
 
 All of it is float64 and int64 arrays, so saving it saves the learner, and a resumed run is the unbroken run.
 """

@@ -11,7 +11,7 @@ from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
 from lowregret.bandit.base import Chooser, Played
 from lowregret.bandit.costs import Costs, CostTable
 from lowregret.bandit.loops import begin, choose_one, learn_log, learn_one, play_rounds, replay_log, write_policy
-from lowregret.bandit.pending_choices import read_desk
+from lowregret.bandit.pending_choices import read_pending_choices
 from lowregret.bandit.proof import bandit_certificates, scaled
 from lowregret.bandit.schema import BanditSchema
 from lowregret.bandit.state import CHOICES, BanditState
@@ -62,13 +62,13 @@ class Bandit(Chooser):
     def choose(self) -> tuple[int, int]:
         """(number of the choice, arm). The arm's probability is kept under that number until its cost is told."""
         arm, p = self._call(choose_one)
-        return self.desk.issue((int(arm), float(p))), int(arm)
+        return self.choices.issue((int(arm), float(p))), int(arm)
 
     def probability(self, number: int) -> float | None:
         """With what probability a choice was made whose cost is still to come; None if it has no closed form."""
-        if number not in self.desk.pending:
+        if number not in self.choices.pending:
             raise DataError(f"choice {number!r} is not waiting for its cost")
-        p = self.desk.pending[number][1]
+        p = self.choices.pending[number][1]
         return None if p == UNKNOWN else p
 
     def _settle(self, choice: tuple[int, float], y: float) -> None:
@@ -99,12 +99,12 @@ class Bandit(Chooser):
         """Play len(arms) rounds, with a stop wherever a point of the curves is due."""
         for at, end in self._parts(arms.size):
             of_part = arms[at:end], paid[at:end]
-            done = at + self._call(play_rounds, source, first + at, self.desk.low, self.desk.high, *of_part)
-            self.desk.skip(done - at)
+            done = at + self._call(play_rounds, source, first + at, self.choices.low, self.choices.high, *of_part)
+            self.choices.skip(done - at)
             if done < end:
                 raise DataError(
-                    f"round {done}: arm {arms[done]} costs {paid[done]}, which is not between {self.desk.low:g} and "
-                    f"{self.desk.high:g}: make the bandit with the low and high of your costs"
+                    f"round {done}: arm {arms[done]} costs {paid[done]}, which is not between {self.choices.low:g} and "
+                    f"{self.choices.high:g}: make the bandit with the low and high of your costs"
                 )
 
     def learn_log(self, arms: Any, costs: Any, propensities: Any) -> Self:
@@ -118,15 +118,16 @@ class Bandit(Chooser):
             raise DataError(f"arms must be a vector of whole numbers from 0 to {self.arms - 1}")
         c = finite_numbers(costs, "costs", chosen.size)
         p = finite_numbers(propensities, "propensities", chosen.size)
-        for what, values, low, high in (("cost", c, self.desk.low, self.desk.high), ("propensity", p, 5e-324, 1.0)):
+        ranges = ("cost", c, self.choices.low, self.choices.high), ("propensity", p, 5e-324, 1.0)
+        for what, values, low, high in ranges:
             bad = np.flatnonzero((values < low) | (values > high))
             if bad.size:
                 raise DataError(f"row {bad[0]}: {what} {values[bad[0]]:g} must lie between {low:g} and {high:g}")
-        y, chosen = (c - self.desk.low) / self.unit, np.ascontiguousarray(chosen, np.int64)
+        y, chosen = (c - self.choices.low) / self.unit, np.ascontiguousarray(chosen, np.int64)
         mean = float(np.mean(y)) if y.size else 0.0
         for at, end in self._parts(chosen.size):
             self._call(learn_log, chosen[at:end], y[at:end], p[at:end], mean)
-        self.desk.skip(chosen.size)
+        self.choices.skip(chosen.size)
         return self
 
     def replay(self, arms: Any, costs: Vector) -> Any:
@@ -138,7 +139,7 @@ class Bandit(Chooser):
         while done < arms.size:
             done += self._call(replay_log, arms[done:], costs[done:], kept[done:], self.history.due)
             self._mark()
-        self.desk.skip(self.rounds - before)
+        self.choices.skip(self.rounds - before)
         return kept
 
     # ---- results -----------------------------------------------------------------------------------------------------
@@ -162,11 +163,11 @@ class Bandit(Chooser):
 
     @property
     def certificates(self) -> list[Certificate]:
-        """What the theorems say, with probability 95 % where they need one; of UCB1 and Thompson sampling nothing."""
+        """Bounds on the regret, with probability 95 % where theorems need one; none for UCB1 and Thompson sampling."""
         return self.certificates_at(0.05)
 
     def certificates_at(self, delta: float) -> list[Certificate]:
-        """The same, with probability 1 − δ."""
+        """Bounds on the regret, with probability 1 − δ where theorems need one."""
         if not 0 < delta < 1:
             raise PartError(f"delta must lie between 0 and 1, got {delta!r}")
         return [scaled(c, self.unit) for c in bandit_certificates(self.algorithm, self.state, delta)]
@@ -179,8 +180,8 @@ class Bandit(Chooser):
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes, choices that wait for their costs included."""
-        description, waiting = self.desk.written()
+        """The description and arrays that `save` writes, choices that wait for their costs included."""
+        description, waiting = self.choices.written()
         description |= {"algorithm": to_json(self.algorithm), "arms": self.arms, "compiled": self.compiled}
         return description, self.state._asdict() | waiting
 
@@ -188,7 +189,7 @@ class Bandit(Chooser):
     def _made(cls, found: Contents) -> Self:
         arms, compiled = found.tell("arms", "compiled")
         made = cls(arms, found.part("algorithm"), compiled=compiled)
-        made.state, made.desk = found.record(BanditState), read_desk(found)
+        made.state, made.choices = found.record(BanditState), read_pending_choices(found)
         return made
 
     def _of(self) -> str:

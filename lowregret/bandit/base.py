@@ -1,4 +1,4 @@
-"""What runs that choose among arms have in common: choices that wait for their costs, and the costs paid."""
+"""The base of runs that choose among arms: choices that wait for their costs, and the costs paid."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.bandit.pending_choices import Desk
+from lowregret.bandit.pending_choices import PendingChoices
 from lowregret.bandit.state import COST, COSTS, LATE, BanditState
 from lowregret.run.recorded import Recorded
 from lowregret.types import Vector
@@ -31,13 +31,13 @@ class Chooser(Recorded):
 
     def __init__(self, low: float, high: float) -> None:
         super().__init__()
-        self.desk: Desk[Any] = Desk(low, high)
+        self.choices: PendingChoices[Any] = PendingChoices(low, high)
         self.played = Played(np.empty(0, np.int64), np.empty(0))
 
     def reward(self, number: int, reward: float | None = None, *, cost: float | None = None) -> None:
         """Tell what a choice brought, as a reward or as cost=…, at any time and in any order, once."""
-        y = self.desk.cost(reward, cost)
-        choice, late = self.desk.settle(number)
+        y = self.choices.cost(reward, cost)
+        choice, late = self.choices.settle(number)
         self.state.counts[LATE] += late
         self._settle(choice, y)
         self._mark()
@@ -63,14 +63,14 @@ class Chooser(Recorded):
     @property
     def loss(self) -> float:
         """Σ of the costs paid, in the units told; of rewards r the cost is high + low − r."""
-        return self.desk.low * self.rounds + self.unit * float(self.state.sums[COST])
+        return self.choices.low * self.rounds + self.unit * float(self.state.sums[COST])
 
     @property
     def pending(self) -> list[int]:
         """Numbers of the choices whose cost is not known yet."""
-        return list(self.desk.pending)
+        return list(self.choices.pending)
 
     @property
     def unit(self) -> float:
         """high − low"""
-        return self.desk.high - self.desk.low
+        return self.choices.high - self.choices.low

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.bandit.base import Chooser, Played
-from lowregret.bandit.pending_choices import read_desk
+from lowregret.bandit.pending_choices import read_pending_choices
 from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
 from lowregret.bandit.schema import Exp4Schema
 from lowregret.bandit.state import CHOICES, COST, COSTS, LARGEST, LINEAR, LOCAL, BanditState
@@ -50,7 +50,7 @@ class Exp4(Chooser):
         table = self._advice(advice, 2)
         p = np.empty(self.arms)
         arm = int(call(choose_advised, self.compiled, self.state, table, p))
-        return self.desk.issue((arm, float(p[arm]), table[:, arm].copy())), arm
+        return self.choices.issue((arm, float(p[arm]), table[:, arm].copy())), arm
 
     def _settle(self, choice: tuple[int, float, Vector], y: float) -> None:
         _, p, column = choice
@@ -61,14 +61,14 @@ class Exp4(Chooser):
         table, told = np.ascontiguousarray(costs, float), self._advice(advice, 3)
         if table.shape != (len(told), self.arms):
             raise DataError(f"costs must be {len(told)} rounds × {self.arms} arms, got {table.shape}")
-        if not np.all((table >= self.desk.low) & (table <= self.desk.high)):
-            raise DataError(f"costs must lie between {self.desk.low:g} and {self.desk.high:g}")
+        if not np.all((table >= self.choices.low) & (table <= self.choices.high)):
+            raise DataError(f"costs must lie between {self.choices.low:g} and {self.choices.high:g}")
         arms = np.empty(len(table), np.int64)
-        y, p = (table - self.desk.low) / self.unit, np.empty(self.arms)
+        y, p = (table - self.choices.low) / self.unit, np.empty(self.arms)
         for begin, end in self._parts(len(table)):
             of_part = told[begin:end], y[begin:end], arms[begin:end]
             call(play_advised, self.compiled, self.state, self.eta, *of_part, p)
-        self.desk.skip(len(table))
+        self.choices.skip(len(table))
         paid = table[np.arange(len(table)), arms]
         of_experts = np.einsum("tnk,tk->n", told, table)
         self.played = Played(arms, paid, float(np.sum(paid) - np.min(of_experts)))
@@ -103,17 +103,18 @@ class Exp4(Chooser):
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes, choices that wait for their costs included."""
-        description, waiting = self.desk.written()
+        """The description and arrays that `save` writes, choices that wait for their costs included."""
+        description, waiting = self.choices.written()
         description |= {"experts": self.state.arms, "arms": self.arms, "eta": self.eta, "compiled": self.compiled}
-        columns = np.array([column for _, _, column in self.desk.pending.values()]).reshape(-1, self.state.arms)
+        columns = np.array([column for _, _, column in self.choices.pending.values()]).reshape(-1, self.state.arms)
         return description, self.state._asdict() | waiting | {"pending.advice": columns}
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
         experts, arms, eta, compiled = found.tell("experts", "arms", "eta", "compiled")
         made = cls(experts, arms, eta, compiled=compiled)
-        made.state, made.desk = found.record(BanditState), read_desk(found, list(found.arrays["pending.advice"]))
+        made.state = found.record(BanditState)
+        made.choices = read_pending_choices(found, list(found.arrays["pending.advice"]))
         return made
 
 

@@ -15,7 +15,7 @@ from lowregret.store.file import Arrays
 Choice = TypeVar("Choice")
 
 
-class Desk(Generic[Choice]):
+class PendingChoices(Generic[Choice]):
     """Hands out numbers, takes costs in any order, and turns costs and rewards in [low, high] into [0, 1].
 
     A reward r is the cost high − r, brought to [0, 1]: (high − r)/(high − low); a cost c is (c − low)/(high − low).
@@ -39,7 +39,7 @@ class Desk(Generic[Choice]):
         self.issued += count
 
     def cost(self, reward: float | None, cost: float | None) -> float:
-        """What was said of a choice, as a cost in [0, 1]."""
+        """Turn the reward or the cost of a choice, whichever is given, into a cost in [0, 1]."""
         if (reward is None) == (cost is None):
             raise DataError("say either the reward or cost=…, not both and not neither")
         what, value = ("reward", reward) if cost is None else ("cost", cost)
@@ -56,7 +56,7 @@ class Desk(Generic[Choice]):
         return off / (self.high - self.low)
 
     def settle(self, number: Any) -> tuple[Choice, bool]:
-        """Take a choice off the desk; returns it, and whether a later choice was made meanwhile."""
+        """Forget a choice whose cost has come; returns it, and whether a later choice was made meanwhile."""
         if number in self.pending:
             return self.pending.pop(number), number != self.issued - 1
         if isinstance(number, Integral) and 0 <= int(number) < self.issued:
@@ -74,9 +74,9 @@ class Desk(Generic[Choice]):
         return {"low": self.low, "high": self.high, "issued": self.issued}, waiting
 
 
-def read_desk(found: Contents, *more: list[Any]) -> Desk[Any]:
-    """The desk in a file, its choices (arm, probability, …)."""
+def read_pending_choices(found: Contents, *more: list[Any]) -> PendingChoices[Any]:
+    """Read pending choices (arm, probability, …) from a file; `more` adds columns to them."""
     numbers, *choices = (found.arrays[f"pending.{name}"].tolist() for name in ("number", "arm", "probability"))
     pending = dict(zip(numbers, zip(*choices, *more, strict=True), strict=True))
     low, high, issued = found.tell("low", "high", "issued")
-    return Desk(low, high, issued, pending)
+    return PendingChoices(low, high, issued, pending)

@@ -1,6 +1,6 @@
-"""What the theorems say of a bandit. Nobody sees the costs of the arms not chosen, so the regret itself is not known.
+"""Certificates of bandits. Nobody sees the costs of the arms not chosen, so the regret itself is not known.
 
-What is known: the regret against *estimated* costs, with its bound, on this very run (…-PATH); a bound on the expected
+Known are the regret against *estimated* costs, with its bound, on this very run (…-PATH); a bound on the expected
 regret, before the run (COR-4.2+, TSALLIS); and an upper confidence bound on the regret itself (EXP3-IX). Written with
 K arms, T costs seen, y_t the cost and p_t the probability of the chosen arm, z_t the estimate of its cost, v_t its
 weight when the cost came (p_t unless late).
@@ -37,7 +37,7 @@ def bandit_certificates(algorithm: BanditAlgorithm, s: BanditState, delta: float
 
 
 def scaled(certificate: Certificate, factor: float) -> Certificate:
-    """The same in the units of costs between low and high."""
+    """A certificate with its bound, regret and details multiplied by a factor, to change the unit of costs."""
     linear = certificate.linear_regret
     return replace(
         certificate,

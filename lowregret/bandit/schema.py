@@ -1,4 +1,4 @@
-"""What files of bandits hold."""
+"""The schemas of files of bandits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm, Exponential
-from lowregret.bandit.state import CHOICES, COSTS, COUNT_NAMES, COUNTS, LARGEST, LATE, SUM_NAMES, SUMS
+from lowregret.bandit.state import (
+    BANDIT_COUNT_NAMES,
+    BANDIT_COUNTS,
+    BANDIT_SUM_NAMES,
+    BANDIT_SUMS,
+    CHOICES,
+    COSTS,
+    LARGEST,
+    LATE,
+)
 from lowregret.bandit.stochastic import Thompson
 from lowregret.bandit.tree import build_tree
 from lowregret.domain import Domain
@@ -23,13 +32,13 @@ CHANCE = wholes(2, high=WORDS, kind="uint64")  # the state of a generator
 
 
 class ChooserSchema(RecordedSchema):
-    """What a bandit carries from round to round, the range of its costs, and choices that wait for theirs."""
+    """A bandit: its state, the range of its costs, and choices that wait for theirs."""
 
     def own_fields(self) -> dict[str, Field]:
         return {"low": number(), "high": number(), "issued": whole(), "arms": whole(1), "compiled": FLAG}
 
     def own_slots(self) -> dict[str, tuple[str, ...]]:
-        return {"sums": SUM_NAMES, "counts": COUNT_NAMES}
+        return {"sums": BANDIT_SUM_NAMES, "counts": BANDIT_COUNT_NAMES}
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
         return {
@@ -37,8 +46,8 @@ class ChooserSchema(RecordedSchema):
             "weights": floats("weights", low=0),
             "shown": wholes("estimates"),
             "seen": wholes("estimates"),
-            "sums": floats(SUMS),
-            "counts": wholes(COUNTS),
+            "sums": floats(BANDIT_SUMS),
+            "counts": wholes(BANDIT_COUNTS),
             "chance": CHANCE,
             "pending.number": wholes("pending", high=max(told["issued"] - 1, 0)),
             "pending.arm": wholes("pending", high=told["arms"] - 1),

@@ -1,4 +1,4 @@
-"""What a bandit carries from round to round: numbers per arm, running sums, counters, its place in the coins."""
+"""The state of a bandit from round to round: numbers per arm, running sums, counters, its place in the coins."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from lowregret.types import Cells, Vector
 
 # ---- sums[...]; y_t is the cost in [0, 1], p_t its arm's probability when chosen, z_t the estimate of all costs,
 # v_t the weight of that arm when the cost arrives: v_t = p_t unless the cost is late ----------------------------------
-SUM_NAMES = ("cost", "linear", "local", "base")
+BANDIT_SUM_NAMES = ("cost", "linear", "local", "base")
 COST = 0  # Σ y_t
 LINEAR = 1  # Σ ⟨v_t, z_t⟩
 LOCAL = 2  # Σ of the algorithm's local norm of z_t
 BASE = 3  # exponential weights are relative to this estimated cost
-SUMS = len(SUM_NAMES)
+BANDIT_SUMS = len(BANDIT_SUM_NAMES)
 
 # ---- counts[...] -----------------------------------------------------------------------------------------------------
-COUNT_NAMES = ("choices", "costs", "late", "clamped", "logged")
+BANDIT_COUNT_NAMES = ("choices", "costs", "late", "clamped", "logged")
 CHOICES = 0
 COSTS = 1  # choices whose cost is known, and rows learnt from a log
 LATE = 2  # costs that came after a later choice
 CLAMPED = 3  # probabilities raised to SMALLEST
 LOGGED = 4  # costs of choices that somebody else made
-COUNTS = len(COUNT_NAMES)
+BANDIT_COUNTS = len(BANDIT_COUNT_NAMES)
 
 SMALLEST = 1e-300  # a probability, so that dividing by it stays finite
 LARGEST = 1e300  # an estimated cost
@@ -50,8 +50,8 @@ class BanditState(NamedTuple):
             weights,
             np.zeros(arms, np.int64),
             np.zeros(arms, np.int64),
-            np.zeros(SUMS),
-            np.zeros(COUNTS, np.int64),
+            np.zeros(BANDIT_SUMS),
+            np.zeros(BANDIT_COUNTS, np.int64),
             new_chance(seed),
         )
 

@@ -1,4 +1,4 @@
-"""What a bandit has come to, for people."""
+"""Text about a bandit for people: rounds, loss and certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another policy would have brought, from a log: weights w_t = π(a_t)/p_t, each estimate with an interval.
+"""Estimates, from a log, of the rewards of another policy: weights w_t = π(a_t)/p_t, each estimate with an interval.
 
 IPS     mean of w_t r_t                                        unbiased
 SNIPS   Σ w_t r_t / Σ w_t                                      nearly unbiased, steadier

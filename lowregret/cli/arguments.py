@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterable
 from lowregret.stream.formats import FORMATS
 
 
-def data(command: ArgumentParser) -> None:
-    """The files."""
+def add_data(command: ArgumentParser) -> None:
+    """Add the names of the files."""
     command.add_argument("data", nargs="+", metavar="DATA", help="files, patterns, or - for standard input")
 
 
-def reading(group: ArgumentParser | _ArgumentGroup, format: str) -> None:
-    """How files are read; `format` says what holds if none is named."""
+def add_reading(group: ArgumentParser | _ArgumentGroup, format: str) -> None:
+    """Add options on how files are read; `format` says what holds if none is named."""
     group.add_argument("--format", choices=FORMATS, help=format)
     group.add_argument("--threads", type=count, default=0, metavar="N", help="threads that parse (one per core)")
     group.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
 
-def scores(group: _ArgumentGroup, which: str, *short: str) -> None:
-    """Where scores go, and in which form."""
+def add_scores(group: _ArgumentGroup, which: str, *short: str) -> None:
+    """Add options on where scores go, and in which form."""
     group.add_argument(*short, "--predictions", metavar="FILE", help=f"write {which}")
     group.add_argument(
         "--link",
@@ -31,8 +31,8 @@ def scores(group: _ArgumentGroup, which: str, *short: str) -> None:
     )
 
 
-def telling(group: ArgumentParser | _ArgumentGroup, quiet: str = "") -> None:
-    """JSON, and perhaps silence."""
+def add_telling(group: ArgumentParser | _ArgumentGroup, quiet: str = "") -> None:
+    """Add options for JSON and, if `quiet` says what it leaves out, for silence."""
     group.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     if quiet:
         group.add_argument("--quiet", action="store_true", help=quiet)

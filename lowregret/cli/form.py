@@ -45,8 +45,8 @@ def form_of(args: Namespace) -> Part:
     return form
 
 
-def opened(args: Namespace, form: Part, dictionary: Dictionary | None) -> Ahead:
-    """The rows, begun, with notices of what the first ones show; those that a resumed model learns may lack columns."""
+def open_rows(args: Namespace, form: Part, dictionary: Dictionary | None) -> Ahead:
+    """Begin to read the rows, and notice what the first ones show; those for a resumed model may lack columns."""
     notices, whole = Notices(), args.resume is None
     how = args.threads, args.on_error
     return Ahead(stream_of(args.data, form, *how, dictionary=dictionary, whole=whole, notices=notices), notices)

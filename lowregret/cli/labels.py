@@ -7,7 +7,7 @@ from argparse import Namespace
 
 import numpy as np
 
-from lowregret.cli.form import form_of, opened
+from lowregret.cli.form import form_of, open_rows
 from lowregret.cli.make import algorithm, wants_signs
 from lowregret.compile.part import Part
 from lowregret.run.auto import are_bits, first_labels
@@ -21,8 +21,8 @@ from lowregret.types import Vector
 MOST_CLASSES = 100  # whole numbers that may be names of classes
 
 
-def settled(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary | None) -> tuple[Part, Stream]:
-    """Labels 0 and 1 are two classes, for losses of ±1 and `auto`; without a loss, a target of texts is one of many.
+def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary | None) -> tuple[Part, Stream]:
+    """Take labels 0 and 1 for two classes, for losses of ±1 and `auto`; without a loss, a target of texts for many.
 
     The finding is written into `args`, as if it had been said. A pipe cannot be begun again, so there it must be
     said.
@@ -40,7 +40,7 @@ def settled(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary 
         _say(args, f"the labels are 0 and 1: two classes (--positive 1){numbers}")
     elif free and len(first) == 0 and first.fault and args.target is not None:
         args.loss = "softmax"
-        again = opened(args, form_of(args), None).first()
+        again = open_rows(args, form_of(args), None).first()
         if again is None or len(again) == 0:  # another fault: the first one is told
             args.loss = None
             return form, stream
@@ -50,7 +50,7 @@ def settled(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary 
             _say_numbers(args, labels)
         return form, stream
     form = form_of(args)
-    return form, opened(args, form, dictionary)
+    return form, open_rows(args, form, dictionary)
 
 
 def _say_numbers(args: Namespace, labels: Vector) -> None:

@@ -16,9 +16,9 @@ from types import FrameType
 from lowregret.auto import AutoMulticlass
 from lowregret.cli import BAD, DONE, INTERRUPTED
 from lowregret.cli.clock import Clock, Seconds
-from lowregret.cli.form import SKIPPING, opened
+from lowregret.cli.form import SKIPPING, open_rows
 from lowregret.cli.holdout import Holdout
-from lowregret.cli.labels import settled
+from lowregret.cli.labels import settle_labels
 from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
 from lowregret.cli.report import require_folder, write_report
@@ -60,7 +60,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
     _require_places(args)
     session, stream = _ready(args, form, stream)
-    args.holdout = _counted(args.holdout, stream, args)
+    args.holdout = _count_held_out(args.holdout, stream, args)
     problem: BaseException | None = None
     with Interruption() as interruption, score_file(args.predictions, args.link, session) as scores:
         keeper = Keeper(session, args.model, args.checkpoint, scores)
@@ -96,15 +96,15 @@ def _ready(args: Namespace, form: Part | None, stream: Stream | None) -> tuple[S
     """The session before its first row, or as it was saved, and the rows that it is to learn."""
     dictionary = Dictionary() if args.weights or args.report else None
     if form is None:
-        session = _resumed(args)
+        session = _resume_session(args)
     else:
-        stream = stream or opened(args, form, dictionary)
-        form, stream = settled(args, form, stream, dictionary)
-        session = _started(args, form, stream)
+        stream = stream or open_rows(args, form, dictionary)
+        form, stream = settle_labels(args, form, stream, dictionary)
+        session = _start_session(args, form, stream)
     if args.certify == "exact":
         session.require_answer()
     session.dictionary = session.dictionary or dictionary
-    return session, stream or opened(args, read_alike(session.form, args.data), session.dictionary)
+    return session, stream or open_rows(args, read_alike(session.form, args.data), session.dictionary)
 
 
 def _where(session: Session, args: Namespace, model: str | None) -> str:
@@ -180,7 +180,7 @@ def _name(args: Namespace) -> None:
         print(f"lowregret: {said}", file=sys.stderr)
 
 
-def _started(args: Namespace, form: Part, stream: Stream) -> Session:
+def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
     _name(args)
     learner = make_learner(args, lambda: auto_for(stream))
     against, certify = make_comparator(learner, args), args.certify != "off"
@@ -193,8 +193,8 @@ def _started(args: Namespace, form: Part, stream: Stream) -> Session:
     return Session(run, form, algorithm(args))
 
 
-def _resumed(args: Namespace) -> Session:
-    """The session of a model; options that it settles must not be said again."""
+def _resume_session(args: Namespace) -> Session:
+    """Load the session of a model; options that it settles must not be said again."""
     said = [name for name in _FIXED.split() if getattr(args, name) not in (None, (), False)]
     if said:
         raise PartError(f"{args.resume} settles --{said[0].replace('_', '-')} already: leave it out with --resume")
@@ -256,8 +256,8 @@ def _tell_faults(batch: Batch, shown: int) -> None:
         print(f"lowregret: skipped {fault}", file=sys.stderr)
 
 
-def _counted(holdout: Holdout, stream: Stream, args: Namespace) -> Holdout:
-    """A share of the rows as a number of them, which takes a pass over the files."""
+def _count_held_out(holdout: Holdout, stream: Stream, args: Namespace) -> Holdout:
+    """Turn a share of the rows into a number of them, which takes a pass over the files."""
     if not holdout.percent:
         return holdout
     if STDIN in args.data:
@@ -330,7 +330,7 @@ class Keeper:
         if self.path is None or not self.session.run.rounds:
             return None
         try:
-            return self._finished()
+            return self._save_somewhere()
         except BaseException:
             self._cut_back()
             raise
@@ -339,12 +339,12 @@ class Keeper:
         if self.written is not None:
             self.scores.cut_back(self.written)
 
-    def _finished(self) -> str | None:
+    def _save_somewhere(self) -> str | None:
         try:
             self._save()
         except StoreError as error:
             self.failed = True
-            elsewhere = self._rescued()
+            elsewhere = self._rescue()
             if elsewhere is None:
                 self._cut_back()
             told = f"the model is kept in {elsewhere}" if elsewhere else "the model is lost, for nowhere else is room"
@@ -352,8 +352,8 @@ class Keeper:
             return elsewhere
         return self.path
 
-    def _rescued(self) -> str | None:
-        """Where the model is written instead, if that can be."""
+    def _rescue(self) -> str | None:
+        """Write the model to a new folder; returns where it is, if that can be."""
         try:
             elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(str(self.path)).name
             self.session.save(elsewhere)

@@ -67,7 +67,7 @@ class ScoreFile:
 
     def _lines(self, scores: Vector) -> Iterable[str]:
         """One for each row."""
-        found, signs = linked(scores, self.link, self.session.run.learner.loss), self.session.signs
+        found, signs = apply_link(scores, self.link, self.session.run.learner.loss), self.session.signs
         if self.link == "label" and signs is not None:
             return (signs[label < 0] for label in found.tolist())
         return map(repr, found.tolist())
@@ -128,7 +128,7 @@ def score_file(path: str | None, link: str | None, session: Session) -> ScoreFil
     return ClassFile(path, link or "label", session, run)
 
 
-def linked(scores: Vector, link: str, loss: Loss | MultiLoss) -> Vector:
+def apply_link(scores: Vector, link: str, loss: Loss | MultiLoss) -> Vector:
     """Scores as they are, as probabilities 1/(1 + e^{−p}), or as the sign of the decision."""
     if link == "prob":
         return loss.probabilities(scores)[:, 1]

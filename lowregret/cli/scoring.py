@@ -13,7 +13,7 @@ import numpy as np
 
 from lowregret.cli.form import SKIPPING
 from lowregret.cli.scores import score_file
-from lowregret.cli.show import judged, lost
+from lowregret.cli.show import tell_loss, tell_metrics
 from lowregret.errors import DataError
 from lowregret.learner.labels import name_label, name_of
 from lowregret.run import notes
@@ -63,8 +63,8 @@ def _figures(session: Session, found: Judged) -> list[str]:
     """How the rows with a label were predicted, as `train` tells it."""
     if not found.rows:
         return []
-    loss = f"loss       {lost(session, found, found.mean_loss)}, of {counted(found.rows, 'row')} with a label"
-    return [loss, *judged(session, found)]
+    loss = f"loss       {tell_loss(session, found, found.mean_loss)}, of {counted(found.rows, 'row')} with a label"
+    return [loss, *tell_metrics(session, found)]
 
 
 @dataclass

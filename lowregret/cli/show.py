@@ -29,13 +29,13 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         f"learnt     {several}{counted(session.metrics.rows, 'row')} with {session.algorithm}, "
         f"{counted(session.nonzeros, 'non-zero')}, {counted(run.dimension, 'weight')}, "
         f"in {seconds.work:.2f} s ({run.rounds / seconds.work:,.0f} rows/s)",
-        *_compiled(seconds),
-        f"loss       {lost(session, session.metrics, session.mean_loss)}, {_when(session)}",
-        *judged(session, session.metrics),
+        *_tell_compiling(seconds),
+        f"loss       {tell_loss(session, session.metrics, session.mean_loss)}, {_when(session)}",
+        *tell_metrics(session, session.metrics),
         *describe_kept(run),
-        *_passes(session),
-        *_held(session),
-        *_proved(session),
+        *_tell_passes(session),
+        *_tell_held_out(session),
+        *_tell_proof(session),
         *(describe_risk(run, shell=True) if session.one_label is None else [_ONE_LABEL]),
     ]
     if session.dictionary is not None and len(session.dictionary):
@@ -53,7 +53,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
     return "\n".join(lines)
 
 
-def _compiled(seconds: Seconds) -> list[str]:
+def _tell_compiling(seconds: Seconds) -> list[str]:
     """The time compiling took, which the next command will not take."""
     return [f"           and {seconds.compile:.2f} s of compiling, once on this machine"] if seconds.compile else []
 
@@ -65,27 +65,29 @@ def _when(session: Session) -> str:
     return BEFORE + (", in the first pass" if len(session.passes) > 1 else "")
 
 
-def _passes(session: Session) -> list[str]:
+def _tell_passes(session: Session) -> list[str]:
     """A line for each pass, if there are several, and whose model is kept."""
     if len(session.passes) < 2:
         return []
     lines = []
     for done in session.passes:
-        said = f"{'passes' if done.number == 1 else '':<10} {done.number}: {_told(done.loss, done.error)}"
+        said = f"{'passes' if done.number == 1 else '':<10} {done.number}: {_tell_scores(done.loss, done.error)}"
         said += " before learning" if done.number == 1 else " in training"
-        lines.append(said if done.held is None else f"{said}; held out {_told(done.held.mean_loss, done.held.error)}")
+        lines.append(
+            said if done.held is None else f"{said}; held out {_tell_scores(done.held.mean_loss, done.held.error)}"
+        )
     if session.passes[-1].held is not None:
         best = f"pass {session.best_pass} of {len(session.passes)}"
         lines.append(f"           {best} was best on the rows held out: its model is kept")
     return lines
 
 
-def _told(loss: float | None, error: float | None) -> str:
+def _tell_scores(loss: float | None, error: float | None) -> str:
     """Loss and error, as far as they are known."""
     return ", ".join([f"loss {loss:.4g}"] * (loss is not None) + [f"error {error:.2%}"] * (error is not None))
 
 
-def _held(session: Session) -> list[str]:
+def _tell_held_out(session: Session) -> list[str]:
     """The rows held out, and how they were predicted."""
     held = session.held
     if not held.rows:
@@ -96,11 +98,11 @@ def _held(session: Session) -> list[str]:
         if session.held_last
         else f"{rows}, {'each ' if many else ''}scored when it came, and not learnt"
     )
-    loss = [f"loss       {lost(session, held, held.mean_loss)}"] if held.mean_loss is not None else []
-    return [f"held out   {who}", *(f"  {line}" for line in [*loss, *judged(session, held)])]
+    loss = [f"loss       {tell_loss(session, held, held.mean_loss)}"] if held.mean_loss is not None else []
+    return [f"held out   {who}", *(f"  {line}" for line in [*loss, *tell_metrics(session, held)])]
 
 
-def lost(session: Session, metrics: Judged, mean: float | None) -> str:
+def tell_loss(session: Session, metrics: Judged, mean: float | None) -> str:
     """A mean loss by name."""
     return f"{mean:.4g} {_each(metrics)} ({loss_name(session.run.learner.loss)})"
 
@@ -109,7 +111,7 @@ def _each(metrics: Judged) -> str:
     return "a row" if metrics.alike else "per unit of weight"
 
 
-def _proved(session: Session) -> list[str]:
+def _tell_proof(session: Session) -> list[str]:
     """The certificates, and what they say of fixed choices, over all rounds of all passes."""
     run, certificate, each = session.run, session.certificate, _each(session.metrics)
     rounds, weight = max(run.rounds, 1), run.weight or 1.0
@@ -131,13 +133,13 @@ def _proved(session: Session) -> list[str]:
     return lines
 
 
-def judged(session: Session, metrics: Judged) -> list[str]:
+def tell_metrics(session: Session, metrics: Judged) -> list[str]:
     """Error against the simplest guess, and what was taken for what."""
     if not metrics.rows:
         return []
     if isinstance(metrics, Confusion):
         assert isinstance(session.run, MulticlassRun)
-        return _confused(metrics, session.run.classes.names)
+        return _tell_confusion(metrics, session.run.classes.names)
     if not metrics.loss.classifies:
         told = metrics.to_json()
         guess = metrics.spread
@@ -163,7 +165,7 @@ def _what(metrics: Judged) -> str:
     return "rows" if metrics.alike else "weight"
 
 
-def _confused(metrics: Confusion, names: Sequence[Name]) -> list[str]:
+def _tell_confusion(metrics: Confusion, names: Sequence[Name]) -> list[str]:
     """Error, the classes found worst and best, and what is confused: all of it where classes are few."""
     metrics.make_room(len(names))
     common, guessing = metrics.commonest

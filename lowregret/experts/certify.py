@@ -1,4 +1,4 @@
-"""What is proved about a mixture of experts, on observed numbers.
+"""Certificates of mixtures of experts, on observed numbers.
 
 The losses of all experts are seen, so the regret is known exactly; the theorems say what it could have been at most.
 """
@@ -31,7 +31,7 @@ def mixable_rate(loss: Loss, substitution: Substitution) -> float:
 
 
 def bound_against(aggregator: Aggregator, mixable: bool, s: Book, k: int, switches: int = 0) -> tuple[str, str, float]:
-    """ID, statement and value of the bound on R[k]; for `FixedShare`, against every path of so many switches."""
+    """ID, statement and value of the bound on R[k]; for `FixedShare`, against every path of `switches` switches."""
     surprise = -math.log(s.prior[k]) if s.prior[k] > 0 else math.inf
     match aggregator:
         case Hedge(eta) if mixable:

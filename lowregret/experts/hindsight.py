@@ -1,4 +1,4 @@
-"""What would have been best, known only afterwards: a convex combination of experts, a sequence with few switches.
+"""The best choices, known only afterwards: a convex combination of experts, a sequence with few switches.
 
 The combination minimises Σ_t ℓ(⟨u, x_t⟩, y_t) over the simplex; it comes with a gap that bounds its distance from the
 minimum. For convex F the minimum is at least F(u) − (⟨∇F(u), u⟩ − min_i ∇F(u)[i]), whatever found u.
@@ -26,7 +26,7 @@ NEAR = 1e-10  # gap, relative to the loss, that is near enough
 
 
 class Path(NamedTuple):
-    """The best sequence of experts with at most so many switches."""
+    """The best sequence of experts with at most `switches` switches, and its loss."""
 
     switches: int
     loss: float
@@ -49,7 +49,7 @@ def best_combination(loss: Loss, x: Matrix, y: Matrix) -> Solution | None:
 
 
 def _likelihoods(loss: Loss, x: Any, y: Matrix) -> Matrix:
-    """What each expert thought of what came."""
+    """The probability, or the factor of wealth, that each expert gave to each outcome."""
     if isinstance(loss, LogWealth):
         return np.asarray(x[:, 0])
     if isinstance(loss, BinaryLogScore):

@@ -148,7 +148,7 @@ class Layered(ExpertMixture):
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes, with all lanes."""
+        """The description and arrays that `save` writes, with those of all lanes."""
         description, arrays = super()._written()
         for name, mixture in self._inside.items():
             description[name], kept = mixture.contents()

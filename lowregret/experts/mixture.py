@@ -36,7 +36,7 @@ SHOWN = 1000  # rounds whose weights are kept for a picture, at most twice as ma
 
 
 @dataclass(frozen=True)
-class Best:
+class BestExpert:
     """The expert with the smallest loss, over the rounds in which it was awake."""
 
     index: int
@@ -175,10 +175,10 @@ class ExpertMixture(Recorded):
         return float(self.book.sums[OWN])
 
     @property
-    def best(self) -> Best:
+    def best(self) -> BestExpert:
         """The expert with the smallest regret-making loss: of those awake throughout, the smallest loss."""
         k = int(np.argmax(self.book.owed - self.book.losses))
-        return Best(k, self.names[k], float(self.book.losses[k]))
+        return BestExpert(k, self.names[k], float(self.book.losses[k]))
 
     @property
     def regret(self) -> float:
@@ -209,9 +209,9 @@ class ExpertMixture(Recorded):
         return found
 
     def bound(self, switches: int) -> float:
-        """What the theorem says the regret to any sequence of experts with so many switches is at most.
+        """The theorem's bound on the regret to every sequence of experts with this number of switches.
 
-        Infinite but for `FixedShare`: only what forgets can follow.
+        Infinite for one switch or more but of `FixedShare`: only an aggregator that forgets can follow.
         """
         if switches == 0:
             found = self.certificate
@@ -242,7 +242,7 @@ class ExpertMixture(Recorded):
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes, with rounds that still wait for their outcome."""
+        """The description and arrays that `save` writes, with rounds that still wait for their outcome."""
         description = {
             "names": self.names,
             "aggregator": to_json(self.aggregator),

@@ -88,7 +88,7 @@ class Portfolio(ExpertMixture):
 
     @property
     def wealth(self) -> float:
-        """What 1 has become."""
+        """The present value of an initial wealth of 1."""
         return math.exp(-self.loss)
 
 

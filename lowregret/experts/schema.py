@@ -1,4 +1,4 @@
-"""What files of mixtures of experts hold."""
+"""The schemas of files of mixtures of experts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from lowregret.compile.part import Part
 from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.state import COUNT_NAMES, COUNTS, NAPS, ROUNDS, SUM_NAMES, SUMS, Book
+from lowregret.experts.state import BOOK_COUNT_NAMES, BOOK_COUNTS, BOOK_SUM_NAMES, BOOK_SUMS, NAPS, ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Cost, Loss
 from lowregret.run.recorded_schema import SMALL, Demands, RecordedSchema
@@ -41,11 +41,11 @@ def book_arrays(experts: int) -> dict[str, Array]:
     book = {name: extended(experts, low=0.0) if name in SIZES else extended(experts) for name in Book._fields[:-2]}
     book |= {name: anything(experts) for name in ("paid", "instant")}  # of the latest round, in which some may sleep
     book |= {"regret": extended(experts, high=LARGEST)}  # −∞ of experts that lost all
-    return book | {"sums": extended(SUMS), "counts": wholes(COUNTS)}
+    return book | {"sums": extended(BOOK_SUMS), "counts": wholes(BOOK_COUNTS)}
 
 
 def book_demands(arrays: Arrays) -> Demands:
-    """What must be true of a book."""
+    """Conditions that the arrays of a book meet, each with the words that state it."""
     yield arrays["counts"][NAPS] <= arrays["counts"][ROUNDS], "counts: naps ≤ rounds"
     yield abs(arrays["prior"].sum() - 1) <= SLACK, "prior that sums to 1"
     yield np.all(arrays["sums"][1:] >= 0), "sums ≥ 0"
@@ -55,7 +55,7 @@ class BookSchema(RecordedSchema):
     """A run with a book of experts."""
 
     def own_slots(self) -> dict[str, tuple[str, ...]]:
-        return {"sums": SUM_NAMES, "counts": COUNT_NAMES}
+        return {"sums": BOOK_SUM_NAMES, "counts": BOOK_COUNT_NAMES}
 
 
 class MixtureSchema(BookSchema):

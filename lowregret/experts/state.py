@@ -1,4 +1,4 @@
-"""What an aggregator carries from round to round: a few numbers per expert, and a handful of sums."""
+"""The state of an aggregator, carried from round to round: a few numbers per expert, and a handful of sums."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from lowregret.types import Vector
 
 # ---- sums[...] ------------------------------------------------------------------------------------------------------
-SUM_NAMES = ("own", "gaps", "before", "energy", "largest", "spread")
+BOOK_SUM_NAMES = ("own", "gaps", "before", "energy", "largest", "spread")
 OWN = 0  # Σ ℓ(p_t, y_t)
 GAPS = 1  # Σ of mixability gaps (AdaHedge)
-BEFORE = 2  # likewise, without the latest round
+BEFORE = 2  # Σ of mixability gaps without the latest round
 ENERGY = 3  # Σ_t Σ_i η_t[i] r_t[i]² (polynomial weights)
 LARGEST = 4  # max |r_t[i]|
 SPREAD = 5  # Σ_t (max_i r_t[i] − min_i r_t[i])² (exponential weights)
-SUMS = len(SUM_NAMES)
+BOOK_SUMS = len(BOOK_SUM_NAMES)
 
 # ---- counts[...] ----------------------------------------------------------------------------------------------------
-COUNT_NAMES = ("rounds", "naps")
+BOOK_COUNT_NAMES = ("rounds", "naps")
 ROUNDS = 0  # rounds learnt
 NAPS = 1  # rounds in which somebody slept
-COUNTS = len(COUNT_NAMES)
+BOOK_COUNTS = len(BOOK_COUNT_NAMES)
 
 
 class Book(NamedTuple):
@@ -48,5 +48,5 @@ class Book(NamedTuple):
     def fresh(cls, prior: Vector) -> Book:
         """Nothing learnt yet."""
         blank = {name: np.zeros(prior.size) for name in cls._fields[:-2]}
-        blank |= {"prior": prior.copy(), "mass": prior.copy(), "sums": np.zeros(SUMS)}
-        return cls(**blank, counts=np.zeros(COUNTS, np.int64))
+        blank |= {"prior": prior.copy(), "mass": prior.copy(), "sums": np.zeros(BOOK_SUMS)}
+        return cls(**blank, counts=np.zeros(BOOK_COUNTS, np.int64))

@@ -29,23 +29,23 @@ def require_growth(learner: Linear) -> None:
 def grows(learner: Linear | Multiclass) -> bool:
     """Whether a learner begins with zeros, whatever the number of features."""
     start = learner.start(1, 1) if isinstance(learner, Multiclass) else learner.start(1)
-    return not _begun(start)
+    return not _is_nonzero(start)
 
 
-def _begun(s: State) -> bool:
+def _is_nonzero(s: State) -> bool:
     return bool(np.any(s.table) or s.sums[MASS] != 0)
 
 
 def require_zeros(s: State, rule: Rule, of: str, remedy: str) -> None:
     """Refuse to let a learner grow that does not start from zeros."""
-    if _begun(s):
+    if _is_nonzero(s):
         raise PartError(
             f"the first iterate of {rule} depends on the number of {of}, which a stream does not tell: {remedy}"
         )
 
 
-def doubled(room: int, needed: int) -> int:
-    """`room`, doubled until it is enough."""
+def double_room(room: int, needed: int) -> int:
+    """Double `room` until there is as much as needed."""
     while room < needed:
         room *= 2
     return room
@@ -53,15 +53,15 @@ def doubled(room: int, needed: int) -> int:
 
 def grow(s: State, features: int, bias: bool) -> State:
     """Make room in a state for at least this many features; the bias stays last: amortised O(1)."""
-    d = doubled(FIRST, features) + bias
+    d = double_room(FIRST, features) + bias
     counts = s.counts.copy()
     counts[DIMENSION] = d
-    table, lag = (longer(cells, s.dimension, d, bias) for cells in (s.table, s.lag))
+    table, lag = (lengthen(cells, s.dimension, d, bias) for cells in (s.table, s.lag))
     return State(table, lag, s.sums, counts)
 
 
-def longer(cells: Cells, old: int, new: int, bias: bool) -> Cells:
-    """Cells of `old` places, the bias the last, as those of more places, the bias the last: amortised O(1)."""
+def lengthen(cells: Cells, old: int, new: int, bias: bool) -> Cells:
+    """Make cells of `old` places those of `new` places, the bias the last of both: amortised O(1)."""
     width = cells.size // old
     last = cells[(old - bias) * width :].copy()
     cells = extend(cells, new * width)
@@ -70,8 +70,8 @@ def longer(cells: Cells, old: int, new: int, bias: bool) -> Cells:
     return cells
 
 
-def resized(w: Vector, features: int, bias: bool) -> Vector:
-    """A model w for another number of features: cut, or filled up with zeros; the bias stays last."""
+def resize(w: Vector, features: int, bias: bool) -> Vector:
+    """Fit a model w to another number of features: cut, or filled up with zeros; the bias stays last."""
     if w.size == features + bias:
         return w
     model = np.zeros(features + bias)
@@ -83,14 +83,14 @@ def resized(w: Vector, features: int, bias: bool) -> Vector:
 
 
 def split(name: str, cells: Cells, places: int, met: int, bias: bool) -> dict[str, Any]:
-    """The cells that a file keeps, read-only: those of the first `met` places, and those of the bias."""
+    """Pick the cells that a file keeps, read-only: those of the first `met` places, and those of the bias."""
     rows = cells.reshape(places + bias, cells.size // (places + bias))
     rows.flags.writeable = False
     return {name: rows[:met], f"{name}.bias": rows[places:]}
 
 
-def joined(name: str, arrays: dict[str, Any], places: int) -> Cells:
-    """The cells of all places, made of those that `split` gave to a file."""
+def join(name: str, arrays: dict[str, Any], places: int) -> Cells:
+    """Make the cells of all places of those that `split` gave to a file."""
     kept, last = arrays[name], arrays[f"{name}.bias"]
     cells = extend(kept.reshape(-1), (places + len(last)) * kept.shape[1])
     cells[cells.size - last.size :] = last.reshape(-1)
@@ -100,8 +100,8 @@ def joined(name: str, arrays: dict[str, Any], places: int) -> Cells:
 Shape = tuple[int, int]  # features without the bias, lanes
 
 
-def relaid(s: State, old: Shape, new: Shape, bias: bool) -> State:
-    """The state of (features, lanes) in room for more or fewer of both; the bias stays the last feature: O(d).
+def refit_state(s: State, old: Shape, new: Shape, bias: bool) -> State:
+    """Fit a state of (features, lanes) into room for more or fewer of both; the bias stays the last feature: O(d).
 
     Arrays may grow where they lie, so that the old state is of no use any more.
     """
@@ -116,7 +116,7 @@ def relaid(s: State, old: Shape, new: Shape, bias: bool) -> State:
 def refit(cells: Cells, old: Shape, new: Shape, bias: bool) -> Cells:
     """Lay cells of (features, lanes), equally many a weight, out for more or fewer of both; the bias stays last."""
     if old[1] == new[1] and old[0] <= new[0]:
-        return longer(cells, old[0] + bias, new[0] + bias, bias)
+        return lengthen(cells, old[0] + bias, new[0] + bias, bias)
     width = cells.size // ((old[0] + bias) * old[1])
     before = cells.reshape(old[0] + bias, old[1], width)
     fitted = roomy((new[0] + bias) * new[1] * width, cells.dtype)

@@ -13,7 +13,7 @@ import numpy as np
 from lowregret.compile.kernel import kernel
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES
-from lowregret.learner.growth import Shape, relaid
+from lowregret.learner.growth import Shape, refit_state
 from lowregret.learner.linear import Learner
 from lowregret.learner.multiclass_simd import EightMulticlass
 from lowregret.rule.adagrad import SQUARES
@@ -47,7 +47,7 @@ def laid(worker: Learner, s: State, lanes: int) -> State:
     if not isinstance(worker, EightMulticlass):
         return s
     places = s.dimension // lanes
-    s = relaid(s, (places, lanes), (places, stride(worker, lanes)), False)
+    s = refit_state(s, (places, lanes), (places, stride(worker, lanes)), False)
     fields = s.table.reshape(-1, LANES, _PLAIN).transpose(2, 0, 1)
     table = zeros(s.dimension * FIELDS, float)
     table.reshape(-1, FIELDS, LANES)[...] = np.stack([*fields[:SQUARES], np.sqrt(fields[SQUARES])], axis=1)
@@ -68,7 +68,7 @@ def restored(worker: Learner, s: State, lanes: int, room: int) -> State:
     """A saved plain state, laid out as the learner works on it, with room for `room` features."""
     bias, lots = worker.bias > 0, stride(worker, lanes)
     s = laid(worker, s, lanes)
-    return relaid(s, (s.dimension // lots - bias, lots), (room, lots), bias)
+    return refit_state(s, (s.dimension // lots - bias, lots), (room, lots), bias)
 
 
 def plain(worker: Learner, s: State, lanes: int, shape: Shape) -> State:
@@ -76,10 +76,10 @@ def plain(worker: Learner, s: State, lanes: int, shape: Shape) -> State:
     bias = worker.bias > 0
     old = s.dimension // lanes - bias, lanes
     if not isinstance(worker, EightMulticlass):
-        return relaid(s, old, shape, bias)
+        return refit_state(s, old, shape, bias)
     table = np.empty((_PLAIN, (shape[0] + bias) * shape[1])).T  # proofs look at whole columns
     write_plain(worker.rule, s.table, lanes, shape[0], shape[1], table)
-    return relaid(s._replace(table=s.table[:0]), old, shape, bias)._replace(table=table)
+    return refit_state(s._replace(table=s.table[:0]), old, shape, bias)._replace(table=table)
 
 
 def summed(worker: Learner, s: State, lanes: int) -> State:

@@ -316,7 +316,7 @@ class Game(Saved):
     # ---- files ---------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes: the record, and what the player remembers."""
+        """The description and arrays that `save` writes: the record, and the player's memory."""
         linear = all(type(f) is LinearFunction for f in self.functions)
         description = {
             "player": to_json(self.player),

@@ -37,7 +37,7 @@ class Seat(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
-        """What must be kept to go on as if nothing had happened."""
+        """All arrays from which play goes on as if it had never stopped."""
 
 
 class Look(NamedTuple):
@@ -48,7 +48,7 @@ class Look(NamedTuple):
     curvature: float
 
     def __call__(self, learner: Linear, ledger: Vector, theta: Vector | None) -> list[Certificate]:
-        """What the theorems say of a learner's ledger."""
+        """The certificates that a learner's ledger gives."""
         sums, counts = np.split(ledger, [SUMS])
         counts = counts.astype(np.int64)
         return evaluate(Evidence(learner, self.comparator, sums, counts, None, theta, self.curvature))
@@ -73,7 +73,7 @@ class RuleSeat(Seat):
         return self.state._asdict()
 
     def ledger(self) -> Vector:
-        """What the certificates are computed from, in a row."""
+        """The sums and counts that certificates are computed from, in one vector."""
         return np.concatenate([self.state.sums, self.state.counts.astype(float)])
 
     def theta(self) -> Vector | None:
@@ -81,7 +81,7 @@ class RuleSeat(Seat):
         return np.ascontiguousarray(self.state.theta) if isinstance(self.learner.rule, MirrorDescent) else None
 
     def certificates(self, ledger: Vector, theta: Vector | None, look: Look) -> list[Certificate]:
-        """What the theorems say of a ledger."""
+        """The certificates that a ledger gives to a look."""
         return look(self.learner, ledger, theta)
 
     def _point(self, state: State) -> Vector:

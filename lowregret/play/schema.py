@@ -1,4 +1,4 @@
-"""What files of games hold: the record, and what the player remembers."""
+"""The schema of files of games: the record, and the player's memory."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Metric(PerCoordinate):
         """w_{t+1}[j] from w_t[j] and z_t[j]; `total` is Σ(P_s − P_{s−1})w_s − Σz_s."""
 
     def firmness(self) -> float:
-        """What is added to all precisions."""
+        """The number that is added to all precisions."""
         return 0.0
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:

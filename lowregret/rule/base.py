@@ -42,7 +42,7 @@ class Rule(Part):
         """Columns of the table."""
 
     def columns(self, d: int) -> int:
-        """Likewise where it depends on the dimension."""
+        """Columns of the table in dimension d, for rules whose columns depend on it."""
         return self.width()
 
     @abstractmethod

@@ -24,7 +24,7 @@ Sums = tuple[float, float, float]
 
 
 class Betting(PerCoordinate):
-    """What bettors share: a round's running sums are ‖z_t‖², max |z_t[j]| and Σ⟨w_t, z_t − ẑ_t⟩."""
+    """The base of betting rules: a round's running sums are ‖z_t‖², max |z_t[j]| and Σ⟨w_t, z_t − ẑ_t⟩."""
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
         return 0.0, 0.0, 0.0

@@ -14,12 +14,12 @@ from lowregret.auto.weights import linear_weights
 from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
-from lowregret.learner.growth import grow, longer
+from lowregret.learner.growth import grow, lengthen
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
-from lowregret.run.contest import Contest, Keeping
+from lowregret.run.contest import Keeping, Standings
 from lowregret.run.eras import Eras
 from lowregret.run.mixture import Mixture, frozen_of
 from lowregret.run.schema_classes import AutoRowSchema
@@ -110,7 +110,7 @@ class AutoRun(ScoredRun):
         return self.learner.linear
 
     @property
-    def contest(self) -> Contest:
+    def contest(self) -> Standings:
         """The experts of the mixture: their losses, and how far each is trusted."""
         return self.record.contest(self)
 
@@ -165,10 +165,10 @@ class AutoRun(ScoredRun):
         kept.mind, kept.average = live.mind, live.average
         if frozen is not None:
             model = widened(frozen, old, self.state.dimension)
-            self.frozen = model._replace(measures=longer(model.measures, old, self.state.dimension, True))
+            self.frozen = model._replace(measures=lengthen(model.measures, old, self.state.dimension, True))
 
 
 def widened(model: Frozen, old: int, new: int) -> Frozen:
     """A model whose arrays, but for its measures, have room for more features; `old` and `new` count the bias."""
-    mind = {name: longer(getattr(model.mind, name), old, new, True) for name in model.mind.by_feature()}
-    return model._replace(average=longer(model.average, old, new, True), mind=model.mind._replace(**mind))
+    mind = {name: lengthen(getattr(model.mind, name), old, new, True) for name in model.mind.by_feature()}
+    return model._replace(average=lengthen(model.average, old, new, True), mind=model.mind._replace(**mind))

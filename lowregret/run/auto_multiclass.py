@@ -16,7 +16,7 @@ from lowregret.learner.multiclass import Multiclass, Room
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
 from lowregret.rows import Features, Rows, longest
-from lowregret.run.contest import Contest, Keeping
+from lowregret.run.contest import Keeping, Standings
 from lowregret.run.eras import Eras
 from lowregret.run.mixture import Mixture, frozen_of
 from lowregret.run.multiclass import MulticlassRun
@@ -83,7 +83,7 @@ class AutoMulticlassRun(MulticlassRun):
         return self.learner.linear
 
     @property
-    def contest(self) -> Contest:
+    def contest(self) -> Standings:
         """The experts of the mixture: their losses, and how far each is trusted."""
         return self.record.contest(self)
 

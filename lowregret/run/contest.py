@@ -18,7 +18,7 @@ ROUNDING = 1e-12  # of sums of many losses, relative
 
 
 @dataclass(frozen=True)
-class Contest:
+class Standings:
     """The experts of a run: the loss of each, and how far each is trusted."""
 
     total: float  # the mixture's own loss

@@ -20,7 +20,7 @@ from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Domain
 from lowregret.errors import PartError, StoreError
 from lowregret.hindsight.against import GivenAgain
-from lowregret.learner.growth import resized
+from lowregret.learner.growth import resize
 from lowregret.learner.linear import Linear
 from lowregret.learner.wrappers import Doubling
 from lowregret.output import Last
@@ -108,7 +108,7 @@ class DoublingRun(LinearRun):
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ over all blocks, against one u: O(d)."""
         u, ledger, bias = comparator or self.comparator, self.whole, self.learner.bias > 0
         u.fits(self.state.dimension)
-        theta = resized(self._theta, self.state.dimension - bias, bias) + self.state.theta
+        theta = resize(self._theta, self.state.dimension - bias, bias) + self.state.theta
         height = support(self.learner, theta, float(ledger.rounds), u)
         found = Evidence(self.learner, u, ledger.sums, ledger.counts, height).linear_regret
         assert found is not None
@@ -163,7 +163,7 @@ class DoublingRun(LinearRun):
         curve = float(self.rounds), self.loss, float(best.linear_regret), float(bound)  # type: ignore[arg-type]
         found = bounds_of(certificates(self.learner, self.state, self.comparator))
         room = self.state.dimension - bias
-        theta, past = resized(self._theta, room, bias) + self.state.theta, self.whole
+        theta, past = resize(self._theta, room, bias) + self.state.theta, self.whole
         learner = self.player.block(2 * self._next_mark())
         state = learner.start(room)  # from here on nothing can fail
         self._curves.append(curve)

@@ -8,7 +8,7 @@ from typing import Any
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Domain
 from lowregret.errors import StoreError
-from lowregret.learner.growth import joined, split
+from lowregret.learner.growth import join, split
 from lowregret.learner.places import Places
 from lowregret.risk.kept import Trial
 from lowregret.run.record import Record
@@ -69,10 +69,10 @@ def given(description: dict[str, Any], arrays: Arrays, state: State) -> dict[str
         **{name: description[name] for name in KEPT},
         "places": Places(arrays["columns"]) if "columns" in arrays else None,
         "trial": Trial(arrays["trial"], description["ended"]),
-        "frozen": joined("frozen", arrays, description["room"]) if "frozen" in arrays else None,
+        "frozen": join("frozen", arrays, description["room"]) if "frozen" in arrays else None,
     }
 
 
 def with_room(state: State, arrays: Arrays, places: int) -> State:
     """The state with cells for this many features; the file kept only the cells of features that were met."""
-    return state._replace(**{name: joined(name, arrays, places) for name in BY_FEATURE})
+    return state._replace(**{name: join(name, arrays, places) for name in BY_FEATURE})

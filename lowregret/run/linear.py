@@ -10,7 +10,7 @@ from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.compile.call import call
 from lowregret.errors import PartError
-from lowregret.learner.growth import grow, longer
+from lowregret.learner.growth import grow, lengthen
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.learner.validate import require_cheap, require_scores
 from lowregret.risk.kept import Foretold
@@ -89,7 +89,7 @@ class LinearRun(ScoredRun):
         self.state = grow(self.state, features, bias)
         frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
         if frozen is not None:
-            self.frozen = longer(frozen, old, self.state.dimension, bias)
+            self.frozen = lengthen(frozen, old, self.state.dimension, bias)
 
     def _freeze(self) -> None:
         self.frozen = self.placed_weights

@@ -24,7 +24,7 @@ ROWS, LOSS, ABSOLUTE, SQUARED = range(4)  # Σ1, Σc·ℓ, Σc|p−y|, Σc(p−y
 POSITIVE_RIGHT, POSITIVE_WRONG, NEGATIVE_RIGHT, NEGATIVE_WRONG = range(4, 8)  # rows
 LABEL, LABEL_SPREAD = 8, 9  # mean of y, and Σc(y − mean)², brought up to date row by row
 WEIGHT, WRONG, POSITIVE = 10, 11, 12  # Σc of all rows, of those predicted wrongly, of those labelled +1
-SUMS = len(NAMES)
+METRIC_SUMS = len(NAMES)
 
 SIGNS = "+1", "-1"  # what labels are called that have no other names
 
@@ -70,7 +70,7 @@ class Metrics:
 
     def __init__(self, loss: Loss, sums: Vector | None = None, bins: Any = None) -> None:
         self.loss = loss
-        self.sums = np.zeros(SUMS) if sums is None else sums
+        self.sums = np.zeros(METRIC_SUMS) if sums is None else sums
         size = 2 * BINS if loss.classifies else 0
         self.bins = np.zeros(size)
         if bins is not None:

@@ -31,9 +31,9 @@ from lowregret.compile.call import call
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES
 from lowregret.domain import Domain
-from lowregret.learner.growth import joined
+from lowregret.learner.growth import join
 from lowregret.rows import Rows, longest
-from lowregret.run.contest import Contest, Keeping, against_fixed
+from lowregret.run.contest import Keeping, Standings, against_fixed
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.run.record import Record
 from lowregret.state import ROUNDS, SUMS, TOTAL
@@ -77,9 +77,9 @@ class Mixture(Record):
 
     # ---- proof -----------------------------------------------------------------------------------------------------
 
-    def contest(self, run: Any) -> Contest:
+    def contest(self, run: Any) -> Standings:
         """The experts of the mixture: their losses, and how far each is trusted."""
-        return Contest(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies))
+        return Standings(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies))
 
     def certificates(self, run: Any) -> list[Certificate]:
         """The certificates against the best expert and against fixed linear predictors."""
@@ -225,7 +225,7 @@ class Mixture(Record):
         kept: dict[str, Any] = {name: arrays[name] for name in ("history", "contests", "eras", "votes", "means")}
         kept |= {"folded": tuple(description["folded"]), "glance": description["glance"]}
         room = description["room"]
-        return cls(_gathered(minds, "mind", arrays, room), spread, average=joined("average", arrays, room), **kept)
+        return cls(_gathered(minds, "mind", arrays, room), spread, average=join("average", arrays, room), **kept)
 
 
 def frozen_of(minds: Any, description: dict[str, Any], arrays: Arrays) -> Frozen | None:
@@ -235,8 +235,8 @@ def frozen_of(minds: Any, description: dict[str, Any], arrays: Arrays) -> Frozen
     room = description["room"]
     mind = _gathered(minds, "frozen.mind", arrays, room)
     shared = "measures" in mind.by_feature()
-    measures = mind.measures if shared else joined("frozen.measures", arrays, room)
-    return Frozen(measures, joined("frozen.average", arrays, room), mind)
+    measures = mind.measures if shared else join("frozen.measures", arrays, room)
+    return Frozen(measures, join("frozen.average", arrays, room), mind)
 
 
 def _mind_arrays(run: Any, prefix: str, mind: Any) -> Arrays:
@@ -249,4 +249,4 @@ def _mind_arrays(run: Any, prefix: str, mind: Any) -> Arrays:
 def _gathered(kind: Any, prefix: str, arrays: Arrays, room: int) -> Any:
     """A mind of the given kind made of the arrays of a file, with room for this many features."""
     mind = kind(*(arrays[f"{prefix}.{name}"] for name in kind._fields))
-    return mind._replace(**{name: joined(f"{prefix}.{name}", arrays, room) for name in mind.by_feature()})
+    return mind._replace(**{name: join(f"{prefix}.{name}", arrays, room) for name in mind.by_feature()})

@@ -21,7 +21,7 @@ from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.hindsight.against_classes import ClassesGivenAgain, needs_guesses
-from lowregret.learner.growth import FIRST, Shape, doubled, refit, relaid
+from lowregret.learner.growth import FIRST, Shape, double_room, refit, refit_state
 from lowregret.learner.labels import Classes, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
@@ -273,10 +273,10 @@ class MulticlassRun(RowRun):
         new = self.codes[i] >= self.lanes and not (w.size and w[i] == 0)
         if not (wide or new):
             return False
-        places = doubled(FIRST, int(placed.needs[i])) if wide else self._places
+        places = double_room(FIRST, int(placed.needs[i])) if wide else self._places
         before = self._places, self._stride
         self.lanes = stride(self._worker, more_lanes(self.lanes, int(self.codes[i]) + 1)) if new else self.lanes
-        self.state = relaid(self.state, before, (places, self._stride), self.learner.bias > 0)
+        self.state = refit_state(self.state, before, (places, self._stride), self.learner.bias > 0)
         self._regrow(before)
         self._room = self._new_room(self.codes.size, self._room)
         return True

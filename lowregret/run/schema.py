@@ -237,7 +237,7 @@ class RowSchema(LedgerSchema):
     def judged(self, told: Told, name: str) -> dict[str, Array]:
         high = 2 * metrics.BINS - 1 if told["learner"].loss.classifies else -1
         bins = floats(2, f"{name}.bins", low=0) if high > 0 else floats(2, 0)
-        return {f"{name}.sums": extended(metrics.SUMS), f"{name}.bins": bins}
+        return {f"{name}.sums": extended(metrics.METRIC_SUMS), f"{name}.bins": bins}
 
     def demands(self, told: Told, arrays: Arrays) -> Demands:
         yield from super().demands(told, arrays)

@@ -13,7 +13,7 @@ import pytest
 from lowregret import load, zoo
 from lowregret.cli.commands import NAMES
 from lowregret.cli.progress import Progress
-from lowregret.cli.scores import linked
+from lowregret.cli.scores import apply_link
 from lowregret.loss import LOSSES, Hinge, Logistic
 from lowregret.run.begin import begin
 from lowregret.run.linear import LinearRun
@@ -73,9 +73,9 @@ def test_predicting_with_what_is_no_model(capsys: Capsys, tmp_path: Path) -> Non
 
 def test_links() -> None:
     scores = np.array([-1000.0, 0.0, 2.0])
-    assert linked(scores, "raw", Hinge()).tolist() == scores.tolist()
-    assert linked(scores, "label", Hinge()).tolist() == [-1.0, 1.0, 1.0]
-    assert linked(scores, "prob", Logistic()).tolist() == pytest.approx([0.0, 0.5, 1 / (1 + np.exp(-2))])
+    assert apply_link(scores, "raw", Hinge()).tolist() == scores.tolist()
+    assert apply_link(scores, "label", Hinge()).tolist() == [-1.0, 1.0, 1.0]
+    assert apply_link(scores, "prob", Logistic()).tolist() == pytest.approx([0.0, 0.5, 1 / (1 + np.exp(-2))])
 
 
 def test_the_zoo_tells_all(capsys: Capsys) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lowregret import zoo
 from lowregret.domain import L2Ball
 from lowregret.errors import DataError, PartError
-from lowregret.learner.growth import FIRST, resized
+from lowregret.learner.growth import FIRST, resize
 from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, Logistic
 from lowregret.output import Average, Random
@@ -80,7 +80,7 @@ def test_growing_is_knowing_in_advance(learner: Linear) -> None:
     assert isinstance(Pieces(x, y), StreamProtocol)
     features = int(x.indices.max()) + 1
     assert grown.features == features
-    expected = resized(known.weights, features, learner.bias > 0)
+    expected = resize(known.weights, features, learner.bias > 0)
     assert grown.weights.tobytes() == expected.tobytes()
     assert grown.state.sums.tobytes() == known.state.sums.tobytes()
     assert grown.certificate.bound == known.certificate.bound
@@ -155,7 +155,7 @@ def test_labels_beside_a_stream_are_refused() -> None:
 @given(st.integers(1, 8), st.integers(1, 8), st.booleans())
 def test_resizing_keeps_weights_and_bias(before: int, after: int, bias: bool) -> None:
     w = np.arange(1.0, before + bias + 1)
-    found = resized(w, after, bias)
+    found = resize(w, after, bias)
     assert found.size == after + bias
     kept = min(before, after)
     assert found[:kept].tolist() == w[:kept].tolist()

@@ -150,7 +150,7 @@ def exp4() -> Example:
         return made
 
     def more(one: Any) -> Any:
-        one.reward(next(iter(one.desk.pending)), cost=0.25)
+        one.reward(next(iter(one.choices.pending)), cost=0.25)
         return [*one.learn(COSTS[HALF:], advice[HALF:]).played.costs, *one.weights]
 
     return Example(saved(make), more)

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from lowregret.cli.arguments import one_of, picture, positive, telling
+from lowregret.cli.arguments import add_telling, one_of, picture, positive
 from lowregret.cli.commands import Command
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _arguments(command: ArgumentParser) -> None:
     )
     command.add_argument("--eta", type=positive, help="learning rate of exp3 and exp3-ix, if not tuned to the log")
     command.add_argument("--seed", type=int, default=0, help="of the learner's coins (0)")
-    telling(command)
+    add_telling(command)
     command.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof and picture")
     command.add_argument("--plot", type=picture, metavar="FILE", help="draw the values with their intervals")
 

@@ -8,7 +8,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, TextIO
 
-from lowregret.cli.arguments import picture, positive, telling
+from lowregret.cli.arguments import add_telling, picture, positive
 from lowregret.cli.commands import Command
 from lowregret.errors import DataError
 
@@ -156,7 +156,7 @@ def _arguments(command: ArgumentParser) -> None:
         "--time", type=positive, metavar="SECONDS", help="stop then, with lower and upper bounds (go on until exact)"
     )
     command.add_argument("--plot", type=picture, metavar="FILE", help="draw the shattered tree")
-    telling(command, "no progress, no drawing: one line for each dimension")
+    add_telling(command, "no progress, no drawing: one line for each dimension")
 
 
 def _sample(folder: Path) -> list[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from lowregret.cli.arguments import names, picture, positive, telling
+from lowregret.cli.arguments import add_telling, names, picture, positive
 from lowregret.cli.commands import Command
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _arguments(command: ArgumentParser) -> None:
     showing.add_argument("--predictions", metavar="FILE", help="write the mixed forecasts, one line a row")
     showing.add_argument("--plot", type=picture, metavar="FILE", help="draw weights and regret over the rounds")
     showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and experts")
-    telling(showing, "no summary")
+    add_telling(showing, "no summary")
 
 
 COMMAND = Command(

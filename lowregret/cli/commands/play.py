@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from lowregret.cli.arguments import count, count_from_zero, picture, positive, telling
+from lowregret.cli.arguments import add_telling, count, count_from_zero, picture, positive
 from lowregret.cli.commands import Command
 
 EXAMPLES = """examples:
@@ -32,7 +32,7 @@ def _arguments(command: ArgumentParser) -> None:
     command.add_argument("--target", metavar="COL", help="of replay: the column with the label, in tables")
     command.add_argument("--positive", metavar="LABEL", help="of replay: the label that counts as +1")
     command.add_argument("--plot", type=picture, metavar="FILE", help="draw the regret under its bound")
-    telling(command, "the verdict only")
+    add_telling(command, "the verdict only")
 
 
 COMMAND = Command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from lowregret.cli.arguments import data, reading, scores, telling
+from lowregret.cli.arguments import add_data, add_reading, add_scores, add_telling
 from lowregret.cli.commands import Command
 
 EXAMPLES = """example:
@@ -19,11 +19,11 @@ def _run(args: Namespace) -> int:
 
 def _arguments(command: ArgumentParser) -> None:
     command.add_argument("model", metavar="MODEL", help="written by `lowregret train -o`")
-    data(command)
-    reading(command, "found from the name or the content, or as in training")
+    add_data(command)
+    add_reading(command, "found from the name or the content, or as in training")
     showing = command.add_argument_group("showing")
-    scores(showing, "scores (standard output)", "-o")
-    telling(showing, "no progress, no summary")
+    add_scores(showing, "scores (standard output)", "-o")
+    add_telling(showing, "no progress, no summary")
 
 
 COMMAND = Command(

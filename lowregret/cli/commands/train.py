@@ -5,17 +5,17 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 
 from lowregret.cli.arguments import (
+    add_data,
+    add_reading,
+    add_scores,
+    add_telling,
     algorithms,
     count,
-    data,
     names,
     not_negative,
     one_of,
     picture,
     positive,
-    reading,
-    scores,
-    telling,
 )
 from lowregret.cli.commands import Command
 from lowregret.cli.holdout import Holdout, holdout
@@ -32,7 +32,7 @@ EXAMPLES = """examples:
 def _run(args: Namespace) -> int:
     """Begin to read, and learn; what learning needs is imported while the first rows are being read."""
     from lowregret.cli.clock import Clock
-    from lowregret.cli.form import form_of, opened
+    from lowregret.cli.form import form_of, open_rows
     from lowregret.errors import PartError
     from lowregret.stream.source import expand, is_pipe
 
@@ -45,20 +45,20 @@ def _run(args: Namespace) -> int:
         form = None if args.resume else form_of(args)
         stream = None
         if form is not None and not (args.weights or args.report):
-            stream = opened(args, form, None)
+            stream = open_rows(args, form, None)
         from lowregret.cli.learning import learn
 
         return learn(args, form, stream, clock)
 
 
 def _arguments(command: ArgumentParser) -> None:
-    data(command)
+    add_data(command)
     group = command.add_argument_group("reading")
-    _columns(group)
-    reading(group, "found from the name or the content if not given")
+    _add_columns(group)
+    add_reading(group, "found from the name or the content if not given")
     learning = command.add_argument_group("learning")
-    _learning(learning)
-    _going_over(learning)
+    _add_learning(learning)
+    _add_going_over(learning)
     keeping = command.add_argument_group("keeping")
     keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
     keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
@@ -67,15 +67,15 @@ def _arguments(command: ArgumentParser) -> None:
     )
     keeping.add_argument("--weights", metavar="FILE", help="write weights by name, and report names that share one")
     showing = command.add_argument_group("showing")
-    scores(showing, "progressive scores, each made before its row was learnt")
-    telling(showing, "no progress, no summary")
+    add_scores(showing, "progressive scores, each made before its row was learnt")
+    add_telling(showing, "no progress, no summary")
     showing.add_argument(
         "--plot", type=picture, metavar="FILE", help="draw loss and regret over the rows, and of auto its experts"
     )
     showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and weights")
 
 
-def _columns(group: _ArgumentGroup) -> None:
+def _add_columns(group: _ArgumentGroup) -> None:
     group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
     group.add_argument("--positive", metavar="LABEL", help="the label that counts as +1; all others count as −1")
     group.add_argument("--weight", metavar="COL", help="a column with the importance of each row")
@@ -97,7 +97,7 @@ def _columns(group: _ArgumentGroup) -> None:
     group.add_argument("--bits", type=count, metavar="N", help="hash names into 2^N weights (18; svm: not at all)")
 
 
-def _learning(learning: _ArgumentGroup) -> None:
+def _add_learning(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--loss",
         metavar="NAME[:X]",
@@ -133,7 +133,7 @@ def _learning(learning: _ArgumentGroup) -> None:
     )  # fmt: skip
 
 
-def _going_over(learning: _ArgumentGroup) -> None:
+def _add_going_over(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--passes", type=count, default=1, metavar="N",
         help="go over the data up to N times; with --holdout, until that goes worse, and the best pass is kept",

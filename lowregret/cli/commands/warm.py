@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from lowregret.cli.arguments import telling
+from lowregret.cli.arguments import add_telling
 from lowregret.cli.commands import Command
 
 EXAMPLES = """examples:
@@ -25,7 +25,7 @@ def _arguments(command: ArgumentParser) -> None:
         help="an algorithm, with or without :LOSS, a format, a command that compiles, or arrays",
     )  # fmt: skip
     command.add_argument("--all", action="store_true", help="every algorithm with its usual loss, and all else")
-    telling(command, "say nothing")
+    add_telling(command, "say nothing")
 
 
 COMMAND = Command(

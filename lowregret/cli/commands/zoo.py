@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
-from lowregret.cli.arguments import algorithms, one_of, telling
+from lowregret.cli.arguments import add_telling, algorithms, one_of
 from lowregret.cli.commands import Command
 from lowregret.stream.formats import FORMATS
 
@@ -115,7 +115,7 @@ def _arguments(command: ArgumentParser) -> None:
         metavar="ALGORITHM|losses|formats",
         help="tell all about one algorithm, or list the losses or formats",
     )
-    telling(command)
+    add_telling(command)
 
 
 COMMAND = Command(
