@@ -49,7 +49,7 @@ def are_bits(labels: Any) -> bool:
 
 
 def first_labels(stream: Ahead) -> Vector:
-    """Those of the first batch that count."""
+    """The labels of a stream's first batch, without those of rows of weight 0."""
     first = stream.first()
     if first is None:
         return np.empty(0)
@@ -111,16 +111,16 @@ class AutoRun(ScoredRun):
 
     @property
     def contest(self) -> Standings:
-        """The experts: their losses, and how far each is trusted."""
+        """The experts of the mixture: their losses, and how far each is trusted."""
         return self.record.contest(self)
 
     @property
     def keeper(self) -> Keeping:
-        """The experts of the kept model: what each lost while frozen, and how far it is trusted."""
+        """The experts of the kept model: the loss of each while it was frozen, and how far each is trusted."""
         return self.record.keeper
 
     def eras(self, count: int | None = None) -> Eras:
-        """The run in eras, all that are kept (up to 64) or `count`: who was best in each, what the mixture lost."""
+        """The run in up to 64 eras, or in `count`: the losses of the mixture and of each expert in each era."""
         return self.record.eras(self, count)
 
     @property
@@ -138,12 +138,12 @@ class AutoRun(ScoredRun):
 
     @property
     def measures(self) -> Vector:
-        """Of the features, see `auto/view.py`."""
+        """Statistics of each feature, laid out as `auto/view.py` says."""
         return self.state.table
 
     @property
     def lots(self) -> int:
-        """Scores a row."""
+        """The number of scores that a row has: one."""
         return 1
 
     def new_desk(self, entries: int) -> Workspace:
@@ -169,6 +169,6 @@ class AutoRun(ScoredRun):
 
 
 def widened(model: Frozen, old: int, new: int) -> Frozen:
-    """The same with room for more features, the bias included, which stays last; but for its measures."""
+    """A model whose arrays, but for its measures, have room for more features; `old` and `new` count the bias."""
     mind = {name: lengthen(getattr(model.mind, name), old, new, True) for name in model.mind.by_feature()}
     return model._replace(average=lengthen(model.average, old, new, True), mind=model.mind._replace(**mind))

@@ -1,4 +1,4 @@
-"""The experts of a run of `auto`: what each lost, how far it is trusted, and what that proves."""
+"""The experts of a run of `auto`: the loss of each, how far each is trusted, and the certificates that follow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDING = 1e-12  # of sums of many losses, relative
 
 @dataclass(frozen=True)
 class Standings:
-    """The experts of a run: what each lost, and how far it is trusted."""
+    """The experts of a run: the loss of each, and how far each is trusted."""
 
     total: float  # the mixture's own loss
     rounds: int
@@ -40,17 +40,17 @@ class Standings:
 
     @property
     def regret(self) -> float:
-        """My loss minus the best expert's, exactly."""
+        """The mixture's loss minus the best expert's, exactly."""
         return self.total - float(self.losses[self.best])
 
     @property
     def linear_regret(self) -> float:
-        """Σ⟨w_t, losses_t⟩ minus the best expert's; the log loss is a mix loss already."""
+        """Σ⟨w_t, losses_t⟩ minus the best expert's loss, at least `regret`; `regret` itself if the loss classifies."""
         return max(self.regret, -math.inf if self.classifies else float(self.trust[MIXED] - self.losses[self.best]))
 
     @property
     def bound(self) -> float:
-        """ln N + ln T (+ what weights above 1 cost), or 2Δ; and what rounding may do to sums of this size."""
+        """ln N + ln T + Σ[loss − mix loss]₊ if the loss classifies, else 2Δ; plus the rounding error of such sums."""
         gap, rounding = float(self.trust[GAP]), ROUNDING * abs(self.total)
         logs = math.log(EXPERTS) + math.log(max(self.rounds, 1))
         return (logs + gap if self.classifies else 2 * gap) + rounding
@@ -69,7 +69,7 @@ class Standings:
         )
 
     def to_json(self) -> dict[str, object]:
-        """The public form: as of `lowregret experts`."""
+        """The public form, with the keys that `lowregret experts` prints."""
         return {
             "experts": {"names": list(NAMES), "losses": self.losses.tolist(), "weights": self.weights.tolist()},
             "best": {"name": NAMES[self.best], "loss": float(self.losses[self.best])},
@@ -78,9 +78,9 @@ class Standings:
 
 @dataclass(frozen=True)
 class Keeping:
-    """The experts of the kept model: what each lost while it was frozen, and how far it is trusted.
+    """The experts of the kept model: the loss of each while it was frozen, and how far each is trusted.
 
-    Where a sample of the rows was judged, losses are those of all rows, as the sample tells them.
+    Where only a sample of the rows was judged, losses are estimates for all rows.
     """
 
     votes: Vector
@@ -101,7 +101,7 @@ class Keeping:
 
     @property
     def certificate(self) -> Certificate:
-        """KEPT-ADAHEDGE: the kept mixture against the best of its experts, all of them frozen when they are judged."""
+        """KEPT-ADAHEDGE: the kept mixture against the best of its experts, all of them frozen while they are judged."""
         settled, least = close_round(self.votes), float(self.losses[self.best])
         regret, linear = float(self.votes[OWN]) - least, float(settled[KEPT_MIXED]) - least
         bound = 2 * float(settled[KEPT_GAP]) + ROUNDING * abs(float(settled[KEPT_MIXED]))
@@ -113,7 +113,7 @@ class Keeping:
         )  # fmt: skip
 
     def to_json(self) -> dict[str, object]:
-        """The public form."""
+        """The public form: names, losses and weights of the experts, and the best of them."""
         return {
             "names": list(KEPT_NAMES),
             "losses": self.losses.tolist(),
@@ -123,9 +123,10 @@ class Keeping:
 
 
 def against_fixed(state: State, comparator: Domain) -> Certificate:
-    """LINEARISED: Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ ≥ regret, for losses are convex in the score, whoever made it: O(d).
+    """LINEARISED: Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ ≥ regret against fixed linear predictors: O(d).
 
-    g_t is the loss's slope at the mixture's own score s_t. No theorem limits it.
+    g_t is the loss's slope at the mixture's own score s_t. It holds for any scores, since losses are convex in the
+    score; no theorem bounds the sum.
     """
     comparator.fits(state.dimension)
     regret = float(state.sums[LINEAR]) + comparator.support(state.theta.copy())

@@ -84,16 +84,16 @@ class AutoMulticlassRun(MulticlassRun):
 
     @property
     def contest(self) -> Standings:
-        """The experts: their losses, and how far each is trusted."""
+        """The experts of the mixture: their losses, and how far each is trusted."""
         return self.record.contest(self)
 
     @property
     def keeper(self) -> Keeping:
-        """The experts of the kept model: what each lost while frozen, and how far it is trusted."""
+        """The experts of the kept model: the loss of each while it was frozen, and how far each is trusted."""
         return self.record.keeper
 
     def eras(self, count: int | None = None) -> Eras:
-        """The run in eras, all that are kept (up to 64) or `count`: who was best in each, what the mixture lost."""
+        """The run in up to 64 eras, or in `count`: the losses of the mixture and of each expert in each era."""
         return self.record.eras(self, count)
 
     @property
@@ -111,12 +111,12 @@ class AutoMulticlassRun(MulticlassRun):
 
     @property
     def measures(self) -> Vector:
-        """Of the features, see `auto/view.py`."""
+        """Statistics of each feature, laid out as `auto/view.py` says."""
         return self.record.mind.measures
 
     @property
     def lots(self) -> int:
-        """Scores a row that there is room for."""
+        """The number of scores that a row has room for."""
         return self.lanes
 
     def new_desk(self, entries: int) -> ClassWorkspace:
@@ -140,7 +140,7 @@ class AutoMulticlassRun(MulticlassRun):
 
 
 def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
-    """The same with room for more features and classes; the bias stays last: O(d) if there are more classes."""
+    """A model with room for more features and classes; the bias stays last: O(d) if there are more classes."""
     mind, past = model.mind, np.zeros(SHARES + 2 * new[1])
     past[:SHARES] = mind.past[:SHARES]
     shares = mind.past[SHARES:].reshape(2, old[1])

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Mixture(Record):
-    """A record with the trust in the experts: now, at the marks of the history and at the ends of eras.
+    """A record with the trust in the experts: the present one, at the marks of the history and at the ends of eras.
 
     A run of `auto` also has `measures` of its features (see `auto/view.py`), `lots`, the classes it has room for, and
     a `new_desk` for rows.
@@ -78,15 +78,15 @@ class Mixture(Record):
     # ---- proof -----------------------------------------------------------------------------------------------------
 
     def contest(self, run: Any) -> Standings:
-        """The experts: their losses, and how far each is trusted."""
+        """The experts of the mixture: their losses, and how far each is trusted."""
         return Standings(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies))
 
     def certificates(self, run: Any) -> list[Certificate]:
-        """Against the best expert, and against fixed linear predictors."""
+        """The certificates against the best expert and against fixed linear predictors."""
         return [self.certificate(run), self.fixed_certificate(run)]
 
     def certificate(self, run: Any) -> Certificate:
-        """Against the best expert."""
+        """The certificate against the best expert."""
         return self.contest(run).certificate()
 
     def fixed_certificate(self, run: Any) -> Certificate:
@@ -112,18 +112,18 @@ class Mixture(Record):
         )
 
     def fixed_trace(self, run: Any) -> tuple[Any, Vector]:
-        """Rounds, and the linear_regrets regret against fixed linear predictors after each of them."""
+        """Rounds, and the linearised regret against fixed linear predictors after each of them."""
         return linear_regrets(run.linear, np.array([*self.history, run.snapshot()]), run.comparator)
 
     def eras(self, run: Any, count: int | None) -> Eras:
-        """The run in eras: all that are kept, or `count` of them."""
+        """The run in all eras that are kept, or in `count` of them."""
         rows = list(self._eras)
         if run.rounds and (not rows or rows[-1][ROUND] != run.rounds):
             rows.append(sums(run.rounds, run.loss, self.mind.trust))
         return Eras.of(rows, count, bool(run.learner.loss.classifies))
 
     def plot(self, run: Any, path: str | os.PathLike[str] | None, theirs: Vector | None) -> Figure:
-        """As of every run; below, mean losses in eras and how far each expert was trusted."""
+        """Mean loss and regret over the rounds; below, mean losses in eras and how far each expert was trusted."""
         from lowregret.show.plot import plot_auto
 
         return plot_auto(run, path, theirs)
@@ -142,7 +142,7 @@ class Mixture(Record):
         return next_end(run.rounds)
 
     def pause(self, run: Any) -> None:
-        """At the end of an era: keep its sums, and take the lanes into their means in time."""
+        """Keep the sums of the era that ends, and add the lanes to their means if enough was learnt since."""
         rounds = run.rounds
         if run.certify and not (self._eras and self._eras[-1][ROUND] == rounds):
             self._eras = [*thinned(self._eras, rounds), sums(rounds, run.loss, self.mind.trust)]
@@ -155,14 +155,14 @@ class Mixture(Record):
             self.glance = rounds + math.ceil(max(lacking, 0) * rounds / max(entries, 1))
 
     def _fold(self, run: Any) -> None:
-        """Take the lanes' weights into their means, by the rounds since that was done: O(d)."""
+        """Add the lanes' weights to their means, weighed by the rounds since that was done last: O(d)."""
         if not self.average.size:
             self.average = zeros(run.measures.size // COLUMNS * run.lots * LANES, np.float32)
         share = (run.rounds - self.folded[0]) / run.rounds
         call(blend, run.compiled, run.measures, self.mind.bank, self.average, run.lots, share)
 
     def desk(self, run: Any, x: Rows, learnt: bool) -> Any:
-        """Memory for one row of x, which is learnt or judged; the same from batch to batch while it has room."""
+        """Memory for one row of x, which is learnt or judged; reused from batch to batch while it has room."""
         entries, (most, lots, desk) = longest(x), self._desks.get(learnt, (-1, 0, None))
         if entries > most or lots != run.lots:
             desk = run.new_desk(entries)
@@ -173,16 +173,16 @@ class Mixture(Record):
 
     @property
     def keeper(self) -> Keeping:
-        """The experts of the kept model: what each lost while frozen, and how far it is trusted."""
+        """The experts of the kept model: the loss of each while it was frozen, and how far each is trusted."""
         return Keeping(self.votes)
 
     def model(self, run: Any) -> Frozen:
-        """The model as it would be kept now."""
+        """The model that would be kept if the run ended now."""
         trust, stacks = trust_in(hedge_weights(self.votes)), kept_stacks(self.mind.stacks, self.means)
         return Frozen(run.measures, self.average, self.mind._replace(trust=trust, stacks=stacks))
 
     def freeze(self, run: Any) -> Frozen:
-        """A copy of what `predict` uses, in the memory of the one before: O(d)."""
+        """A copy of the model that `predict` uses, in the memory of the model frozen before: O(d)."""
         self.votes = close_round(self.votes)
         now, lots, model = self.model(run), run.lots, run.frozen
         if model is None:
@@ -247,6 +247,6 @@ def _mind_arrays(run: Any, prefix: str, mind: Any) -> Arrays:
 
 
 def _gathered(kind: Any, prefix: str, arrays: Arrays, room: int) -> Any:
-    """A mind with room for this many features."""
+    """A mind of the given kind made of the arrays of a file, with room for this many features."""
     mind = kind(*(arrays[f"{prefix}.{name}"] for name in kind._fields))
     return mind._replace(**{name: join(f"{prefix}.{name}", arrays, room) for name in mind.by_feature()})

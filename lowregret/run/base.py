@@ -119,7 +119,7 @@ class RowRun(Saved):
         return self.learnt
 
     def _stretch(self, placed: Placed, y: Any, w: Vector) -> bool:
-        """Learn rows up to the next mark or pause; says whether it was reached."""
+        """Learn rows up to the next mark or pause; returns whether one was reached."""
         mark, pause, rounds, begin = self._next_mark(), self.record.next_pause(self), self.rounds, self._reached
         end = placed.fitting(self._places)
         goal = min(mark, pause - rounds + self.state.rounds)  # a run may restart, and its state count afresh
@@ -146,23 +146,23 @@ class RowRun(Saved):
 
     @abstractmethod
     def _grow(self, placed: Placed, w: Vector, i: int) -> bool:
-        """Make room for row i if that is what it lacks."""
+        """Make room for row i if it could not be learnt for want of room; returns whether that was the case."""
 
     @abstractmethod
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
-        """Say why row i could not be learnt; nothing of it was."""
+        """Raise the error that says why row i could not be learnt; the state is as it was before that row."""
 
     @abstractmethod
     def _told(self, y: Any, done: int) -> Learnt:
-        """What became of the batch, of which the first `done` rows were learnt."""
+        """The report on a batch of which the first `done` rows were learnt."""
 
     @abstractmethod
     def _count(self, x: Rows, y: Any, w: Vector) -> None:
-        """Count the rows that were learnt."""
+        """Count the rows of the batch that were learnt."""
 
     @abstractmethod
     def _labels(self, labels: Any, rows: int) -> Any:
-        """A label for each row."""
+        """The labels given, checked to be one for each row."""
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
@@ -172,7 +172,7 @@ class RowRun(Saved):
         return x
 
     def located(self, x: Rows) -> Rows:
-        """Rows to be judged, not learnt, whose columns are as the state counts features."""
+        """Rows that are judged but not learnt, their columns renumbered as the state numbers features."""
         if self.places is not None:
             return self.places.find(x, self._places, self.compiled)
         return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
@@ -180,13 +180,13 @@ class RowRun(Saved):
     @property
     @abstractmethod
     def placed_weights(self) -> Vector:
-        """`weights` as the state counts features, the bias last; 0 where no feature lies yet: O(d)."""
+        """`weights` in the order in which the state keeps features, the bias last; 0 in unused places: O(d)."""
 
     # ---- figures ---------------------------------------------------------------------------------------------------
 
     @property
     def features(self) -> int:
-        """How many features there are, or were so far."""
+        """The number of features; in a run that grows with them, up to the highest column met so far."""
         return self._places if self.seen is None else self.seen
 
     @property
@@ -231,7 +231,7 @@ class RowRun(Saved):
 
     @property
     def alike(self) -> bool:
-        """Whether all importance weights were 1, or 0: rows that were not learnt."""
+        """Whether all rows that were learnt had importance weight 1; rows of weight 0 are not learnt."""
         return self.tally.alike
 
     # ---- proof -----------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ class RowRun(Saved):
         return self.record.linear_regret(self, comparator or self.comparator)
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
-        """Bounds on loss or error of rows yet to come, each with probability 1 − δ: the headline first, failed last."""
+        """Bounds on loss or error of future rows, each with probability 1 − δ: the headline first, failed ones last."""
         found = self.tally, self.state, self.rounds, self.seen is not None
         return risks(RiskEvidence(self.learner, *found, lambda: self.certificate), delta)
 
@@ -291,10 +291,10 @@ class RowRun(Saved):
 
     @abstractmethod
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
-        """What the frozen model lost on the picked rows, which were learnt since, and what the live one did."""
+        """Losses and mistakes of the frozen and of the live model on the picked rows, learnt since the freeze."""
 
     def _judge(self, x: Rows, y: Any, w: Vector) -> None:
-        """Judge the frozen model by the rows learnt since it was last."""
+        """Judge the frozen model by the rows learnt since it was judged last."""
         if self.frozen is not None:
             begin, rounds = self._unjudged
             self.trial.judge(w, begin, self._reached, rounds, partial(self._foretold, x, y))
@@ -327,7 +327,7 @@ class RowRun(Saved):
         return self.state, self._places
 
     def split(self, name: str, cells: Any) -> Arrays:
-        """What a file keeps of cells for each feature and the bias."""
+        """Arrays by which a file keeps cells: those of the features that were met, and those of the bias."""
         return split(name, cells, self._places, self._met, self.learner.bias > 0)
 
     @classmethod
@@ -337,7 +337,7 @@ class RowRun(Saved):
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        """What else the constructor is given, by `contents`."""
+        """Arguments of the constructor other than learner and comparator, found in the `contents` of a file."""
         state = filed.proof_given(description, arrays)["state"]
         return filed.given(description, arrays, filed.with_room(state, arrays, description["room"]))
 
@@ -345,21 +345,21 @@ class RowRun(Saved):
 
     @property
     def _places(self) -> int:
-        """Features that there is room for."""
+        """The number of features that the state has room for."""
         return self.state.dimension - (self.learner.bias > 0)
 
     @property
     def _met(self) -> int:
-        """Features that have a place."""
+        """The number of features that have a place in the state."""
         return self._places if self.places is None else len(self.places)
 
     @property
     def _coordinates(self) -> int:
-        """How many weights comparators have."""
+        """The number of weights that comparators have."""
         return self.state.dimension
 
     def _placed(self, x: Rows, w: Vector) -> Placed:
-        """Rows to be learnt, whose columns are as the state counts features."""
+        """Rows that are to be learnt, their columns renumbered as the state numbers features."""
         if self.places is None:
             return Placed(self.located(x), np.zeros(x.shape[0], np.int64))
         return self.places.place(x, w, self.compiled)
@@ -372,11 +372,11 @@ class RowRun(Saved):
                 self.places.forget_after(int(placed.needs[done - 1]) - 1 if done else placed.before)
 
     def _by_column(self, w: Vector) -> Vector:
-        """Numbers of places, the bias last, as those of columns."""
+        """A vector w, the bias last, brought from the order of places to the order of columns."""
         return w if self.places is None else self.places.by_column(w, self.features, self.learner.bias > 0)
 
     def _by_place(self, u: Vector, room: int) -> Vector:
-        """Numbers of columns, the bias last, as those of `room` places, more than there are."""
+        """A vector u, the bias last, brought from the order of columns to that of `room` places, some unused."""
         return u if self.places is None else self.places.by_place(u, room, self.learner.bias > 0)
 
     def _call(self, loop: Any, *args: Any) -> Any:

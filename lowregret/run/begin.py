@@ -1,4 +1,4 @@
-"""Beginning a run: the one that fits a learner of rows, before its first row."""
+"""Beginning a run: `begin` makes the kind of run that fits a learner of rows, before its first row."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def begin(
     certify: bool = True,
     compiled: bool = True,
 ) -> LinearRun | AutoRun | MulticlassRun:
-    """A run before its first row, for this many features and, of many classes, these; None: as they turn out to be.
+    """A run before its first row, for the features and classes given; None: as many as there turn out to be.
 
     `certify=False` keeps no history, and for eager rules no sum of sub-gradients.
     """
@@ -146,7 +146,7 @@ def _auto_classes(
 
 
 def _lean(learner: Any, certify: bool) -> Any:
-    """The learner, which sums no sub-gradients if nothing is to be certified and it can do without."""
+    """The learner, which keeps no sum of sub-gradients if nothing is certified and its rule works without it."""
     if certify or not isinstance(learner.rule, ProjectedGradient):
         return learner
     return replace(learner, rule=replace(learner.rule, gradients=Forgotten()))

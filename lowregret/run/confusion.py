@@ -1,4 +1,4 @@
-"""Which class was taken for which, counted as the rows go by."""
+"""The confusion matrix of a run on many classes, counted as the rows go by."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ WEIGHT, WRONG, LOSS = range(3)  # sums[…, y] over the rows of class y: Σc, Σ
 
 
 class Confusion:
-    """counts[y, ŷ]: rows of class y that were taken for ŷ; last column: for none, last row: of no known class
+    """counts[y, ŷ]: rows of class y that were taken for ŷ; the last column counts rows taken for no class, the last row
+    those of no known class.
 
     A row of importance weight c counts as c rows in every share and mean; counts are of rows.
     """
@@ -25,9 +26,9 @@ class Confusion:
         self.judged = False  # whether rows came with their losses
 
     def see(self, classes: int, codes: Any, guesses: Any, weights: Vector, losses: Vector | None = None) -> None:
-        """Count rows by their importance; no weights: all 1. Codes below 0 are none of the classes.
+        """Count rows by their importance; no weights: all 1. A code below 0 stands for none of the classes.
 
-        `losses`: theirs; that of a row of no known class is not looked at.
+        `losses` are those of the rows; the loss of a row of no known class is not used.
         """
         self.make_room(classes)
         weights = weights if weights.size else np.ones(codes.size)
@@ -43,7 +44,7 @@ class Confusion:
         self.counts, self.sums, self.judged = counts, sums, losses is not None  # all at once
 
     def make_room(self, classes: int) -> None:
-        """At least so many classes."""
+        """Enlarge the counts, if need be, to hold at least this many classes."""
         size = len(self.counts) - 1
         if size < classes:
             larger, sums = np.zeros((classes + 1, classes + 1), np.int64), np.zeros((3, classes + 1))
@@ -64,12 +65,12 @@ class Confusion:
 
     @property
     def weight(self) -> float:
-        """Σ c: how many rows there are if all weights are 1."""
+        """Σ c over all rows: their number if all weights are 1."""
         return float(self.sums[WEIGHT].sum())
 
     @property
     def alike(self) -> bool:
-        """Whether rows count alike, as far as their weights' sum tells."""
+        """Whether the weights of the rows sum to their number, as they do if all are 1."""
         return self.weight == self.rows
 
     @property
@@ -79,7 +80,7 @@ class Confusion:
 
     @property
     def mean_loss(self) -> float | None:
-        """Σ c·φ / Σ c over rows of known classes; None if losses were not told."""
+        """Σ c·φ / Σ c over rows of known classes; None if losses were not given."""
         return self.total / (float(self.sums[WEIGHT, :-1].sum()) or 1.0) if self.rows and self.judged else None
 
     @property
@@ -101,7 +102,7 @@ class Confusion:
         return k, 1.0 - float(of_class[k]) / (self.weight or 1.0)
 
     def worst(self, count: int = WORST) -> Iterator[tuple[int, int, int]]:
-        """The most frequent confusions: class, taken for, rows."""
+        """The most frequent confusions: the class, the class it was taken for, and the number of rows."""
         wrong = self.matrix - np.diag(np.diagonal(self.matrix))
         for place in np.argsort(-wrong, axis=None, kind="stable")[:count].tolist():
             y, guess = divmod(place, len(wrong))
@@ -109,7 +110,7 @@ class Confusion:
                 yield y, guess, int(wrong[y, guess])
 
     def arrays(self) -> dict[str, Any]:
-        """What must be kept to go on counting."""
+        """The arrays from which counting can go on."""
         return {"confusion": self.counts, "sums": self.sums}
 
     def to_json(self, names: Sequence[Any]) -> dict[str, Any]:

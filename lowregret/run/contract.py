@@ -1,4 +1,4 @@
-"""What every run can do, whatever it learns from: rows, games, forecasts, bandits, finite classes, structures."""
+"""The protocol of every run, whether it learns from rows, games, forecasts, bandits, finite classes or structures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Run(Protocol):
 
     @property
     def rounds(self) -> int:
-        """Rounds played so far."""
+        """The number of rounds played so far."""
 
     @property
     def loss(self) -> float:

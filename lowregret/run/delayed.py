@@ -44,7 +44,7 @@ CHUNK = 4096  # rows asked at a time, or as many as wait: long batches are not c
 def delayed(
     learner: Linear, features: int | None = None, comparator: Domain | None = None, *, compiled: bool = True
 ) -> DelayedRun:
-    """A run before its first round, whose answers may be late; `features` None: as many as there turn out to be.
+    """A run before its first round, whose answers may come late; `features` None: as many as there turn out to be.
 
     Round s is decided with the present w_s; when its answer comes, the present iterate v moves by the sub-gradient
     ∂f_s(w_s) (ALG-OGD-DELAY, for every rule and every order of arrival). The step counts the answers, not the rounds.
@@ -62,7 +62,7 @@ def delayed(
 
 
 class Asked(NamedTuple):
-    """Rows to be asked, from `first` on."""
+    """A batch of rows, those from `first` on still to be asked."""
 
     x: Rows
     placed: Placed
@@ -71,7 +71,7 @@ class Asked(NamedTuple):
 
 
 class DelayedRun(LinearRun):
-    """A `LinearRun` that separates asking and telling. What it reports speaks of the rounds that were answered.
+    """A `LinearRun` that separates asking and telling; its results are of the rounds that were answered.
 
     `asked` counts the rounds decided, `rounds` those answered (weight 0 not counted), `pending` those that wait.
     """
@@ -89,7 +89,7 @@ class DelayedRun(LinearRun):
     # ---- asking and telling --------------------------------------------------------------------------------------
 
     def ask(self, features: Features) -> tuple[Any, Vector]:
-        """Decide rows, one round each: their round numbers, from 1, and scores. All rows or none: O(nnz)."""
+        """Decide rows, one round each; returns their round numbers, from 1, and scores. All rows or none: O(nnz)."""
         x = self._rows(features)
         if not np.isfinite(x.data).all():  # type: ignore[attr-defined]
             for i in range(x.shape[0]):
@@ -99,7 +99,7 @@ class DelayedRun(LinearRun):
         return np.arange(before + 1, self.asked + 1), self.scores
 
     def tell(self, rounds: Any, labels: Any, weights: Any = None) -> Self:
-        """The answers to some rounds, learnt in the order given. Weight 0: there is no answer, the round is forgotten.
+        """Learn the answers to some rounds in the order given. Weight 0: there is no answer, the round is forgotten.
 
         Nothing is learnt unless all rounds wait and all labels fit.
         """
@@ -130,7 +130,7 @@ class DelayedRun(LinearRun):
         return self
 
     def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None, *, delay: Any = 0) -> Self:
-        """Ask rows whose answers arrive late: that of round s after round s + delay was decided. O(nnz) per row.
+        """Ask rows and learn them late: round s is answered after round s + delay was decided. O(nnz) per row.
 
         `delay`: a number, or one per row. Answers due after the last row arrive as more rounds are asked, or by
         `deliver`. Splitting the rows over several calls changes nothing, not even the last bit.
@@ -150,7 +150,7 @@ class DelayedRun(LinearRun):
         return self
 
     def learn_batch(self, batch: Batch, delay: Any = 0) -> Learnt:
-        """Ask the rows of a batch, answered late; `learnt` tells how many were asked, should one be refused."""
+        """Ask the rows of a batch and learn them late; if one is refused, `learnt` tells how many were asked."""
         delays = _delays(delay, 0, len(batch))
         self._decide(batch.rows, (batch.labels, batch.weights, delays), batch.place)
         return self.learnt
@@ -159,12 +159,12 @@ class DelayedRun(LinearRun):
 
     @property
     def pending(self) -> int:
-        """Rounds that were asked and wait for their answer."""
+        """The number of rounds that were asked and wait for their answer."""
         return len(self._pending)
 
     @property
     def waiting(self) -> Any:
-        """Their numbers."""
+        """The numbers of the rounds that wait for their answer."""
         used = self._pending.used
         return used.rounds[used.waiting]
 
@@ -191,7 +191,7 @@ class DelayedRun(LinearRun):
         return super().linear_regret(comparator) + float(self.ledger[DRIFT])
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
-        """No mistake bound speaks of late answers."""
+        """Raise a `PartError`: no mistake bound speaks of late answers."""
         raise PartError("the mistake bounds hold for answers that come at once: use train, or the certificates")
 
     @property
@@ -272,7 +272,7 @@ class DelayedRun(LinearRun):
         self._settle(x, placed, count)
 
     def _run(self, arrivals: Any, i: int, rows: Asked | None = None) -> None:
-        """Ask `rows`, which are those of the table from i on, and learn the arrivals due meanwhile."""
+        """Ask `rows`, which are the table's rows from i on, and learn the `arrivals` that fall due meanwhile."""
         pending, first, asked, e = self._pending, i, self.asked, 0
         row, placed = (rows.first, rows.placed) if rows else (0, NOBODY)
         slots, p = pending.slots, dual_exponent(self.learner)

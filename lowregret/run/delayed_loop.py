@@ -30,7 +30,7 @@ def length(learner: Linear, x: Rows, i: int, p: float) -> float:
 
 
 def answer(learner: Linear, s: State, x: Rows, slots: Slots, i: int, ledger: Vector, p: float) -> bool:
-    """Learn row i, judged by the score made when it was asked; False if it cannot be, nothing having changed."""
+    """Learn row i, judged by the score made when it was asked; False, and nothing changes, if it cannot be learnt."""
     y, weight, score = slots.labels[i], slots.weights[i], slots.scores[i]
     scale = learner.rule.scale(s)
     raw = learner.dot(s, x, i)
@@ -50,7 +50,7 @@ def answer(learner: Linear, s: State, x: Rows, slots: Slots, i: int, ledger: Vec
 
 
 def ask(learner: Linear, s: State, x: Rows, slots: Slots, i: int) -> bool:
-    """Score row i with the present iterate; False if it, or an answer that is on its way, is not acceptable."""
+    """Score row i with the present iterate; False if the row, or the answer sent with it, is not acceptable."""
     weight, sent = slots.weights[i], slots.due[i] < NEVER
     if sent and weight != 0.0 and not (0.0 < weight < math.inf and learner.loss.accepts(slots.labels[i])):
         return False

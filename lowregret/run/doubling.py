@@ -55,7 +55,7 @@ def doubling(
 
 
 class DoublingRun(LinearRun):
-    """A `LinearRun` that restarts. `state`, `weights` and `point` are of the present block, all results of all blocks.
+    """A `LinearRun` that restarts: `state`, `weights` and `point` are of the present block, results of all blocks.
 
     The history has one mark per block.
     """
@@ -76,7 +76,7 @@ class DoublingRun(LinearRun):
 
     @property
     def whole(self) -> State:
-        """The ledger of all blocks, as if they were one; without a table."""
+        """The sums and counts of all blocks together, as a state without a table."""
         past, now = self._past, self.state
         counts = past.counts + now.counts
         counts[DIMENSION] = now.dimension
@@ -98,7 +98,7 @@ class DoublingRun(LinearRun):
 
     @property
     def certificates(self) -> list[Certificate]:
-        """The sums of the blocks' certificates, and DOUBLING: tightest first."""
+        """The sums of the blocks' certificates, and DOUBLING, tightest first."""
         found = certificates(self.learner, self.state, self.comparator)
         blocks = [*self.finished, bounds_of(found)] if self.state.rounds or not self.finished else self.finished
         linear = self.linear_regret()
@@ -115,12 +115,12 @@ class DoublingRun(LinearRun):
         return found
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
-        """Of the errors of a model drawn from all blocks; nothing is said of outputs, which restart with each."""
+        """Bounds on the error of a model drawn from all blocks; none on outputs, which restart with each block."""
         found = super().risks(delta) if isinstance(self.learner.output, Last) else []
         return [c for c in found if c.output == DRAWN and c.of == "error"]
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
-        """No mistake bound speaks of restarts."""
+        """Raise a `PartError`: no mistake bound speaks of restarts."""
         raise PartError("the mistake bounds hold for learners that do not restart: use train, or the certificates")
 
     @property
@@ -157,7 +157,7 @@ class DoublingRun(LinearRun):
         return 1 << len(self.finished)
 
     def _at_mark(self) -> None:
-        """The block is full: book it and start afresh, with as much room."""
+        """Add the present block, which is full, to the finished ones, and start the next with as much room."""
         best, bias = self.certificate, self.learner.bias > 0
         bound = best.bound if best.premises_hold else np.nan
         curve = float(self.rounds), self.loss, float(best.linear_regret), float(bound)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
-"""Eras of a run of `auto`: equal stretches of rounds, and what the mixture and each expert lost in each of them.
+"""Eras of a run of `auto`: equal stretches of rounds, and the losses of the mixture and of each expert in each.
 
-Kept are the sums at the ends of eras, 32 to 64 of them, whose length doubles as the run goes on: 16 rounds, 32, 64, ….
+The sums at the ends of 32 to 64 eras are kept. The length of eras doubles as the run goes on: 16 rounds, 32, 64, ….
 The ends depend on the round alone, so a run that was split or resumed has the same eras.
 """
 
@@ -28,7 +28,7 @@ WIDTH = KEPT + TRUST
 
 
 def era_length(rounds: int) -> int:
-    """16 times the least power of two with which 64 eras hold so many rounds."""
+    """The length of eras after this many rounds: 16 times the least power of two for which 64 eras hold them."""
     length = SHORTEST
     while length * MOST < rounds:
         length *= 2
@@ -42,19 +42,19 @@ def next_end(rounds: int) -> int:
 
 
 def sums(rounds: int, loss: float, trust: Vector) -> Vector:
-    """What is kept at the end of an era."""
+    """The row kept at the end of an era: the round, the mixture's loss so far, and the trust in the experts."""
     return np.concatenate([[rounds, loss], settle(trust)])
 
 
 def thinned(ends: list[Vector], rounds: int) -> list[Vector]:
-    """Those that are ends still: where the length has doubled, every second."""
+    """The rows of sums that still end an era after this many rounds: every second once the length has doubled."""
     length = era_length(rounds)
     return [row for row in ends if row[ROUND] % length == 0]
 
 
 @dataclass(frozen=True)
 class Eras:
-    """Losses inside eras: of the mixture, and of each expert, whose names are `names`."""
+    """Losses inside each era: of the mixture, and of each of the experts called `names`."""
 
     ends: NDArray[np.int64]  # the round that each ends with
     mixture: Vector
@@ -67,7 +67,7 @@ class Eras:
 
     @classmethod
     def of(cls, rows: list[Vector], count: int | None, classifies: bool) -> Eras:
-        """From sums at ends of eras, the last that of the whole run: all eras, or so many, as equal as may be."""
+        """Eras between `rows` of sums at their ends, the last at the end of the run; or `count`, nearly equal."""
         if count is not None and count < 1:
             raise PartError(f"a run has at least one era, got {count}")
         found = np.array(rows).reshape(-1, WIDTH)
@@ -87,7 +87,7 @@ class Eras:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Rounds in each."""
+        """The number of rounds in each era."""
         return np.diff(self.ends, prepend=0)
 
     @property
@@ -97,13 +97,13 @@ class Eras:
 
     @property
     def least(self) -> Vector:
-        """What it lost."""
+        """The loss of the best expert of each era."""
         return self.experts.min(axis=1, initial=math.inf)
 
     @property
     def bounds(self) -> Vector:
-        """How much the mixture can lose to the best expert of each era: ln N + ln(end); of the square loss nothing is
-        known."""
+        """Bounds on the mixture's regret to the best expert of each era: ln N + ln(end) + Σ[loss − mix loss]₊ for a
+        loss that classifies, else ∞."""
         if not self.classifies:
             return np.full(self.ends.size, math.inf)
         return math.log(EXPERTS) + np.log(self.ends) + self.gaps
@@ -125,7 +125,7 @@ class Eras:
         return Certificate("MIX-SHARE-ERAS", statement, comparator, regret, bound, regret=regret)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Mean loss of the mixture and of the best experts in eras, weights below; written to `path` if given."""
+        """A figure of the mean losses of the mixture and the best experts in eras, weights below; saved if `path`."""
         from lowregret.show.plot import plot_eras
 
         return plot_eras(self, path)

@@ -1,4 +1,4 @@
-"""What files keep of runs: learner, comparator, state and history; of runs on rows also what is known of features."""
+"""Contents of the files of runs: learner, comparator, state and history; for runs on rows also features and risk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def proof_contents(run: Any) -> tuple[dict[str, Any], Arrays]:
 
 
 def proof_given(description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """What the constructor of a run is given of its `proof_contents`, beside learner and comparator."""
+    """Arguments of a run's constructor, beside learner and comparator, found in its `proof_contents`."""
     return {
         "state": State(*(arrays[name] for name in State._fields)),
         "record": Record(arrays["history"]),
@@ -51,7 +51,7 @@ def parts(path: str | os.PathLike[str], description: dict[str, Any], learns: typ
 
 
 def contents(run: Any, state: State, places: int) -> tuple[dict[str, Any], Arrays]:
-    """What `save` writes of a run on rows, with its state as it is filed and the places that has room for."""
+    """The description and arrays of a run on rows; `state` is the form to be filed, with room for `places` features."""
     description, arrays = proof_contents(run)
     description |= {name: getattr(run, name) for name in KEPT}
     description |= {"room": run._places, "ended": run.trial.ended}
@@ -63,7 +63,7 @@ def contents(run: Any, state: State, places: int) -> tuple[dict[str, Any], Array
 
 
 def given(description: dict[str, Any], arrays: Arrays, state: State) -> dict[str, Any]:
-    """What the constructor of a run on rows is given of its `contents`, beside learner and comparator."""
+    """Arguments of the constructor of a run on rows, beside learner and comparator, found in its `contents`."""
     return proof_given(description, arrays) | {
         "state": state,
         **{name: description[name] for name in KEPT},
@@ -74,5 +74,5 @@ def given(description: dict[str, Any], arrays: Arrays, state: State) -> dict[str
 
 
 def with_room(state: State, arrays: Arrays, places: int) -> State:
-    """The state with cells for this many features, of which a file kept those that were met."""
+    """The state with cells for this many features; the file kept only the cells of features that were met."""
     return state._replace(**{name: join(name, arrays, places) for name in BY_FEATURE})

@@ -1,4 +1,4 @@
-"""Judging rows with a model as it is: they are scored and counted, nothing is learnt, and no label is known before."""
+"""Judging rows with a model as it is: they are scored before their labels are used, counted, and not learnt."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Judged: TypeAlias = Metrics | Confusion  # figures on rows: of one score, or of 
 
 
 def no_rows(run: LinearRun | AutoRun | MulticlassRun) -> Judged:
-    """Figures before the first row."""
+    """Figures of the kind that fits a run, before the first row is counted."""
     return Confusion() if isinstance(run, MulticlassRun) else Metrics(run.learner.loss)
 
 
 def judge(run: LinearRun | AutoRun | MulticlassRun, batch: Batch, weights: Vector, found: Judged) -> Vector:
-    """The scores of a batch; of many classes those predicted, or with `keep_scores` a row of scores for each.
+    """The scores of a batch; for many classes the codes predicted, or with `keep_scores` a row of scores for each.
 
     Rows with a label count in `found` by their importance; no weights: all 1.
     """

@@ -1,4 +1,4 @@
-"""What comes of training in kernel form: a `KernelRun`, with the verbs of `LinearRun`."""
+"""The run of a learner in kernel form: `KernelRun`, with the main methods of `LinearRun`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 class KernelRun(Saved):
-    """A learner in kernel form, its support set, and what has come of it so far."""
+    """A learner in kernel form, its support set, and the proof of how well it has done so far."""
 
     kind = "kernel-run"
     schema = KernelSchema()
@@ -105,12 +105,12 @@ class KernelRun(Saved):
 
     @property
     def rounds(self) -> int:
-        """Rows that were learnt."""
+        """The number of rows that were learnt."""
         return int(self.support.counts[ROUNDS])
 
     @property
     def mistakes(self) -> int:
-        """|M|, which is also the size of the support set."""
+        """|M|, the number of rows predicted wrongly before they were learnt: the size of the support set."""
         return self.support.size
 
     @property
@@ -120,7 +120,7 @@ class KernelRun(Saved):
 
     @property
     def mean_loss(self) -> float:
-        """The same per row."""
+        """The progressive loss per row."""
         return self.loss / max(self.rounds, 1)
 
     @property
@@ -252,7 +252,7 @@ class KernelRun(Saved):
         return Support.of(rows, coefficients[used])
 
     def _refuse(self, x: Rows, y: Vector, i: int) -> None:
-        """Say why row i could not be learnt; the support set is as it was before that row."""
+        """Raise the error that says why row i could not be learnt; the support set is as it was before that row."""
         require_label(y[i], f"row {i}", abs(y[i]) == 1, "the Perceptron", "-1 or +1")
         require_finite(x, i, f"row {i}")
         row = np.zeros(self.support.dimension)

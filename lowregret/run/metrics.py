@@ -1,4 +1,4 @@
-"""What people ask of predictions, in one pass over scores and labels.
+"""Figures on predictions, such as error, area under the curve and log loss, in one pass over scores and labels.
 
 A row of importance weight c counts as c rows in every mean and share, Σ c·ℓ / Σ c; counts are of rows. Every sum is
 taken row by row in compiled code, so the figures do not depend on how the rows came in batches.
@@ -35,14 +35,14 @@ _LOWEST = (1023 - 126) * 256 - 1
 
 
 def bin_of(p: float) -> int:
-    """A bin that never falls when p rises: sign, octave from 2^−126 to 2^128, and 256 steps within."""
+    """The bin of a score p, monotone in p: its sign, its octave from 2^−126 to 2^128, and 256 steps in each octave."""
     step = min(max(int(bits(abs(p)) >> _FRACTION) - _LOWEST, 0), _ORIGIN - 1)
     return _ORIGIN + step if p > 0.0 else _ORIGIN - step
 
 
 @kernel
 def tally(loss: Loss, y: Vector, weights: Vector, scores: Vector, sums: Vector, bins: Vector) -> None:
-    """Add rows to the sums, but for those of weight 0."""
+    """Add all rows but those of weight 0 to the sums and, if there are any, the bins."""
     for i in range(y.size):
         weight = weights[i] if weights.size > 0 else 1.0
         if weight == 0.0:
@@ -86,22 +86,22 @@ class Metrics:
 
     @property
     def weight(self) -> float:
-        """Σ c: how many rows there are if all weights are 1."""
+        """Σ c over all rows: their number if all weights are 1."""
         return float(self.sums[WEIGHT])
 
     @property
     def alike(self) -> bool:
-        """Whether rows count alike, as far as their weights' sum tells."""
+        """Whether the weights of the rows sum to their number, as they do if all are 1."""
         return self.weight == self.rows
 
     @property
     def total(self) -> float:
-        """Σ c·ℓ."""
+        """Σ c·ℓ, the loss of all rows."""
         return float(self.sums[LOSS])
 
     @property
     def mean_loss(self) -> float | None:
-        """Σ c·ℓ / Σ c."""
+        """Σ c·ℓ / Σ c, the loss per unit of weight."""
         return self._mean(LOSS) if self.rows else None
 
     @property
@@ -124,12 +124,12 @@ class Metrics:
 
     @property
     def constant(self) -> float | None:
-        """The label, if all that were seen are the same."""
+        """The label of all rows, if they have the same; else None."""
         return float(self.sums[LABEL]) if self.rows and self.sums[LABEL_SPREAD] == 0 else None
 
     @property
     def auc(self) -> tuple[float, float] | None:
-        """The chance that a positive row scores above a negative one, and how far it can be off for want of bins."""
+        """The chance that a positive row scores above a negative one, and the largest error that binning can cause."""
         negative, positive = (self.bins[k::2] for k in (0, 1))
         pairs = negative.sum() * positive.sum()
         if not pairs:
@@ -139,7 +139,7 @@ class Metrics:
         return (float(positive @ below) + ties / 2) / pairs, ties / 2 / pairs
 
     def to_json(self, signs: tuple[str, str] = SIGNS) -> dict[str, Any]:
-        """All that fits the loss; `signs` are the names of +1 and −1."""
+        """The public form: the figures that fit the loss; `signs` are the names of +1 and −1."""
         if not self.loss.classifies:
             return {
                 "weight": self.weight,
@@ -159,6 +159,6 @@ class Metrics:
         return found
 
     def arrays(self) -> dict[str, Any]:
-        """What must be kept to go on counting."""
+        """The arrays from which counting can go on."""
         filled = np.flatnonzero(self.bins)
         return {"sums": self.sums, "bins": np.array([filled, self.bins[filled]])}

@@ -1,10 +1,10 @@
-"""What comes of training with many classes: a `MulticlassRun`, with the verbs of `LinearRun`.
+"""The run of a learner of many classes: `MulticlassRun`, with the main methods of `LinearRun`.
 
     run = train(Multiclass(Softmax(), AdaGrad(0.5)), X, ["cat", "dog", "cat", …])
     run.predict(X), run.predict_proba(X), run.error, run.confusion.recall, run.certificate
 
-Classes are named by whole numbers or texts. They may be given beforehand, or are met as the rows go by. Then f_t speaks
-of the classes met up to row t, its own among them; a row of a class that was not met before counts as a mistake.
+Classes are named by whole numbers or texts. They may be given beforehand, or are met as the rows go by: then f_t
+depends on the classes met up to row t, its own included, and a row of a class not met before counts as a mistake.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class MulticlassRun(RowRun):
         return int(call(learn_classes, self.compiled, *given))
 
     def _told(self, y: Any, done: int) -> Learnt:
-        """What became of the batch; names that only rows after the first `done` brought are forgotten."""
+        """The report on the batch; names that only rows after the first `done` brought are forgotten."""
         if not self.classes.fixed:
             self.classes.forget_after(int(self._known[0]))
         guesses = self.guesses[:done]
@@ -155,7 +155,7 @@ class MulticlassRun(RowRun):
 
     @property
     def books(self) -> State:
-        """The state as proofs read it: of the features and classes that were met."""
+        """The state as proofs read it: cells of the features and classes that were met."""
         return plain(self._worker, self.state, self._stride, self._shape)
 
     def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
@@ -218,7 +218,7 @@ class MulticlassRun(RowRun):
 
     @property
     def _stride(self) -> int:
-        """Lanes of the table."""
+        """The number of lanes that the table has for each feature."""
         return stride(self._worker, self.lanes)
 
     @property
@@ -238,7 +238,7 @@ class MulticlassRun(RowRun):
         return len(self.classes)
 
     def _new_room(self, rows: int, before: Room | None = None) -> Room:
-        """Memory for a batch, with the scores that there are."""
+        """Memory for a batch, with the scores that `before` holds, if it is given."""
         room = Room.of(self._known, self._stride, rows if self.keep_scores else 1)
         if before is not None:
             room.scores[:, : before.raw.size] = before.scores
@@ -250,7 +250,7 @@ class MulticlassRun(RowRun):
         return w.reshape(-1, self._stride)[:, : len(self.classes)]
 
     def _flat(self, u: Any) -> Vector:
-        """A matrix of weights by place, a row more than there are features, for those that did not occur."""
+        """The matrix u in the order of places, flat, with one more row for features that did not occur."""
         shape = self.features + (self.learner.bias > 0), len(self.classes)
         matrix = np.array(u, float)
         if matrix.shape != shape or not np.isfinite(matrix).all():
@@ -268,7 +268,7 @@ class MulticlassRun(RowRun):
         return one_label_each(labels, rows)
 
     def _grow(self, placed: Placed, w: Vector, i: int) -> bool:
-        """Make room for row i if that is what it lacks: features, a class, or both."""
+        """Make room for the features or the class of row i if it lacks that; returns whether it did."""
         wide = i < placed.needs.size and placed.needs[i] > self._places
         new = self.codes[i] >= self.lanes and not (w.size and w[i] == 0)
         if not (wide or new):
@@ -282,7 +282,7 @@ class MulticlassRun(RowRun):
         return True
 
     def _regrow(self, before: Shape) -> None:
-        """Give all that has cells for each feature the room of the state, which had (features, lanes) before."""
+        """Resize other arrays with cells for each feature to the state's; `before` is (features, lanes) of old."""
         frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
         if frozen is not None:
             self.frozen = refit(frozen, before, (self._places, self._stride), self.learner.bias > 0)
@@ -292,7 +292,7 @@ class MulticlassRun(RowRun):
         self._call(write_model, self._worker, self.state, self.frozen)
 
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
-        """Scores of the classes known when the model was frozen; the loss of the live model is not known any more."""
+        """Losses of the frozen model over the classes it knows, and mistakes of both; the live model's loss is NaN."""
         scores, slopes = np.empty((picked.size, self._stride)), np.empty(self._stride)
         values, guesses, codes = np.empty(picked.size), np.empty(picked.size, np.int64), y[picked]
         self._call(score_classes, self.learner, self.frozen, x, picked, scores)
@@ -301,11 +301,11 @@ class MulticlassRun(RowRun):
         return self._compared(values, guesses, codes, picked)
 
     def _compared(self, values: Vector, guesses: Any, codes: Any, picked: Any) -> Foretold:
-        """What the frozen model lost, where its guesses were wrong, and where those of the live one were."""
+        """Losses of the frozen model, where its guesses are wrong, and where those of the live model are."""
         return Foretold(values, guesses != codes, np.full(codes.size, np.nan), self.guesses[picked] != codes)
 
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
-        """Say why row i could not be learnt; nothing of it was."""
+        """Raise the error that says why row i could not be learnt; the state is as it was before that row."""
         require_weight(w, i, place)
         if self.codes[i] < 0 and not (w.size and w[i] == 0):
             raise DataError(f"{place}: {self.classes.refusal(label)}")
@@ -320,7 +320,7 @@ class MulticlassRun(RowRun):
     def _given_again(
         self, features: Features, labels: Any, weights: Any = None, guessed: bool = False
     ) -> ClassesGivenAgain:
-        """The rows of the run, given once more; if need be, with what was guessed."""
+        """The rows of the run, given once more; with the guesses made of them if they are needed."""
         x = self._rows(features)
         codes = self.classes.encode(self._labels(labels, x.shape[0]), np.zeros(x.shape[0], bool))
         w = np.ones(codes.size) if weights is None else numbers(weights, "weights", x.shape[0])

@@ -14,7 +14,7 @@ from lowregret.types import Vector
 
 
 def weights_by_name(session: Session) -> Iterator[tuple[str, float]]:
-    """Names and weights, the largest weights first; names that share a slot come together, numbers as they are."""
+    """Names and weights, largest first; names that share a slot are joined, a slot without a name is a number."""
     run = session.run
     columns, weights = met_weights(run)
     lanes = run.classes.names if isinstance(run, MulticlassRun) else [""]
@@ -29,7 +29,7 @@ def weights_by_name(session: Session) -> Iterator[tuple[str, float]]:
 
 
 def met_weights(run: RowRun) -> tuple[Any, Vector]:
-    """The columns that have weights, in order, `features` standing for the bias; and those weights: O(d)."""
+    """The columns that have weights, in order, and those weights; column `features` stands for the bias: O(d)."""
     w, bias = run.placed_weights, run.learner.bias > 0
     columns = np.arange(run.features) if run.places is None else run.places.columns.astype(np.int64)
     order = np.argsort(columns)

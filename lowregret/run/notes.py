@@ -1,4 +1,4 @@
-"""What people should know of labels and columns, for figures do not show it: one sentence each, cause and remedy."""
+"""Notes on labels and columns that figures do not show: one sentence each, with cause and remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 5  # names of columns
 
 
 def one_label(metrics: Metrics, signs: tuple[str, str] | None) -> str | None:
-    """All labels were the same; `signs` are the names of +1 and −1, if they have any."""
+    """A note that all labels were the same, if they were; `signs` are the names of +1 and −1, if they have any."""
     label = metrics.constant
     if label is None:
         return None
@@ -24,12 +24,12 @@ def one_label(metrics: Metrics, signs: tuple[str, str] | None) -> str | None:
 
 
 def one_class(rows: int, name: object) -> str:
-    """All rows were of one class."""
+    """A note that all rows were of one class."""
     return f"{_all(rows, name)}: nothing could be learnt about other classes"
 
 
 def many_classes(rows: int, classes: int) -> Iterator[str]:
-    """Nearly every row was of a class of its own."""
+    """A note that nearly every row was of a class of its own, if that is so."""
     if rows >= LEAST_ROWS and classes >= NEARLY * rows:
         yield (
             f"the target has {classes:,} classes in {rows:,} rows: it is probably a number (say --loss square) or an "
@@ -42,20 +42,20 @@ def _all(rows: int, label: object) -> str:
 
 
 def idle(names: Sequence[str]) -> Iterator[str]:
-    """Columns or namespaces that were named, and never occurred."""
+    """Notes on columns or namespaces that options name and that never occurred."""
     for name in names:
         yield f"{name}, named in the options, never occurs in the rows: check how it is spelt"
 
 
 def unweighted(weight: str, new: Met) -> Iterator[str]:
-    """Tables without the column that the model's rows were weighed by."""
+    """Notes on tables without the column that the model takes importance weights from."""
     for file in new.tables:
         if weight and file not in new.weighted:
             yield f"column {weight}, which the model takes weights from, is not in {file}: its figures are not weighted"
 
 
 def unlike(model: str, positive: str | None, known: Met, new: Met, learnt: bool = False) -> Iterator[str]:
-    """How the columns and labels of tables differ from those that a model knows; `learnt`: it learns their rows."""
+    """Notes on columns and labels of tables that a model does not know, or misses; `learnt`: it learns the rows."""
     columns, how = known.columns, "learnt" if learnt else "scored"
     for file, found in new.tables.items():
         there, trained = set(found), set(columns)
@@ -75,17 +75,17 @@ def unlike(model: str, positive: str | None, known: Met, new: Met, learnt: bool 
 
 
 def other_labels(known: Met, new: Met) -> list[str]:
-    """Labels, besides the positive one, that a model does not know although it keeps all that it met."""
+    """New labels, besides the positive one, that a model has not met; none if it kept no labels, or not all."""
     return [label for label in new.labels if label not in known.labels] if 0 < len(known.labels) < KEPT_LABELS else []
 
 
 def knows(model: str, positive: str, known: Met) -> str:
-    """What labels a model was trained on."""
+    """The beginning of a note: the labels that a model was trained on."""
     return f"{model} knows the labels {' and '.join([positive, *known.labels])}"
 
 
 def _written_otherwise(known: Met, new: Met) -> Iterator[str]:
-    """Columns that hold something else than in training: other features, for which no weight was learnt."""
+    """Notes on columns that hold something else than in training, so that no weight was learnt for it."""
     trained = known.spelling
     for file, spelt in new.spelt.items():
         unlike: dict[tuple[str, str], list[str]] = {}
@@ -99,29 +99,29 @@ def _written_otherwise(known: Met, new: Met) -> Iterator[str]:
 
 
 def unjudged(rows: int, label: float, takes: str) -> str:
-    """Labels that a loss does not take, so that predictions are not judged by any label of these data."""
+    """A note on labels that the loss does not accept, so that predictions are not judged."""
     have = "has a label" if rows == 1 else "have labels"
     told = f"{counted(rows, 'row')} {have} such as {number_name(label)}, but the model was trained on {takes}"
     return f"{told}: predictions are not judged"
 
 
 def taken_for_negative(rows: int) -> str:
-    """Labels 0 and 1 where a model knows −1 and +1."""
+    """A note on labels 0 and 1 where a model knows −1 and +1."""
     return f"the labels are 0 and 1, the model was trained on -1 and +1: 0, in {counted(rows, 'row')}, is taken for -1"
 
 
 def no_known_class(name: object) -> str:
-    """Classes of which a model has met none."""
+    """A note that the model has met none of the classes of the rows."""
     return f"no label is of a class that the model knows (there is {name}): predictions are not judged"
 
 
 def unknown_classes(rows: int, name: object) -> str:
-    """Classes that a model has never met."""
+    """A note on rows of classes that the model has never met."""
     return f"{counted(rows, 'row')} of classes that the model does not know, such as {name}, counted as wrong"
 
 
 def _among(name: str, names: set[str]) -> bool:
-    """Whether a column is there, perhaps taken apart, or as part of another."""
+    """Whether a column is among the names, itself, split into dotted parts, or as a part of another."""
     return name in names or any(n.startswith(f"{name}.") or name.startswith(f"{n}.") for n in names)
 
 

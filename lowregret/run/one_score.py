@@ -1,4 +1,4 @@
-"""Runs with one score a row: what they share, whatever makes the scores."""
+"""The base of runs with one score a row, whatever makes the scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lowregret.types import Vector
 
 
 class ScoredRun(RowRun):
-    """A learner that scores rows, its state and history."""
+    """A run whose learner gives each row one score."""
 
     @property
     @abstractmethod
@@ -73,7 +73,7 @@ class ScoredRun(RowRun):
     def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
         """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed u, given the rows that were learnt: O(nnz).
 
-        It is what the certificate bounds: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
+        The certificate bounds this regret: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
         the weighted mean is taken.
         """
         return self._given_again(features, labels, weights).regret(self._spread(u))
@@ -98,7 +98,7 @@ class ScoredRun(RowRun):
         return True
 
     def _spread(self, u: Any) -> Vector:
-        """u by place, with zeros where there is room for features that did not occur."""
+        """The vector u in the order of places, with zeros in places of features that did not occur."""
         return self._by_place(finite_numbers(u, "u", self.dimension), self._places)
 
     def _given_again(self, features: Features, labels: Any, weights: Any = None) -> GivenAgain:

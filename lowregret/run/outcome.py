@@ -1,4 +1,4 @@
-"""What became of a batch of rows, and the things that must follow from it, each of them once."""
+"""The report on a batch of rows that was learnt, and the steps that must follow, each done once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lowregret.types import Vector
 
 
 class Learnt(NamedTuple):
-    """The first rows of a batch that were learnt, with what was predicted of each before that."""
+    """The first rows of a batch, which were learnt, with the prediction made of each before it was learnt."""
 
     done: int  # rows learnt, or passed over for their weight 0: all of the batch unless something went wrong
     labels: Any  # theirs; of many classes by code
@@ -25,16 +25,16 @@ NOTHING = Learnt(0, np.empty(0), np.empty(0), np.empty(0))
 
 
 def rows_played(weights: Vector, rounds: int) -> int:
-    """How many rows were passed when this many rounds were played: those of weight 0 are none; no weights: all 1."""
+    """The number of rows passed after this many rounds: rows of weight 0 are no rounds; no weights: all are 1."""
     if not rounds or not weights.size:
         return rounds
     return int(np.flatnonzero(weights)[rounds - 1]) + 1
 
 
 class Steps:
-    """What is left to do, in order. A step that fails, and so has changed nothing, is tried once more.
+    """A queue of steps still to be done, in order. A step that fails must have changed nothing; it is tried once more.
 
-    An interruption or a lack of memory in one step thus keeps none of the others from what has happened.
+    An interruption or a lack of memory in one step thus does not prevent the others.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Steps:
         self._left.extend(steps)
 
     def finish(self) -> None:
-        """Do all steps; the first problem is raised when all were tried."""
+        """Do all steps; the first error is raised after all were tried."""
         problem: BaseException | None = None
         while self._left:
             step = self._left[0]

@@ -1,4 +1,4 @@
-"""Passes over the same rows: what each came to, which was best, and what rows weigh that were learnt in several."""
+"""Passes over the same rows: the figures of each, the best of them, and weights of rows learnt in several."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass. In the first, rows were judged before they were learnt; later figures are of rows learnt before."""
+    """The figures of one pass; in all but the first, they are of rows that were learnt before."""
 
     number: int
     loss: float  # per unit of weight
@@ -28,13 +28,13 @@ class Pass:
 
     @property
     def merit(self) -> float | None:
-        """What passes are compared by, the less the better: loss on rows held out, or error where it is not known."""
+        """The loss on rows held out, or the error where the loss is not known: the pass with the least is the best."""
         if self.held is None:
             return None
         return self.held.error if self.held.mean_loss is None else self.held.mean_loss
 
     def to_json(self) -> dict[str, Any]:
-        """The public form."""
+        """The public form: number, loss and error of the pass, and figures of the rows held out."""
         held = self.held
         told = None if held is None else {"rows": held.rows, "loss": held.mean_loss, "error": held.error}
         mine = {"loss": self.loss, "error": self.error, "training": self.number > 1}
@@ -42,13 +42,13 @@ class Pass:
 
 
 def best_pass(passes: Iterable[Pass]) -> Pass:
-    """The first of those that predicted the rows held out best; without such rows, the last."""
+    """The pass that predicted the rows held out best, the first if several did; without such rows, the last."""
     *_, best = passes = list(passes)
     return min(passes, key=lambda p: p.merit or 0.0) if best.merit is not None else best
 
 
 def weighed(rows: Rereading, step: Step, rounds: int, passes: int) -> Iterator[tuple[Rows, Vector, Vector]]:
-    """The rows of a pass, with weights that count for all passes: times Σ c_t over the rounds of a row."""
+    """The rows of one pass, each weight multiplied by Σ c_t over the rounds t in which the row was learnt."""
     t, each = 0, rounds // passes
     for x, y, given in rows():
         weights = np.array(given, float) if given.size else np.ones(y.size)

@@ -1,4 +1,4 @@
-"""Rows that were asked and wait for their answer: a table that grows, is answered in any order, and keeps no litter."""
+"""Rows that were asked and wait for their answer: a table that grows, is answered in any order, and is compacted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROW = (np.int64, np.int64, np.float64, np.float64, np.float64, np.float64, np.bo
 
 
 class Pending:
-    """The table. Appending and answering cost amortised O(nnz)."""
+    """A table of rows that wait for their answer. Appending and answering cost amortised O(nnz)."""
 
     def __init__(self, slots: Slots | None = None) -> None:
         entries = (np.zeros(ROOM + 1, np.int64), np.zeros(ROOM, np.uint64), np.zeros(ROOM))
@@ -47,7 +47,7 @@ class Pending:
 
     @property
     def used(self) -> Slots:
-        """The part of the table that is in use: views."""
+        """Views of the part of the table that is in use."""
         s, n = self.slots, self.size
         entries = int(s.indptr[n])
         return Slots._make(
@@ -55,7 +55,7 @@ class Pending:
         )
 
     def rows(self, columns: int) -> Sparse:
-        """All rows of the table, for compiled loops: the same part as long as the arrays are, for Numba's sake."""
+        """All rows of the table, for compiled loops: one object while the arrays stay, for Numba's sake."""
         s, known = self.slots, self._rows
         same = known.indptr is s.indptr and known.indices is s.indices and known.data is s.data
         if not same or known.columns != columns:
@@ -63,7 +63,7 @@ class Pending:
         return self._rows
 
     def append(self, x: Rows, begin: int, end: int, first: int) -> None:
-        """Rows begin … end−1 of x as rounds `first`, `first` + 1, …, all entries kept, zeros too."""
+        """Append rows begin … end−1 of x as rounds `first`, `first` + 1, …, with all entries, zeros too."""
         count, size = end - begin, self.size
         lengths, indices, data = _entries(x, begin, end)
         at = int(self.slots.indptr[size])
@@ -85,18 +85,18 @@ class Pending:
         self.size = size
 
     def send(self, at: Any, labels: Vector, weights: Any, due: Any) -> None:
-        """The answers to these rows are known, and arrive after the rounds `due`."""
+        """Enter the answers to the rows `at`, which arrive after the rounds `due`."""
         s = self.slots
         s.labels[at], s.weights[at], s.due[at] = labels, weights, due
         self._sent += labels.size
 
     def recall(self, at: Any) -> None:
-        """These answers were not taken: the rows wait for others."""
+        """Withdraw the answers to the rows `at`, which were not learnt: these rows wait for others."""
         self.slots.due[at] = NEVER
         self._sent -= len(at)
 
     def find(self, rounds: Any) -> Any:
-        """Where these rounds stand in the table, −1 for those that do not wait: O(log n) each."""
+        """The places of these rounds in the table, −1 for those that do not wait: O(log n) each."""
         known = self.slots.rounds[: self.size]
         at = np.minimum(np.searchsorted(known, rounds), max(self.size - 1, 0))
         if self.size == 0:
@@ -104,7 +104,7 @@ class Pending:
         return np.where((known[at] == rounds) & self.slots.waiting[at], at, -1)
 
     def arriving(self, until: int = NEVER - 1) -> Any:
-        """The waiting rows whose answer arrives by round `until`, in order of arrival: O(n), and a sort of those."""
+        """The waiting rows whose answer arrives by round `until`, in order of arrival: O(n), and a sort of them."""
         s, n = self.slots, self.size
         if self._sent == 0:
             return np.zeros(0, np.int64)
@@ -112,7 +112,7 @@ class Pending:
         return found[np.lexsort((found, s.due[found]))]
 
     def answered(self, at: Any) -> None:
-        """These rows were learnt. What is answered goes when it is the larger part."""
+        """Mark the rows `at` as learnt; once most rows of the table are, they are removed."""
         self.slots.waiting[at] = False
         self._sent -= len(at)
         self._dead += len(at)
@@ -120,7 +120,7 @@ class Pending:
             self._compact()
 
     def _compact(self) -> None:
-        """Move what waits to the front."""
+        """Remove answered rows by moving the waiting ones to the front."""
         s = self.used
         kept, lengths = s.waiting.copy(), np.diff(s.indptr)
         entries = np.repeat(kept, lengths)
@@ -132,7 +132,7 @@ class Pending:
         self.size, self._dead = int(np.count_nonzero(kept)), 0
 
     def arrays(self) -> dict[str, Any]:
-        """What must be saved: the waiting rows alone."""
+        """The arrays that a file keeps: columns of the table, with the waiting rows alone."""
         self._compact()
         return {f"pending.{name}": column for name, column in self.used._asdict().items()}
 
@@ -158,7 +158,7 @@ def _move(column: Any, values: Any) -> None:
 
 
 def _with_room(column: Any, size: int) -> Any:
-    """The column, or a longer copy: at least twice as long, so that growing costs amortised O(1)."""
+    """The column if it has this size, else a copy at least twice as long, so that growing costs amortised O(1)."""
     if size <= column.size:
         return column
     longer = np.zeros(max(size, 2 * column.size), column.dtype)

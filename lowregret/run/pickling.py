@@ -1,4 +1,4 @@
-"""Runs in pickles, such as those of scikit-learn's estimators: they travel as what they would save."""
+"""Runs in pickles, such as those of scikit-learn's estimators: pickled as the contents of their files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lowregret.store.file import Arrays
 
 
 class Packed(NamedTuple):
-    """A run as what it would save."""
+    """A run as the contents of the file that it would save."""
 
     kind: type[RowRun]
     description: dict[str, Any]
@@ -19,12 +19,12 @@ class Packed(NamedTuple):
 
 
 def packed(value: Any) -> Any:
-    """What travels in a pickle instead of a run; anything else as it is."""
+    """The `Packed` form of a run, which stands for it in a pickle; any other value unchanged."""
     return Packed(type(value), *value.to_file()) if isinstance(value, RowRun) else value
 
 
 def unpacked(value: Any, path: str) -> Any:
-    """The run again, with arrays of its own: those that joblib reads from `path` cannot be written to."""
+    """The run that `packed` packed, its arrays copied: those that joblib reads from `path` are read-only."""
     if not isinstance(value, Packed):
         return value
     arrays = {name: np.array(array) for name, array in value.arrays.items()}

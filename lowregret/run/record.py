@@ -1,4 +1,4 @@
-"""The record of a run, and what follows from it: certificates, linearised regret, trace, picture."""
+"""The record of a run, from which its certificates, linearised regret, trace and picture follow."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ NEVER = 2**62  # more rounds than there will be
 
 
 def next_snapshot(state: State) -> int:
-    """The round whose ledger the history keeps next."""
+    """The next round after which the history keeps the sums and counts."""
     early = -(-state.dimension // EARLY)
     return next_mark(max(state.rounds, early - 1))
 
 
 class Record:
-    """The ledger of a run at the marks of its history; its methods tell what is proved of the run they are given.
+    """The sums and counts of a run at the marks of its history; its methods make proofs of the run they are given.
 
     A run has a `learner`, a `comparator`, and the `books` and `snapshot` that proofs read.
     """
@@ -83,22 +83,22 @@ class Record:
     # ---- while learning ----------------------------------------------------------------------------------------------
 
     def mark(self, run: Any) -> None:
-        """Keep the ledger as it is now."""
+        """Add the present sums and counts to the history."""
         self.history.append(run.snapshot())
 
     def next_pause(self, run: Any) -> int:
-        """The round after which something is done that is not done after every one."""
+        """The next round after which `pause` must be called."""
         return next_freeze(run.rounds) if run.certify else NEVER
 
     def pause(self, run: Any) -> None:
-        """Do it, but for freezing a model, which is the run's."""
+        """Do the work of the record that is due after some rounds only; the run itself freezes models."""
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def contents(self, run: Any) -> tuple[dict[str, Any], Arrays]:
-        """What a file keeps: a description, and arrays."""
+        """The description and arrays by which a file keeps the record."""
         return {}, {"history": np.array(self.history).reshape(-1, WIDTH)}
 
     def frozen_arrays(self, run: Any) -> Arrays:
-        """What a file keeps of the model on trial."""
+        """The arrays by which a file keeps the run's model on trial, if there is one."""
         return {} if run.frozen is None else run.split("frozen", run.frozen)

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 class Contents(NamedTuple):
-    """A description and arrays that were checked."""
+    """The description and arrays of a file, already checked by a schema."""
 
     description: dict[str, Any]
     arrays: Arrays
 
     def part(self, name: str) -> Any:
-        """A part of the description."""
+        """The part whose JSON form is the entry `name` of the description."""
         return from_json(self.description[name])
 
     def tell(self, *names: str) -> Any:
-        """Several entries of the description."""
+        """The entries of the description with these names."""
         return (self.description[name] for name in names)
 
     def record(self, kind: Any) -> Any:
-        """A named tuple of arrays."""
+        """A named tuple of the given kind, made of the arrays named as its fields."""
         return kind(*(self.arrays[name] for name in kind._fields))
 
     def inner(self, name: str) -> Contents:
@@ -42,7 +42,7 @@ class Contents(NamedTuple):
 
 
 def prefixed(name: str, arrays: Arrays) -> Arrays:
-    """The arrays of a run inside a run."""
+    """The arrays of the run `name` inside another run, their names prefixed with its own."""
     return {f"{name}.{key}": array for key, array in arrays.items()}
 
 
@@ -60,7 +60,7 @@ class Recorded(Saved):
     @property
     @abstractmethod
     def rounds(self) -> int:
-        """Rounds learnt so far."""
+        """The number of rounds learnt so far."""
 
     @property
     @abstractmethod
@@ -95,7 +95,7 @@ class Recorded(Saved):
 
     @property
     def subject(self) -> str:
-        """Its name and what it is made of."""
+        """The name of the run's class and, if it is made of something, of that."""
         return f"{type(self).__name__}{self._of() and f' of {self._of()}'}"
 
     def _facts(self) -> Iterator[str]:
@@ -103,7 +103,7 @@ class Recorded(Saved):
         yield f"loss {self.loss / max(self.rounds, 1):.4g} a round"
 
     def _mark(self) -> None:
-        """Keep the point of the curves that is due, if it is."""
+        """Keep a point of the curves if one is due after the present round."""
         if self.rounds == self.history.due:
             self.history.keep(self.rounds, self.loss, self.certificate)
 

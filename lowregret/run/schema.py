@@ -1,4 +1,4 @@
-"""What files of runs on rows hold."""
+"""Schemas of the files of runs on rows, and of runs in kernel form."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COLUMNS = (1 << 63) - 1
 
 
 class ProofSchema(Schema):
-    """A learner, comparators, sums and counts, and their history."""
+    """The schema of a learner, its comparators, sums and counts, and their history."""
 
     def __init__(self, *learners: type) -> None:
         self.learners = learners
@@ -83,12 +83,12 @@ class ProofSchema(Schema):
         yield not np.isnan(sums).any() and np.all(sums[:, UNSIGNED] >= 0), "sums of the history that are numbers"
 
     def weights(self, told: Told) -> int:
-        """How many weights there are."""
+        """The number of weights that the state has room for."""
         raise NotImplementedError
 
 
 class LedgerSchema(ProofSchema):
-    """A run on rows: cells for each feature that was met, what risk is told by, the model on trial."""
+    """The schema of a run on rows: cells for each feature that was met, the counts behind risk, the model on trial."""
 
     def fields(self) -> dict[str, Field]:
         return super().fields() | {
@@ -122,21 +122,21 @@ class LedgerSchema(ProofSchema):
         return found | (self.session(told, present) if "session" in told else {})
 
     def split(self, told: Told, name: str, cells: int, kind: str = "float64") -> dict[str, Array]:
-        """What `growth.split` gives: so many cells for each feature that was met, and for the bias."""
+        """The arrays that `growth.split` makes: `cells` numbers for each feature that was met, and for the bias."""
         met = told["room"] if told["seen"] is None else "met"
         bias = int(told["learner"].bias > 0)
         return {name: floats(met, cells, kind=kind), f"{name}.bias": floats(bias, cells, kind=kind)}
 
     def columns(self, told: Told) -> int:
-        """Numbers that the table keeps of each weight."""
+        """How many numbers the table keeps for each weight."""
         return int(told["learner"].rule.columns(self.weights(told)))
 
     def frozen(self, told: Told) -> dict[str, Array]:
-        """The model on trial."""
+        """The arrays of the model on trial."""
         return self.split(told, "frozen", self.lots(told))
 
     def lots(self, told: Told) -> int:
-        """Lanes of the table as it lies in memory."""
+        """The number of lanes that the table has for each feature in memory."""
         return 1
 
     def weights(self, told: Told) -> int:
@@ -153,19 +153,19 @@ class LedgerSchema(ProofSchema):
         yield from tally_demands(arrays, self.warm(told))
 
     def warm(self, told: Told) -> int:
-        """Rounds before bits are counted."""
+        """The number of rounds before the tally begins to count its bits."""
         return 0 if told["learner"].loss.classifies else tally.BLOCK
 
     def rounds(self, arrays: Arrays) -> int:
-        """All that were played."""
+        """The number of rounds that were played."""
         return int(arrays["counts"][ROUNDS])
 
     def frozen_often(self, told: Told, rounds: int) -> int:
-        """How many models were frozen in so many rounds."""
+        """The number of models that are frozen in the given number of rounds."""
         return freezes(rounds) if told["certify"] else 0
 
     def trial(self, told: Told, arrays: Arrays) -> Demands:
-        """As many models were frozen as the rounds say."""
+        """Conditions on the trial: as many models were frozen as the number of rounds requires."""
         rounds, ended = self.rounds(arrays), told["ended"]
         yield ended is None or ended <= rounds, "a trial that ended in a round that was played"
         wanted, found = self.frozen_often(told, rounds if ended is None else ended), len(arrays["trial"])
@@ -175,7 +175,7 @@ class LedgerSchema(ProofSchema):
         yield found > 0 or not model, "no model on trial before one was frozen"  # it may be gone for want of memory
 
     def session(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        """Arrays of a run that was fed from files."""
+        """The further arrays of a run that was fed from files."""
         found: dict[str, Array] = {}
         for name in ("metrics", "held"):
             found |= self.judged(told, name)
@@ -186,7 +186,7 @@ class LedgerSchema(ProofSchema):
         return found
 
     def judged(self, told: Told, name: str) -> dict[str, Array]:
-        """Figures of rows."""
+        """The arrays of figures on predictions called `name`."""
         raise NotImplementedError
 
 
@@ -212,7 +212,7 @@ SESSION = record(
 
 
 def tally_demands(arrays: Arrays, warm: int) -> Demands:
-    """What must be true of the counts by which risk is told."""
+    """Conditions on the sums and counts from which risk is computed."""
     sums, counts, levels = (arrays[f"tally.{name}"] for name in ("sums", "counts", "levels"))
     rounds, mistakes, ones, both, last, marked_mistakes, marked_ones = counts[: tally.MARKED_ONES + 1].tolist()
     rest = rounds % tally.BLOCK
@@ -229,7 +229,7 @@ def tally_demands(arrays: Arrays, warm: int) -> Demands:
 
 
 class RowSchema(LedgerSchema):
-    """A run with one score a row."""
+    """The schema of a run with one score a row."""
 
     def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
         return super().slots(present) | {"metrics.sums": metrics.NAMES, "held.sums": metrics.NAMES}
@@ -256,7 +256,7 @@ class RowSchema(LedgerSchema):
 
 
 class DelayedSchema(RowSchema):
-    """A run whose answers come late: rows that wait for them."""
+    """The schema of a run whose answers come late, with the rows that wait for them."""
 
     def fields(self) -> dict[str, Field]:
         return super().fields() | {"asked": whole()}
@@ -296,7 +296,7 @@ class DelayedSchema(RowSchema):
 
 
 class DoublingSchema(RowSchema):
-    """A run that restarts: the ledger of the finished blocks."""
+    """The schema of a run that restarts, with the sums and counts of the finished blocks."""
 
     def fields(self) -> dict[str, Field]:
         return super().fields() | {"player": part(Doubling), "finished": items(table(TEXT, NUMBER))}
@@ -326,7 +326,7 @@ class DoublingSchema(RowSchema):
 
 
 class KernelSchema(Schema):
-    """A support set, and its ledger."""
+    """The schema of a run in kernel form: a support set, sums and counts, and their history."""
 
     def fields(self) -> dict[str, Field]:
         return {"learner": part(KernelPerceptron), "compiled": FLAG}

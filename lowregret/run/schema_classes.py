@@ -1,4 +1,4 @@
-"""What files of runs on many classes hold, and of runs of `auto`."""
+"""Schemas of the files of runs on many classes, and of runs of `auto`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAME = Field("a whole number or a text", lambda value: isinstance(value, int | 
 
 
 class ClassSchema(LedgerSchema):
-    """A run on many classes: their names, and which was taken for which."""
+    """The schema of a run on many classes, with their names and the confusion matrix."""
 
     def fields(self) -> dict[str, Field]:
         numbers = dict.fromkeys(("known", "frozen_known"), whole())
@@ -68,7 +68,7 @@ def _confusion(counts: str, sums: str) -> dict[str, Array]:
 
 
 class AutoSchema(LedgerSchema):
-    """A run of `auto`: its mind, the trust in its experts over the rounds, and the model that it keeps."""
+    """The schema of a run of `auto`: its mind, the trust in its experts over the rounds, and the kept model."""
 
     def fields(self) -> dict[str, Field]:
         return super().fields() | {"folded": items(whole()), "glance": whole()}
@@ -87,17 +87,17 @@ class AutoSchema(LedgerSchema):
         return _averages("frozen.average") | self.mind("frozen.mind", told, LANES) | self.measures(told)
 
     def mind(self, prefix: str, told: Told, width: int) -> dict[str, Array]:
-        """What is carried from row to row, with so many numbers for each feature in the bank."""
+        """The arrays of a mind, whose bank has `width` numbers for each feature and lane."""
         bank = self.split(told, f"{prefix}.bank", width * self.lots(told), "float32")
         rest = {"pace": floats(PACE, low=0.0), "stacks": floats(STACKS * SIZE), "trust": extended(TRUST)}
         return bank | {f"{prefix}.{name}": array for name, array in (rest | {"past": floats(self.past(told))}).items()}
 
     def past(self, told: Told) -> int:
-        """Numbers that are kept of the labels before."""
+        """How many numbers a mind keeps of the labels met before."""
         return PAST
 
     def measures(self, told: Told) -> dict[str, Array]:
-        """What is known of the features of the model on trial."""
+        """The arrays of statistics of features that belong to the model on trial."""
         return self.split(told, "frozen.measures", COLUMNS)
 
     def frozen_often(self, told: Told, rounds: int) -> int:
@@ -129,20 +129,20 @@ def _averages(name: str) -> dict[str, Array]:
 
 
 def _are_weights(trust: Any) -> bool:
-    """Whether weights are not negative, and sum to 1."""
+    """Whether the weights in each row of trust are ≥ 0 and sum to 1."""
     weights = trust[:, WEIGHTS : WEIGHTS + EXPERTS]
     return bool(np.all(weights >= 0) and np.all(np.abs(weights.sum(axis=1) - 1) <= SLACK))
 
 
 class AutoRowSchema(AutoSchema, RowSchema):
-    """A run of `auto` with one score a row."""
+    """The schema of a run of `auto` with one score a row."""
 
     def columns(self, told: Told) -> int:
         return COLUMNS
 
 
 class AutoClassSchema(AutoSchema, ClassSchema):
-    """A run of `auto` on many classes."""
+    """The schema of a run of `auto` on many classes."""
 
     def mind(self, prefix: str, told: Told, width: int) -> dict[str, Array]:
         return super().mind(prefix, told, width) | self.split(told, f"{prefix}.measures", COLUMNS)

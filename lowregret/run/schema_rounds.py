@@ -18,22 +18,22 @@ WORDS = (1 << 64) - 1
 
 
 class RecordedSchema(Schema):
-    """A subclass declares its own fields, slots, arrays and demands, and the runs inside by name."""
+    """The base of these schemas: a subclass declares its own fields, slots, arrays and demands, and the runs inside."""
 
     def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
-        """The runs inside; where they depend on what is `told`, none as long as nothing is."""
+        """Schemas of the runs inside, by name; those that depend on the description are left out if `told` is None."""
         return {}
 
     def own_fields(self) -> dict[str, Field]:
-        """Of the description."""
+        """The fields of the description, but for the theorem and the runs inside."""
         return {}
 
     def own_slots(self) -> dict[str, tuple[str, ...]]:
-        """Names along the last axis of arrays."""
+        """For arrays stored by name, the names along their last axis."""
         return {}
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
-        """All but the history and what is inside."""
+        """The arrays, but for the history and those of the runs inside."""
         return {}
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:

@@ -1,6 +1,6 @@
-"""Training from files as one goes along: a run, how its rows are read, and the figures people ask for.
+"""Training from files: a session is a run, the format its rows are read in, and figures on its predictions.
 
-A session is what the command line keeps in a model file: enough to go on, to predict, and to tell what was learnt.
+The command line keeps a session in a model file: enough to go on, to predict, and to tell what was learnt.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Observer = Callable[[Batch, Learnt], object]  # what wants to know of each batch
 
 @dataclass
 class Session:
-    """A run fed from a stream."""
+    """A run fed from a stream, with counts of the rows read and figures on its predictions."""
 
     run: LinearRun | AutoRun | MulticlassRun
     form: Part  # how rows are read
@@ -88,7 +88,7 @@ class Session:
     def learn(self, batch: Batch, *observers: Observer) -> None:
         """Learn a batch, or judge it if its rows are the last ones held out, and let all observers know of it.
 
-        If a row cannot be learnt, or something else goes wrong, the rows before it are learnt, and all know of those.
+        If a row cannot be learnt, or something else goes wrong, the rows before it are learnt, and observers know it.
         """
         begin, before = time.perf_counter(), self._sums()
         learnt = NOTHING
@@ -107,7 +107,7 @@ class Session:
             self._steps.finish()
 
     def _judged_last(self, batch: Batch) -> Learnt:
-        """Score and count rows that are held out with the model as it is."""
+        """Score rows that are held out with the present model, and count them."""
         if not self.run.rounds:
             return NOTHING
         assert batch.held is not None
@@ -115,7 +115,7 @@ class Session:
         return Learnt(len(batch), batch.labels, scores, scores)
 
     def _counting(self, batch: Batch, learnt: Learnt) -> Iterator[Callable[[], None]]:
-        """Steps that count what was predicted in a batch."""
+        """Steps that add the predictions made in a batch to the figures."""
         done = learnt.done
         if not self.passes:
             yield partial(self._see, self.metrics, batch.weights[:done], learnt)
@@ -129,7 +129,7 @@ class Session:
             found.see(learnt.labels, weights, learnt.guesses)
 
     def _count(self, batch: Batch, done: int, before: Vector, begin: float) -> None:
-        """Count what was read, each row once; `before` are the sums, and `begin` the time, at which that began."""
+        """Count the rows read, each once; `before` and `begin` are the sums and the time before the batch."""
         learnt = 0 if batch.last else batch.nonzeros(done)
         unlabelled = batch.unlabelled if done == len(batch) else int(np.count_nonzero(np.isnan(batch.labels[:done])))
         if self.passes:
@@ -145,9 +145,9 @@ class Session:
     # ---- passes ------------------------------------------------------------------------------------------------
 
     def begin_pass(self, held_last: bool = False, several: bool = False) -> None:
-        """Before the rows are read, perhaps again.
+        """Begin a pass; to be called before the rows are read, the first time or again.
 
-        `held_last`: the last ones are held out. What is held out is judged afresh in each of `several` passes.
+        `held_last`: the last rows are held out. Rows held out are judged afresh in each of `several` passes.
         """
         if self.passes:
             self.run.tally.repeat()
@@ -157,9 +157,9 @@ class Session:
         self.held_last, self._begun = held_last, self._sums() if self.passes else self.again.copy()
 
     def end_pass(self, more: bool = False) -> bool:
-        """After all rows were read; returns whether another pass, if there are `more`, may bring something.
+        """End a pass after all rows were read; returns whether another, if `more` are wanted, may improve the model.
 
-        It may not once the rows held out are predicted worse than before. A copy of the run is kept of the best pass.
+        None does once the rows held out are predicted worse than before. A copy of the run after the best pass is kept.
         """
         loss, weight, wrong = (self._sums() - self._begun).tolist()
         error = wrong / (weight or 1.0) if self.run.learner.loss.classifies else None
@@ -171,7 +171,7 @@ class Session:
         return more and (held is None or best.merit == self.passes[-1].merit)
 
     def keep_best(self) -> None:
-        """Go back to the run as it was after the best pass, if others were begun after it."""
+        """Go back to the run as it was after the best pass, if other passes followed it."""
         if self._kept is not None:
             contents, self.again, self.nonzeros = self._kept
             self.run = type(self.run).of("the best pass", *contents)
@@ -184,26 +184,26 @@ class Session:
         return best_pass(self.passes).number if self.passes else 1
 
     def _sums(self) -> Vector:
-        """Loss, weight, and weight of mistakes, in all rounds."""
+        """The loss, the weight, and the weight of mistakes, over all rounds."""
         return np.array([self.run.loss, self.run.weight, self.run.wrong])
 
     # ---- in hindsight ------------------------------------------------------------------------------------------
 
     @property
     def single(self) -> LinearRun | AutoRun:
-        """The run, if it has one score a row: all that an exact regret is found for."""
+        """The run, which must have one score a row, for exact regret is not found for many classes."""
         if isinstance(self.run, MulticlassRun):
             raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
         return self.run
 
     def require_answer(self) -> None:
-        """Refuse to look for the best fixed choice in hindsight where nobody can find it."""
+        """Raise an error if the best fixed choice in hindsight cannot be found for the run's loss and comparators."""
         from lowregret.hindsight import require_answer  # with SciPy, which few commands need
 
         require_answer(self.single.learner.loss, self.single.comparator)
 
     def look_back(self, rows: Rereading, report: Report | None = None) -> None:
-        """Find the best fixed choice on the rows that were learnt, all of them, `run.located`, in all passes.
+        """Find the best fixed choice in hindsight on all rows that were learnt, which `rows` gives `run.located`.
 
         Where the step schedule weighs the rounds, each row counts as often as its rounds did.
         """
@@ -222,7 +222,7 @@ class Session:
 
     @property
     def certificate(self) -> Certificate:
-        """Against fixed choices, with the exact regret if that was looked for: between `regret` and `regret` + gap."""
+        """The certificate against fixed choices; after `look_back`, exact regret is in [`regret`, `regret` + gap]."""
         run, best = self.run, self.best
         if best is None:
             return run.fixed_certificate
@@ -241,7 +241,7 @@ class Session:
 
     @property
     def mean_loss(self) -> float:
-        """The same per unit of weight."""
+        """Σ c·ℓ / Σ c over rows in their first pass, each judged before it was learnt."""
         loss, weight, _ = self._sums() - self.again
         return float(loss / (weight or 1.0))
 
@@ -261,7 +261,7 @@ class Session:
 
     @property
     def one_label(self) -> str | None:
-        """That all labels were the same, if they were: then nothing is known of rows with others."""
+        """A note that all labels were the same, if they were: then nothing is known of rows with other labels."""
         if not isinstance(self.run, MulticlassRun):
             return notes.one_label(self.metrics, self.signs) if isinstance(self.metrics, Metrics) else None
         met = np.flatnonzero(self.run.confusion.counts.sum(axis=1)[:-1])
@@ -269,7 +269,7 @@ class Session:
 
     @property
     def notes(self) -> list[str]:
-        """What should be known of the labels and columns, for the figures do not show it."""
+        """Notes on the labels and columns that the figures do not show."""
         found = [*self.remarks, *notes.idle(self.met.idle)]
         found += [self.one_label] if self.one_label is not None else []
         if isinstance(self.run, MulticlassRun):
@@ -279,7 +279,7 @@ class Session:
         return found
 
     def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:
-        """The public form of what was learnt."""
+        """The public form of the session: the learner, its figures and its certificates."""
         run = self.run
         metrics = self.judged(self.metrics)
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
@@ -315,7 +315,7 @@ class Session:
         return found
 
     def _risk_json(self) -> dict[str, Any]:
-        """What is known of rows yet to come, which is nothing where all labels were the same."""
+        """The public form of risk, the bounds for future rows; None where all labels were the same."""
         return risk_json(self.run.risks()) | ({"risk": None} if self.one_label is not None else {})
 
     def judged(self, metrics: Judged) -> dict[str, Any]:
@@ -329,7 +329,7 @@ class Session:
     # ---- files -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run with all that belongs to it; `lowregret.load` reads it as a run."""
+        """Write the run and the rest of the session into one file, which `lowregret.load` reads as a run."""
         description, arrays = self.run.contents()
         counts = {name: getattr(self, name) for name in _COUNTS} | {"again": self.again.tolist()}
         met = {"labels": self.met.labels, "columns": list(self.met.columns), "spelt": self.met.spelling}
@@ -363,7 +363,7 @@ class Session:
 
     @classmethod
     def _of(cls, path: str | os.PathLike[str], run: Any, told: dict[str, Any], arrays: store.Arrays) -> Session:
-        """The session of a run, with all that was saved beside it."""
+        """The session of a run, with the counts, figures and names saved beside the run."""
         counts = {name: told[name] for name in _COUNTS} | {"again": np.array(told["again"], float)}
         session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
         known = Met(list(told["labels"]), {str(path): tuple(told["columns"])}, spelt={str(path): told["spelt"]})

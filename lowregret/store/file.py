@@ -71,38 +71,38 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """What a file holds."""
+    """The kind of thing that a file holds, such as "run" or "bandit": a key of `kinds.KINDS`."""
     with _opened(path) as file:
         return str(_header(file, path)["kind"])
 
 
 class Saved(Brief, ABC):
-    """What is kept in files of a kind of its own."""
+    """The base of everything that can be written to a file and read again; each subclass has its own kind of file."""
 
     kind: ClassVar[str]
     schema: ClassVar[Schema]  # of its `contents`
 
     @abstractmethod
     def contents(self) -> tuple[dict[str, Any], Arrays]:
-        """A description, and arrays."""
+        """Everything that a file keeps of it: a description that JSON can hold, and arrays by name."""
 
     @classmethod
     @abstractmethod
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        """What has these `contents`, found at `path`, once they were checked."""
+        """The object that has these `contents`, which were found at `path` and are checked already."""
 
     def to_file(self) -> tuple[dict[str, Any], Arrays]:
-        """What `save` writes: `contents`, with the names of what is stored by name."""
+        """The description and arrays that `save` writes: `contents`, with the names of slots in the description."""
         return self.schema.named(*self.contents())
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        """What `to_file` gave, checked before anything is made of it."""
+        """The object that `to_file` described; its description and arrays are checked before it is made."""
         return cls.from_checked(path, *cls.schema.checked(path, description, arrays))
 
     @classmethod
     def from_checked(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
-        """What has these `contents`; what does not fit together in spite of all checks is the file's fault."""
+        """The object that has these checked `contents`; if they do not fit together, raises a `StoreError`."""
         try:
             return cls.of(path, description, arrays)
         except (PartError, DataError, MemoryError) as error:
@@ -110,13 +110,13 @@ class Saved(Brief, ABC):
             raise StoreError(f"{path} cannot be made use of: {reason}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything, so that `load` goes on to the last bit. Saving changes nothing."""
+        """Write everything, so that what `load` reads goes on equal to the last bit. Saving changes nothing."""
         write(path, self.kind, *self.to_file())
         return Path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote."""
+        """Read a file that `save` wrote."""
         return cls.from_file(path, *read(path, cls.kind))
 
 
@@ -150,7 +150,7 @@ def _packed(array: Any) -> Iterator[bytes]:
 
 
 def _listed(listed: Any) -> tuple[str, list[int], list[int]]:
-    """The type, shape and sizes of chunks of an array, if they fit together."""
+    """The type, shape and sizes of chunks of an array, as the header lists them, if they fit together."""
     if not isinstance(listed, list) or len(listed) != 3:
         raise ValueError(f"{str(listed)[:80]} is no array")
     code, shape, sizes = listed
@@ -166,7 +166,7 @@ def _are_sizes(values: Any) -> bool:
 
 
 def _unpacked(file: IO[bytes], code: str, shape: list[int], sizes: list[int]) -> Any:
-    """The next array of a file."""
+    """The next array of a file, its chunks decompressed."""
     import zstandard
 
     kind, press = np.dtype(code), zstandard.ZstdDecompressor()
@@ -194,7 +194,7 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
 
 
 def _header(file: IO[bytes], path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The header, if it is one that can be read."""
+    """The header of a file; raises a `StoreError` if there is none, or its format is too old or too new."""
     begin = file.read(_LENGTH + len(_FIRST_FORMAT))
     if begin[_LENGTH:] == _FIRST_FORMAT:
         raise _outdated(path, 1)
@@ -225,7 +225,7 @@ def _outdated(path: str | os.PathLike[str], format: int) -> StoreError:
 
 
 def _is_whole(file: IO[bytes]) -> bool:
-    """Whether the checksum fits."""
+    """Whether the checksum at the end of a file fits the bytes before it."""
     left, digest = file.seek(0, os.SEEK_END) - _DIGEST, hashlib.sha256()
     file.seek(0)
     while left:

@@ -1,4 +1,4 @@
-"""Opening whatever lowregret wrote."""
+"""Opening any file that lowregret wrote: the kinds of files, and the class that reads each."""
 
 from __future__ import annotations
 

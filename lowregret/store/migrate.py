@@ -1,4 +1,4 @@
-"""Files of earlier formats: a step for each, which makes of its contents those of the next.
+"""Files of earlier formats: for each format, a step turns the contents of its files into those of the next format.
 
     def from_4(kind, description, arrays):
         '''Format 5 keeps a further sum, which is 0 in runs from before.'''
@@ -9,7 +9,7 @@
 
     STEPS = {4: from_4}
 
-What a step does not add is not there: a slot or field that is missing in a file of the present format is an error.
+A step adds every slot and field that the next format needs: one that is missing in the end is an error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEPS: dict[int, Step] = {}  # from format n to n + 1, for all n from OLDEST on
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
-    """What a file of this format holds, as the present one has it."""
+    """Contents of a file of the given format, turned into those of the present format."""
     for step in range(format, FORMAT):
         description, arrays = STEPS[step](kind, description, arrays)
     return description, arrays

@@ -24,7 +24,7 @@ _OTHER = {
 
 
 def real_file(path: str | os.PathLike[str]) -> Path:
-    """The file that a name stands for, links followed, there or not yet; refuses what a file must not replace."""
+    """The file that a path leads to, links followed, which need not exist yet; refuses all but regular files."""
     try:
         found = os.stat(path).st_mode
     except FileNotFoundError:
@@ -40,7 +40,7 @@ def real_file(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def replaced(target: Path) -> Iterator[IO[bytes]]:
-    """What is written takes the place of `target`, a `real_file`, with its permissions; on errors all is as before."""
+    """A new file that replaces `target`, a `real_file`, and takes its permissions; after an error the old one stays."""
     _remove_leftovers(target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
@@ -58,7 +58,7 @@ def replaced(target: Path) -> Iterator[IO[bytes]]:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove what others left who were killed while they replaced the same file."""
+    """Remove temporary files of processes that were killed while they replaced the same file."""
     ours = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.(\d+)\.tmp")
     with suppress(OSError):
         for name in os.listdir(target.parent):
@@ -68,7 +68,7 @@ def _remove_leftovers(target: Path) -> None:
 
 
 def _lives(process: int, thread: int) -> bool:
-    """Whether someone is still there; of another process any thread counts."""
+    """Whether a thread of this process is still there; for any other process, whether the process is."""
     if process == os.getpid():  # or one before it with the same number, as in containers
         return thread in sys._current_frames()
     try:

@@ -1,4 +1,4 @@
-"""What a file of a kind must hold, said once, and checked before anything is made of it.
+"""Schemas: the fields and arrays that a kind of file must hold, checked before anything is made of them.
 
     class Dots(Schema):
         def fields(self):
@@ -42,7 +42,7 @@ Path = str | os.PathLike[str]
 
 
 class Field(NamedTuple):
-    """What is accepted, in words and as a test, and what becomes of it."""
+    """A field of a description: the values accepted, in words and as a test, and the object made of a value."""
 
     wanted: str
     accepts: Callable[[Any], bool]
@@ -71,7 +71,7 @@ def number(low: float = -LARGEST, high: float = LARGEST) -> Field:
 
 
 def maybe(field: Field) -> Field:
-    """The same, or nothing."""
+    """A field that holds nothing, or a value that the given field accepts."""
     wanted, accepts, made, _ = field
     return Field(
         f"nothing or {wanted}",
@@ -81,7 +81,7 @@ def maybe(field: Field) -> Field:
 
 
 def items(field: Field, least: int = 0) -> Field:
-    """A list, each of its items as said."""
+    """A list of at least `least` items, each of which the given field accepts."""
     wanted, accepts, made, _ = field
     return Field(
         f"a list of at least {least}, each {wanted}",
@@ -91,7 +91,7 @@ def items(field: Field, least: int = 0) -> Field:
 
 
 def table(keys: Field, values: Field) -> Field:
-    """A JSON object whose keys and values are as said."""
+    """A JSON object of any size whose keys and values the given fields accept."""
     return Field(
         f"an object, each key {keys.wanted}, each value {values.wanted}",
         lambda value: isinstance(value, dict) and all(keys.accepts(k) and values.accepts(v) for k, v in value.items()),
@@ -126,7 +126,7 @@ def record(fields: Mapping[str, Field]) -> Field:
 
 @dataclass(frozen=True)
 class Array:
-    """A type, sizes, and the range in which all numbers lie, both ends included; None: any, NaN among them."""
+    """An array's type, its sizes, and the range of its numbers, both ends included; None: any number, also NaN."""
 
     kind: str
     shape: tuple[int | str, ...]
@@ -134,7 +134,7 @@ class Array:
     high: float | None = None
 
     def fault(self, array: Any, sizes: dict[str, int]) -> str | None:
-        """What is wrong with an array, if anything; names of sizes are settled by the first array that has them."""
+        """The fault of an array, in words, if it has one; the first array with a named size settles it in `sizes`."""
         if not isinstance(array, np.ndarray) or array.dtype.name != self.kind:
             return f"holds {getattr(array, 'dtype', type(array).__name__)}, expected {self.kind}"
         if array.ndim == len(self.shape):
@@ -152,27 +152,27 @@ class Array:
 
 
 def floats(*shape: int | str, low: float = -LARGEST, high: float = LARGEST, kind: str = "float64") -> Array:
-    """Finite numbers."""
+    """An array of finite numbers in a range."""
     return Array(kind, shape, max(low, -LARGEST), min(high, LARGEST))
 
 
 def extended(*shape: int | str, low: float = -math.inf, high: float = math.inf) -> Array:
-    """Finite numbers and infinite ones."""
+    """An array of finite or infinite numbers in a range."""
     return Array("float64", shape, low, high)
 
 
 def anything(*shape: int | str) -> Array:
-    """Floating-point numbers, NaN among them."""
+    """An array of any floating-point numbers, NaN included."""
     return Array("float64", shape)
 
 
 def wholes(*shape: int | str, low: int = 0, high: int = MOST, kind: str = "int64") -> Array:
-    """Whole numbers."""
+    """An array of whole numbers in a range."""
     return Array(kind, shape, low, high)
 
 
 def flags(*shape: int | str) -> Array:
-    """True or false."""
+    """An array of truth values."""
     return Array("bool", shape)
 
 
@@ -180,33 +180,33 @@ def flags(*shape: int | str) -> Array:
 
 
 class Schema:
-    """What files of a kind hold."""
+    """The base of schemas: a subclass declares the fields, slots and arrays of one kind of file."""
 
     def fields(self) -> dict[str, Field]:
-        """Of the description."""
+        """The fields of the description."""
         return {}
 
     def slots(self, present: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-        """Names along the last axis of arrays, not all of which need be `present`."""
+        """For arrays stored by name, the names along their last axis; not all of them need be `present`."""
         return {}
 
     def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        """All arrays of a file with this description; `present` are those that it has."""
+        """All arrays that a file with the description `told` must hold; `present` are the names of those it holds."""
         return {}
 
     def demands(self, told: Told, arrays: Arrays) -> Iterator[tuple[Any, str]]:
-        """Whatever else must hold, of arrays that are as declared: pairs (whether it holds, what that is)."""
+        """Further conditions on arrays that are as declared: pairs (whether it holds, the condition in words)."""
         yield from ()
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def named(self, description: Told, arrays: Arrays) -> tuple[Told, Arrays]:
-        """What is to be written, with the names of slots in the description."""
+        """The description with the names of slots added, and the arrays, ready to be written."""
         slots = {name: list(names) for name, names in self.slots(arrays.keys()).items() if name in arrays}
         return description | {"slots": slots}, arrays
 
     def checked(self, path: Path, description: Told, arrays: Arrays) -> tuple[Told, Arrays]:
-        """What `named` gave, as it was before; raises a `StoreError` that says what is not as it must be."""
+        """The inverse of `named`; raises a `StoreError` that names whatever does not fit the schema."""
         try:
             return self._checked(description, arrays)
         except StoreError as error:
@@ -243,7 +243,7 @@ def _require_all(wanted: Collection[str], found: Collection[str]) -> None:
 
 
 def _told(fields: Mapping[str, Field], description: Told) -> Told:
-    """The fields of a description, made."""
+    """The description with each value checked and turned into the object its field makes of it."""
     present = {name: field for name, field in fields.items() if field.needed or name in description}
     _require_all(present, description)
     told = {}
@@ -258,7 +258,7 @@ def _told(fields: Mapping[str, Field], description: Told) -> Told:
 
 
 def _by_place(slots: Mapping[str, tuple[str, ...]], names: Any, arrays: Arrays) -> Arrays:
-    """Arrays that are stored by name, their last axis in the order of these slots."""
+    """Arrays that are stored by name, their last axis brought into the order of `slots`."""
     found = {}
     for name, wanted in slots.items():
         if name in arrays:
