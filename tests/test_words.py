@@ -25,9 +25,9 @@ def test_one_thing_and_many(count: float, things: tuple[str, ...], told: str) ->
 def test_a_bandit_of_one_round() -> None:
     bandit = Bandit(1, Exp3(eta=0.1), compiled=False)
     number, _ = bandit.choose()
-    assert str(bandit).startswith("0 rounds of exp3 on 1 arm, cost 0 (0 a round), 1 choice waits for its cost")
+    assert str(bandit).startswith("0 rounds of exp3 on 1 arm, loss 0 (0 a round), 1 choice waits for its cost")
     bandit.choose()
     bandit.reward(number, 1.0)
-    assert str(bandit).startswith("1 round of exp3 on 1 arm, cost 0 (0 a round), 1 choice waits for its cost")
+    assert str(bandit).startswith("1 round of exp3 on 1 arm, loss 0 (0 a round), 1 choice waits for its cost")
     bandit.choose()
     assert "2 choices wait for their costs" in str(bandit)
