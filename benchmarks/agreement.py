@@ -28,7 +28,7 @@ import scipy.sparse as sp
 
 from benchmarks.hindsight import LOSSES, RADII, SETS, Watched, read
 from lowregret import L2Ball, Loss
-from lowregret.hindsight import solve
+from lowregret.hindsight.best import solve
 from lowregret.rows import as_rows
 from lowregret.types import Vector
 

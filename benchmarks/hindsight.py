@@ -34,7 +34,7 @@ from numba.core.event import TimingListener, install_listener
 
 from benchmarks.speed import OUT
 from lowregret import Hinge, L2Ball, Logistic, Loss, Square
-from lowregret.hindsight import solve
+from lowregret.hindsight.best import solve
 from lowregret.hindsight.objective import Objective
 from lowregret.rows import as_rows
 from lowregret.types import Vector

@@ -1,4 +1,6 @@
-"""Step schedules η_t. A rule asks `rate` in every round; the certificates ask how the rate was chosen.
+"""Step schedules η_t, from constant to passive-aggressive.
+
+A rule asks `rate` in every round; the certificates ask how the rate was chosen.
 
 The rate of an adaptive schedule depends on the sub-gradients seen: eager rules may use the present one
 (`present` = ‖z_t‖²), lazy rules only the past.

@@ -1,4 +1,4 @@
-"""Words for people."""
+"""Counts in words, and objects in one line; the sentences of summaries are in `show/text.py`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """Bandits: learners that see only the cost of what they chose, and what can be proved of them all the same."""
 
-from lowregret.bandit.algorithm import BanditAlgorithm, Exp3, Exp3IX
+from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.bandit import Bandit
 from lowregret.bandit.base import Played
 from lowregret.bandit.costs import BernoulliCosts, Costs, CostTable
 from lowregret.bandit.descent import BanditDescent
 from lowregret.bandit.estimated import EstimatedDescent
+from lowregret.bandit.exp3 import Exp3, Exp3IX
 from lowregret.bandit.exp4 import Exp4
 from lowregret.bandit.log import BanditLog, bandit_log, read_log
 from lowregret.bandit.ranking import ExpertRanking, ScoreRanking

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from lowregret.bandit.algorithm import BanditAlgorithm, Exp3, Exp3IX
+from lowregret.bandit.algorithm import BanditAlgorithm
+from lowregret.bandit.exp3 import Exp3, Exp3IX
 from lowregret.bandit.state import CLAMPED, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, LOGGED, BanditState
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate, Premise, no_theorem

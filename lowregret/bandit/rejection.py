@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.bandit.algorithm import BanditAlgorithm, Exp3, Exp3IX
+from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.bandit import Bandit
+from lowregret.bandit.exp3 import Exp3, Exp3IX
 from lowregret.bandit.log import BanditLog
 from lowregret.bandit.stochastic import Thompson, Ucb1
 from lowregret.bandit.tsallis import TsallisInf

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm, Exponential
+from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
+from lowregret.bandit.exp3 import Exponential
 from lowregret.bandit.state import (
     BANDIT_COUNT_NAMES,
     BANDIT_COUNTS,

@@ -1,4 +1,4 @@
-"""Linear learners: a loss of the score ⟨w, x⟩, and a rule that moves w."""
+"""Linear learners: a loss of the score ⟨w, x⟩, and a rule that moves w; `learn_rows`, the compiled loop over rows."""
 
 from __future__ import annotations
 

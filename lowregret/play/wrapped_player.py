@@ -1,4 +1,4 @@
-"""Seats of players made of players (see `wrapper`), and the seat of any player."""
+"""Seats of players made of players (see `learner/wrappers.py`), and the seat of any player."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Regret of every kind: what happened, held against what could have been done instead.
 
+The linearised regret, which every certificate begins with, is in `certificate/evidence.py`.
+
     regret(game, [0.5, 0.5])               one fixed point
     regret(game, Best(L2Ball(2.0)))        the best fixed point of a set
     regret(game, Moving(points))             a moving comparator, with its path length and the bound DYN

@@ -1,5 +1,7 @@
 """Risk bounds for rows yet to come, without a hold-out set: premises checked, M never assumed.
 
+The inequalities themselves are in `online_to_batch.py`.
+
 Classification errors lie in [0,1] by themselves. Losses do not: they are bounded by M on rows of length ≤ X, labels
 |y| ≤ Y and iterates of length ≤ W. X, Y and W are taken from the powers of two, each of which has a share of δ set
 aside for it, so that they may be read off the data; see docs/risk.md.

@@ -207,7 +207,8 @@ class Session:
 
         Where the step schedule weighs the rounds, each row counts as often as its rounds did.
         """
-        from lowregret.hindsight import best_fixed, silent
+        from lowregret.hindsight import best_fixed
+        from lowregret.hindsight.best import silent
 
         run = self.single
         learner, u, passes = run.linear, run.comparator, self.best_pass

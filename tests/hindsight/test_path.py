@@ -11,10 +11,11 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-import lowregret.hindsight as package
+import lowregret.hindsight.best as package
 from lowregret import Huber, L2Ball, Logistic, Loss, Poisson, Reals, SquaredHinge
 from lowregret.domain import Domain
-from lowregret.hindsight import path, solve
+from lowregret.hindsight import path
+from lowregret.hindsight.best import solve
 from lowregret.hindsight.coordinate import ascend
 from lowregret.hindsight.objective import Incumbent, Objective
 from lowregret.hindsight.path import Multiplier, conjugate, follow, preconditioner

@@ -12,7 +12,8 @@ from scipy.optimize import brentq, linprog
 
 from lowregret import Absolute, EpsilonInsensitive, Hinge, L2Ball, Logistic, Loss, Quantile, Reals, Square
 from lowregret.domain import Domain
-from lowregret.hindsight import interior, krylov, precondition, solve
+from lowregret.hindsight import interior, krylov, precondition
+from lowregret.hindsight.best import solve
 from lowregret.hindsight.cluster import clusters
 from lowregret.hindsight.coordinate import ascend, side_by_side
 from lowregret.hindsight.gather import as_matrix

@@ -1,4 +1,4 @@
-"""`lowregret bandit`: a log of choices, what other policies would have brought, and a learner over it."""
+"""Arguments of `lowregret bandit`; its work is in `cli/work/bandit.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lowregret experts`: mix the forecasts in a table, show whom to trust, and the proof."""
+"""Arguments of `lowregret experts`; its work is in `cli/work/experts.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lowregret play`: a learner against an environment, and what the theorem says of it."""
+"""Arguments of `lowregret play`; its work is in `cli/work/play.py`."""
 
 from __future__ import annotations
 

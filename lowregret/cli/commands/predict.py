@@ -1,4 +1,4 @@
-"""`lowregret predict`: score rows with a fixed model."""
+"""Arguments of `lowregret predict`; its work is in `cli/work/predict.py`."""
 
 from __future__ import annotations
 

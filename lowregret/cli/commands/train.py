@@ -1,4 +1,4 @@
-"""`lowregret train`: learn from files or a stream, keep a model, show the proof."""
+"""Arguments of `lowregret train`; its work is in `cli/work/train.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lowregret warm`: compile ahead of time, for images and continuous integration."""
+"""Arguments of `lowregret warm`; its work is in `cli/work/warm.py`."""
 
 from __future__ import annotations
 

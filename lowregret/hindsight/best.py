@@ -1,0 +1,183 @@
+"""The best fixed choice in hindsight, with a gap that proves how near the answer is.
+
+    min_{u∈U} Σ weight_i·ℓ(⟨u, x_i⟩, y_i) + (κ/2)‖u‖²
+
+| loss and set                                | method                                              | file            |
+|---------------------------------------------|-----------------------------------------------------|-----------------|
+| linear costs                                | written down                                        | `convex.minimise`|
+| kinks, in a box, a simplex or an L1 ball    | interior points of the rows' slopes and the set     | `corner.py`     |
+| up to 600 coordinates                       | Newton, its quadratic model solved in the set; with |                 |
+|                                             | kinks, in an L2 ball, dual coordinate ascent first  | `newton.py`     |
+| more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
+| more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
+| the same, smooth, where the ball is far     | Newton while the ball's multiplier falls            | `path.py`       |
+| the same, one kink, up to 5,000 rows        | if need be, an interior-point method in the rows    | `interior.py`   |
+| rows beyond memory, other losses, other sets| cutting planes, a pass over the rows for each       | `passes.py`     |
+
+The gap never rests on a method having converged: it is the distance to a bound that holds by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lowregret.convex.functions import LinearFunction, Sum
+from lowregret.convex.leader import FollowTheLeader
+from lowregret.convex.minimise import Solution, minimise
+from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
+from lowregret.errors import DataError, PartError
+from lowregret.hindsight.coordinate import ascend
+from lowregret.hindsight.corner import corner, is_corner
+from lowregret.hindsight.gather import gather_rows
+from lowregret.hindsight.interior import has_one_kink, inside
+from lowregret.hindsight.krylov import in_subspaces
+from lowregret.hindsight.newton import DENSE, gram, newton, start_on_sample
+from lowregret.hindsight.objective import Incumbent, Objective, Report
+from lowregret.hindsight.passes import Pass, by_passes
+from lowregret.hindsight.path import follow
+from lowregret.learner.linear import Linear
+from lowregret.learner.validate import finite_numbers
+from lowregret.loss import Cost, Loss, OnMistakes, Square
+from lowregret.rows import as_rows
+from lowregret.rule import ProjectedGradient
+from lowregret.step import Constant
+from lowregret.types import Vector
+
+__all__ = ["Pass", "Report", "Solution", "best_fixed", "best_in_hindsight", "require_answer"]
+
+TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a certificate
+EPOCHS = 400  # of dual coordinate ascent before Newton's method takes over
+FIRST = 2  # the same with few coordinates and kinks
+EPOCHS_BEFORE_INTERIOR = 100  # before the interior-point method does
+FALL = 1e-3  # of the ball's multiplier, after which smooth losses are left to the path of its minimisers
+
+
+_BALLS: dict[float, Callable[[float], Domain]] = {
+    1.0: L1Ball,
+    2.0: L2Ball,
+    math.inf: lambda radius: Box(-radius, radius),
+}
+
+
+def silent(steps: float, value: float, gap: float) -> None:
+    """Reports to nobody."""
+
+
+def best_in_hindsight(
+    loss: Loss,
+    features: Any,
+    labels: Any,
+    domain: Domain,
+    weights: Any = None,
+    ridge: float = 0.0,
+    bias: float = 0.0,
+    tolerance: float = 1e-6,
+    *,
+    report: Report = silent,
+    compiled: bool = True,
+) -> Solution:
+    """The u of the domain with the least Σ weight_i·ℓ(⟨u, x_i⟩, y_i) + (ridge/2)‖u‖², its loss, and a gap.
+
+    No point of the domain has less than `value` − `gap`. The gap sought is tolerance·(1 + |value|); where it cannot be
+    reached the answer says so by its gap. With `bias` > 0 each row gets one more feature of that value, the last.
+    """
+    learner = Linear(loss, ProjectedGradient(Reals(), Constant(1.0)), bias=bias)
+    if not (0 < tolerance < math.inf and 0 <= ridge < math.inf):
+        raise PartError(f"tolerance must be positive and ridge ≥ 0, got {tolerance} and {ridge}")
+    if not isinstance(domain, Domain):
+        raise PartError(f"domain must be a set such as L2Ball(1.0), got {domain!r}")
+    x = as_rows(features)
+    y = finite_numbers(labels, "labels", x.shape[0])
+    c = np.empty(0) if weights is None else finite_numbers(weights, "weights", x.shape[0])
+    start = np.zeros(x.shape[1] + (bias > 0))
+    return best_fixed(learner, domain, lambda: [(x, y, c)], start, ridge, compiled, tolerance, report)
+
+
+def best_fixed(
+    learner: Linear,
+    comparator: Domain,
+    rows: Pass,
+    start: Vector,
+    kappa: float = 0.0,
+    compiled: bool = True,
+    tolerance: float = TOLERANCE,
+    report: Report = silent,
+) -> Solution:
+    """The best u of the comparators on a stream's rows, its loss, and a gap: the minimum is at least loss − gap."""
+    if start.size == 0:
+        raise DataError("the rows have no features, so there is nothing to choose: give some, or a bias")
+    comparator.fits(start.size)
+    require_answer(learner.loss, comparator)
+    if isinstance(comparator, LqBall):
+        comparator = _BALLS[comparator.q](comparator.radius)
+    known = learner.loss.dual and isinstance(comparator, L2Ball | L1Ball | Simplex | Box | Reals)
+    held = gather_rows(learner.loss, rows, learner.bias) if known else None
+    if held is None:
+        return by_passes(learner, comparator, rows, start, kappa, compiled, tolerance, report)
+    return solve(Objective(learner.loss, *held, comparator, kappa, compiled), tolerance, report)
+
+
+def require_answer(loss: Loss, comparator: Domain) -> None:
+    """Refuse a loss and a set for which nobody here can find the best fixed choice."""
+    if isinstance(loss, OnMistakes):
+        raise PartError(
+            f"{loss} depends on the rounds played: no fixed choice has a loss of that kind, and there is no exact "
+            "regret; do with the linearised regret (--certify stream)"
+        )
+    if isinstance(comparator, LqBall) and comparator.q not in _BALLS:
+        raise PartError(
+            f"the best point of an lq-ball is looked for with q = 1, 2 or infinity only, not q = {comparator.q:g}: "
+            "compare with an L1Ball or L2Ball, or do with the linearised regret (--certify stream)"
+        )
+
+
+def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
+    """Minimise by the method that suits the loss, the set and the size."""
+    if isinstance(o.loss, Cost):
+        total = Sum(o.dimension, [LinearFunction(o.gather(o.y))])
+        total.sigma = o.kappa
+        return minimise(FollowTheLeader(o.domain), total, np.zeros(o.dimension))
+    start, slopes = o.domain.projection(np.zeros(o.dimension)), np.zeros(o.rows)
+    best = Incumbent(start)
+    scores = o.scores(start) if np.any(start) else np.zeros(o.rows)
+    best.see(start, o.value(start, scores), o.bound(slopes, np.zeros(o.dimension)))
+    curved = not (o.loss.kinked or isinstance(o.loss, Square))
+    radial = isinstance(o.domain, L2Ball) or (isinstance(o.domain, Reals) and o.kappa > 0)
+    wide = o.dimension > DENSE and radial and not best.near(tolerance)
+    if wide and isinstance(o.loss, Square):
+        in_subspaces(o, best, tolerance, report)
+    elif wide:
+        kink = has_one_kink(o)
+        slopes = ascend(o, best, tolerance, EPOCHS_BEFORE_INTERIOR if kink else EPOCHS, report, FALL if curved else 0.0)
+        if not best.near(tolerance) and kink:
+            inside(o, best, slopes, tolerance, report)
+        elif not best.near(tolerance) and curved:
+            follow(o, best, slopes, tolerance, report)
+    elif not best.near(tolerance) and is_corner(o):
+        corner(o, best, tolerance, report)
+    elif radial and o.loss.kinked and not best.near(tolerance):
+        slopes = ascend(o, best, tolerance, FIRST, report)
+    if not best.near(tolerance):
+        begin = start_on_sample(o, start) if curved and o.dimension <= DENSE else best.point
+        newton(o, best, slopes, tolerance, report, begin)
+    if math.isinf(best.value):
+        raise PartError(
+            f"{type(o.loss).__name__} is not finite at any point that was tried: no row may rule out all of them, nor "
+            "be so large that its loss overflows (scale the features or the labels)"
+        )
+    if isinstance(o.domain, Reals) and o.kappa == 0 and o.loss.curvature > 0 and o.dimension <= DENSE:
+        best.bound = max(best.bound, best.value - _remainder(o, best.point))
+    return Solution(best.point, float(best.value), best.gap)
+
+
+def _remainder(o: Objective, u: Vector) -> float:
+    """The most that F may fall below F(u): ½‖g‖²/s if F is s-strongly convex, g its gradient at u; inf if it is not."""
+    slopes = np.array([o.loss.at(p, y)[1] for p, y in zip(o.scores(u), o.y, strict=True)])
+    values = np.linalg.eigvalsh(o.loss.curvature * gram(o, o.c))
+    least = float(values[0]) - 1e-15 * o.dimension * o.rows * float(values[-1])
+    g = o.gather(slopes)
+    return float(g @ g) / (2 * least) if least > 0 else math.inf
