@@ -16,10 +16,11 @@ import sys
 import tempfile
 import threading
 from contextlib import redirect_stdout
+from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from tests.test_layers import FLOORS, MODULES, ROOMS, ROOT
@@ -143,7 +144,7 @@ def watch() -> dict[str, Stack]:
     found: dict[str, Stack] = {}
 
     def see(frame: FrameType, event: str, _: object) -> None:
-        name = function(frame)
+        name = function(frame.f_code)
         if event == "call" and name and name not in found:
             found[name] = stack(frame)
 
@@ -162,9 +163,10 @@ def watch() -> dict[str, Stack]:
     return found
 
 
-def function(frame: FrameType) -> str | None:
-    """The name of the package's function that runs here; None for others, comprehensions among them."""
-    path, name = Path(frame.f_code.co_filename), frame.f_code.co_qualname
+@cache
+def function(code: CodeType) -> str | None:
+    """The name of the package's function with this code; None for others, comprehensions among them."""
+    path, name = Path(code.co_filename), code.co_qualname
     if ROOT not in path.parents or "<" in name:
         return None
     return ".".join([*path.relative_to(ROOT).with_suffix("").parts, name]).replace(".__init__.", ".")
@@ -174,7 +176,7 @@ def stack(frame: FrameType | None) -> Stack:
     """The package's functions that run here, the innermost last."""
     names = []
     while frame is not None:
-        name = function(frame)
+        name = function(frame.f_code)
         if name:
             names.append(name)
         frame = frame.f_back
