@@ -74,11 +74,12 @@ def lazy(*mirrors: type[Any]) -> Callable[[Learner], bool]:
 
 
 def _strong(constant: bool) -> Callable[[Learner], bool]:
-    """Mirror descent with a strongly convex map, a user's own among them."""
+    """Mirror descent with a strongly convex map, a user's own among them, at rates that never grow."""
 
     def applies(learner: Learner) -> bool:
         rule = learner.rule
-        return isinstance(rule, MirrorDescent) and rule.mirror.strength() > 0 and rule.step.constant == constant
+        known = isinstance(rule, MirrorDescent) and rule.mirror.strength() > 0
+        return known and rule.schedule().falling and rule.schedule().constant == constant
 
     return applies
 

@@ -47,6 +47,8 @@ class Convex(Part):
         """f split into a quadratic that can be added up in O(d), and the rest."""
         return Pieces(rest=self)
 
+    facts: ClassVar[dict[str, Any]] = {"curvature": curvature, "pieces": pieces}
+
 
 class Pieces(NamedTuple):
     """f(w) = (curvature/2)‖w‖² + ⟨linear, w⟩ + constant + rest(w)"""

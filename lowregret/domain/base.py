@@ -74,6 +74,15 @@ class Domain(Part):
         """Whether the points of S show that `other` covers it."""
         return False
 
+    facts: ClassVar[dict[str, Any]] = {
+        "support": lambda self, theta: math.inf,
+        "reach": lambda self, q, d: math.inf,
+        "diameter": lambda self, d: math.inf,
+        "bounds": bounds,
+        "surrounds": surrounds,
+        "lies_in": lies_in,
+    }
+
     def fits(self, d: int) -> None:
         """Refuse a dimension in which the set does not exist."""
 

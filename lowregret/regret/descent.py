@@ -73,9 +73,9 @@ class Descent:
 
 
 def descent_of(learner: Linear, sizes: Vector, start: Vector, longest: float, played: Any = None) -> Descent | None:
-    """The steps of an eager rule that weighs all rounds alike; None for other rules."""
+    """The steps of an eager rule that weighs all rounds alike, at rates that never grow; None for other rules."""
     rule = learner.rule
-    if not isinstance(rule, ProjectedGradient) or rule.step.weighted():
+    if not isinstance(rule, ProjectedGradient) or rule.step.weighted() or not rule.step.falling:
         return None
     rates = rates_of(rule.step, sizes, np.ones(sizes.size, bool) if played is None else played)
     return Descent(rule.domain, rule.step.constant, rates, sizes, start, longest)
