@@ -48,13 +48,14 @@ class Theorem:
 
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
+        convex = e.convex()
         return Certificate(
             id=self.id,
             statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
             comparator=e.comparator.describe(),
-            linear_regret=self.linear(e),
+            linear_regret=self.linear(e) if all(p.holds for p in convex) else None,
             bound=self.bound(e),
-            premises=(e.inside(), *self.premises(e)),
+            premises=(e.inside(), *convex, *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
         )

@@ -48,6 +48,13 @@ def settle_facts(cls: Any, root: type) -> None:
                 setattr(cls, name, unknown)
 
 
+def is_own(part: Any) -> bool:
+    """Whether a part, or one that it is made of, is of a user's own class."""
+    if not is_ours(type(part).__module__):
+        return True
+    return any(isinstance(type(value), Kind) and is_own(value) for value in part.parameters.values())
+
+
 def _is_finished(c: type, before: tuple[type, ...], root: type) -> bool:
     """Whether a class among the bases is one that parts are made of, not a kind of which there are many."""
     kinds = any(isabstract(other) and issubclass(other, c) for other in before)

@@ -164,7 +164,8 @@ class NegativeLog(Convex):
 class Function(Convex):
     """A function of your own: `f(w)` its value, `gradient(w)` a sub-gradient, σ its strong convexity if you know it.
 
-    That it is convex is taken on trust: the certificates rest on it. A game with it cannot be saved.
+    That it is convex is a premise of the certificates, tried at some points: see `verify.py`. A game with it
+    cannot be saved.
     """
 
     f: Callable[[Vector], float]

@@ -16,6 +16,7 @@ from lowregret.experts.forecast import BinaryLogScore, LogScore
 from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import LogWealth, Loss, Square
+from lowregret.loss.verify import PREMISE
 
 
 def mixable_rate(loss: Loss, substitution: Substitution) -> float:
@@ -106,7 +107,7 @@ def certificate(
         name,
         statement,
         comparator,
-        float(s.linear[k]) if linearised else None,
+        float(s.linear[k]) if linearised and all(p.holds for p in premises if p.name == PREMISE) else None,
         bound,
         tuple(premises),
         regret=float(np.max(s.owed - s.losses)),

@@ -43,7 +43,7 @@ class Record:
 
     def certificates(self, run: Any) -> list[Certificate]:
         """All certificates that speak of the learner, tightest first."""
-        return certificates(run.learner, run.books, run.comparator)
+        return certificates(run.learner, run.books, run.comparator, run.met)
 
     def certificate(self, run: Any) -> Certificate:
         """The tightest certificate whose premises hold."""
@@ -64,8 +64,8 @@ class Record:
         """Loss, linearised regret and bound at the marks of the history, and now unless that is the last of them."""
         now, known = run.snapshot(), WIDTH - 4  # sums and counts, which norms follow
         if self.history and self.history[-1][:known].tobytes() == now[:known].tobytes():
-            return trace(run.learner, np.array(self.history), run.comparator)
-        return trace(run.learner, np.array([*self.history, now]), run.comparator)
+            return trace(run.learner, np.array(self.history), run.comparator, run.met)
+        return trace(run.learner, np.array([*self.history, now]), run.comparator, run.met)
 
     def plot(self, run: Any, path: str | os.PathLike[str] | None, theirs: Vector | None) -> Figure:
         """Mean loss, and linearised regret under its bound, over the rounds."""
@@ -76,7 +76,7 @@ class Record:
     def brief(self, run: Any) -> list[str]:
         """The regret in a few words, where it costs O(d) at most."""
         rule = run.learner.rule
-        if not (rule.keeps_sum() and compilable(run.comparator)):
+        if not (rule.keeps_sum() and compilable(run.comparator)) or run.met is not None:
             return []
         return [f"{'weighted ' * rule.schedule().weighted()}regret ≤ {run.linear_regret():.4g}"]
 
