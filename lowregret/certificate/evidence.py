@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lowregret.certificate.certificate import Premise
+from lowregret.certificate.rounding import rounding
 from lowregret.compile.altered import is_own
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
 from lowregret.learner.linear import Learner
@@ -49,14 +51,19 @@ class Evidence:
 
     @property
     def linear_regret(self) -> float | None:
-        """max_u Σ c_t⟨w_t − u, z_t⟩, with an L2 regulariser taken exactly instead of linearised.
+        """max_u Σ c_t⟨w_t − u, z_t⟩, with an L2 regulariser taken exactly instead of linearised, rounded up.
 
         Where the c_t are not 1, they are divided by their sum: a weighted mean of regrets.
         """
         if self.support is None:
             return None
-        total = float(self.sums[LINEAR] + self.learner.ridge / 2 * self.sums[RIDGE] + self.support)
+        total = float(self.sums[LINEAR] + self.learner.ridge / 2 * self.sums[RIDGE] + self.support) + self.rounding
         return total / max(self.importance, 1.0) if self.learner.rule.schedule().weighted() else total
+
+    @cached_property
+    def rounding(self) -> float:
+        """By how much the sums may be off: see `rounding.py`."""
+        return rounding(self)
 
     @property
     def rate(self) -> float:

@@ -17,7 +17,7 @@ from lowregret.convex.leader import Follower, FollowTheLeader, FollowTheRegulari
 from lowregret.domain import Domain, Reals
 from lowregret.types import Vector
 
-EXACT = 1e-9  # a gap this small, relative to 1 + |loss|, counts as an exact minimum
+EXACT = 1e-9  # a gap this small, relative to the losses and the penalty, counts as an exact minimum
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def quadratic_game(g: Following) -> list[Certificate]:
 
 
 def _exact(g: Following) -> tuple[Premise, ...]:
-    scale = 1 + abs(float(np.sum(g.losses)))
+    scale = float(np.sum(np.abs(g.losses)) + np.sum(np.abs(g.drops))) + abs(g.penalty_range)
     return (Premise("every w_t is an exact minimiser", g.largest_gap <= EXACT * scale, g.largest_gap),)
 
 

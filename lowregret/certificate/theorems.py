@@ -17,7 +17,9 @@ from lowregret.certificate.betting import freegrad, kt_closed, kt_exact, kt_prem
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
+from lowregret.certificate.rounding import drift
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
+from lowregret.compile.numerics import EPSILON
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
@@ -48,16 +50,19 @@ class Theorem:
 
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
-        convex = e.convex()
+        convex, bound = e.convex(), self.bound(e)
+        share = e.rounding / max(e.importance, 1.0) if e.learner.rule.schedule().weighted() else e.rounding
+        rounding = share + drift(e) + EPSILON * e.rounds * abs(bound) if bound < math.inf else share
         return Certificate(
             id=self.id,
             statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
             comparator=e.comparator.describe(),
             linear_regret=self.linear(e) if all(p.holds for p in convex) else None,
-            bound=self.bound(e),
+            bound=bound + rounding,
             premises=(e.inside(), *convex, *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
+            rounding=rounding,
         )
 
 
@@ -296,5 +301,5 @@ LINEARISED = Theorem(
     "LEM-2.5",
     "Σ⟨w_t,z_t⟩ + max_u ⟨u,−Σz_t⟩, no theorem bounding it in advance",
     lambda learner: True,
-    lambda e: math.inf if e.linear_regret is None else e.linear_regret,
+    lambda e: math.inf if e.linear_regret is None else e.linear_regret - e.rounding,
 )

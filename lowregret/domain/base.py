@@ -19,11 +19,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.compile.numerics import norm
+from lowregret.compile.numerics import EPSILON, TOLERANCE, norm
 from lowregret.compile.part import Part
 from lowregret.types import Index, Vector
 
-TOLERANCE = 1e-9
 ROUNDING = 1 + 1e-12  # sizes that differ by rounding alone count as equal
 
 
@@ -50,10 +49,16 @@ class Domain(Part):
         """max ‖u − v‖₂ over u, v ∈ S in dimension d."""
 
     def contains(self, w: Vector, tolerance: float = TOLERANCE) -> bool:
-        """Whether w lies in S up to a distance of tolerance·(1 + ‖w‖)."""
+        """Whether w lies in S up to the tolerance, relative to S and w, whichever is smaller, and to rounding."""
         w = np.asarray(w, float)
         self.fits(w.size)
-        return norm(w - self.projection(w)) <= tolerance * (1 + norm(w))
+        nearest = self.projection(w)
+        size = max(norm(w), norm(nearest))
+        return norm(w - nearest) <= tolerance * min(size, self.diameter(w.size)) + self.rounding(w.size) * size
+
+    def rounding(self, d: int) -> float:
+        """By how much, relative to its length, a projected point of d coordinates may be off."""
+        return 8 * EPSILON * math.sqrt(d)
 
     def bounds(self, d: int) -> tuple[Any, Any]:
         """(low, high), numbers or vectors, with low ≤ u ≤ high for all u ∈ S."""

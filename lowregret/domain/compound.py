@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.compile.numerics import norm
-from lowregret.domain.base import TOLERANCE, Domain, Whole, require_size
+from lowregret.compile.numerics import TOLERANCE, norm
+from lowregret.domain.base import Domain, Whole, require_size
 from lowregret.domain.simplex import project_simplex
 from lowregret.errors import PartError
 from lowregret.types import Vector
@@ -197,7 +197,8 @@ class CvxSet(Whole):
         v[:] = self._solve(v.size, lambda cp, w: cp.Minimize(scale * cp.sum_squares(w) - 2 * target @ w))[1]
 
     def contains(self, w: Vector, tolerance: float = 1e-6) -> bool:
-        return super().contains(w, tolerance)
+        """Whether w lies in the set up to the tolerance, relative to `reach2`: the solver knows no better."""
+        return norm(w - self.projection(w)) <= tolerance * self.reach2
 
     def support(self, theta: Vector) -> float:
         """The solver's value and its tolerance on top: an upper bound."""

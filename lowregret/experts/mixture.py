@@ -18,7 +18,7 @@ from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import Aggregator, FixedShare
-from lowregret.experts.certify import bound_against, certificate, is_mixable
+from lowregret.experts.certify import bound_against, certificate, is_mixable, rounding
 from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
@@ -223,7 +223,7 @@ class ExpertMixture(Recorded):
             return math.inf
         mixable = is_mixable(self.aggregator, self.substitution, self.loss_function, self.linearised)
         least = int(np.argmin(self.book.prior))
-        return bound_against(self.aggregator, mixable, self.book, least, switches)[2]
+        return bound_against(self.aggregator, mixable, self.book, least, switches)[2] + rounding(self.book)
 
     @property
     def weights_over_time(self) -> tuple[NDArray[np.int64], Matrix]:

@@ -10,11 +10,12 @@ from lowregret.auto.kept import GAP as KEPT_GAP
 from lowregret.auto.kept import MIXED as KEPT_MIXED
 from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, WEIGHTS, expert_losses
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.numerics import EPSILON
 from lowregret.domain import Domain
-from lowregret.state import LINEAR, State
+from lowregret.state import LINEAR, TOTAL, State
 from lowregret.types import Vector
 
-ROUNDING = 1e-12  # of sums of many losses, relative
+JUDGED = 1 << 16  # more rows than the frozen experts are judged on
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,14 @@ class Standings:
     @property
     def bound(self) -> float:
         """ln N + ln T + Σ[loss − mix loss]₊ if the loss classifies, else 2Δ; plus the rounding error of such sums."""
-        gap, rounding = float(self.trust[GAP]), ROUNDING * abs(self.total)
+        gap = float(self.trust[GAP])
         logs = math.log(EXPERTS) + math.log(max(self.rounds, 1))
-        return (logs + gap if self.classifies else 2 * gap) + rounding
+        return (logs + gap if self.classifies else 2 * gap) + self.rounding
+
+    @property
+    def rounding(self) -> float:
+        """By how much sums of as many rounded losses may be off."""
+        return off(self.rounds, self.total, float(self.losses[self.best]))
 
     def certificate(self) -> Certificate:
         """MIX-SHARE or MIX-ADAHEDGE: the mixture against the best of its experts."""
@@ -65,8 +71,9 @@ class Standings:
         comparator = {"set": "experts", "count": EXPERTS, "best": NAMES[self.best]}
         finite = Premise("all losses are finite", math.isfinite(self.total + float(self.losses.sum())))
         return Certificate(
-            name, statement, comparator, self.linear_regret, self.bound, premises=(finite,), regret=self.regret
-        )
+            name, statement, comparator, self.linear_regret + self.rounding, self.bound, premises=(finite,),
+            regret=self.regret, rounding=self.rounding,
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, object]:
         """The public form, with the keys that `lowregret experts` prints."""
@@ -104,12 +111,13 @@ class Keeping:
         """KEPT-ADAHEDGE: the kept mixture against the best of its experts, all of them frozen while they are judged."""
         settled, least = close_round(self.votes), float(self.losses[self.best])
         regret, linear = float(self.votes[OWN]) - least, float(settled[KEPT_MIXED]) - least
-        bound = 2 * float(settled[KEPT_GAP]) + ROUNDING * abs(float(settled[KEPT_MIXED]))
+        rounding = off(JUDGED, float(settled[KEPT_MIXED]), least)
+        bound = 2 * float(settled[KEPT_GAP]) + rounding
         comparator = {"set": "kept experts", "count": EXPERTS, "best": KEPT_NAMES[self.best]}
         finite = Premise("all losses are finite", math.isfinite(linear + bound))
         return Certificate(
             "KEPT-ADAHEDGE", "2Δ, Δ = Σ(⟨v,losses⟩ − mix loss) over freezes", comparator, max(regret, linear), bound,
-            premises=(finite,), regret=regret,
+            premises=(finite,), regret=regret, rounding=rounding,
         )  # fmt: skip
 
     def to_json(self) -> dict[str, object]:
@@ -129,6 +137,13 @@ def against_fixed(state: State, comparator: Domain) -> Certificate:
     score; no theorem bounds the sum.
     """
     comparator.fits(state.dimension)
-    regret = float(state.sums[LINEAR]) + comparator.support(state.theta.copy())
+    linear, highest = float(state.sums[LINEAR]), comparator.support(state.theta.copy())
+    rounding = off(state.rounds + state.dimension, linear, highest, float(state.sums[TOTAL]))
+    regret = linear + highest + rounding
     statement = "Σ g_t s_t + max_u ⟨u, −Σ g_t x_t⟩, g_t the slope at the score s_t"
-    return Certificate("LINEARISED", statement, comparator.describe(), regret, math.inf)
+    return Certificate("LINEARISED", statement, comparator.describe(), regret, math.inf, rounding=rounding)
+
+
+def off(count: int, *sums: float) -> float:
+    """By how much sums of so many rounded numbers of one sign may be off."""
+    return EPSILON * (count + 16) * sum(map(abs, sums))
