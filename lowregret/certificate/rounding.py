@@ -1,8 +1,9 @@
 """How far rounded sums may fall short: the term by which a certificate's numbers are enlarged.
 
-A sum of n numbers, each rounded, is off by at most n·ε·Σ|terms|, ε = 2⁻⁵³. The terms of the linearised regret are not
-kept one by one, but with E = Σ‖z_t‖_*² and weights c_t ≤ c, Σc_t‖z_t‖_* ≤ c√(nE), so Σ|⟨w_t,z_t⟩| ≤ W·c√(nE) with W the
-length of the longest iterate, and Σ|⟨u,z_t⟩| likewise with that of the longest comparator.
+A sum of n numbers, each rounded, is off by at most n·ε·Σ|terms|, ε = 2⁻⁵³, and by what underflows. The terms of the
+linearised regret are not kept one by one, but with E = Σ‖z_t‖_*² and weights c_t ≤ c, Σc_t‖z_t‖_* ≤ c√(nE), and so
+Σ|⟨w_t,z_t⟩| ≤ W·c√(nE) with W the length of the longest iterate, and Σ|⟨u,z_t⟩| likewise with that of the longest
+comparator.
 
 Where the iterate is scaled by a norm that is itself a running sum, as in a lazy ball, it is off by more, and so is the
 theorem's bound: that sum may have fallen to `COLLAPSE` of its peak since it was computed afresh.
@@ -11,6 +12,7 @@ theorem's bound: that sum may have fallen to `COLLAPSE` of its peak since it was
 from __future__ import annotations
 
 import math
+from sys import float_info
 from typing import TYPE_CHECKING
 
 from lowregret.compile.numerics import EPSILON
@@ -33,20 +35,25 @@ def rounding(e: Evidence) -> float:
         return 0.0
     step = e.learner.rule.schedule()
     heaviest = step.total_importance(e.rounds) - step.total_importance(e.rounds - 1)
-    slopes = heaviest * math.sqrt(e.rounds * float(e.sums[ENERGY]))
+    slopes = heaviest * _slopes(e)
     own = min(_longest(e), _farthest(e)) * slopes
     kept = [TOTAL, WEIGHTED, LINEAR]
     terms = own + _comparator(e) * slopes + sum(abs(float(e.sums[k])) for k in kept) + abs(e.support or 0.0)
     terms += e.learner.ridge * float(e.sums[RIDGE])
-    return EPSILON * (e.rounds + e.dimension + EXTRA) * terms
+    return (e.rounds + e.dimension + EXTRA) * (EPSILON * terms + float_info.min)
 
 
 def drift(e: Evidence) -> float:
     """By how much iterates that are not exactly those of the theorem may have cost more than its bound."""
     if e.rounds == 0 or not _is_scaled(e):
         return 0.0
-    own = min(_longest(e), _farthest(e)) * math.sqrt(e.rounds * float(e.sums[ENERGY]))
+    own = min(_longest(e), _farthest(e)) * _slopes(e)
     return EPSILON * min(e.rounds, REFRESH) / (2 * COLLAPSE) * own
+
+
+def _slopes(e: Evidence) -> float:
+    """√(nE) ≥ Σ‖z_t‖_*, without overflow"""
+    return math.sqrt(e.rounds) * math.sqrt(float(e.sums[ENERGY]))
 
 
 def _exponent(e: Evidence) -> float:
@@ -65,10 +72,10 @@ def _longest(e: Evidence) -> float:
 
 
 def _farthest(e: Evidence) -> float:
-    """The same by how far the steps may have led; where nothing is known of them, the sums themselves must do."""
+    """The length of an iterate by how far steps may have led; 0 where nothing is known and the sums themselves must do."""
     rule = e.learner.rule
     if isinstance(rule, MirrorDescent) and not isinstance(rule.mirror, Entropic):
-        led = max(e.rate * math.sqrt(e.rounds * float(e.sums[ENERGY])), e.first_rate * math.sqrt(e.sums[LARGEST]))
+        led = max(e.rate * _slopes(e), e.first_rate * math.sqrt(e.sums[LARGEST]))
         p = rule.mirror.p if isinstance(rule.mirror, PNorm) else 2.0
         unit = float(e.sums[UNIT]) if isinstance(rule.mirror, PNorm) else 1.0
         peak = e.rate * unit * float(max(e.sums[PEAK], e.sums[MASS])) ** (1 / p)

@@ -60,12 +60,13 @@ class Met:
 
     @classmethod
     def of(cls, told: list[float]) -> Met:
-        """What `to_json` told."""
-        return cls(*told[:3], tuple(told[3:]))
+        """The inverse of `to_json`."""
+        low, high, longest, *labels = told
+        return cls(low, high, longest, tuple(labels))
 
 
 def first_met(loss: Loss | MultiLoss) -> Met | None:
-    """What a run with this loss has met before it begins; None if the loss need not be put to the test."""
+    """The record of a run with this loss before it begins; None if the loss need not be put to the test."""
     return Met() if is_own(loss) else None
 
 
@@ -91,7 +92,7 @@ def counterexample(loss: Any, met: Met | None, reach: float = 1.0) -> str | None
 
 
 def _at_label(loss: Loss, y: float, tried: Vector, label: float) -> str | None:
-    """What is wrong at pairs of these scores."""
+    """The first fault found at pairs of these scores, in words."""
     pairs = np.array([_at(loss, p, y) for p in tried.tolist()])
     values, slopes = pairs.T
     if np.isnan(pairs).any():
@@ -157,7 +158,7 @@ def _dual(loss: Loss, y: float, p: Vector, values: Vector, slopes: Vector) -> st
 
 
 def _of_many(loss: MultiLoss, classes: int = 3, tries: int = 12) -> str | None:
-    """What is wrong with a loss of many scores, on lines between random ones."""
+    """A fault of a loss of many scores between random ones, in words."""
     rng = np.random.default_rng(0)
     points = [rng.normal(size=classes) * size for size in (0.1, 1.0, 10.0) for _ in range(tries)]
     for s in points:

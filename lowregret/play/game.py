@@ -207,8 +207,8 @@ class Game(Saved):
             return found
         why = self.refuted(rounds, self.comparator)
         premise = Premise(PREMISE, why is None, why or "no counterexample where it was tried")
-        linear = {} if why is None else {"linear_regret": None}
-        return [replace(c, premises=(*c.premises, premise), **linear) for c in found]
+        known = [c if why is None else replace(c, linear_regret=None) for c in found]
+        return [replace(c, premises=(*c.premises, premise)) for c in known]
 
     @property
     def regret(self) -> float:

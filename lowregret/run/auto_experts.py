@@ -145,5 +145,5 @@ def against_fixed(state: State, comparator: Domain) -> Certificate:
 
 
 def off(count: int, *sums: float) -> float:
-    """By how much sums of so many rounded numbers of one sign may be off."""
+    """By how much sums of `count` rounded numbers, each of one sign, may be off."""
     return EPSILON * (count + 16) * sum(map(abs, sums))

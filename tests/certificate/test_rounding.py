@@ -130,6 +130,7 @@ def test_exact_regret_is_at_most_what_is_reported(name: str, size: float) -> Non
     y = X @ u + size * RNG.choice([0.0, 1e-16, 1e3], 300)
     run = train(LEARNERS[name], X, y, comparator=Point(u), compiled=False)
     exact = exactly(run, X, y, u.tolist(), lambda p, label: abs(p - label))
+    assert run.certificate.linear_regret is not None
     assert exact <= Fraction(run.certificate.linear_regret)
     assert exact <= Fraction(run.certificate.bound)
     assert 0 < run.certificate.rounding <= 1e-6 * abs(run.certificate.bound) + 1e-9 * run.loss
@@ -162,3 +163,18 @@ def test_rounding_is_shown() -> None:
     game = play(ProjectedGradient(L2Ball(1.0), Constant(0.1)), RNG.normal(size=(50, 2)))
     assert game.certificate.rounding > 0
     assert game.regret <= game.certificate.linear_regret  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e145])
+@pytest.mark.parametrize("radius", [1e-12, 1.0, 1e100])
+def test_newton_in_any_unit(size: float, radius: float) -> None:
+    """Squares of sub-gradients under- or overflow: the certificate says so, or is true all the same."""
+    X = np.array([[1.0, 0.5], [0.25, -1.0], [1.0, 1.0]]) * size
+    y = np.array([1.0, -1.0, 1.0]) * min(size * radius, 1e150)
+    learner = zoo.newton(Square(), 1 / (size * radius), 1.0)
+    run = train(learner, X, y, comparator=L2Ball(radius), compiled=False)
+    square = lambda p, label: (p - label) ** 2  # noqa: E731
+    for found in run.certificates:
+        for u in ([radius, 0.0], [0.0, -radius], [0.6 * radius, 0.8 * radius]):
+            if found.holds and found.bound < math.inf and found.linear_regret is not None:
+                assert exactly(run, X, y, u, square) <= Fraction(found.linear_regret) * (1 + Fraction(1, 10**12))
