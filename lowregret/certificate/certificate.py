@@ -28,7 +28,8 @@ class Certificate:
     `linear_regret` is Σ c_t⟨w_t − u, z_t⟩ at the worst comparator u (None if the sum of sub-gradients was not kept);
     `bound` is the theorem's right-hand side on observed quantities. `measure` says what is bounded where it is not the
     regret (mistakes, weighted regret). `slack` is the exact distance between the two where the theorem gives it.
-    `rounding` is part of both: by so much at most, sums of rounded numbers may fall short of what they stand for.
+    `rounding` is how far sums of rounded numbers may fall short of what they stand for: the exact regret is at most
+    `proved`, which has it added.
     `hindsight` is the best comparator's loss with its solver's gap, `risk` a bound for data yet to come, if wanted.
     """
 
@@ -63,6 +64,11 @@ class Certificate:
         size = "total" if told["set"] == "simplex" else "radius"
         where = f"in the {told['set']}" + (f" of {size} {told['radius']:g}" if "radius" in told else "")
         return f"{'the best' if best else 'every'} fixed choice {'anywhere' if told['set'] == 'reals' else where}"
+
+    @property
+    def proved(self) -> float:
+        """The number that the exact regret does not exceed if the premises hold, rounding included."""
+        return min(x for x in (self.linear_regret, self.bound) if x is not None) + self.rounding
 
     @property
     def premises_hold(self) -> bool:

@@ -51,13 +51,13 @@ class Evidence:
 
     @property
     def linear_regret(self) -> float | None:
-        """max_u Σ c_t⟨w_t − u, z_t⟩, with an L2 regulariser taken exactly instead of linearised, rounded up.
+        """max_u Σ c_t⟨w_t − u, z_t⟩, with an L2 regulariser taken exactly instead of linearised.
 
         Where the c_t are not 1, they are divided by their sum: a weighted mean of regrets.
         """
         if self.support is None:
             return None
-        total = float(self.sums[LINEAR] + self.learner.ridge / 2 * self.sums[RIDGE] + self.support) + self.rounding
+        total = float(self.sums[LINEAR] + self.learner.ridge / 2 * self.sums[RIDGE] + self.support)
         return total / max(self.importance, 1.0) if self.learner.rule.schedule().weighted() else total
 
     @cached_property

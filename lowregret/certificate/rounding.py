@@ -1,4 +1,4 @@
-"""How far rounded sums may fall short: the term by which a certificate's numbers are enlarged.
+"""How far rounded sums may fall short: the term that a certificate adds to what it has computed.
 
 A sum of n numbers, each rounded, is off by at most n·ε·Σ|terms|, ε = 2⁻⁵³, and by what underflows. The terms of the
 linearised regret are not kept one by one, but with E = Σ‖z_t‖_*² and weights c_t ≤ c, Σc_t‖z_t‖_* ≤ c√(nE), and so
@@ -72,7 +72,7 @@ def _longest(e: Evidence) -> float:
 
 
 def _farthest(e: Evidence) -> float:
-    """The length of an iterate by how far steps may have led; 0 where nothing is known and the sums themselves must do."""
+    """The length of an iterate by how far steps may have led; 0 where nothing is known and the sums must do."""
     rule = e.learner.rule
     if isinstance(rule, MirrorDescent) and not isinstance(rule.mirror, Entropic):
         led = max(e.rate * _slopes(e), e.first_rate * math.sqrt(e.sums[LARGEST]))

@@ -9,7 +9,6 @@ import numpy as np
 from lowregret.certificate.certificate import Premise
 from lowregret.certificate.coordinates import columns
 from lowregret.certificate.evidence import Evidence
-from lowregret.compile.numerics import EPSILON
 from lowregret.domain import Point
 from lowregret.loss import Logistic
 from lowregret.rule.newton import BROADEST, DETERMINED, FARTHEST, HEAVIEST, MATRIX, PULL, SQUARED, STEEPEST_LOSS, Newton
@@ -55,8 +54,7 @@ def curved_regret(e: Evidence) -> float | None:
             height = float(lift @ u - gamma / 2 * (u @ matrix @ u))
         case _:
             height = highest_on_ball(lift, gamma * matrix, e.reach)
-    squared = float(gamma / 2 * e.sums[SQUARED])
-    return float(e.sums[LINEAR]) - squared + height + e.rounding + EPSILON * e.rounds * squared
+    return float(e.sums[LINEAR] - gamma / 2 * e.sums[SQUARED]) + height
 
 
 def highest_on_ball(b: Vector, q: Vector, radius: float) -> float:

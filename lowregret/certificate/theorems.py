@@ -58,7 +58,7 @@ class Theorem:
             statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
             comparator=e.comparator.describe(),
             linear_regret=self.linear(e) if all(p.holds for p in convex) else None,
-            bound=bound + rounding,
+            bound=bound,
             premises=(e.inside(), *convex, *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
@@ -301,5 +301,5 @@ LINEARISED = Theorem(
     "LEM-2.5",
     "Σ⟨w_t,z_t⟩ + max_u ⟨u,−Σz_t⟩, no theorem bounding it in advance",
     lambda learner: True,
-    lambda e: math.inf if e.linear_regret is None else e.linear_regret - e.rounding,
+    lambda e: math.inf if e.linear_regret is None else e.linear_regret,
 )

@@ -54,11 +54,7 @@ class Domain(Part):
         self.fits(w.size)
         nearest = self.projection(w)
         size = max(norm(w), norm(nearest))
-        return norm(w - nearest) <= tolerance * min(size, self.diameter(w.size)) + self.rounding(w.size) * size
-
-    def rounding(self, d: int) -> float:
-        """By how much, relative to its length, a projected point of d coordinates may be off."""
-        return 8 * EPSILON * math.sqrt(d)
+        return norm(w - nearest) <= tolerance * min(size, self.diameter(w.size)) + rounded(w.size) * size
 
     def bounds(self, d: int) -> tuple[Any, Any]:
         """(low, high), numbers or vectors, with low ≤ u ≤ high for all u ∈ S."""
@@ -171,6 +167,11 @@ class Whole(Domain):
         w = np.array(v, float)
         self.project(w)
         return w
+
+
+def rounded(d: int) -> float:
+    """By how much, relative to its length, a projected point of d coordinates may be off."""
+    return 8 * EPSILON * math.sqrt(d)
 
 
 def require_size(domain: Domain, name: str, value: float) -> None:

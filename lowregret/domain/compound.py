@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowregret.compile.numerics import TOLERANCE, norm
-from lowregret.domain.base import Domain, Whole, require_size
+from lowregret.domain.base import Domain, Whole, require_size, rounded
 from lowregret.domain.simplex import project_simplex
 from lowregret.errors import PartError
 from lowregret.types import Vector
@@ -71,8 +71,10 @@ class Intersection(Whole):
             s.fits(d)
 
     def contains(self, w: Vector, tolerance: float = TOLERANCE) -> bool:
-        """Whether w lies in every set, each up to its tolerance."""
-        return all(s.contains(w, tolerance) for s in self.sets)
+        """Whether w lies in every set up to the tolerance, relative to the intersection (to w if it is unbounded)."""
+        width, off = self.diameter(w.size), rounded(w.size) * norm(w)
+        slack = tolerance * (width if width < math.inf else norm(w)) + off
+        return all(norm(w - s.projection(w)) <= slack for s in self.sets)
 
     def project(self, v: Vector) -> None:
         w, _ = self._split(np.array(v))

@@ -268,7 +268,7 @@ class Game(Saved):
         curvature = min((f.curvature for f in self.functions[:rounds]), default=0.0)
         found = self._rule_seat.certificates(ledger, theta, Look(rounds, self.comparator, curvature))
         linear = self._linear_regret(rounds, self.comparator)
-        return self._doubted([replace(c, linear_regret=linear + c.rounding) for c in found], rounds)
+        return self._doubted([replace(c, linear_regret=linear) for c in found], rounds)
 
     def _following(self, seat: FollowerSeat, rounds: int, regret: float) -> Following:
         return Following(

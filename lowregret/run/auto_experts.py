@@ -15,7 +15,7 @@ from lowregret.domain import Domain
 from lowregret.state import LINEAR, TOTAL, State
 from lowregret.types import Vector
 
-JUDGED = 1 << 16  # more rows than the frozen experts are judged on
+ROUNDING = 1e-12  # of sums of many losses, relative
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,9 @@ class Standings:
     @property
     def bound(self) -> float:
         """ln N + ln T + Σ[loss − mix loss]₊ if the loss classifies, else 2Δ; plus the rounding error of such sums."""
-        gap = float(self.trust[GAP])
+        gap, rounding = float(self.trust[GAP]), ROUNDING * abs(self.total)
         logs = math.log(EXPERTS) + math.log(max(self.rounds, 1))
-        return (logs + gap if self.classifies else 2 * gap) + self.rounding
-
-    @property
-    def rounding(self) -> float:
-        """By how much sums of as many rounded losses may be off."""
-        return off(self.rounds, self.total, float(self.losses[self.best]))
+        return (logs + gap if self.classifies else 2 * gap) + rounding
 
     def certificate(self) -> Certificate:
         """MIX-SHARE or MIX-ADAHEDGE: the mixture against the best of its experts."""
@@ -71,8 +66,8 @@ class Standings:
         comparator = {"set": "experts", "count": EXPERTS, "best": NAMES[self.best]}
         finite = Premise("all losses are finite", math.isfinite(self.total + float(self.losses.sum())))
         return Certificate(
-            name, statement, comparator, self.linear_regret + self.rounding, self.bound, premises=(finite,),
-            regret=self.regret, rounding=self.rounding,
+            name, statement, comparator, self.linear_regret, self.bound, premises=(finite,), regret=self.regret,
+            rounding=off(self.rounds, self.total, float(self.losses[self.best])),
         )  # fmt: skip
 
     def to_json(self) -> dict[str, object]:
@@ -111,13 +106,12 @@ class Keeping:
         """KEPT-ADAHEDGE: the kept mixture against the best of its experts, all of them frozen while they are judged."""
         settled, least = close_round(self.votes), float(self.losses[self.best])
         regret, linear = float(self.votes[OWN]) - least, float(settled[KEPT_MIXED]) - least
-        rounding = off(JUDGED, float(settled[KEPT_MIXED]), least)
-        bound = 2 * float(settled[KEPT_GAP]) + rounding
+        bound = 2 * float(settled[KEPT_GAP]) + ROUNDING * abs(float(settled[KEPT_MIXED]))
         comparator = {"set": "kept experts", "count": EXPERTS, "best": KEPT_NAMES[self.best]}
         finite = Premise("all losses are finite", math.isfinite(linear + bound))
         return Certificate(
             "KEPT-ADAHEDGE", "2Δ, Δ = Σ(⟨v,losses⟩ − mix loss) over freezes", comparator, max(regret, linear), bound,
-            premises=(finite,), regret=regret, rounding=rounding,
+            premises=(finite,), regret=regret,
         )  # fmt: skip
 
     def to_json(self) -> dict[str, object]:
@@ -139,9 +133,8 @@ def against_fixed(state: State, comparator: Domain) -> Certificate:
     comparator.fits(state.dimension)
     linear, highest = float(state.sums[LINEAR]), comparator.support(state.theta.copy())
     rounding = off(state.rounds + state.dimension, linear, highest, float(state.sums[TOTAL]))
-    regret = linear + highest + rounding
     statement = "Σ g_t s_t + max_u ⟨u, −Σ g_t x_t⟩, g_t the slope at the score s_t"
-    return Certificate("LINEARISED", statement, comparator.describe(), regret, math.inf, rounding=rounding)
+    return Certificate("LINEARISED", statement, comparator.describe(), linear + highest, math.inf, rounding=rounding)
 
 
 def off(count: int, *sums: float) -> float:
