@@ -13,13 +13,19 @@ from lowregret.certificate.certificate import Premise
 from lowregret.certificate.rounding import rounding
 from lowregret.compile.altered import is_own
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
+from lowregret.domain.verify import PREMISE as SET_PREMISE
+from lowregret.domain.verify import counterexample as fault_of_set
 from lowregret.learner.linear import Learner
 from lowregret.loss import NamedLoss
 from lowregret.loss.verify import PREMISE, Met, counterexample
 from lowregret.mirror import Entropic, PNorm
+from lowregret.mirror.verify import PREMISE as MIRROR_PREMISE
+from lowregret.mirror.verify import counterexample as fault_of_mirror
 from lowregret.rule import MirrorDescent
 from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, RIDGE, ROUNDS, State
 from lowregret.types import Vector
+
+UNREFUTED = "no counterexample where it was tried"
 
 
 @dataclass(frozen=True)
@@ -105,9 +111,18 @@ class Evidence:
                 return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
         return min(float(np.linalg.norm(w)) + self.reach, self.spread)
 
-    def convex(self) -> tuple[Premise, ...]:
-        """That a loss of the user's own is what regret bounds need; nothing of the package's."""
-        return convexity(self.learner.loss, self.met, self.reach)
+    def trusted(self) -> tuple[Premise, ...]:
+        """The premises that parts of the user's own are what they say, with what refutes them."""
+        found = list(convexity(self.learner.loss, self.met, self.reach))
+        rule = self.learner.rule
+        for domain in {rule.domain, self.comparator}:
+            if is_own(domain):
+                why = fault_of_set(domain, self.dimension)
+                found.append(Premise(f"{domain.name}: {SET_PREMISE}", why is None, why or UNREFUTED))
+        if isinstance(rule, MirrorDescent) and is_own(rule.mirror) and not is_own(rule.domain):
+            why = fault_of_mirror(rule.mirror, self.comparator, self.dimension)
+            found.append(Premise(MIRROR_PREMISE, why is None, why or UNREFUTED))
+        return tuple(found)
 
     def inside(self) -> Premise:
         """Comparators must be points that the learner could have played."""
@@ -124,7 +139,7 @@ def convexity(loss: Any, met: Met | None, reach: float) -> tuple[Premise, ...]:
     if not (isinstance(loss, NamedLoss) and is_own(loss)):
         return ()
     found = counterexample(loss, met, reach)
-    return (Premise(PREMISE, found is None, found or "no counterexample where it was tried"),)
+    return (Premise(PREMISE, found is None, found or UNREFUTED),)
 
 
 def support(learner: Learner, theta: Vector, importance: float, comparator: Domain) -> float:

@@ -50,16 +50,16 @@ class Theorem:
 
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
-        convex, bound = e.convex(), self.bound(e)
+        trusted, bound = e.trusted(), self.bound(e)
         share = e.rounding / max(e.importance, 1.0) if e.learner.rule.schedule().weighted() else e.rounding
         rounding = share + drift(e) + EPSILON * e.rounds * abs(bound) if bound < math.inf else share
         return Certificate(
             id=self.id,
             statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
             comparator=e.comparator.describe(),
-            linear_regret=self.linear(e) if all(p.holds for p in convex) else None,
+            linear_regret=self.linear(e) if all(p.holds for p in trusted) else None,
             bound=bound,
-            premises=(e.inside(), *convex, *self.premises(e)),
+            premises=(e.inside(), *trusted, *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
             rounding=rounding,

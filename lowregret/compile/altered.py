@@ -52,7 +52,8 @@ def is_own(part: Any) -> bool:
     """Whether a part, or one that it is made of, is of a user's own class."""
     if not is_ours(type(part).__module__):
         return True
-    return any(isinstance(type(value), Kind) and is_own(value) for value in part.parameters.values())
+    inside = [item for value in part.parameters.values() for item in (value if isinstance(value, tuple) else [value])]
+    return any(isinstance(type(item), Kind) and is_own(item) for item in inside)
 
 
 def _is_finished(c: type, before: tuple[type, ...], root: type) -> bool:

@@ -13,6 +13,7 @@ from lowregret import play, train, zoo
 from lowregret.certificate import certificates
 from lowregret.convex.functions import QuadraticFunction
 from lowregret.domain import Box, Domain, L2Ball, Reals
+from lowregret.domain.base import Radial
 from lowregret.experts import ExpertMixture, Hedge
 from lowregret.hindsight.best import best_in_hindsight
 from lowregret.learner.linear import Linear
@@ -221,3 +222,86 @@ def test_the_package_alters_nothing_of_its_own() -> None:
     assert isinstance(AdaGrad(0.5, Box(-1.0, 1.0)).domain, Box)
     assert certificates(Linear(Hinge(), ProjectedGradient(Reals(), Constant(0.1))), State.zeros(1, 2, False))
     assert isinstance(Entropy(), Entropy)
+
+
+# ---- parts of one's own that say what is not so ----------------------------------------------------------------------
+
+
+class Modest(Radial):
+    """A ball of radius 5 that says its radius is 0.1."""
+
+    name: ClassVar[str] = "modest"
+
+    def projection(self, v: Vector) -> Vector:
+        return L2Ball(5.0).projection(v)
+
+    def shrink(self, norm: float) -> float:
+        return 1.0 if norm <= 5.0 else 5.0 / norm
+
+    def support(self, theta: Vector) -> float:
+        return 0.1 * float(np.linalg.norm(theta))
+
+    def reach(self, q: float, d: int) -> float:
+        return 0.1
+
+    def diameter(self, d: int) -> float:
+        return 0.2
+
+
+class Honest(Modest):
+    """A ball of radius 5."""
+
+    def projection(self, v: Vector) -> Vector:
+        return L2Ball(5.0).projection(v)
+
+    def support(self, theta: Vector) -> float:
+        return 5.0 * float(np.linalg.norm(theta))
+
+    def reach(self, q: float, d: int) -> float:
+        return L2Ball(5.0).reach(q, d)
+
+    def diameter(self, d: int) -> float:
+        return 10.0
+
+
+def test_a_set_that_is_larger_than_it_says_certifies_nothing() -> None:
+    X = RNG.normal(size=(300, 2))
+    y = X @ [3.0, 1.0]
+    for domain, known in ((Modest(), False), (Honest(), True)):
+        run = train(Linear(Square(), ProjectedGradient(domain, Constant(0.05))), X, y, compiled=False)
+        assert run.certificate.holds == known
+        assert (run.regret([3.0, 1.0], X, y) <= run.certificate.bound) == known
+        assert (run.certificate.linear_regret is not None) == known
+
+
+class Strong(Euclidean):
+    """½‖w‖² that says it is 100-strongly convex."""
+
+    def value(self, w: Vector) -> float:
+        return 0.5 * float(w @ w)
+
+    def strength(self) -> float:
+        return 100.0
+
+    def highest(self, comparator: Domain, d: int) -> float:
+        return 0.5 * comparator.reach(2, d) ** 2
+
+
+class Fair(Strong):
+    def value(self, w: Vector) -> float:
+        return 0.5 * float(w @ w)
+
+    def strength(self) -> float:
+        return 1.0
+
+    def highest(self, comparator: Domain, d: int) -> float:
+        return 0.5 * comparator.reach(2, d) ** 2
+
+
+def test_a_mirror_map_that_is_less_convex_than_it_says() -> None:
+    from lowregret.mirror.verify import counterexample
+
+    assert "strength 100" in str(counterexample(Strong(), L2Ball(1.0), 2))
+    assert counterexample(Fair(), L2Ball(1.0), 2) is None
+    run = train(Linear(Square(), MirrorDescent(Strong(), Constant(0.05))), [[1.0, 2.0]] * 9, [1.0] * 9, compiled=False)
+    assert not any(c.premises_hold for c in run.certificates)
