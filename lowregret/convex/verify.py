@@ -28,7 +28,7 @@ def tried_points(points: Vector, gradients: Vector, comparator: Domain) -> list[
     """Comparators along the sum of the sub-gradients and a random vector, and some of the points that were played."""
     d = points.shape[1]
     far = min(comparator.reach(2, d), float(np.max(np.linalg.norm(points, axis=1), initial=1.0)))
-    ways = [np.sum(gradients, axis=0), np.random.default_rng(0).normal(size=d)]
+    ways: list[Any] = [gradients.sum(axis=0), np.random.default_rng(0).normal(size=d)]
     lines = [way * (far / (float(np.linalg.norm(way)) or 1.0)) for way in ways]
     played = points[np.unique(np.linspace(0, len(points) - 1, POINTS).astype(int))]
     try:

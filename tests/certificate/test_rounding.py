@@ -176,3 +176,19 @@ def test_newton_in_any_unit(size: float, radius: float) -> None:
         for u in ([radius, 0.0], [0.0, -radius], [0.6 * radius, 0.8 * radius]):
             if found.holds and found.proved < math.inf:
                 assert exactly(run, X, y, u, square) <= Fraction(found.proved) * (1 + Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e8, 1e12])
+@pytest.mark.parametrize("loss", [Square(), Absolute()], ids=str)
+def test_the_best_weights_are_no_better_than_their_gap_says(loss: Any, size: float) -> None:
+    """Experts that are wrong by the same large number but for its last digits."""
+    from lowregret.experts.best import best_combination
+
+    y = RNG.normal(size=(40, 1))
+    x = size * (1 + 1e-15 * RNG.integers(0, 9, size=(40, 1, 3)))
+    found = best_combination(loss, x, y)
+    assert found is not None
+    for k in range(3):
+        errors = [Fraction(a) - Fraction(b) for a, b in zip(x[:, 0, k].tolist(), y[:, 0].tolist(), strict=True)]
+        theirs = sum(abs(e) if isinstance(loss, Absolute) else e * e for e in errors)
+        assert Fraction(found.value) - Fraction(found.gap) <= theirs
