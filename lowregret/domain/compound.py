@@ -72,12 +72,16 @@ class Intersection(Whole):
 
     def contains(self, w: Vector, tolerance: float = TOLERANCE) -> bool:
         """Whether w lies in every set up to the tolerance, relative to the intersection (to w if it is unbounded)."""
+        w = np.asarray(w, float)
+        self.fits(w.size)
         width, off = self.diameter(w.size), rounded(w.size) * norm(w)
         slack = tolerance * (width if width < math.inf else norm(w)) + off
         return all(norm(w - s.projection(w)) <= slack for s in self.sets)
 
     def project(self, v: Vector) -> None:
         w, _ = self._split(np.array(v))
+        for s in self.sets:  # what splitting leaves is far below the set's size, but not below that of a point near 0
+            w = s.projection(w)
         self.require(self.contains(w, 1e-6), "found no common point of the sets; is the intersection empty?")
         v[:] = w
 

@@ -12,6 +12,7 @@ from lowregret.certificate.trace import WIDTH, Trace, next_mark, trace
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import PartError
+from lowregret.loss.verify import counterexample
 from lowregret.risk.kept import next_freeze
 from lowregret.state import State
 from lowregret.store.file import Arrays
@@ -76,7 +77,9 @@ class Record:
     def brief(self, run: Any) -> list[str]:
         """The regret in a few words, where it costs O(d) at most."""
         rule = run.learner.rule
-        if not (rule.keeps_sum() and compilable(run.comparator)) or run.met is not None:
+        if not (rule.keeps_sum() and compilable(run.comparator)):
+            return []
+        if run.met is not None and counterexample(run.learner.loss, run.met) is not None:
             return []
         return [f"{'weighted ' * rule.schedule().weighted()}regret ≤ {run.linear_regret():.4g}"]
 

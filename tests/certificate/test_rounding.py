@@ -185,7 +185,7 @@ def test_the_best_weights_are_no_better_than_their_gap_says(loss: Any, size: flo
     from lowregret.experts.best import best_combination
 
     y = RNG.normal(size=(40, 1))
-    x = size * (1 + 1e-15 * RNG.integers(0, 9, size=(40, 1, 3)))
+    x: Any = size * (1 + 1e-15 * RNG.integers(0, 9, size=(40, 1, 3)))
     found = best_combination(loss, x, y)
     assert found is not None
     for k in range(3):

@@ -16,6 +16,7 @@ from lowregret.domain import Box, Domain, L2Ball, Reals
 from lowregret.domain.base import Radial
 from lowregret.experts import ExpertMixture, Hedge
 from lowregret.hindsight.best import best_in_hindsight
+from lowregret.learner.kernel_perceptron import Kernel
 from lowregret.learner.linear import Linear
 from lowregret.loss import Falling, Hinge, Logistic, Loss, Margin, OnMistakes, Square
 from lowregret.mirror import Entropy, Euclidean
@@ -305,3 +306,31 @@ def test_a_mirror_map_that_is_less_convex_than_it_says() -> None:
     assert counterexample(Fair(), L2Ball(1.0), 2) is None
     run = train(Linear(Square(), MirrorDescent(Strong(), Constant(0.05))), [[1.0, 2.0]] * 9, [1.0] * 9, compiled=False)
     assert not any(c.premises_hold for c in run.certificates)
+
+
+class Distance(Kernel):
+    """1 − ‖a − b‖², which is no inner product"""
+
+    def value(self, a: Vector, b: Vector) -> float:
+        total = 1.0
+        for j in range(a.size):
+            total -= (a[j] - b[j]) * (a[j] - b[j])
+        return total
+
+
+class Plain(Kernel):
+    """⟨a, b⟩"""
+
+    def value(self, a: Vector, b: Vector) -> float:
+        total = 0.0
+        for j in range(a.size):
+            total += a[j] * b[j]
+        return total
+
+
+def test_a_kernel_that_is_none() -> None:
+    X = RNG.normal(size=(80, 2))
+    y = np.where(RNG.random(80) < 0.5, 1.0, -1.0)
+    for kernel, known in ((Distance(), False), (Plain(), True)):
+        run = train(zoo.kernel_perceptron(kernel), X, y, compiled=False)
+        assert run.certificate.premises_hold == known
