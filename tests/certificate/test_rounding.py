@@ -14,10 +14,11 @@ from lowregret.certificate import Certificate
 from lowregret.certificate.surrogate import surrogate_certificate
 from lowregret.compile.numerics import at_most
 from lowregret.convex.functions import QuadraticFunction
-from lowregret.convex.leader import FollowTheLeader
+from lowregret.convex.leader import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, Orthant, Point, Simplex
 from lowregret.experts import AdaHedge, ExpertMixture, Hedge, MLPoly, Squint
 from lowregret.loss import Absolute, Hinge, Square
+from lowregret.mirror import Euclidean
 from lowregret.rule import ProjectedGradient
 from lowregret.step import Constant
 
@@ -192,3 +193,21 @@ def test_the_best_weights_are_no_better_than_their_gap_says(loss: Any, size: flo
         errors = [Fraction(a) - Fraction(b) for a, b in zip(x[:, 0, k].tolist(), y[:, 0].tolist(), strict=True)]
         theirs = sum(abs(e) if isinstance(loss, Absolute) else e * e for e in errors)
         assert Fraction(found.value) - Fraction(found.gap) <= theirs
+
+
+@pytest.mark.parametrize("size", [1e-100, 1.0, 1e100])
+@pytest.mark.parametrize("regularised", [True, False])
+def test_followers_too(size: float, regularised: bool) -> None:
+    costs = RNG.normal(size=(20, 2)) * size
+    euclid = Euclidean(L2Ball(1.0))
+    game = play(FollowTheRegularisedLeader(euclid, 1 / size) if regularised else FollowTheLeader(L2Ball(1.0)), costs)
+    theta = -costs.sum(axis=0)
+    u = theta / np.linalg.norm(theta / size) / size
+    exact = sum(
+        (Fraction(w) - Fraction(v)) * Fraction(z)
+        for point, row in zip(game.points.tolist(), costs.tolist(), strict=True)
+        for w, v, z in zip(point, u.tolist(), row, strict=True)
+    )
+    for found in game.certificates:
+        assert exact <= Fraction(found.proved) or not found.holds
+    assert game.certificate.holds
