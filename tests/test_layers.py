@@ -34,7 +34,7 @@ HEAVY = {
     "cvxpy": {"domain.compound"},
     "sklearn": {"sklearn"},
     "pandas": set[str](),
-    "pyarrow": {"stream.arrow", "stream.leaves", "stream.fields", "cli.work.warm"},
+    "pyarrow": {"stream.arrow_rows", "stream.leaves", "stream.fields", "cli.work.warm"},
     "isal": {"stream.inflate"},
     "zstandard": {"store.file", "stream.inflate"},
     "polars": set[str](),
