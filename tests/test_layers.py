@@ -165,6 +165,16 @@ def test_public_names_are_what_the_stub_says_whatever_was_imported_before() -> N
         subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
+def test_the_name_of_a_class_means_one_class() -> None:
+    """In the whole package, those that begin with an underscore aside."""
+    places: dict[str, list[str]] = {}
+    for name, tree in MODULES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name)
+    assert {found: where for found, where in places.items() if len(where) > 1} == {}
+
+
 def test_files_and_functions_are_small_and_say_what_they_are() -> None:
     for path in FILES:
         text = path.read_text()

@@ -27,7 +27,7 @@ from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest
 from lowregret.run import files as filed
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
-from lowregret.run.record import NEVER, Record, next_snapshot
+from lowregret.run.record import NEVER, RunRecord, next_snapshot
 from lowregret.state import MISTAKES, TOTAL, State
 from lowregret.store.file import Arrays, Saved
 from lowregret.stream.batch import Batch, Stream, raise_faults
@@ -50,7 +50,7 @@ class RowRun(Saved):
         state: State,
         comparator: Domain | None = None,
         *,
-        record: Record | None = None,
+        record: RunRecord | None = None,
         seen: int | None = None,
         places: Places | None = None,
         uniform: bool = True,
@@ -73,7 +73,7 @@ class RowRun(Saved):
         self.trial, self.frozen = trial or Trial(), frozen  # what `kept` asks: the judgement, and the model on trial
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
         self.learnt = NOTHING  # of the latest batch
-        self.record = record or Record()  # what proofs follow from
+        self.record = record or RunRecord()  # what proofs follow from
         self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 

@@ -12,7 +12,7 @@ from lowregret.auto.learner import Mind
 from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.learner.growth import FIRST, require_growth, require_zeros
-from lowregret.learner.labels import Classes
+from lowregret.learner.labels import ClassNames
 from lowregret.learner.layout import begun
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
@@ -103,7 +103,7 @@ def begin(
     how: dict[str, Any] = {"comparator": comparator, "certify": certify, "compiled": compiled}
     how["seen"] = 0 if features is None else None
     if isinstance(learner, AutoMulticlass | Multiclass):
-        names = Classes(classes)
+        names = ClassNames(classes)
         lanes = len(names) if names.fixed else LANES
         if isinstance(learner, AutoMulticlass):
             return _auto_classes(learner, features, names, lanes, how)
@@ -125,7 +125,7 @@ def begin(
 
 
 def _classes(
-    learner: Multiclass, features: int | None, names: Classes, lanes: int, how: dict[str, Any]
+    learner: Multiclass, features: int | None, names: ClassNames, lanes: int, how: dict[str, Any]
 ) -> MulticlassRun:
     learner.loss.fits(len(names) if names.fixed else None)
     learner = _lean(learner, how["certify"])
@@ -138,7 +138,7 @@ def _classes(
 
 
 def _auto_classes(
-    learner: AutoMulticlass, features: int | None, names: Classes, lanes: int, how: dict[str, Any]
+    learner: AutoMulticlass, features: int | None, names: ClassNames, lanes: int, how: dict[str, Any]
 ) -> AutoMulticlassRun:
     places = FIRST if features is None else features
     mixture = Mixture(ClassMind.fresh(places + 1, lanes), learner.spread)

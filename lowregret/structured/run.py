@@ -21,7 +21,7 @@ from lowregret.hindsight.against import exact_regret, importances
 from lowregret.learner.linear import Linear, write_model, write_point
 from lowregret.learner.validate import finite_numbers
 from lowregret.run import files as filed
-from lowregret.run.record import Record
+from lowregret.run.record import RunRecord
 from lowregret.state import MISTAKES, TOTAL, State
 from lowregret.store.file import Arrays, Saved
 from lowregret.structured.learner import Task
@@ -48,7 +48,7 @@ class TaskRun(Saved):
         state: State,
         comparator: Domain | None = None,
         *,
-        record: Record | None = None,
+        record: RunRecord | None = None,
         figures: Vector | None = None,
         compiled: bool = True,
     ) -> None:
@@ -56,7 +56,7 @@ class TaskRun(Saved):
         self.linear: Linear = learner.linear
         self.comparator = comparator or natural_comparator(self.linear, state.dimension)
         self.comparator.fits(state.dimension)
-        self.record = record or Record()  # what proofs follow from
+        self.record = record or RunRecord()  # what proofs follow from
         self.figures = np.zeros(2) if figures is None else figures  # sums of what each round was judged by
 
     @abstractmethod
