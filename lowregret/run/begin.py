@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.auto.classes import ClassMind
@@ -27,63 +27,32 @@ from lowregret.run.multiclass import LANES, MulticlassRun
 Classed = Sequence[Any] | None
 
 
-@overload
-def begin(
-    learner: Linear,
-    features: int | None,
-    classes: None = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
-) -> LinearRun: ...
+class RunOptions(TypedDict, total=False):
+    """How a run of rows is kept, whatever its learner."""
+
+    comparator: Domain | None  # what the certificate compares with
+    certify: bool  # False: no history, and for eager rules no sum of sub-gradients
+    compiled: bool  # False: the same code, interpreted
 
 
 @overload
-def begin(
-    learner: Auto,
-    features: int | None,
-    classes: None = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
-) -> AutoRun: ...
-
-
+def begin(learner: Linear, features: int | None, classes: None = None, **how: Unpack[RunOptions]) -> LinearRun: ...
+@overload
+def begin(learner: Auto, features: int | None, classes: None = None, **how: Unpack[RunOptions]) -> AutoRun: ...
 @overload
 def begin(
-    learner: AutoMulticlass,
-    features: int | None,
-    classes: Classed = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
+    learner: AutoMulticlass, features: int | None, classes: Classed = None, **how: Unpack[RunOptions]
 ) -> AutoMulticlassRun: ...
-
-
 @overload
 def begin(
-    learner: Multiclass,
-    features: int | None,
-    classes: Classed = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
+    learner: Multiclass, features: int | None, classes: Classed = None, **how: Unpack[RunOptions]
 ) -> MulticlassRun: ...
-
-
 @overload
 def begin(
     learner: Linear | Auto | Multiclass | AutoMulticlass,
     features: int | None,
     classes: Classed = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
+    **how: Unpack[RunOptions],
 ) -> LinearRun | AutoRun | MulticlassRun: ...
 
 
@@ -91,8 +60,8 @@ def begin(
     learner: Any,
     features: int | None,
     classes: Classed = None,
-    comparator: Domain | None = None,
     *,
+    comparator: Domain | None = None,
     certify: bool = True,
     compiled: bool = True,
 ) -> LinearRun | AutoRun | MulticlassRun:
