@@ -165,6 +165,11 @@ def test_public_names_are_what_the_stub_says_whatever_was_imported_before() -> N
         subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
+def test_benchmarks_are_small_files() -> None:
+    lengths = {path.name: path.read_text().count("\n") for path in (ROOT.parent / "benchmarks").rglob("*.py")}
+    assert {name for name, length in lengths.items() if length > LONGEST_FILE} == set()
+
+
 def test_the_name_of_a_class_means_one_class() -> None:
     """In the whole package, those that begin with an underscore aside."""
     places: dict[str, list[str]] = {}
