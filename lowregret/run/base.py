@@ -179,6 +179,14 @@ class RowRun(ProvedRun):
         return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
 
     @property
+    def weights(self) -> Vector:
+        """The weights that the learner hands out, the bias last; of many classes a row for each feature: O(d).
+
+        Those of `auto` are a linear model near its mixture, to be read: `predict` uses the mixture itself.
+        """
+        return self._by_column(self.placed_weights)
+
+    @property
     @abstractmethod
     def placed_weights(self) -> Vector:
         """`weights` in the order in which the state keeps features, the bias last; 0 in unused places: O(d)."""
