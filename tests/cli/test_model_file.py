@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lowregret.store import file as store
+from lowregret.store.kinds import load
 from tests.cli.running import run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -95,3 +96,19 @@ def test_nothing_to_score(capsys: Capsys, here: Path) -> None:
     (here / "empty.svm").touch()
     told = run(capsys, "predict", "m.lr", "empty.svm")
     assert (told.code, told.err) == (2, "lowregret: there are no rows to score in empty.svm\n")
+
+
+@pytest.mark.parametrize("learner", [("--algorithm", "ogd"), ("--algorithm", "adagrad"), ()], ids=repr)
+def test_a_row_that_overflows_is_named_and_the_model_before_it_is_kept(
+    capsys: Capsys, tmp_path: Path, learner: tuple[str, ...]
+) -> None:
+    first, model, whole = written(tmp_path / "a.svm", svm_lines(40)), tmp_path / "r.lr", tmp_path / "w.lr"
+    good = svm_lines(6, seed=1)
+    bad = written(tmp_path / "b.svm", [*good[:3], "-1 1:-1e200", *good[3:]])
+    assert run(capsys, "train", first, "--quiet", *learner, "-o", model).code == 0
+    told = run(capsys, "train", bad, "--quiet", "--resume", model, "-o", model)
+    assert told.code == 2
+    assert f"{bad}:4: feature 1 is -1e+200" in told.err
+    run(capsys, "train", first, written(tmp_path / "c.svm", good[:3]), "--quiet", *learner, "-o", whole)
+    found, wanted = (load(path).contents()[1] for path in (model, whole))
+    assert all(found[name].tobytes() == wanted[name].tobytes() for name in wanted)
