@@ -15,6 +15,7 @@ from lowregret.loss import Loss, Margin, MultiLoss
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.outcome import Learnt
 from lowregret.run.session import Session
+from lowregret.store.replacing import require_place
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
@@ -28,6 +29,8 @@ class ScoreFile:
     def __init__(self, path: str | None, link: str, session: Session) -> None:
         self.path, self.link, self.session = path, link, session
         self.end = 0  # bytes in the file, which are whole lines
+        if path is not None and path != "-":
+            require_place(path)
         try:
             self.file = None if path is None or path == "-" else open(path, "wb", 0)  # noqa: SIM115
         except OSError as error:
