@@ -57,7 +57,7 @@ class ChooserSchema(RecordedSchema):
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         counts, numbers, chances = arrays["counts"], arrays["pending.number"], arrays["pending.probability"]
-        yield told["low"] < told["high"], "low < high"
+        yield 0 < told["high"] - told["low"] < math.inf, "low < high, a finite number apart"
         yield counts[LATE] <= counts[COSTS] <= counts[CHOICES], "counts: costs of choices that were made"
         yield np.unique(numbers).size == numbers.size <= told["issued"], "pending choices of different numbers"
         yield np.all((chances > 0) | (chances == UNKNOWN)), "pending probabilities above 0"

@@ -1,6 +1,6 @@
 """Which files on disk may be run as code: those that nobody but this user and the administrator can have written.
 
-A file that belongs to either, and that others may not write to, holds what its owner put there, whoever owns the folder.
+A file of either that others may not write to holds what its owner put there, whoever owns the folder.
 """
 
 from __future__ import annotations
