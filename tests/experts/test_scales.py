@@ -42,7 +42,7 @@ def test_finite_or_refused(aggregator: Any, loss: Any, size: float) -> None:
         assert book(panel) == before
         _, p = panel.ask(x[0])
         assert math.isfinite(p)
-        with pytest.raises(DataError, match="^round 0: "):
+        with pytest.raises(DataError, match=r"^round 0: "):
             panel.tell(0, y[0])
         assert book(panel) == before
     assert finite(panel)
@@ -62,7 +62,7 @@ def test_a_round_out_of_range_changes_nothing(aggregator: Any) -> None:
     costs = rng.random((20, 3))
     costs[7, 2] = 1e145
     drawing = Drawing(3, aggregator)
-    with pytest.raises(DataError, match="^round 7: losses differ"):
+    with pytest.raises(DataError, match=r"^round 7: losses differ"):
         drawing.learn(costs)
     same = Drawing(3, aggregator).learn(costs[:7])
     assert drawing.realised == same.realised

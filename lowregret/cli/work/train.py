@@ -221,6 +221,7 @@ def _go_over(
                         _notice(session, stream, args.quiet)
                         _tell_faults(batch, session.skipped - skipped)
                     _require_known(session, batch)
+                    scores.make_room(batch)
                     session.learn(batch, scores.see, scores.flush, progress.see, keeper.checkpoint)
                 if interruption.wanted or not session.end_pass(more=turn + 1 < args.passes):
                     break
