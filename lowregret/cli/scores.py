@@ -21,14 +21,13 @@ from lowregret.store.replacing import require_place
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
-
 NUMBER = 32  # bytes that suffice for a number and what follows it
 
 
 class ScoreFile:
     """Writes scores as they are (`raw`), as the chance of +1 (`prob`) or as the predicted class (`label`).
 
-    Room for the lines of a batch is set aside before it is learnt, where that can be done. Lines for which there is none
+    Room for the lines of a batch is set aside before it is learnt, where that can be done. Lines that find none
     all the same wait in the session, and so in its model: whoever resumes it writes them first.
     """
 

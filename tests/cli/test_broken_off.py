@@ -210,7 +210,7 @@ def test_a_full_disk_is_met_before_a_batch_is_learnt(capsys: Capsys, tmp_path: P
     """Room for all lines of a batch is asked for first, so that predictions, metrics and model end with one row."""
     paths = files(tmp_path, LINES)
     train(capsys, paths, *SAID, "-o", tmp_path / "whole.lr", "--predictions", tmp_path / "whole.txt")
-    real, room = scores.set_aside, sum(map(len, (tmp_path / "whole.txt").open().readlines()[:200]))
+    real, room = set_aside, sum(map(len, (tmp_path / "whole.txt").open().readlines()[:200]))
 
     def small(file: int, begin: int, size: int) -> None:
         if begin + size > max(room, ROWS[0] * scores.NUMBER):
