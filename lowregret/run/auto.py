@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -71,9 +72,12 @@ class AutoRun(ScoredRun):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int) -> int:
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
         given = self.learner, self.state, self.record.mind, self.record.desk(self, x, True), x, y, w, self.scores
         return int(call(learn_rows, self.compiled, *given, i, goal))
+
+    def _carried(self) -> Sequence[Any]:
+        return *self.state, *self.record.mind
 
     def decision_function(self, features: Features) -> Vector:
         """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""

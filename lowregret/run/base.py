@@ -26,8 +26,8 @@ from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, Sparse, as_rows, highest
 from lowregret.run import files as filed
+from lowregret.run.careful import CarefulRun
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
-from lowregret.run.proved import ProvedRun
 from lowregret.run.record import NEVER, RunRecord, next_snapshot
 from lowregret.state import MISTAKES, State
 from lowregret.store.file import Arrays
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class RowRun(ProvedRun):
+class RowRun(CarefulRun):
     """A learner of rows, its state, and the proof of how well it has done so far."""
 
     learns: ClassVar[type]  # what its learner must be
@@ -125,7 +125,7 @@ class RowRun(ProvedRun):
         end = placed.fitting(self._places)
         goal = min(mark, pause - rounds + self.state.rounds)  # a run may restart, and its state count afresh
         try:
-            self._reached = self._pass(placed.rows, y[:end], w[:end], begin, goal)
+            self._reached = self._advance(placed.rows, y[:end], w[:end], begin, goal)
         except BaseException:
             self._reached = begin + rows_played(w[begin:], self.rounds - rounds)  # the ledger knows how far it came
             raise
@@ -140,10 +140,6 @@ class RowRun(ProvedRun):
     @abstractmethod
     def _taken(self, labels: Any, w: Vector, names: Mapping[float, str] | None) -> Any:
         """The labels of a batch as they are learnt, with room made for what is predicted."""
-
-    @abstractmethod
-    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
-        """Learn rows from i on until the state counts `goal` rounds; returns the first row not learnt."""
 
     @abstractmethod
     def _grow(self, placed: Placed, w: Vector, i: int) -> bool:

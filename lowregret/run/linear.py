@@ -37,8 +37,8 @@ class LinearRun(ScoredRun):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int) -> int:
-        return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal))
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
+        return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal, limit))
 
     def decision_function(self, features: Features) -> Vector:
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""

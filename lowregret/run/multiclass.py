@@ -9,7 +9,7 @@ depends on the classes met up to row t, its own included, and a row of a class n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -28,7 +28,7 @@ from lowregret.learner.linear import write_model, write_point
 from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
 from lowregret.learner.multiclass_simd import at_work
 from lowregret.learner.places import Placed
-from lowregret.learner.validate import numbers, require_cheap, require_finite, require_weight
+from lowregret.learner.validate import numbers, require_cheap, require_finite, require_moderate, require_weight
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.risk.class_statistics import ClassTally
@@ -100,9 +100,12 @@ class MulticlassRun(RowRun):
         self._room = self._new_room(self.codes.size)
         return self.codes
 
-    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
-        given = self._worker, self.state, x, y, w, self._room, self.guesses, i, goal
+    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
+        given = self._worker, self.state, x, y, w, self._room, self.guesses, i, goal, limit
         return int(call(learn_classes, self.compiled, *given))
+
+    def _carried(self) -> Sequence[Any]:
+        return *self.state, self._known
 
     def _told(self, y: Any, done: int) -> Learnt:
         """The report on the batch; names that only rows after the first `done` brought are forgotten."""
@@ -307,6 +310,7 @@ class MulticlassRun(RowRun):
         if not x.inside(i):
             raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
         require_finite(x, i, place)
+        require_moderate(x, i, None, w, place)
         raise DivergedError(
             f"{place}: a score or the loss left the range of numbers although the row is finite: the weights diverged "
             "(use a smaller step, a bounded domain or scaled features)"

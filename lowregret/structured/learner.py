@@ -149,7 +149,7 @@ def descend(linear: Linear, s: State, row: Sparse, constant: float, wrong: bool)
     step = linear.rule.schedule()
     importance = step.importance(s)
     active = 1.0 if row.begin(0) < row.end(0) else 0.0
-    if not math.isfinite(linear.learn(s, row, 0, active, 1.0)):
+    if not math.isfinite(linear.learn(s, row, 0, active, 1.0, math.inf)):
         return False
     s.sums[TOTAL] += constant
     if step.weighted():

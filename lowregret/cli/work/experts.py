@@ -14,12 +14,13 @@ from lowregret.cli.clock import Clock
 from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.mixing import make_panel
-from lowregret.cli.report import page, picture, proof, require_folder, table, write_page
+from lowregret.cli.report import page, picture, proof, table, write_page
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, StoreError
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.review import Review
+from lowregret.store.replacing import require_place
 from lowregret.stream.table import read_table
 from lowregret.words import counted
 
@@ -33,7 +34,7 @@ def experts(args: Namespace) -> int:
 def _mix(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot, args.predictions):
         if path:
-            require_folder(path)
+            require_place(path)
     found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
     panel = make_panel(args, found)
     learning = time.perf_counter()
