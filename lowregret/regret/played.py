@@ -26,7 +26,7 @@ from lowregret.loss import OnMistakes
 from lowregret.loss.verify import counterexample
 from lowregret.play.game import Game
 from lowregret.play.player import RuleSeat
-from lowregret.regret.descent import Descent, descent_of
+from lowregret.regret.descent import DescentTrace, descent_of
 from lowregret.rows import EVERY, Features, Rows, as_rows
 from lowregret.run.linear import LinearRun
 from lowregret.state import LONGEST
@@ -66,7 +66,7 @@ class Record(ABC):
         return None
 
     @property
-    def descent(self) -> Descent | None:
+    def descent(self) -> DescentTrace | None:
         """How projected gradient descent went, if that is what happened."""
         return None
 
@@ -188,7 +188,7 @@ class GameRecord(Functions):
         return other.certificate
 
     @cached_property
-    def _descent(self) -> Descent | None:
+    def _descent(self) -> DescentTrace | None:
         seat, points = self.game.seat, self.points
         if type(seat) is not RuleSeat or self.game.refuted(self.game.rounds, self.domain) is not None:
             return None
@@ -196,7 +196,7 @@ class GameRecord(Functions):
         return descent_of(seat.learner, np.linalg.norm(self.game.gradients, axis=1), points[0], longest)
 
     @property
-    def descent(self) -> Descent | None:
+    def descent(self) -> DescentTrace | None:
         return self._descent
 
     @property
@@ -267,7 +267,7 @@ class RowRecord(Record):
         return other.certificate
 
     @cached_property
-    def _descent(self) -> Descent | None:
+    def _descent(self) -> DescentTrace | None:
         learner = self.run.learner
         reach = self.domain.reach(2, self.dimension)
         if type(self.run) is not LinearRun or counterexample(learner.loss, self.run.met, reach) is not None:
@@ -280,7 +280,7 @@ class RowRecord(Record):
         return descent_of(self.run.learner, sizes, start, longest, self.weights != 0)
 
     @property
-    def descent(self) -> Descent | None:
+    def descent(self) -> DescentTrace | None:
         return self._descent
 
 
