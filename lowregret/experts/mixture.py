@@ -23,7 +23,7 @@ from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
-from lowregret.loss.verify import Met, first_met
+from lowregret.loss.verify import MetScores, first_met
 from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -270,7 +270,7 @@ class ExpertMixture(Recorded):
         for name in _PLAIN:
             setattr(made, name, found.description[name])
         made._every, made.book = found.description["every"], found.record(Book)
-        made.met = Met.of(found.description["met"]) if "met" in found.description else made.met
+        made.met = MetScores.of(found.description["met"]) if "met" in found.description else made.met
         made._weights, made._regrets = list(found.arrays["weights"]), found.arrays["regrets"].tolist()
         waiting = [found.arrays[f"pending.{name}"] for name in ("forecasts", "mixture", "weights")]
         for row, number in enumerate(found.arrays["pending.round"].tolist()):
