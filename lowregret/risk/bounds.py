@@ -143,7 +143,15 @@ def _of_output(e: RiskEvidence, delta: float) -> Iterator[RiskCertificate]:
         worth = e.learner.loss.error_per_loss
         if worth is not None:
             yield _error(best, worth)
-        yield best
+        yield _within(best, e.tally.classifies)
+
+
+def _within(of_loss: RiskCertificate, classifies: bool) -> RiskCertificate:
+    """E[ℓ(w̄)·1(‖x‖ ≤ X, |y| ≤ Y)] ≤ the bound, and the share of rows of which that says nothing."""
+    d = of_loss.details
+    where = f"‖x‖ ≤ {d['row']:.4g}" + ("" if classifies else f" and |y| ≤ {d['label']:.4g}")
+    rest = f"of other rows, a share of at most {min(d['outside'], 1.0):.2g}, nothing is said"
+    return replace(of_loss, statement=f"E[loss where {where}] ≤ {of_loss.statement}; {rest}")
 
 
 def _error(of_loss: RiskCertificate, worth: float) -> RiskCertificate:
