@@ -22,7 +22,7 @@ from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
-from lowregret.run.round_by_round import Contents, Recorded
+from lowregret.run.round_by_round import Contents, Recorded, elsewhere
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -87,6 +87,8 @@ class ExpertMixture(Recorded):
         self.inside = True  # forecasts and outcomes were where the substitution wants them
         self.pending: dict[int, tuple[Matrix, Matrix, Matrix]] = {}  # forecasts, mixture and weights by round
         self.asked = 0
+        self.ahead = self.first = 0  # numbers less rounds, and the first round so numbered: see `ask`
+        self._round_of: dict[int, int] = {}  # of numbers that wait
         self.forecasts: Matrix = np.empty(0)
         self._weights: list[Vector] = []
         self._regrets: list[float] = []
@@ -125,22 +127,29 @@ class ExpertMixture(Recorded):
             raise DataError(self._strange(x, y, p, done))
 
     def ask(self, forecasts: Any) -> tuple[int, Any]:
-        """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N)."""
+        """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N).
+
+        Rounds are numbered 0, 1, 2, …, in a run from a file from a random place on, so that no number is given twice
+        though an older save be restored. Rounds that wait keep their numbers.
+        """
         x = self.as_forecasts(np.asarray(forecasts, float)[None])
         p, weights = np.empty((1, self.parts)), np.empty((1, len(self.names)))
         if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
             raise DataError("no expert has a forecast: all are NaN")
         self._keep(weights, np.array([self.regret]), self._marks(1))
+        return self._wait(x, p, weights), float(p[0, 0]) if self.parts == 1 else p[0].copy()
+
+    def _wait(self, x: Matrix, p: Matrix, weights: Matrix) -> int:
+        """Remember a round until its outcome is told; returns its number."""
+        number = self.asked + self.ahead
+        self.pending[number], self._round_of[number] = (x, p, weights), self.asked
         self.asked += 1
-        self.pending[self.asked - 1] = x, p, weights
-        return self.asked - 1, float(p[0, 0]) if self.parts == 1 else p[0].copy()
+        return number
 
     def tell(self, number: int, outcome: Any) -> float:
         """The outcome of a round that was asked; returns the loss: O(N)."""
         if number not in self.pending:
-            known = 0 <= number < self.asked
-            reason = "its outcome was told before" if known else f"rounds so far: {self.asked}"
-            raise DataError(f"round {number} waits for no outcome: {reason}")
+            raise DataError(f"round {number} waits for no outcome: {self._unknown(number)}")
         x, p, weights = self.pending[number]
         y = self.as_outcomes([outcome], 1)
         if np.isnan(y[0, 0]):
@@ -149,10 +158,22 @@ class ExpertMixture(Recorded):
         own = call(learn_late, self.compiled, *parts, self.book, x, y, p, weights, self.linearised)
         if not math.isfinite(own):
             raise DataError(self._strange(x, y, p, 0))
-        self.late += any(other > number for other in self.pending) or number + 1 < self.asked
-        del self.pending[number]
+        self.late += self._forget(number) + 1 < self.asked
         self._mark()
         return float(own)
+
+    def _forget(self, number: int) -> int:
+        """Let go of a round whose outcome was told; returns which it was."""
+        del self.pending[number]
+        return self._round_of.pop(number)
+
+    def _unknown(self, number: int) -> str:
+        """Why there is no round of this number that waits."""
+        if self.first <= number - self.ahead < self.asked:
+            return "its outcome was told before"
+        if self.ahead > 0:
+            return "its outcome was told before, or it was asked after the save that this run goes on from, and is lost"
+        return f"rounds so far: {self.asked}"
 
     # ---- results -----------------------------------------------------------------------------------------------------
 
@@ -251,7 +272,8 @@ class ExpertMixture(Recorded):
         } | {name: getattr(self, name) for name in _PLAIN}
         waiting = list(self.pending.values())
         pending = {
-            "pending.round": np.array(list(self.pending), np.int64),
+            "pending.number": np.array(list(self.pending), np.int64),
+            "pending.round": np.array([self._round_of[number] for number in self.pending], np.int64),
             "pending.forecasts": stacked([x for x, _, _ in waiting], self.parts, len(self.names)),
             "pending.mixture": stacked([p for _, p, _ in waiting], self.parts),
             "pending.weights": stacked([w for _, _, w in waiting], self._kept_weights),
@@ -268,9 +290,11 @@ class ExpertMixture(Recorded):
         made._every, made.book = found.description["every"], found.record(Book)
         made._weights, made._regrets = list(found.arrays["weights"]), found.arrays["regrets"].tolist()
         waiting = [found.arrays[f"pending.{name}"] for name in ("forecasts", "mixture", "weights")]
-        for row, number in enumerate(found.arrays["pending.round"].tolist()):
+        numbers, rounds = (found.arrays[f"pending.{name}"].tolist() for name in ("number", "round"))
+        for row, number in enumerate(numbers):
             x, p, w = (array[row : row + 1].copy() for array in waiting)
-            made.pending[number] = x, p, w
+            made.pending[number], made._round_of[number] = (x, p, w), rounds[row]
+        made.first, made.ahead = made.asked, elsewhere()
         return made
 
     @classmethod

@@ -27,7 +27,7 @@ OLDEST = 4  # that can still be read; sums were stored by position before, and r
 
 
 def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
-    """Format 5 lets bandits centre costs, which those from before go on without, and numbers of choices jump."""
+    """Format 5: bandits may centre costs, which those from before do not; numbers of choices and rounds may jump."""
     if kind in ("bandit", "exp4"):
         slots, issued, algorithm = (description.get(name) for name in ("slots", "issued", "algorithm"))
         if isinstance(slots, dict) and isinstance(slots.get("sums"), list) and "sums" in arrays:
@@ -37,6 +37,8 @@ def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
             description["latest"] = issued - 1
         if isinstance(algorithm, dict) and algorithm.get("part") in ("Exp3", "TsallisInf"):
             algorithm["centred"] = False
+    for name in [name for name in arrays if name.endswith("pending.round")]:
+        arrays[name.removesuffix("round") + "number"] = arrays[name]
     return description, arrays
 
 
