@@ -26,8 +26,8 @@ class PendingChoices(Generic[Choice]):
     """
 
     def __init__(self, low: float, high: float) -> None:
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise PartError(f"costs must lie between two finite numbers low < high, got {low} and {high}")
+        if not (low < high and 0 < high - low < math.inf):
+            raise PartError(f"costs must lie between low < high, a finite number apart, got {low} and {high}")
         self.low, self.high, self.issued, self.latest = float(low), float(high), 0, -1
         self.first = self.next = 0  # number that this run gave, and that it gives next
         self.pending: dict[int, Choice] = {}

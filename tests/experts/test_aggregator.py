@@ -101,7 +101,7 @@ def test_rounds_that_wait_are_saved(tmp_path: Path) -> None:
 
 
 def test_a_number_is_not_given_twice_though_an_older_save_is_restored(tmp_path: Path) -> None:
-    """The outcome of a round asked after the save is an error, not taken for that of a round asked after restoring it."""
+    """The outcome of a round asked after the save is an error, not taken for that of another round."""
     x, _ = random_rounds(20, 3, 4)
     for panel in (ExpertMixture(3, AdaHedge()), Layered(3)):
         before, _ = panel.ask(x[0])
@@ -117,7 +117,7 @@ def test_a_number_is_not_given_twice_though_an_older_save_is_restored(tmp_path: 
         assert again.late == 0
         again.tell(before, 1.0)
         assert (again.late, again.rounds) == (1, 2)
-        with pytest.raises(DataError, match="its outcome was told before$"):
+        with pytest.raises(DataError, match=r"its outcome was told before$"):
             again.tell(given[-1], 1.0)
 
 
