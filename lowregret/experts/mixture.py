@@ -19,7 +19,7 @@ from lowregret.experts.advice import first_refused, forecast_rows, learn_late, l
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificate, is_mixable
 from lowregret.experts.schema import MixtureSchema
-from lowregret.experts.state import OWN, ROUNDS, Book
+from lowregret.experts.state import OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
 from lowregret.run.round_by_round import Contents, Recorded, elsewhere
@@ -82,7 +82,7 @@ class ExpertMixture(Recorded):
         self.aggregator, self.loss_function, self.substitution = aggregator, loss, substitution
         self.parts, self.linearised = parts, linearised
         self.compiled = compiled and all(map(compilable, (aggregator, loss, substitution)))
-        self.book = Book.fresh(_prior(prior, len(self.names)))
+        self.book = Book.fresh(as_prior(prior, len(self.names)))
         self.late = 0  # outcomes that came after later forecasts had been made
         self.inside = True  # forecasts and outcomes were where the substitution wants them
         self.pending: dict[int, tuple[Matrix, Matrix, Matrix]] = {}  # forecasts, mixture and weights by round
@@ -394,12 +394,3 @@ _PLAIN = ("parts", "linearised", "compiled", "late", "inside", "asked")
 def stacked(rows: list[Matrix], *shape: int) -> Matrix:
     """Arrays of one round each as one array, also if there are none."""
     return np.concatenate(rows) if rows else np.empty((0, *shape))
-
-
-def _prior(prior: Any, n: int) -> Vector:
-    if prior is None:
-        return np.full(n, 1 / n)
-    found = np.ascontiguousarray(prior, np.float64)
-    if found.shape != (n,) or not np.all(np.isfinite(found)) or np.any(found < 0) or found.sum() <= 0:
-        raise DataError(f"the prior must be {n} numbers from 0 on, not all 0")
-    return found / found.sum()
