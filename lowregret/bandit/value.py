@@ -223,7 +223,7 @@ def _robust(
     x = of_policy + weights * (told - of_action)
     value = float(np.mean(x))
     if log.uniform:
-        width, most = float(np.ptp(q)), float(np.max(pi) / log.propensities[0])
+        width, most = float(np.ptp(q)), min(float(np.max(pi)) / float(log.propensities[0]), HUGE)
         half = bernstein(x, most * (1 + width) + (width if pi.ndim > 1 or q.ndim > 1 else 0.0), delta)
         return value, value - half, value + half
     top, bottom = (1.0, 0.0) if q.ndim > 1 else (float(np.max(q)), float(np.min(q)))
@@ -234,8 +234,11 @@ def _robust(
 
 
 def _told(log: BanditLog, method: str, value: float, ends: tuple[float, float], interval: str, w: Vector) -> Estimate:
-    """In the log's units; the interval is cut to what is possible."""
-    low, high = (min(max(end, 0.0), 1.0) for end in ends)
+    """In the log's units; the interval is cut to what is possible, and is all of that if its ends contradict.
+
+    They do so with probability δ at most, or where propensities are not those of the log's policy.
+    """
+    low, high = (min(max(end, 0.0), 1.0) for end in (ends if ends[0] <= ends[1] else (0.0, 1.0)))
     squares = float(w @ w)
     effective = float(np.sum(w)) ** 2 / squares if squares else 0.0
     value, low, high = (log.low + log.unit * v for v in (value, low, high))

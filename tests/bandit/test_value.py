@@ -192,9 +192,17 @@ def test_bets_on_a_mean() -> None:
 
 def test_a_propensity_of_next_to_nothing_stays_a_number() -> None:
     log = BanditLog(np.array([0, 1, 1]), np.array([0.0, 1.0, 0.0]), np.array([1.0, 5e-324, 0.5]), ("0", "1"))
-    for e in (ips(log, 1), doubly_robust(log, 1)):
+    alike = BanditLog(np.array([0, 1, 1]), np.array([0.0, 1.0, 0.0]), np.full(3, 5e-324), ("0", "1"))
+    for e in (*evaluate(log, 1), *evaluate(alike, [0.5, 0.5])):
         assert 0 <= e.low <= e.high <= 1
         assert np.isfinite(e.value)
+
+
+def test_propensities_that_cannot_be_true_prove_nothing() -> None:
+    """From weights of 1e6 in every row both a high value and a low one would follow."""
+    log = BanditLog(np.zeros(40, np.int64), np.tile([0.0, 1.0], 20), np.full(40, 1e-6), ("0", "1"))
+    e = ips(log, 0)
+    assert (e.low, e.high) == (0.0, 1.0)
 
 
 def test_every_estimate_says_what_it_assumes() -> None:
