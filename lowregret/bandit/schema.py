@@ -137,7 +137,7 @@ class EstimatedDescentSchema(RecordedSchema):
         yield from ledger_demands(arrays, told["dimension"])
 
 
-class RankingSchema(RecordedSchema):
+class BanditRankingSchema(RecordedSchema):
     """A run that ranks."""
 
     def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
@@ -147,7 +147,7 @@ class RankingSchema(RecordedSchema):
         return {"rounds": whole(), "loss": number(0), "position": whole(), "reciprocals": number(0)}
 
 
-class ExpertRankingSchema(RankingSchema):
+class ExpertRankingSchema(BanditRankingSchema):
     """An `ExpertRanking`, perhaps with orders of which one is shown."""
 
     def own_fields(self) -> dict[str, Field]:
@@ -163,7 +163,7 @@ class ExpertRankingSchema(RankingSchema):
         yield np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(told["items"]), (len(orders), 1))), "orders"
 
 
-class ScoreRankingSchema(RankingSchema):
+class ScoreRankingSchema(BanditRankingSchema):
     """A `ScoreRanking`, perhaps with features of items that are shown."""
 
     def own_fields(self) -> dict[str, Field]:

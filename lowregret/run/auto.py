@@ -102,11 +102,6 @@ class AutoRun(ScoredRun):
     def _freeze(self) -> None:
         self.frozen = self.record.freeze(self)
 
-    @property
-    def weights(self) -> Vector:
-        """A linear model near the mixture, the bias last, to be read; predictions are made with `predict`: O(d)."""
-        return self._by_column(self.placed_weights)
-
     # ---- results -------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -75,11 +75,6 @@ class AutoMulticlassRun(MulticlassRun):
     def _freeze(self) -> None:
         self.frozen, self._frozen_known = self.record.freeze(self), int(self._known[0])
 
-    @property
-    def weights(self) -> Vector:
-        """A linear model near the mixture, a row for each feature, the bias last, to be read: O(d)."""
-        return self._by_column(self.placed_weights)
-
     # ---- results -------------------------------------------------------------------------------------------------
 
     @property

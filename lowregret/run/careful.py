@@ -14,17 +14,15 @@ from typing import Any
 import numpy as np
 
 from lowregret.rows import Rows
-from lowregret.state import LONGEST, State
-from lowregret.store.file import Saved
+from lowregret.run.proved import ProvedRun
+from lowregret.state import LONGEST
 from lowregret.types import Vector
 
 REACH = 1e60
 
 
-class CarefulRun(Saved):
+class CarefulRun(ProvedRun):
     """The base of runs that learn rows in a compiled loop: no row is learnt that makes numbers overflow."""
-
-    state: State
 
     @abstractmethod
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:

@@ -49,11 +49,6 @@ class LinearRun(ScoredRun):
         return scores
 
     @property
-    def weights(self) -> Vector:
-        """The iterate the learner hands out (its `output`), the bias last: O(d)."""
-        return self._by_column(self.placed_weights)
-
-    @property
     def point(self) -> Vector:
         """The iterate that would be played next, w_{T+1}: O(d)."""
         return self._by_column(self._written(write_point))

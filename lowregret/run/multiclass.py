@@ -23,7 +23,7 @@ from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.hindsight.against_classes import ClassesGivenAgain, needs_guesses
 from lowregret.learner.growth import FIRST, Shape, Together, double_room
-from lowregret.learner.labels import Classes, one_label_each
+from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
 from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
@@ -67,7 +67,7 @@ class MulticlassRun(RowRun):
         self,
         learner: Any,
         state: State,
-        classes: Classes,
+        classes: ClassNames,
         comparator: Domain | None = None,
         *,
         lanes: int | None = None,
@@ -141,11 +141,6 @@ class MulticlassRun(RowRun):
         return scores
 
     @property
-    def weights(self) -> Vector:
-        """The iterate the learner hands out (its `output`), a row for each feature, the bias last: O(d)."""
-        return self._by_column(self.placed_weights)
-
-    @property
     def point(self) -> Vector:
         """The iterate that would be played next, w_{T+1}: O(d)."""
         return self._by_column(self._matrix(write_point))
@@ -199,7 +194,7 @@ class MulticlassRun(RowRun):
         counts[DIMENSION] = (met + len(arrays["table.bias"])) * lanes
         kept = with_room(kept._replace(counts=counts), arrays, met)
         return given(description, arrays, restored(at_work(learner), kept, lanes, description["room"])) | {
-            "classes": Classes(description["classes"], description["fixed"]),
+            "classes": ClassNames(description["classes"], description["fixed"]),
             "lanes": description["lanes"],
             "known": description["known"],
             "frozen_known": description["frozen_known"],

@@ -28,7 +28,7 @@ from lowregret.run.begin import begin
 from lowregret.run.confusion import Confusion
 from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
-from lowregret.run.record import Record
+from lowregret.run.record import RunRecord
 from lowregret.run.session import Session
 from lowregret.store import file as store
 from tests.cli.running import run, svm_lines, written
@@ -110,7 +110,7 @@ PLACES: dict[str, Callable[[pytest.MonkeyPatch, BaseException], None]] = {
     ),
     "in judging": lambda patch, problem: patch.setattr(Trial, "judge", Trap(Trial.judge, problem, 6)),
     "in freezing": lambda patch, problem: patch.setattr(LinearRun, "_freeze", Trap(LinearRun._freeze, problem, 3)),
-    "at a mark": lambda patch, problem: patch.setattr(Record, "mark", Trap(Record.mark, problem, 1)),
+    "at a mark": lambda patch, problem: patch.setattr(RunRecord, "mark", Trap(RunRecord.mark, problem, 1)),
     "in settling": lambda patch, problem: patch.setattr(RowRun, "_settle", Trap(RowRun._settle, problem, 1)),
     "in the tally": lambda patch, problem: patch.setattr(Tally, "see", Trap(Tally.see, problem, 1)),
     "in metrics": lambda patch, problem: patch.setattr(Metrics, "see", Trap(Metrics.see, problem, 2)),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.clock import Clock
+from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.mixing import make_panel
 from lowregret.cli.report import page, picture, proof, table, write_page
@@ -99,7 +100,7 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
     if found.naps:
         lines.append(f"asleep           {counted(found.naps, 'row')} in which some expert has no forecast")
     lines.append(str(review))
-    if args.loss == "portfolio":
+    if forecast_loss(args.loss).is_portfolio:
         lines.append(f"wealth           1 has become {np.exp(-panel.loss):.6g}")
         others = {"evenly spread": review.uniform, f"all in {panel.best.name}": panel.best.loss}
         if review.combination is not None:

@@ -189,7 +189,7 @@ def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
         if args.certify == "exact":
             raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
         classes = [class_name(name) for name in args.classes] or None
-    run = begin(learner, args.dimension, classes, against, certify=certify)
+    run = begin(learner, args.dimension, classes, comparator=against, certify=certify)
     return Session(run, form, algorithm(args))
 
 
