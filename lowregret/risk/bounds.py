@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.certificate.evidence import convexity
+from lowregret.loss.verify import Met
 from lowregret.output import Average, Output, Random, WeightedAverage
 from lowregret.risk.online_to_batch import (
     AVERAGE,
@@ -55,6 +57,7 @@ class RiskEvidence:
     rounds: int
     grows: bool  # whether the number of features was not known beforehand
     certificate: Callable[[], Certificate]  # of the regret
+    met: Met | None = None  # scores and labels at which a loss of the user's own is put to the test
 
 
 def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
@@ -67,8 +70,13 @@ def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
     if not e.tally.rounds:
         return []
     premises = tuple(_premises(e))
-    found = [*_of_output(e, delta), *_of_errors(e, delta), *_of_excess(e)]
+    convex = convexity(e.learner.loss, e.met, e.learner.rule.domain.reach(2, e.state.dimension))
+    found = [*_given(convex, _of_output(e, delta)), *_of_errors(e, delta), *_given(convex, _of_excess(e))]
     return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
+
+
+def _given(premises: tuple[Premise, ...], found: Iterator[RiskCertificate]) -> Iterator[RiskCertificate]:
+    return (replace(c, premises=c.premises + premises) for c in found)
 
 
 def headline(found: list[RiskCertificate]) -> RiskCertificate | None:

@@ -97,6 +97,7 @@ class LedgerSchema(ProofSchema):
             "certify": FLAG,
             "room": whole(1),
             "ended": maybe(whole()),
+            "met": items(number(), 3)._replace(needed=False),
             "session": SESSION,
         }
 
