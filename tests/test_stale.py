@@ -23,7 +23,8 @@ Y = np.array([1.0, -1.0, 1.0, -1.0])
 
 def flagged(*edits: Callable[[Any], None], kind: str = "csr", dtype: Any = np.float64) -> Any:
     """A matrix whose flags were asked for before its arrays were changed."""
-    matrix = sp.random_array((4, 6), density=0.7, rng=np.random.default_rng(0), format="csr").asformat(kind)
+    matrix: Any = sp.random_array((4, 6), density=0.7, rng=np.random.default_rng(0), format="csr")
+    matrix = matrix.asformat(kind)
     matrix = matrix.astype(dtype) if dtype == np.float64 else (matrix * 100).astype(dtype)
     for flag in ("has_canonical_format", "has_sorted_indices"):
         getattr(matrix, flag, None)
@@ -148,7 +149,7 @@ def test_columns_in_any_order_although_the_flag_says_sorted() -> None:
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool, np.int16])
 def test_sums_of_small_numbers_do_not_overflow(kind: str, dtype: Any) -> None:
     data = np.array([100, 100, 1], dtype)
-    matrix = sp.coo_array((data, (np.array([0, 0, 1]), np.array([1, 1, 0]))), (2, 2))
+    matrix: Any = sp.coo_array((data, (np.array([0, 0, 1]), np.array([1, 1, 0]))), (2, 2))
     if kind != "coo":
         rows = sp.csr_array((data, np.array([1, 1, 0]), np.array([0, 2, 3])), (2, 2))
         columns = sp.csc_array((data[[2, 0, 1]], np.array([1, 0, 0]), np.array([0, 1, 3])), (2, 2))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
 from lowregret.auto.kept import Frozen
 from lowregret.auto.kept_classes import foretell_classes
+from lowregret.auto.learner import require_light
 from lowregret.auto.weights import class_weights
 from lowregret.compile.call import call
 from lowregret.learner.growth import Shape, refit
@@ -41,6 +42,10 @@ class AutoMulticlassRun(MulticlassRun):
         desk = self.record.desk(self, x, True)
         given = self.learner, self.state, self.record.mind, desk, x, y, w, self._room, self.guesses
         return int(call(learn_classes, self.compiled, *given, i, goal))
+
+    def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
+        require_light(w, i, place)
+        super()._refuse(x, label, w, i, place)
 
     def decision_function(self, features: Features) -> Vector:
         """ln(chance) of each class by the model that is kept, which knows no label of these rows: O(nnz · classes)."""
