@@ -206,7 +206,7 @@ class AutoRegressor(Auto):
         past[DEVIATION] += off * (label - past[MEAN])
 
 
-def take_unit(mind: Mind, average: Vector, size: float) -> None:
+def take_unit(mind: Mind, average: Cells, size: float) -> None:
     """Let the unit be a power of two near `size`, which is much larger than the unit so far: O(d).
 
     What the lanes learnt is written in the new unit. What the stacks learnt is forgotten: they go by how far the lanes
