@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -73,7 +74,7 @@ class AutoRun(ScoredRun):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int) -> int:
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
         given = self.learner, self.state, self.record.mind, self.record.desk(self, x, True), x, y, w, self.scores
         while True:
             i = int(call(learn_rows, self.compiled, *given, i, goal))
@@ -83,8 +84,8 @@ class AutoRun(ScoredRun):
     def _rescaled(self, x: Rows, i: int, y: float, weight: float) -> bool:
         """Take a larger unit of labels if row i could not be learnt for want of that; returns whether it was so."""
         mind, entry = self.record.mind, largest_entry(x, i)
-        sound = 0 < weight <= HEAVY and weight * y * y < WIDE and (entry is None or abs(entry[1]) < FAR)
-        if not sound or self.learner.fits(mind, y, weight):
+        sound = 0 < weight <= HEAVY and weight * y * y < WIDE and x.inside(i)
+        if not sound or abs(entry[1] if entry else 0.0) >= FAR or self.learner.fits(mind, y, weight):
             return False
         take_unit(mind, self.record.average, weight * abs(y - mind.past[ORIGIN]))
         return True
@@ -92,6 +93,9 @@ class AutoRun(ScoredRun):
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
         require_light(w, i, place)
         super()._refuse(x, label, w, i, place)
+
+    def _carried(self) -> Sequence[Any]:
+        return *self.state, *self.record.mind, self.record.average
 
     def decision_function(self, features: Features) -> Vector:
         """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
@@ -115,11 +119,6 @@ class AutoRun(ScoredRun):
 
     def _freeze(self) -> None:
         self.frozen = self.record.freeze(self)
-
-    @property
-    def weights(self) -> Vector:
-        """A linear model near the mixture, the bias last, to be read; predictions are made with `predict`: O(d)."""
-        return self._by_column(self.placed_weights)
 
     # ---- results -------------------------------------------------------------------------------------------------
 

@@ -37,8 +37,8 @@ class LinearRun(ScoredRun):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int) -> int:
-        return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal))
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
+        return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal, limit))
 
     def decision_function(self, features: Features) -> Vector:
         """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
@@ -47,11 +47,6 @@ class LinearRun(ScoredRun):
         self._call(score_rows, self.learner.scorer, self.placed_weights, self.located(x), EVERY, scores)
         require_scores(x, scores)
         return scores
-
-    @property
-    def weights(self) -> Vector:
-        """The iterate the learner hands out (its `output`), the bias last: O(d)."""
-        return self._by_column(self.placed_weights)
 
     @property
     def point(self) -> Vector:

@@ -9,7 +9,7 @@ depends on the classes met up to row t, its own included, and a row of a class n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -22,13 +22,13 @@ from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.hindsight.against_classes import ClassesGivenAgain, needs_guesses
 from lowregret.learner.growth import FIRST, Shape, double_room, refit, refit_state
-from lowregret.learner.labels import Classes, one_label_each
+from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
 from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
 from lowregret.learner.multiclass_simd import at_work
 from lowregret.learner.places import Placed
-from lowregret.learner.validate import numbers, require_cheap, require_finite, require_weight
+from lowregret.learner.validate import numbers, require_cheap, require_finite, require_moderate, require_weight
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.risk.class_statistics import ClassTally
@@ -66,7 +66,7 @@ class MulticlassRun(RowRun):
         self,
         learner: Any,
         state: State,
-        classes: Classes,
+        classes: ClassNames,
         comparator: Domain | None = None,
         *,
         lanes: int | None = None,
@@ -100,9 +100,12 @@ class MulticlassRun(RowRun):
         self._room = self._new_room(self.codes.size)
         return self.codes
 
-    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
-        given = self._worker, self.state, x, y, w, self._room, self.guesses, i, goal
+    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
+        given = self._worker, self.state, x, y, w, self._room, self.guesses, i, goal, limit
         return int(call(learn_classes, self.compiled, *given))
+
+    def _carried(self) -> Sequence[Any]:
+        return *self.state, self._known
 
     def _told(self, y: Any, done: int) -> Learnt:
         """The report on the batch; names that only rows after the first `done` brought are forgotten."""
@@ -135,11 +138,6 @@ class MulticlassRun(RowRun):
             require_finite(x, i, f"row {i}")
             raise DivergedError(f"row {i}: a score left the range of numbers although the row is finite")
         return scores
-
-    @property
-    def weights(self) -> Vector:
-        """The iterate the learner hands out (its `output`), a row for each feature, the bias last: O(d)."""
-        return self._by_column(self.placed_weights)
 
     @property
     def point(self) -> Vector:
@@ -195,7 +193,7 @@ class MulticlassRun(RowRun):
         counts[DIMENSION] = (met + len(arrays["table.bias"])) * lanes
         kept = with_room(kept._replace(counts=counts), arrays, met)
         return given(description, arrays, restored(at_work(learner), kept, lanes, description["room"])) | {
-            "classes": Classes(description["classes"], description["fixed"]),
+            "classes": ClassNames(description["classes"], description["fixed"]),
             "lanes": description["lanes"],
             "known": description["known"],
             "frozen_known": description["frozen_known"],
@@ -312,6 +310,7 @@ class MulticlassRun(RowRun):
         if not x.inside(i):
             raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
         require_finite(x, i, place)
+        require_moderate(x, i, None, w, place)
         raise DivergedError(
             f"{place}: a score or the loss left the range of numbers although the row is finite: the weights diverged "
             "(use a smaller step, a bounded domain or scaled features)"
