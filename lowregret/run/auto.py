@@ -21,7 +21,7 @@ from lowregret.learner.growth import grow, lengthen
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
-from lowregret.rows import Features, Rows, largest_entry, longest
+from lowregret.rows import Features, Rows, longest
 from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.eras import Eras
@@ -78,14 +78,17 @@ class AutoRun(ScoredRun):
         given = self.learner, self.state, self.record.mind, self.record.desk(self, x, True), x, y, w, self.scores
         while True:
             i = int(call(learn_rows, self.compiled, *given, i, goal))
-            if i == len(y) or self.state.rounds >= goal or not self._rescaled(x, i, y[i], w[i] if w.size else 1.0):
+            if i == len(y) or self.state.rounds >= goal:
+                return i
+            if not self._rescaled(x, i, float(y[i]), float(w[i]) if w.size else 1.0):
                 return i
 
     def _rescaled(self, x: Rows, i: int, y: float, weight: float) -> bool:
         """Take a larger unit of labels if row i could not be learnt for want of that; returns whether it was so."""
-        mind, entry = self.record.mind, largest_entry(x, i)
+        mind, entries = self.record.mind, range(int(x.begin(i)), int(x.end(i)))
         sound = 0 < weight <= HEAVY and weight * y * y < WIDE and x.inside(i)
-        if not sound or abs(entry[1] if entry else 0.0) >= FAR or self.learner.fits(mind, y, weight):
+        sound = sound and all(abs(x.value(i, np.uint64(k))) < FAR for k in entries)
+        if not sound or self.learner.fits(mind, y, weight):
             return False
         take_unit(mind, self.record.average, weight * abs(y - mind.past[ORIGIN]))
         return True
