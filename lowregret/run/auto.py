@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.kept import Frozen, foretell_rows
-from lowregret.auto.learner import Auto, Mind, Workspace, learn_rows
+from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, learn_rows, require_light
+from lowregret.auto.regression import take_unit
+from lowregret.auto.view import FAR
 from lowregret.auto.weights import linear_weights
 from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
@@ -74,10 +76,29 @@ class AutoRun(ScoredRun):
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
         given = self.learner, self.state, self.record.mind, self.record.desk(self, x, True), x, y, w, self.scores
-        return int(call(learn_rows, self.compiled, *given, i, goal))
+        while True:
+            i = int(call(learn_rows, self.compiled, *given, i, goal))
+            if i == len(y) or self.state.rounds >= goal:
+                return i
+            if not self._rescaled(x, i, float(y[i]), float(w[i]) if w.size else 1.0):
+                return i
+
+    def _rescaled(self, x: Rows, i: int, y: float, weight: float) -> bool:
+        """Take a larger unit of labels if row i could not be learnt for want of that; returns whether it was so."""
+        mind, entries = self.record.mind, range(int(x.begin(i)), int(x.end(i)))
+        sound = 0 < weight <= HEAVY and weight * y * y < WIDE and x.inside(i)
+        sound = sound and all(abs(x.value(i, np.uint64(k))) < FAR for k in entries)
+        if not sound or self.learner.fits(mind, y, weight):
+            return False
+        take_unit(mind, self.record.average, weight * abs(y - mind.past[ORIGIN]))
+        return True
+
+    def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
+        require_light(w, i, place)
+        super()._refuse(x, label, w, i, place)
 
     def _carried(self) -> Sequence[Any]:
-        return *self.state, *self.record.mind
+        return *self.state, *self.record.mind, self.record.average
 
     def decision_function(self, features: Features) -> Vector:
         """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""

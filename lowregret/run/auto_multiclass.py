@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
 from lowregret.auto.kept import Frozen
 from lowregret.auto.kept_classes import foretell_classes
+from lowregret.auto.learner import require_light
 from lowregret.auto.weights import class_weights
 from lowregret.compile.call import call
 from lowregret.learner.growth import Shape, Together
@@ -45,6 +46,10 @@ class AutoMulticlassRun(MulticlassRun):
 
     def _carried(self) -> Sequence[Any]:
         return *super()._carried(), *self.record.mind
+
+    def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
+        require_light(w, i, place)
+        super()._refuse(x, label, w, i, place)
 
     def decision_function(self, features: Features) -> Vector:
         """ln(chance) of each class by the model that is kept, which knows no label of these rows: O(nnz · classes)."""

@@ -89,7 +89,7 @@ class RowRun(CarefulRun):
             for batch in raise_faults(features.batches()):
                 self.learn_batch(batch)
             return self
-        x = self._rows(as_rows(features, checked=False))
+        x = self._rows(features)
         y = self._labels(labels, x.shape[0])
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
         self._learn(x, y, w, "row {}".format)
