@@ -17,7 +17,7 @@ from lowregret.experts import AdaHedge, ExpertMixture, Hedge
 from lowregret.hindsight.best import best_in_hindsight
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Falling, Hinge, Loss, Margin, MultiLoss, OnMistakes, Square
-from lowregret.loss.verify import PREMISE, Met, counterexample, first_met
+from lowregret.loss.verify import PREMISE, MetScores, counterexample, first_met
 from lowregret.output import Average
 from lowregret.rule import AdaGrad, ProjectedGradient
 from lowregret.run.delayed import delayed
@@ -78,14 +78,14 @@ class Lopsided(Loss):
 @pytest.mark.parametrize("size", [1e-3, 1.0, 500.0])
 def test_convex_losses_pass(loss: Loss, size: float) -> None:
     labels = (-1.0, 1.0) if isinstance(loss, Margin) else (-size, 0.0, size / 7)
-    assert counterexample(loss, Met(-size, size, 1.0, labels), size) is None
+    assert counterexample(loss, MetScores(-size, size, 1.0, labels), size) is None
     assert counterexample(loss, None) is None
 
 
 @pytest.mark.parametrize("loss", [Cauchy(), WrongSlope()], ids=str)
 @pytest.mark.parametrize("size", [10.0, 1e3, 1e6])
 def test_others_are_refuted(loss: Loss, size: float) -> None:
-    found = counterexample(loss, Met(-size, size, 1.0, (0.0, size / 3)), 1.0)
+    found = counterexample(loss, MetScores(-size, size, 1.0, (0.0, size / 3)), 1.0)
     assert found is not None
     assert "label" in found
     assert "slope" in found

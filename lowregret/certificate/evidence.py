@@ -17,7 +17,7 @@ from lowregret.domain.verify import PREMISE as SET_PREMISE
 from lowregret.domain.verify import counterexample as fault_of_set
 from lowregret.learner.linear import Learner
 from lowregret.loss import NamedLoss
-from lowregret.loss.verify import PREMISE, Met, counterexample
+from lowregret.loss.verify import PREMISE, MetScores, counterexample
 from lowregret.mirror import Entropic, PNorm
 from lowregret.mirror.verify import PREMISE as MIRROR_PREMISE
 from lowregret.mirror.verify import counterexample as fault_of_mirror
@@ -40,7 +40,7 @@ class Evidence:
     theta: Vector | None = None
     curvature: float = 0.0  # σ such that every f_t is known to be σ-strongly convex, beside the ridge
     table: Vector | None = None  # what is known about each coordinate at the end, where the whole state is at hand
-    met: Met | None = None  # scores and labels at which a loss of the user's own is put to the test
+    met: MetScores | None = None  # scores and labels at which a loss of the user's own is put to the test
 
     @property
     def rounds(self) -> int:
@@ -134,7 +134,7 @@ class Evidence:
         )
 
 
-def convexity(loss: Any, met: Met | None, reach: float) -> tuple[Premise, ...]:
+def convexity(loss: Any, met: MetScores | None, reach: float) -> tuple[Premise, ...]:
     """The premise that a loss of the user's own is convex, with scores that refute it; none for the package's."""
     if not (isinstance(loss, NamedLoss) and is_own(loss)):
         return ()
@@ -151,7 +151,7 @@ def support(learner: Learner, theta: Vector, importance: float, comparator: Doma
     return float(u @ theta) - kappa / 2 * float(u @ u)
 
 
-def evidence(learner: Learner, state: State, comparator: Domain, met: Met | None = None) -> Evidence:
+def evidence(learner: Learner, state: State, comparator: Domain, met: MetScores | None = None) -> Evidence:
     """Evidence from a run's present state: O(d)."""
     comparator.fits(state.dimension)
     theta = np.ascontiguousarray(state.theta) if learner.rule.keeps_sum() else None

@@ -15,7 +15,7 @@ from lowregret.certificate import Evidence, evaluate
 from lowregret.compile.kernel import kernel
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.learner.linear import Learner
-from lowregret.loss.verify import Met
+from lowregret.loss.verify import MetScores
 from lowregret.mirror import PNorm
 from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent, Rule
@@ -77,7 +77,7 @@ class Trace:
     theorem: str  # whose bound it is, at the end
 
 
-def trace(learner: Learner, history: Vector, comparator: Domain, met: Met | None = None) -> Trace:
+def trace(learner: Learner, history: Vector, comparator: Domain, met: MetScores | None = None) -> Trace:
     """The curves of a history, against these comparators."""
     rows = [replace(_evidence(learner, row, comparator), met=met) for row in history]
     found = [evaluate(e)[0] for e in rows]

@@ -19,11 +19,12 @@ from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificate, is_mixable, rounding
+from lowregret.experts.given import as_classes, given_forecasts, given_outcomes
 from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
-from lowregret.loss.verify import Met, first_met
+from lowregret.loss.verify import MetScores, first_met
 from lowregret.run.round_by_round import Contents, Recorded, elsewhere
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -292,7 +293,7 @@ class ExpertMixture(Recorded):
         for name in _PLAIN:
             setattr(made, name, found.description[name])
         made._every, made.book = found.description["every"], found.record(Book)
-        made.met = Met.of(found.description["met"]) if "met" in found.description else made.met
+        made.met = MetScores.of(found.description["met"]) if "met" in found.description else made.met
         made._weights, made._regrets = list(found.arrays["weights"]), found.arrays["regrets"].tolist()
         waiting = [found.arrays[f"pending.{name}"] for name in ("forecasts", "mixture", "weights")]
         numbers, rounds = (found.arrays[f"pending.{name}"].tolist() for name in ("number", "round"))
@@ -330,39 +331,18 @@ class ExpertMixture(Recorded):
 
     def as_forecasts(self, forecasts: Any) -> Matrix:
         """Forecasts as x[t, k, i], experts side by side in memory, or an error that says what is wrong with them."""
-        wanted = (len(self.names),) if self.parts == 1 else (len(self.names), self.parts)
-        try:
-            x = np.ascontiguousarray(forecasts, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"forecasts must be numbers: {error}") from None
-        if x.shape[1:] != wanted:
-            raise DataError(f"a round has forecasts of shape {x.shape[1:]}, expected {wanted}: experts, then classes")
-        infinite = np.isinf(x)
-        if infinite.any():
-            t, i = np.argwhere(infinite)[0][:2].tolist()
-            raise DataError(f"round {self.asked + t}: the forecast of {self.names[i]} is infinite")
+        x = given_forecasts(forecasts, self.names, self.parts, self.asked)
         self._note(x)
         self._meet(scores=x[~np.isnan(x)])
         return x[:, None] if self.parts == 1 else np.ascontiguousarray(x.transpose(0, 2, 1))
 
     def as_outcomes(self, outcomes: Any, rounds: int) -> Matrix:
         """Outcomes as y[t, k], with classes 0s and a 1, or an error that says what is wrong with them."""
-        try:
-            y = np.ascontiguousarray(outcomes, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"outcomes must be numbers: {error}") from None
-        if y.shape != (rounds,):
-            raise DataError(f"got {counted(rounds, 'round')} of forecasts, but outcomes of shape {y.shape}")
+        y = given_outcomes(outcomes, rounds)
         if self.parts > 1:
-            wrong = np.flatnonzero(~(np.isnan(y) | np.isin(y, np.arange(self.parts))))
-            if wrong.size:
-                raise DataError(
-                    f"round {self.asked + int(wrong[0])}: the outcome {y[wrong[0]]:g} is no class: "
-                    f"they are numbered 0 to {self.parts - 1}"
-                )
-            came = (y[:, None] == np.arange(self.parts)).astype(float)
-            self._meet(labels=came)
-            return np.where(np.isnan(y)[:, None], math.nan, came)
+            came = as_classes(y, self.parts, self.asked)
+            self._meet(labels=came[~np.isnan(came)])
+            return came
         t = call(first_refused, self.compiled, self.loss_function, y)
         if t < y.size:
             raise DataError(

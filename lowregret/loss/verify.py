@@ -26,7 +26,7 @@ USUAL = (-2.5, -1.0, 0.0, 1.0, 3.0)  # labels that are tried before any is met
 
 
 @dataclass(frozen=True)
-class Met:
+class MetScores:
     """The range of the scores, the length of the longest row, and labels that a run has met."""
 
     low: float = 0.0
@@ -34,7 +34,7 @@ class Met:
     longest: float = 0.0
     labels: tuple[float, ...] = ()
 
-    def wider(self, scores: Any = (), labels: Any = (), longest: float = 0.0) -> Met:
+    def wider(self, scores: Any = (), labels: Any = (), longest: float = 0.0) -> MetScores:
         """With what a batch brought; of many labels some are kept, the least and the largest among them."""
         low, high = float(np.min(scores, initial=self.low)), float(np.max(scores, initial=self.high))
         known = np.union1d(self.labels, labels)
@@ -59,18 +59,18 @@ class Met:
         return [self.low, self.high, self.longest, *self.labels]
 
     @classmethod
-    def of(cls, told: list[float]) -> Met:
+    def of(cls, told: list[float]) -> MetScores:
         """The inverse of `to_json`."""
         low, high, longest, *labels = told
         return cls(low, high, longest, tuple(labels))
 
 
-def first_met(loss: Loss | MultiLoss) -> Met | None:
+def first_met(loss: Loss | MultiLoss) -> MetScores | None:
     """The record of a run with this loss before it begins; None if the loss need not be put to the test."""
-    return Met() if is_own(loss) else None
+    return MetScores() if is_own(loss) else None
 
 
-def counterexample(loss: Any, met: Met | None, reach: float = 1.0) -> str | None:
+def counterexample(loss: Any, met: MetScores | None, reach: float = 1.0) -> str | None:
     """Where a loss of the user's own is not what certificates take it for, in words; None if that was not found.
 
     `reach` is the length of the longest comparator.
@@ -81,7 +81,7 @@ def counterexample(loss: Any, met: Met | None, reach: float = 1.0) -> str | None
         return _of_many(loss) if not isinstance(loss, OneAgainstAll) else counterexample(loss.loss, None)
     if isinstance(loss, OnMistakes):  # which rounds are mistakes is settled at w_t
         return counterexample(loss.loss, met, reach)
-    met = met or Met(-100.0, 100.0)
+    met = met or MetScores(-100.0, 100.0)
     labels = met.labels or ((-1.0, 1.0) if isinstance(loss, Margin) else USUAL)
     for y in labels:
         if loss.accepts(y):

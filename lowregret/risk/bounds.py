@@ -16,7 +16,7 @@ from typing import Any
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity
-from lowregret.loss.verify import Met
+from lowregret.loss.verify import MetScores
 from lowregret.output import Average, Output, Random, WeightedAverage
 from lowregret.risk.online_to_batch import (
     AVERAGE,
@@ -58,7 +58,7 @@ class RiskEvidence:
     rounds: int
     grows: bool  # whether the number of features was not known beforehand
     certificate: Callable[[], Certificate]  # of the regret
-    met: Met | None = None  # scores and labels at which a loss of the user's own is put to the test
+    met: MetScores | None = None  # scores and labels at which a loss of the user's own is put to the test
 
 
 def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:

@@ -20,7 +20,7 @@ from lowregret.learner.labels import name_label
 from lowregret.learner.linear import Learner
 from lowregret.learner.places import Placed, Places
 from lowregret.learner.validate import Place, numbers, require_bounded, require_rows
-from lowregret.loss.verify import Met, first_met
+from lowregret.loss.verify import MetScores, first_met
 from lowregret.risk.bounds import RiskEvidence, headline, risks
 from lowregret.risk.kept import Foretold, Kept, Trial, next_freeze
 from lowregret.risk.online_to_batch import RiskCertificate
@@ -57,7 +57,7 @@ class RowRun(CarefulRun):
         places: Places | None = None,
         uniform: bool = True,
         tally: Tally | None = None,
-        met: Met | None = None,
+        met: MetScores | None = None,
         trial: Trial | None = None,
         frozen: Any = None,
         certify: bool = True,

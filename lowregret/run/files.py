@@ -10,7 +10,7 @@ from lowregret.domain import Domain
 from lowregret.errors import StoreError
 from lowregret.learner.growth import join, split
 from lowregret.learner.places import Places
-from lowregret.loss.verify import Met
+from lowregret.loss.verify import MetScores
 from lowregret.risk.kept import Trial
 from lowregret.run.record import RunRecord
 from lowregret.state import State
@@ -69,7 +69,7 @@ def given(description: dict[str, Any], arrays: Arrays, state: State) -> dict[str
     return proof_given(description, arrays) | {
         "state": state,
         **{name: description[name] for name in KEPT},
-        "met": Met.of(description["met"]) if "met" in description else None,
+        "met": MetScores.of(description["met"]) if "met" in description else None,
         "places": Places(arrays["columns"]) if "columns" in arrays else None,
         "trial": Trial(arrays["trial"], description["ended"]),
         "frozen": join("frozen", arrays, description["room"]) if "frozen" in arrays else None,
