@@ -17,6 +17,7 @@ KINDS = {
     "class-run": "run.multiclass:MulticlassRun",
     "auto-run": "run.auto:AutoRun",
     "auto-class-run": "run.auto_multiclass:AutoMulticlassRun",
+    "predictor": "run.predictor:Predictor",
     "kernel-run": "run.kernel:KernelRun",
     "game": "play.game:Game",
     "bandit": "bandit.bandit:Bandit",

@@ -1,0 +1,121 @@
+"""What is left of a run for prediction alone: the model that is kept, in a small file.
+
+    predictor = run.predictor()
+    predictor.save("model.lr")
+    lowregret.load("model.lr").predict(X)
+
+It predicts as the run does, and tells how good the kept model was (`kept`). It cannot learn, and proves nothing, for
+the sums that proofs follow from are gone: the certificate is the run's. See `models.py` for what is rounded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from lowregret.compile.spec import from_json, to_json
+from lowregret.learner.labels import Classes
+from lowregret.learner.places import Places
+from lowregret.risk.kept import Trial
+from lowregret.run.models import Model, model_for
+from lowregret.run.schema_predictor import PredictorSchema
+from lowregret.run.scoring import Scoring
+from lowregret.store.file import Arrays
+from lowregret.words import counted
+
+
+class Predictor(Scoring):
+    """The model that a run kept, for prediction alone: it scores rows as the run did, and learns nothing.
+
+    Its certificate is the run's: nothing here could prove one. If `auto` has learnt many features, weights are rounded.
+    """
+
+    kind = "predictor"
+    schema = PredictorSchema()
+
+    def __init__(
+        self,
+        learner: Any,
+        model: Model,
+        rounds: int,
+        trial: Trial,
+        *,
+        room: int,
+        seen: int | None = None,
+        places: Places | None = None,
+        classes: Classes | None = None,
+        compiled: bool = True,
+    ) -> None:
+        self.learner, self._kept_model, self._rounds, self.trial = learner, model, rounds, trial
+        self.seen, self.places, self._room = seen, places, room
+        self.classes, self.compiled = classes, compiled
+
+    @classmethod
+    def of_run(cls, run: Scoring) -> Self:
+        """The predictor that a run would leave now; it shares no memory with the run."""
+        return cls.of("a run", *_contents(run))
+
+    @property
+    def rounds(self) -> int:
+        return self._rounds
+
+    @property
+    def _model(self) -> Model:
+        return self._kept_model
+
+    @property
+    def _places(self) -> int:
+        return self._room
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        return _contents(self)
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
+        learner, seen, names = from_json(description["learner"]), description["seen"], description["classes"]
+        met = len(arrays["measures" if "measures" in arrays else "weights"])
+        room = met if seen is None else met + 1  # a feature that was never learnt reads the last place, which is empty
+        return cls(
+            learner,
+            model_for(learner).of(learner, len(names or ()), arrays, room),
+            description["rounds"],
+            Trial(np.array(arrays["trial"]), description["ended"]),
+            room=room,
+            seen=seen,
+            places=None if seen is None else Places(arrays["columns"]),
+            classes=None if names is None else Classes(names),
+            compiled=description["compiled"],
+        )
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _of(self) -> str:
+        return type(self.learner).__name__
+
+    def _facts(self) -> Iterator[str]:
+        yield f"{counted(self.rounds, 'round')} learnt"
+        kept = self.kept
+        if kept is not None:
+            error = "" if kept.error is None else f", error {kept.error:.2%}"
+            yield f"{type(self.learner.loss).__name__} loss {kept.loss:.4g}{error} of the kept model"
+
+
+def _contents(of: Scoring) -> tuple[dict[str, Any], Arrays]:
+    """Everything that predictions follow from, and the trial that says how good they are."""
+    description = {
+        "learner": to_json(of.learner),
+        "compiled": of.compiled,
+        "seen": of.seen,
+        "classes": None if of.classes is None else list(of.classes.names),
+        "rounds": of.rounds,
+        "ended": of.trial.ended,
+    }
+    arrays = of._model.arrays(of._met) | {"trial": of.trial.records}
+    if of.places is not None:
+        arrays["columns"] = of.places.columns
+    return description, arrays
