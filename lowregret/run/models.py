@@ -7,8 +7,9 @@ bits of their mantissas, so that each is off by at most 2⁻¹³ of itself, but 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -48,13 +49,17 @@ class Model(ABC):
         """The score of each row, or a row of scores, one for each class; NaN where there is none: O(nnz · classes)."""
 
     @abstractmethod
+    def compact(self, met: int, room: int) -> Self:
+        """A copy as a file keeps it, in memory of its own: the first `met` of `room` places, and the bias."""
+
+    @abstractmethod
     def arrays(self, met: int) -> Arrays:
-        """Everything that a file keeps of the model, with the cells of the first `met` places and of the bias."""
+        """The arrays by which a file keeps a compact model: views of its memory."""
 
     @classmethod
     @abstractmethod
     def of(cls, learner: Any, classes: int, arrays: Arrays, room: int) -> Self:
-        """The model that `arrays` tells of, with room for so many features: its memory is its own."""
+        """The compact model that `arrays` tells of, with this many places."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +73,9 @@ class LinearModel(Model):
         scores = np.empty(x.shape[0])
         call(score_rows, compiled, self.learner.scorer, self.weights, x, EVERY, scores)
         return scores
+
+    def compact(self, met: int, room: int) -> Self:
+        return replace(self, weights=_copied(self.weights, self.learner.bias > 0, met, room))
 
     def arrays(self, met: int) -> Arrays:
         bias = self.learner.bias > 0
@@ -89,6 +97,9 @@ class ClassModel(Model):
         scores = np.empty((x.shape[0], self.weights.shape[1]))
         call(score_classes, compiled, self.learner, self.weights.ravel(), x, EVERY, scores)
         return scores
+
+    def compact(self, met: int, room: int) -> Self:
+        return replace(self, weights=_copied(self.weights, self.learner.bias > 0, met, room))
 
     def arrays(self, met: int) -> Arrays:
         bias = self.learner.bias > 0
@@ -113,8 +124,11 @@ class AutoModel(Model):
         call(foretell_rows, compiled, self.learner, self.kept, desk, *given)
         return scores
 
+    def compact(self, met: int, room: int) -> Self:
+        return replace(self, kept=_compact(self.kept, 1, 1, met, room))
+
     def arrays(self, met: int) -> Arrays:
-        return _kept_arrays(self.kept, 1, 1, met) | {"past": self.kept.mind.past}
+        return _kept_arrays(self.kept, met)
 
     @classmethod
     def of(cls, learner: Any, classes: int, arrays: Arrays, room: int) -> Self:
@@ -140,11 +154,15 @@ class AutoClassModel(Model):
         call(foretell_classes, compiled, self.learner, self.kept, desk, *given)
         return room.scores[:rows, : self.classes]
 
-    def arrays(self, met: int) -> Arrays:
-        past = self.kept.mind.past
+    def compact(self, met: int, room: int) -> Self:
+        kept = _compact(self.kept, self.lots, self.classes, met, room)
+        past = kept.mind.past
         shares = past[SHARES:].reshape(2, self.lots)[:, : self.classes]
-        kept = _kept_arrays(self.kept, self.lots, self.classes, met)
-        return kept | {"past": np.concatenate([past[:SHARES], shares.ravel()])}
+        mind = kept.mind._replace(measures=kept.measures, past=np.concatenate([past[:SHARES], shares.ravel()]))
+        return replace(self, kept=kept._replace(mind=mind), lots=self.classes)
+
+    def arrays(self, met: int) -> Arrays:
+        return _kept_arrays(self.kept, met)
 
     @classmethod
     def of(cls, learner: Any, classes: int, arrays: Arrays, room: int) -> Self:
@@ -166,36 +184,55 @@ MODELS: dict[type, type[Model]] = {
 }
 
 
-# ---- the arrays of a kept model -------------------------------------------------------------------------------------
+# ---- the memory of models, and their arrays in files ----------------------------------------------------------------
 
 
-def _kept_arrays(kept: Frozen, lots: int, classes: int, met: int) -> Arrays:
-    """The arrays that a file keeps of a kept model, but for its past; θ and the sums of lanes are for learning only."""
+def _copied(rows: Any, bias: bool, met: int, room: int) -> Any:
+    """A copy of the first `met` rows, then empty ones up to `room`, then the last one if it is that of the bias."""
+    copy = zeros((room + bias) * math.prod(rows.shape[1:]), rows.dtype).reshape(room + bias, *rows.shape[1:])
+    copy[:met], copy[room:] = rows[:met], rows[len(rows) - bias :]
+    return copy
+
+
+def _compact(kept: Frozen, lots: int, classes: int, met: int, room: int) -> Frozen:
+    """A kept model in memory of its own; without θ and the sums of lanes, which are for learning only."""
+    measures = _copied(kept.measures.reshape(-1, COLUMNS), True, met, room)
+    measures[:, : int(COUNT)] = 0.0
+    banks = []
+    for bank in (kept.mind.bank, kept.average):
+        if bank.size:
+            weights = bank.reshape(kept.measures.size // COLUMNS, lots, -1)[:, :classes, :LANES]
+            bank = _copied(weights, True, met, room)
+            if bank[:met].size > WHOLE:
+                round_weights(bank[:met])
+        banks.append(bank.reshape(-1))
+    mind = kept.mind._replace(bank=banks[0], pace=kept.mind.pace.copy(), past=kept.mind.past.copy())
+    return Frozen(measures.reshape(-1), banks[1], mind)
+
+
+def round_weights(weights: Any) -> None:
+    """Make each of these single-precision numbers the nearest one with `MANTISSA` bits behind the point."""
+    bits = weights.view(np.uint32)
+    bits += _HALF
+    bits &= ~_ENDING
+    np.clip(weights, -_LARGEST, _LARGEST, out=weights)
+
+
+def _kept_arrays(kept: Frozen, met: int) -> Arrays:
+    """The arrays of a compact kept model."""
     measures, mind = kept.measures.reshape(-1, COLUMNS), kept.mind
-    arrays = {"measures": measures[:met, int(COUNT) :], "pace": mind.pace, "stacks": mind.stacks}
+    arrays = {"measures": measures[:met, int(COUNT) :], "pace": mind.pace, "stacks": mind.stacks, "past": mind.past}
     arrays["trust"] = mind.trust[WEIGHTS : WEIGHTS + EXPERTS]
     for name, bank in (("lanes", mind.bank), ("means", kept.average)):
         if bank.size:
-            weights = bank.reshape(len(measures), lots, -1)[:, :classes, :LANES]
-            many = met * classes * LANES > WHOLE
-            arrays[name] = (rounded if many else np.array)(weights[:met]).reshape(met, classes * LANES)
-            arrays[f"{name}.bias"] = weights[-1].reshape(1, -1)
+            arrays |= split(name, bank, len(measures) - 1, met, True)
     return arrays
-
-
-def rounded(weights: Any) -> Any:
-    """Single-precision numbers, each the nearest with `MANTISSA` bits behind the point."""
-    numbers = weights.copy()
-    bits = numbers.view(np.uint32)
-    bits += _HALF
-    bits &= ~_ENDING
-    return np.clip(numbers, -_LARGEST, _LARGEST, out=numbers)
 
 
 def _mind(arrays: Arrays, room: int) -> dict[str, Cells]:
     """The arrays of a mind that learns no more, but for the measures."""
-    copies = {name: np.array(arrays[name]) for name in ("pace", "stacks", "past")}
-    return copies | {"bank": join("lanes", arrays, room), "trust": trust_in(arrays["trust"])}
+    given = {name: arrays[name] for name in ("pace", "stacks", "past")}
+    return given | {"bank": join("lanes", arrays, room), "trust": trust_in(arrays["trust"])}
 
 
 def _joined_means(arrays: Arrays, room: int) -> Cells:

@@ -14,8 +14,6 @@ import os
 from collections.abc import Iterator
 from typing import Any, Self
 
-import numpy as np
-
 from lowregret.compile.spec import from_json, to_json
 from lowregret.learner.labels import Classes
 from lowregret.learner.places import Places
@@ -56,7 +54,18 @@ class Predictor(Scoring):
     @classmethod
     def of_run(cls, run: Scoring) -> Self:
         """The predictor that a run would leave now; it shares no memory with the run."""
-        return cls.of("a run", *_contents(run))
+        room = _room(run._met, run.seen)
+        return cls(
+            run.learner,
+            run._model.compact(run._met, room),
+            run.rounds,
+            Trial(run.trial.records.copy(), run.trial.ended),
+            room=room,
+            seen=run.seen,
+            places=None if run.places is None else Places(run.places.columns),
+            classes=None if run.classes is None else Classes(run.classes.names),
+            compiled=run.compiled,
+        )
 
     @property
     def rounds(self) -> int:
@@ -73,18 +82,26 @@ class Predictor(Scoring):
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
-        return _contents(self)
+        description = {
+            "learner": to_json(self.learner),
+            "compiled": self.compiled,
+            "seen": self.seen,
+            "classes": None if self.classes is None else self.classes.names,
+            "rounds": self.rounds,
+            "ended": self.trial.ended,
+        }
+        arrays = self._model.arrays(self._met) | {"trial": self.trial.records}
+        return description, arrays if self.places is None else arrays | {"columns": self.places.columns}
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         learner, seen, names = from_json(description["learner"]), description["seen"], description["classes"]
-        met = len(arrays["measures" if "measures" in arrays else "weights"])
-        room = met if seen is None else met + 1  # a feature that was never learnt reads the last place, which is empty
+        room = _room(len(arrays["measures" if "measures" in arrays else "weights"]), seen)
         return cls(
             learner,
             model_for(learner).of(learner, len(names or ()), arrays, room),
             description["rounds"],
-            Trial(np.array(arrays["trial"]), description["ended"]),
+            Trial(arrays["trial"], description["ended"]),
             room=room,
             seen=seen,
             places=None if seen is None else Places(arrays["columns"]),
@@ -105,17 +122,6 @@ class Predictor(Scoring):
             yield f"{type(self.learner.loss).__name__} loss {kept.loss:.4g}{error} of the kept model"
 
 
-def _contents(of: Scoring) -> tuple[dict[str, Any], Arrays]:
-    """Everything that predictions follow from, and the trial that says how good they are."""
-    description = {
-        "learner": to_json(of.learner),
-        "compiled": of.compiled,
-        "seen": of.seen,
-        "classes": None if of.classes is None else list(of.classes.names),
-        "rounds": of.rounds,
-        "ended": of.trial.ended,
-    }
-    arrays = of._model.arrays(of._met) | {"trial": of.trial.records}
-    if of.places is not None:
-        arrays["columns"] = of.places.columns
-    return description, arrays
+def _room(met: int, seen: int | None) -> int:
+    """The number of places; a feature that was never learnt reads the last, empty one, where features are not fixed."""
+    return met if seen is None else met + 1
