@@ -56,7 +56,8 @@ class PredictorSchema(Schema):
         found = {"trial": anything("freezes", PARTS, FIELDS)}
         if told["seen"] is not None:
             found["columns"] = wholes("met", high=max(told["seen"] - 1, 0), kind="uint64")
-        learner, classes = told["learner"], len(told["classes"] or " ")
+        learner, names = told["learner"], told["classes"]
+        classes = 1 if names is None else len(names)
         if isinstance(learner, Linear | Multiclass):
             return found | _by_feature("weights", classes, int(learner.bias > 0), "float64")
         many = isinstance(learner, AutoMulticlass)

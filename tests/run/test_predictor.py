@@ -33,7 +33,7 @@ NUMBERS = X @ [1.0, -2.0, 0.5, 3.0] + 0.1 * RNG.normal(size=160)
 NAMES = np.where(X[:, 2] > 0.5, "cat", np.where(SIGNS > 0, "dog", "mouse"))
 WIDER = np.hstack([X, X[:, :2]])  # with features that were never learnt
 
-LEARNERS = {
+LEARNERS: dict[str, tuple[Any, Any]] = {
     "linear": (zoo.ogd(Hinge()), SIGNS),
     "averaged": (Linear(Logistic(), ProjectedGradient(lowregret.L2Ball(), Constant(0.1)), Average(), bias=1.0), SIGNS),
     "classes": (Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), NAMES),
@@ -110,9 +110,9 @@ def test_it_shows_itself() -> None:
 
 
 def test_no_class_was_met() -> None:
-    for learner in (zoo.auto(Softmax()), LEARNERS["classes"][0]):
+    for name in ("classes", "auto of classes"):
         with pytest.raises(DataError, match="there is no class to predict: learn some"):
-            begin(learner, None, **PLAIN).predictor()
+            begin(LEARNERS[name][0], None, **PLAIN).predictor()
 
 
 # ---- rounding -------------------------------------------------------------------------------------------------------
