@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,6 +115,23 @@ def test_a_bad_line_leaves_what_was_learnt(capsys: Capsys, tmp_path: Path) -> No
     assert told.code == 2
     assert "--resume" not in told.err
     assert lowregret.load(tmp_path / "m.lr").rounds == 60
+
+
+def test_whoever_interrupts_is_told_that_it_cannot_go_on(
+    capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, model, learn = written(tmp_path / "a.svm", svm_lines(60)), tmp_path / "m.lr", Session.learn
+
+    def interrupted(session: Session, *given: Any) -> None:
+        learn(session, *given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Session, "learn", interrupted)
+    told = run(capsys, "train", path, "-o", model, "--predict-only", "--quiet")
+    assert told.code == 130
+    said = f"interrupted after 60 rows; {model} is for prediction alone: begin again to learn all of them"
+    assert told.err == f"lowregret: {said}\n"
+    assert lowregret.load(model).rounds == 60
 
 
 def test_a_predictor_saved_in_python_does_not_say_how_to_read(capsys: Capsys, table: Path, tmp_path: Path) -> None:
