@@ -1,4 +1,4 @@
-"""What is left of a run for prediction alone: the model that is kept, in a small file.
+"""Predictors: the model that a run keeps, for prediction alone, in a small file.
 
     predictor = run.predictor()
     predictor.save("model.lr")
