@@ -32,7 +32,7 @@ NAMES = ("ground", "parts", "learners", "proofs", "showing", "runs", "surfaces")
 Stack = list[str]  # functions of the package, the innermost last, such as run.session.Session.learn
 
 # Where a row can be met: functions that are called with it, or with what came of it.
-CUT, READ, PARSED = "stream.source.blocks", "stream.source.Source.readinto", "stream.svm.SvmText.parse"
+CUT, READ, PARSED = "stream.source.blocks", "stream.source.Source.readinto", "stream.formats.svm.SvmText.parse"
 HANDED, LOOP = "stream.text._batch", "learner.linear.learn_rows"
 ROUND = ("learner.linear.Linear.learn", "learner.linear.Linear.absorb")  # its two halves
 GATHERED, PROVED, SAID = "certificate.evidence.evidence", "certificate.theorems.Theorem.evaluate", "show.text.describe"

@@ -161,9 +161,9 @@ def real(data: Path, folder: Path, turns: int) -> dict[str, dict[str, dict[str, 
 def parsing(folder: Path) -> dict[str, float]:
     """Megabytes a second of one core, from text in memory to rows."""
     from lowregret.stream.buffers import DONE, Buffers
-    from lowregret.stream.svm import SvmText
+    from lowregret.stream.formats.svm import SvmText
+    from lowregret.stream.formats.vw import VwText
     from lowregret.stream.text_format import parse_text
-    from lowregret.stream.vw import VwText
 
     found = {}
     for form, path in zip((SvmText(), VwText()), generate(folder), strict=True):

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.naive_text import naive_date, phrases
-from lowregret.stream.delimited import DelimitedText
+from lowregret.stream.formats.csv import DelimitedText
+from lowregret.stream.formats.jsonl import JsonLines
+from lowregret.stream.formats.svm import SvmText
+from lowregret.stream.formats.vw import VwText
 from lowregret.stream.hashing import hash_text
-from lowregret.stream.jsonl import JsonLines
-from lowregret.stream.svm import SvmText
 from lowregret.stream.text import text_stream
 from lowregret.stream.text_format import TextFormat
-from lowregret.stream.vw import VwText
 
 LINES = 50_000  # of a file
 CHECKED = 16  # one row in so many is compared

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.tightness_words import FORMULAS, PREMISES
 from lowregret import zoo
-from lowregret.certificate import THEOREMS, Certificate, certificates
+from lowregret.certificate import Certificate, certificates
 from lowregret.certificate.surrogate import surrogate_certificate
 from lowregret.compile.part import Part
 from lowregret.convex.functions import QuadraticFunction
@@ -266,73 +267,6 @@ def measure_surrogates() -> Iterator[Measurement]:
 
 
 # ---- the table -------------------------------------------------------------------------------------------------------
-
-PREMISES = {
-    "EQ-2.15": "gradient descent on R^d, constant η",
-    "LAZY+": "lazy projection on a convex set, constant η",
-    "COR-2.18": "p-norm, constant η",
-    "COR-2.14": "EG, constant η",
-    "THM-2.21": "mirror descent, R σ-strongly convex, constant η",
-    "LEM-2.20": "mirror descent, constant η",
-    "THM-2.22": "EG, constant η, ηz ≥ −1",
-    "THM-2.22+": "EG, constant η, z ≥ 0",
-    "EG-RANGE": "EG, constant η",
-    "THM-2.23": "unnormalised EG, constant η, ηz ≥ −1, u ≥ 0",
-    "THM-2.23+": "unnormalised EG, constant η, z ≥ 0, u ≥ 0",
-    "LAZY-DEC": "mirror descent, R σ-strongly convex, η_t non-increasing",
-    "THM-14.5": "eager projection, constant η",
-    "EAGER-DEC": "eager projection, η_t non-increasing, D ≥ all ‖w_t − u‖",
-    "EQ-8": "eager projection on the ball of radius U, η_t = √2·U/(G√t), ‖z_t‖ ≤ G",
-    "EQ-8+": "eager projection on the ball of radius U, η_t = η/√t",
-    "THM-14.11": "eager, σ-strongly convex losses, η_t = 1/(σt)",
-    "THM-14.12": "eager, λ-strongly convex losses, η_t = 2/(λ(t+1))",
-    "DIAGONAL": "a precision P_t that grows for each coordinate, on R^d or a box",
-    "ADAGRAD": "AdaGrad, D_∞ ≥ all |w_t − u|",
-    "FTRL-PROXIMAL": "follow the regularised leader with proximal penalties, for the losses without penalties",
-    "KT+": "Krichevsky–Trofimov betting, |z_t| ≤ L",
-    "KT": "Krichevsky–Trofimov betting, |z_t| ≤ L",
-    "FREEGRAD": "none, see parameter-free.md",
-    "NEWTON-ANY": "online Newton step, any convex losses",
-    "LEM-2.1": "follow the leader, exact minima",
-    "FTL-QUAD-ID": "follow the leader, f_t = ½‖w − z_t‖², R^d",
-    "COR-2.2+": "follow the leader, f_t = ½‖w − z_t‖², R^d, L = max‖z_t‖",
-    "COR-2.2": "follow the leader, f_t = ½‖w − z_t‖², R^d, L = max‖z_t‖",
-    "FTRL-ID": "follow the (regularised) leader, gap of the last minimum",
-    "LEM-2.3": "follow the regularised leader, exact minima",
-    "THM-2.11+": "follow the regularised leader, R σ-strongly convex, exact minima",
-    "DELAY": "descent or mirror descent, answers late in any order",
-    "DOUBLING": "restarts in blocks tuned for their length",
-    "DYN": "eager projection, η_t non-increasing, comparators u_t with path length P",
-    "THM-14.6": "descent on any g_t with ⟨g_t,u − w_t⟩ ≤ ℓ̃_t(u) − ℓ_t(w_t), constant η",
-    "PERC-OBS": "Perceptron, any data",
-    "PERC-ROOT": "Perceptron, any data, b = ‖u‖ max_M ‖x_t‖",
-    "THM-3.9": "Perceptron, any data",
-    "PERC-2F": "Perceptron, any data",
-    "PERC-MARGIN": "Perceptron, y_t⟨u,x_t⟩ ≥ γ > 0",
-    "WIN-OBS": "Winnow, u ≥ 0, ηz ≥ −1",
-    "THM-3.10": "Winnow, η < ½, x ∈ [0,1]^d, u ∈ {0,1}^d",
-}
-
-FORMULAS = {t.id: t.formula for t in THEOREMS} | {
-    "LEM-2.1": "Σ(f_t(w_t) − f_t(w_{t+1}))",
-    "FTL-QUAD-ID": "½Σ‖w_t − z_t‖²/t",
-    "COR-2.2+": "L²/2 + 2L²(H_T − 1)",
-    "COR-2.2": "4L²(1 + ln T)",
-    "FTRL-ID": "R(u) − R(w₁) + Σ[F_{t+1}(w_t) − F_{t+1}(w_{t+1})] + gap",
-    "LEM-2.3": "R(u) − R(w₁) + Σ(f_t(w_t) − f_t(w_{t+1}))",
-    "THM-2.11+": "R(u) − R(w₁) + Σ‖z_t‖_*²/(2σ)",
-    "DELAY": "undelayed + Σ‖z_s‖(A'_s − A_s), see regret.md",
-    "DOUBLING": "α·√2/(√2 − 1)·√T",
-    "DYN": "D²/(2η_T) + DΣ‖u_{t+1} − u_t‖/η_t + ½Ση_t‖z_t‖²",
-    "THM-14.6": "Σℓ̃_t(u) + ‖w₁ − u‖²/(2η) + (η/2)Σ‖g_t‖²",
-    "PERC-OBS": "F(u) + ‖u‖√(Σ_M‖x_t‖²)",
-    "PERC-ROOT": "F + b²/2 + b√(F + b²/4)",
-    "THM-3.9": "F + b√F + b²",
-    "PERC-2F": "2F + b²",
-    "PERC-MARGIN": "(b/γ)²",
-    "WIN-OBS": "F + [dλ + Σu ln(u/(eλ))]/η + 4ηΣ_MΣ_i w_t x_t²",
-    "THM-3.10": "(F + k ln d/η)/(1 − 2η)",
-}
 
 HEAD = f"""# How tight the certificates are
 

@@ -180,6 +180,13 @@ def longest(x: Rows) -> int:
     return int(np.diff(x.indptr).max(initial=0)) if isinstance(x, Sparse) else x.shape[1]
 
 
+def largest_entry(x: Rows, i: int) -> tuple[int, float] | None:
+    """The column and value of the largest entry of row i, which is finite; None if the row is empty."""
+    entries = range(int(x.begin(i)), int(x.end(i)))
+    k = max(entries, key=lambda k: abs(x.value(i, np.uint64(k))), default=None)
+    return None if k is None else (int(x.column(i, np.uint64(k))), float(x.value(i, np.uint64(k))))
+
+
 def describe_entry(x: Rows, i: int) -> str | None:
     """The first entry of row i that is not a finite number, in words; None if all are."""
     for k in range(int(x.begin(i)), int(x.end(i))):

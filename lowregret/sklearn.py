@@ -34,7 +34,7 @@ from lowregret.learner.validate import numbers
 from lowregret.loss import Affine, Logistic, Margin, MultiLoss, Softmax, Square
 from lowregret.rows import narrow
 from lowregret.run.pickling import packed, unpacked
-from lowregret.stream.arrow import TableFormat
+from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.frame import SLOTS, Frame, Names, frame_rows, table_form, takes_table
 from lowregret.train import train
 from lowregret.types import Vector

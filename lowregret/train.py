@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.domain import Domain
@@ -14,7 +14,7 @@ from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Features, as_rows
 from lowregret.run.auto import AutoRun, auto_for
 from lowregret.run.auto_multiclass import AutoMulticlassRun
-from lowregret.run.begin import begin
+from lowregret.run.begin import RunOptions, begin
 from lowregret.run.kernel import KernelRun
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import MulticlassRun
@@ -23,17 +23,21 @@ from lowregret.stream.batch import Stream
 from lowregret.structured import Task, TaskRun, train_task
 
 
+class RowOptions(RunOptions, total=False):
+    """How a run of rows is trained: see `train`."""
+
+    dimension: int | None
+
+
+class ClassOptions(RowOptions, total=False):
+    """How a run of many classes is trained: see `train`."""
+
+    classes: Sequence[Any] | None
+
+
 @overload
 def train(
-    learner: Linear,
-    features: Features | Stream,
-    labels: Any = None,
-    weights: Any = None,
-    *,
-    comparator: Domain | None = None,
-    dimension: int | None = None,
-    certify: bool = True,
-    compiled: bool = True,
+    learner: Linear, features: Features | Stream, labels: Any = None, weights: Any = None, **how: Unpack[RowOptions]
 ) -> LinearRun: ...
 
 
@@ -43,12 +47,7 @@ def train(
     features: Features | Stream,
     labels: Any = None,
     weights: Any = None,
-    *,
-    comparator: Domain | None = None,
-    dimension: int | None = None,
-    classes: Sequence[Any] | None = None,
-    certify: bool = True,
-    compiled: bool = True,
+    **how: Unpack[ClassOptions],
 ) -> MulticlassRun: ...
 
 
@@ -58,11 +57,7 @@ def train(
     features: Features | Stream,
     labels: Any = None,
     weights: Any = None,
-    *,
-    comparator: Domain | None = None,
-    dimension: int | None = None,
-    certify: bool = True,
-    compiled: bool = True,
+    **how: Unpack[RowOptions],
 ) -> AutoRun: ...
 
 
@@ -72,12 +67,7 @@ def train(
     features: Features | Stream,
     labels: Any = None,
     weights: Any = None,
-    *,
-    comparator: Domain | None = None,
-    dimension: int | None = None,
-    classes: Sequence[Any] | None = None,
-    certify: bool = True,
-    compiled: bool = True,
+    **how: Unpack[ClassOptions],
 ) -> AutoMulticlassRun: ...
 
 
@@ -125,7 +115,7 @@ def train(
     if learner == "auto" and isinstance(rows, Stream):
         rows = Ahead(rows)  # whose first labels are looked at
     learner = auto_for(rows, labels) if learner == "auto" else learner
-    run = begin(learner, columns, classes, comparator, certify=certify, compiled=compiled)
+    run = begin(learner, columns, classes, comparator=comparator, certify=certify, compiled=compiled)
     return run.learn(rows, labels, weights)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ def learn(
     features = as_rows(sp.csr_matrix(rows.X) if x is None else x)
     state = learner.start(rows.X.shape[1]) if state is None else state
     scores = np.full(len(rows.y), np.nan)
-    stopped = call(learn_rows, compiled, learner, state, features, rows.y, rows.weights, scores, 0, until)
+    stopped = call(learn_rows, compiled, learner, state, features, rows.y, rows.weights, scores, 0, until, math.inf)
     return Learnt(state, scores, stopped)
 
 
@@ -53,7 +54,7 @@ def iterates(learner: Linear, rows: Rows) -> Matrix:
     state, x, scores = learner.start(rows.X.shape[1]), as_rows(sp.csr_matrix(rows.X)), np.empty(len(rows.y))
     points = [point(learner, state)]
     for i in range(len(rows.y)):
-        call(learn_rows, False, learner, state, x, rows.y[: i + 1], rows.weights[: i + 1], scores, i, ALL)
+        call(learn_rows, False, learner, state, x, rows.y[: i + 1], rows.weights[: i + 1], scores, i, ALL, math.inf)
         points.append(point(learner, state))
     return np.array(points)
 

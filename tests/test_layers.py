@@ -34,7 +34,7 @@ HEAVY = {
     "cvxpy": {"domain.compound"},
     "sklearn": {"sklearn"},
     "pandas": set[str](),
-    "pyarrow": {"stream.arrow", "stream.leaves", "stream.fields", "cli.work.warm"},
+    "pyarrow": {"stream.arrow_rows", "stream.leaves", "stream.fields", "cli.work.warm"},
     "isal": {"stream.inflate"},
     "zstandard": {"store.file", "stream.inflate"},
     "polars": set[str](),
@@ -163,6 +163,21 @@ def test_public_names_are_what_the_stub_says_whatever_was_imported_before() -> N
     for before in ("", everything):
         script = f"import lowregret\n{before}\n{check}\nfor name in lowregret.__all__: getattr(lowregret, name)"
         subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+def test_benchmarks_are_small_files() -> None:
+    lengths = {path.name: path.read_text().count("\n") for path in (ROOT.parent / "benchmarks").rglob("*.py")}
+    assert {name for name, length in lengths.items() if length > LONGEST_FILE} == set()
+
+
+def test_the_name_of_a_class_means_one_class() -> None:
+    """In the whole package, those that begin with an underscore aside."""
+    places: dict[str, list[str]] = {}
+    for name, tree in MODULES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name)
+    assert {found: where for found, where in places.items() if len(where) > 1} == {}
 
 
 def test_files_and_functions_are_small_and_say_what_they_are() -> None:

@@ -13,11 +13,11 @@ from lowregret.certificate import Certificate
 from lowregret.domain import Domain
 from lowregret.game import Environment, find, game
 from lowregret.game.algorithms import Setting
-from lowregret.game.tables import CostTable, Table, marks
+from lowregret.game.tables import CostGameTable, GameTable, marks
 
 HORIZONS = (8, 16, 32, 64, 128, 256, 512, 1024)
 Bounds = dict[str, str | Callable[[Any, int], float]]  # label → the ID of a certificate, or a function of (table, T)
-Maker = Callable[[int], Table]
+Maker = Callable[[int], GameTable]
 
 
 def sitting(
@@ -34,8 +34,8 @@ def at_costs(against: str | Environment, player: Callable[[int], Any], comparato
     """The table of any player of costs."""
     e = game(against) if isinstance(against, str) else against
 
-    def make(rounds: int) -> Table:
-        table = CostTable(e, player(rounds), rounds, 0, ())  # type: ignore[arg-type]
+    def make(rounds: int) -> GameTable:
+        table = CostGameTable(e, player(rounds), rounds, 0, ())  # type: ignore[arg-type]
         if comparator is not None:
             table.game.comparator = comparator
         return table
@@ -61,7 +61,7 @@ def along(make: Maker, bounds: Bounds, rounds: int = 1024, **options: Any) -> Cu
     return _collected(at, [r for r, _ in rows], [b for _, b in rows], bounds, x="round", **options)
 
 
-def _evaluated(table: Table, t: int, bounds: Bounds) -> list[float]:
+def _evaluated(table: GameTable, t: int, bounds: Bounds) -> list[float]:
     return [_certified(table.certificates, b) if isinstance(b, str) else b(table, t) for b in bounds.values()]
 
 

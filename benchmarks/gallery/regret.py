@@ -12,7 +12,7 @@ from benchmarks.gallery.measures import HORIZONS, along, at_costs, doubled, ener
 from lowregret.domain import Point, Reals
 from lowregret.game import game
 from lowregret.game.costs import Wobble
-from lowregret.game.tables import CostTable
+from lowregret.game.tables import CostGameTable
 from lowregret.mirror import Entropy, PNorm
 from lowregret.play.game import Game
 from lowregret.rule import MirrorDescent, ProjectedGradient
@@ -33,7 +33,7 @@ def _at_its_own_end() -> Curves:
     measured, bound = [], []
     for t in HORIZONS:
         e: Any = game("coin-flips")
-        table = CostTable(e, MirrorDescent(Entropy(), Constant(math.sqrt(2 * math.log(10) / t))), t, 0, ())
+        table = CostGameTable(e, MirrorDescent(Entropy(), Constant(math.sqrt(2 * math.log(10) / t))), t, 0, ())
         table.until(t)
         u = Point(table.game.seat.point())
         again = Game(table.game.player, 10, u, compiled=False).learn(table.game.functions)
@@ -47,7 +47,7 @@ def _weighted() -> Curves:
     measured, bound = [], []
     for t in HORIZONS:
         e: Any = game("quadratic")
-        table = CostTable(e, ProjectedGradient(Reals(), WeightedInverseTime(1.0)), t, 0, ())
+        table = CostGameTable(e, ProjectedGradient(Reals(), WeightedInverseTime(1.0)), t, 0, ())
         table.until(t)
         a = 2 * (np.arange(t) + 2) / (t * (t + 3))
         z = np.array([f.z for f in table.game.functions])  # type: ignore[attr-defined]

@@ -36,6 +36,10 @@ class BanditLog:
             raise DataError(f"a log needs arms from 0 to {k - 1}, and as many values and propensities as arms")
         if not np.all((self.propensities > 0) & (self.propensities <= 1)):
             raise DataError("propensities must be above 0 and at most 1")
+        if not 0 < self.unit < np.inf:
+            raise DataError(
+                f"values must lie between low < high, a finite number apart, got {self.low} and {self.high}"
+            )
         if not np.all((self.values >= self.low) & (self.values <= self.high)):
             raise DataError(f"values must lie between {self.low:g} and {self.high:g}")
 

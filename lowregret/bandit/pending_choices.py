@@ -22,8 +22,8 @@ class PendingChoices(Generic[Choice]):
     """
 
     def __init__(self, low: float, high: float, issued: int = 0, pending: dict[int, Choice] | None = None) -> None:
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise PartError(f"costs must lie between two finite numbers low < high, got {low} and {high}")
+        if not (low < high and 0 < high - low < math.inf):
+            raise PartError(f"costs must lie between low < high, a finite number apart, got {low} and {high}")
         self.low, self.high, self.issued = float(low), float(high), issued
         self.pending: dict[int, Choice] = pending or {}
 

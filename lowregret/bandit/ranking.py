@@ -23,7 +23,7 @@ from lowregret.types import Vector
 from lowregret.words import counted
 
 
-class Ranking(Recorded):
+class BanditRanking(Recorded):
     """A run that ranks. `position` is that of the item wanted in the latest round, `loss` the sum of positions."""
 
     rounds: int = 0
@@ -64,7 +64,7 @@ class Ranking(Recorded):
         self.descent = EstimatedDescent.from_contents(found.inner("descent"))
 
 
-class ExpertRanking(Ranking):
+class ExpertRanking(BanditRanking):
     """Every expert names an order; one is drawn by exponential weights on (position − 1)/(k − 1). O(Nk) a round."""
 
     kind = "expert-ranking"
@@ -127,7 +127,7 @@ class ExpertRanking(Ranking):
         return made
 
 
-class ScoreRanking(Ranking):
+class ScoreRanking(BanditRanking):
     """Order items by ⟨w, ψ_j⟩; learn by any rule from Σ_{j≠y}[1 − ⟨w, ψ_y − ψ_j⟩]₊ ≥ position − 1. O(kd) a round.
 
     Items tied with the wanted one count as placed before it, which keeps the surrogate above the loss.

@@ -21,6 +21,7 @@ from lowregret.bandit.state import (
 )
 from lowregret.bandit.stochastic import Thompson
 from lowregret.bandit.tree import build_tree
+from lowregret.certificate.trace import next_mark
 from lowregret.domain import Domain
 from lowregret.learner.linear import Linear
 from lowregret.learner.schema import ledger_demands, ledger_slots, state_arrays
@@ -57,7 +58,7 @@ class ChooserSchema(RecordedSchema):
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         counts, numbers, chances = arrays["counts"], arrays["pending.number"], arrays["pending.probability"]
-        yield told["low"] < told["high"], "low < high"
+        yield 0 < told["high"] - told["low"] < math.inf, "low < high, a finite number apart"
         yield counts[LATE] <= counts[COSTS] <= counts[CHOICES], "counts: costs of choices that were made"
         yield np.unique(numbers).size == numbers.size <= told["issued"], "pending choices of different numbers"
         yield np.all((chances > 0) | (chances == UNKNOWN)), "pending probabilities above 0"
@@ -114,6 +115,10 @@ class BanditDescentSchema(RecordedSchema):
     def own_arrays(self, told: Told) -> dict[str, Array]:
         return {"theta": floats(told["dimension"]), "sum": floats(told["dimension"]), "chance": CHANCE}
 
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        last = int(arrays["history"][-1, 0]) if len(arrays["history"]) else 0
+        yield last <= told["rounds"] < next_mark(last), f"rounds that go on from the last point of the curves, {last}"
+
 
 class EstimatedDescentSchema(RecordedSchema):
     """An `EstimatedDescent`: a rule and its state."""
@@ -132,7 +137,7 @@ class EstimatedDescentSchema(RecordedSchema):
         yield from ledger_demands(arrays, told["dimension"])
 
 
-class RankingSchema(RecordedSchema):
+class BanditRankingSchema(RecordedSchema):
     """A run that ranks."""
 
     def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
@@ -142,7 +147,7 @@ class RankingSchema(RecordedSchema):
         return {"rounds": whole(), "loss": number(0), "position": whole(), "reciprocals": number(0)}
 
 
-class ExpertRankingSchema(RankingSchema):
+class ExpertRankingSchema(BanditRankingSchema):
     """An `ExpertRanking`, perhaps with orders of which one is shown."""
 
     def own_fields(self) -> dict[str, Field]:
@@ -158,7 +163,7 @@ class ExpertRankingSchema(RankingSchema):
         yield np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(told["items"]), (len(orders), 1))), "orders"
 
 
-class ScoreRankingSchema(RankingSchema):
+class ScoreRankingSchema(BanditRankingSchema):
     """A `ScoreRanking`, perhaps with features of items that are shown."""
 
     def own_fields(self) -> dict[str, Field]:

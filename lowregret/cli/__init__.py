@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -26,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     from lowregret.cli.parser import parser
 
+    _escape_what_cannot_be_written()
     args = parser().parse_args(argv)
     from lowregret.cli.commands import command as named
     from lowregret.cli.overwrite import require_apart
@@ -61,3 +64,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return BAD
+
+
+def _escape_what_cannot_be_written() -> None:
+    """Let standard output spell characters that its encoding lacks as JSON does, \\u2264, instead of failing."""
+    codecs.register_error("json", _spelt)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="json")
+
+
+def _spelt(problem: UnicodeError) -> tuple[str, int]:
+    """The characters that could not be encoded, each as one or two groups of four digits."""
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    found = problem.object[problem.start : problem.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(found[::2], found[1::2], strict=True)), problem.end

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable
 
 from lowregret.stream.formats import FORMATS
 
+MOST = 10**15  # anything that can be counted
+THREADS = 1024
+
 
 def add_data(command: ArgumentParser) -> None:
     """Add the names of the files."""
@@ -17,7 +20,7 @@ def add_data(command: ArgumentParser) -> None:
 def add_reading(group: ArgumentParser | _ArgumentGroup, format: str) -> None:
     """Add options on how files are read; `format` says what holds if none is named."""
     group.add_argument("--format", choices=FORMATS, help=format)
-    group.add_argument("--threads", type=count, default=0, metavar="N", help="threads that parse (one per core)")
+    group.add_argument("--threads", type=threads, default=0, metavar="N", help="threads that parse (one per core)")
     group.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
 
@@ -90,8 +93,17 @@ def count(text: str) -> int:
     except ValueError:
         value = 0
     if value < 1:
-        raise ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+        raise ArgumentTypeError(f"expected a whole number from 1 on, got {text[:80]!r}")
+    if value > MOST:
+        raise ArgumentTypeError(f"expected a whole number up to {MOST:,}, got {text[:80]!r}")
     return value
+
+
+def threads(text: str) -> int:
+    """A number of threads."""
+    if count(text) > THREADS:
+        raise ArgumentTypeError(f"expected at most {THREADS} threads, got {text[:80]!r}")
+    return count(text)
 
 
 def count_from_zero(text: str) -> int:

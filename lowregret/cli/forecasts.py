@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.cli.forecast_losses import forecast_loss, names_where
 from lowregret.errors import DataError, PartError
 from lowregret.stream.table import Table
 from lowregret.types import Vector
@@ -43,11 +44,12 @@ class Forecasts:
 
 def read_forecasts(args: Namespace, table: Table) -> Forecasts:
     """The forecasts and outcomes of a table, read as the options say."""
-    if args.classes and args.loss not in ("log", "brier"):
-        raise PartError(f"--classes is for --loss log and brier, not {args.loss}: leave it out")
+    named = forecast_loss(args.loss)
+    if args.classes and not named.many:
+        raise PartError(f"--classes is for --loss {' and '.join(names_where('many'))}, not {args.loss}: leave it out")
     if args.odds and not args.classes:
         raise PartError("--odds needs --classes: the outcomes that the odds are for, such as --classes H,D,A")
-    if args.loss == "portfolio":
+    if named.is_portfolio:
         if args.target:
             raise PartError("a portfolio has no target: its columns are assets; leave --target out")
         names, left_out = _numeric(args, table, ())
@@ -60,11 +62,11 @@ def read_forecasts(args: Namespace, table: Table) -> Forecasts:
         return _classes(args, table)
     names, left_out = _numeric(args, table, (args.target,))
     x, y = np.column_stack([table.numbers(name) for name in names]), table.numbers(args.target)
-    if args.loss in ("log", "brier"):
+    if named.many:
         _require(table, names, x, (x >= 0) & (x <= 1), "a probability")
         _require(table, [args.target], y[:, None], np.isin(y, (0, 1))[:, None], "0 or 1, or classes: see --classes")
-    if args.loss == "mape":
-        _require(table, [args.target], y[:, None], (y != 0)[:, None], "a number other than 0, for --loss mape")
+    if named.divides:
+        _require(table, [args.target], y[:, None], (y != 0)[:, None], f"a number other than 0, for --loss {args.loss}")
     return Forecasts(table, names, x, y, left_out=left_out)
 
 

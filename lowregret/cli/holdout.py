@@ -6,6 +6,8 @@ import math
 from argparse import ArgumentTypeError
 from dataclasses import dataclass
 
+from lowregret.cli.arguments import MOST
+
 
 @dataclass(frozen=True)
 class Holdout:
@@ -33,8 +35,8 @@ def holdout(text: str) -> Holdout:
             percent = float(size[:-1])
             if 0 < percent < 100:
                 return Holdout(percent=percent)
-        elif int(size) > 0:
+        elif 0 < int(size) <= MOST:
             return Holdout(last=int(size)) if kind else Holdout(every=int(size))
     except ValueError:
         pass
-    raise ArgumentTypeError(f"expected N (every N-th row), last:N or last:P% (the last rows), got {text!r}")
+    raise ArgumentTypeError(f"expected N (every N-th row), last:N or last:P% (the last rows), got {text[:80]!r}")

@@ -8,37 +8,31 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.commands.experts import AGGREGATORS
+from lowregret.cli.forecast_losses import forecast_loss, names_where
 from lowregret.cli.forecasts import Forecasts
-from lowregret.cli.losses import make_loss
 from lowregret.errors import DataError, PartError
 from lowregret.experts import (
     AdaHedge,
     Aggregator,
-    BinaryLogScore,
-    BrierSimplex,
     Descent,
     ExpertMixture,
     FixedShare,
     Hedge,
     Layered,
-    LogScore,
     Mean,
     MLPoly,
-    Percentage,
-    SquareOn,
     Squint,
-    Substitution,
 )
 from lowregret.experts.certify import mixable_rate
 from lowregret.experts.portfolio import OnlineNewton
-from lowregret.loss import LogWealth, Loss, Square
 
 CALM = 0.05  # η of EG on portfolios, from the paper: daily relatives are so near 1 that no rate learns fast
 
 
 def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     """The panel that the options describe; an option that the algorithm does not take is refused."""
-    loss = _loss(args.loss, found.parts)
+    named = forecast_loss(args.loss)
+    loss = named.loss(found.parts)
     prior = _prior(args.prior, found.names) if args.prior else None
     name = args.algorithm
     takes, linearised = AGGREGATORS[name]
@@ -46,16 +40,17 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
         if getattr(args, option) is not None and option not in takes.split():
             raise PartError(f"--algorithm {name} takes no --{option}: leave it out")
     if name == "newton":
-        if args.loss != "portfolio" or prior is not None:
-            raise PartError("--algorithm newton is for --loss portfolio, and takes no --prior")
+        if not named.is_portfolio or prior is not None:
+            known = " or ".join(names_where("is_portfolio"))
+            raise PartError(f"--algorithm newton is for --loss {known}, and takes no --prior")
         return OnlineNewton(found.names)
-    if name == "auto" and args.loss not in ("log", "brier", "portfolio"):
+    if name == "auto" and not named.is_mixable:
         return Layered(found.names, loss, parts=found.parts, prior=prior)
-    if name == "auto" and args.loss == "portfolio":
+    if name == "auto" and named.is_portfolio:
         return ExpertMixture(found.names, Hedge(CALM), loss, prior=prior)
     if name == "auto":
         name, linearised = "bayes", False
-    substitution = Mean() if linearised else _sharpest(args.loss, found.parts)
+    substitution = Mean() if linearised else named.substitution(found.parts)
     aggregator = _aggregator(name, args, mixable_rate(loss, substitution))
     if isinstance(aggregator, Hedge | FixedShare) and aggregator.eta > mixable_rate(loss, substitution):
         substitution = Mean()
@@ -70,30 +65,11 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     )
 
 
-def _loss(words: str, parts: int) -> Loss:
-    match words:
-        case "mape":
-            return Percentage()
-        case "log":
-            return LogScore() if parts > 1 else BinaryLogScore()
-        case "brier":
-            return Square()
-        case "portfolio":
-            return LogWealth()
-    return make_loss(words)
-
-
-def _sharpest(loss: str, parts: int) -> Substitution:
-    """The substitution by which the loss is mixable."""
-    if loss != "brier":
-        return Mean()
-    return BrierSimplex() if parts > 1 else SquareOn(0.0, 1.0)
-
-
 def _aggregator(name: str, args: Namespace, rate: float) -> Aggregator:
     """The aggregator asked for, for a loss that is mixable up to this rate."""
     if name == "bayes" and not rate:
-        raise PartError(f"--algorithm bayes is for losses that are mixable: log, brier, portfolio; not {args.loss}")
+        known = ", ".join(names_where("is_mixable"))
+        raise PartError(f"--algorithm bayes is for losses that are mixable: {known}; not {args.loss}")
     eta: float = args.eta or (rate if name in ("bayes", "fixed-share") else 0.0)
     if not eta and "eta" in AGGREGATORS[name][0]:
         raise PartError(f"--algorithm {name} needs --eta, a learning rate; auto, adahedge and ml-poly do without")

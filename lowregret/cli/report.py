@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import json
-import os
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEAVIEST = 20  # weights shown
-
-
-def require_folder(path: str) -> None:
-    """Say before learning that a file could not be written after it."""
-    folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
-        raise StoreError(f"cannot write {path}: there is no folder {folder}")
-    if Path(path).is_dir():
-        raise StoreError(f"cannot write {path}: it is a folder; name a file in it")
 
 
 def write_report(path: str, session: Session, data: Iterable[str], seconds: Seconds, model: str | None) -> None:

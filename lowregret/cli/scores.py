@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,28 +11,48 @@ from types import TracebackType
 
 import numpy as np
 
+from lowregret.cli.room import give_back, set_aside
 from lowregret.errors import PartError, StoreError
-from lowregret.learner.labels import Classes
+from lowregret.learner.labels import ClassNames
 from lowregret.loss import Loss, Margin, MultiLoss
 from lowregret.run.outcome import Learnt
 from lowregret.run.served import Served
+from lowregret.store.replacing import require_place
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
+
+NUMBER = 32  # bytes that suffice for a number and what follows it
 
 
 class ScoreFile:
     """Writes scores as they are (`raw`), as the chance of +1 (`prob`) or as the predicted class (`label`).
 
-    Lines for which there is no room wait in the session, and so in its model: whoever resumes it writes them first.
+    Room for the lines of a batch is set aside before it is learnt, where that can be done. Lines that find none
+    all the same wait in the session, and so in its model: whoever resumes it writes them first.
     """
 
     def __init__(self, path: str | None, link: str, session: Served) -> None:
         self.path, self.link, self.session = path, link, session
         self.end = 0  # bytes in the file, which are whole lines
+        if path is not None and path != "-":
+            require_place(path)
         try:
             self.file = None if path is None or path == "-" else open(path, "wb", 0)  # noqa: SIM115
         except OSError as error:
             raise StoreError(f"cannot write {path}: {error.strerror}") from None
+        self.regular = self.file is not None and stat.S_ISREG(os.fstat(self.file.fileno()).st_mode)
+
+    def make_room(self, batch: Batch) -> None:
+        """Set aside room for all lines of a batch that is about to be learnt; raises `StoreError` if there is none."""
+        if self.regular and self.file is not None:
+            size = len(self.session.unwritten.encode()) + len(batch) * self._longest(batch)
+            with self._problems():
+                set_aside(self.file.fileno(), self.end, size)
+
+    def _longest(self, batch: Batch) -> int:
+        """The most bytes that a line can have."""
+        names = [*(self.session.signs or ()), *batch.met.labels] if self.link == "label" else []
+        return max([NUMBER, *(len(f"not {name}\n".encode()) for name in names)])
 
     def see(self, batch: Batch, learnt: Learnt) -> None:
         """Take up what was predicted of a batch."""
@@ -54,6 +75,8 @@ class ScoreFile:
                     self.cut_back(self.end)
                     raise
                 self.end = end
+                if self.regular:
+                    give_back(self.file.fileno(), end)
             if self.path is not None:
                 self.session.unwritten = ""
 
@@ -78,6 +101,8 @@ class ScoreFile:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         if self.file is not None:
             with self._problems():
+                if self.regular:
+                    give_back(self.file.fileno(), self.end)
                 with suppress(OSError):  # a pipe, say, which cannot be synchronised
                     os.fsync(self.file.fileno())
                 self.file.close()
@@ -95,7 +120,7 @@ class ScoreFile:
 class ClassFile(ScoreFile):
     """Writes classes by name, or, with a first line of their names, a column of scores or chances for each."""
 
-    def __init__(self, path: str | None, link: str, session: Served, classes: Classes) -> None:
+    def __init__(self, path: str | None, link: str, session: Served, classes: ClassNames) -> None:
         super().__init__(path, link, session)
         self.classes = classes
         self.head = "" if link == "label" else ",".join(map(str, classes.names)) + "\n"
@@ -106,6 +131,12 @@ class ClassFile(ScoreFile):
         if self.path is not None and learnt.done and not self.session.unwritten.startswith(self.head):
             self.session.unwritten, self.head = self.head + self.session.unwritten, ""
         super().see(batch, learnt)
+
+    def _longest(self, batch: Batch) -> int:
+        if self.link != "label":
+            return NUMBER * (len(self.classes) + 1) + len(self.head.encode())
+        names = [*self.classes.names, *(batch.names or {}).values()]
+        return max((len(str(name).encode()) + 1 for name in names), default=0) + NUMBER
 
     def _lines(self, scores: Vector) -> Iterable[str]:
         """Names of classes, or a row of scores for each."""

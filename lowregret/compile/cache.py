@@ -2,8 +2,8 @@
 
 Numba's own cache numbers its files and keeps an index of them. Two processes that compile at the same time can take
 the same number, and then run each other's code; and reading the index means reading what every program before wrote
-in it. Here an entry stands alone. It is checked before it is used; whatever is wrong with it, or with the disk, means
-"compile", not a traceback.
+in it. Here an entry stands alone. It is checked before it is used: reading it runs code, so nobody else may have been
+able to write it (`trust.py`). Whatever is wrong with it, or with the disk, means "compile", not a traceback.
 
 Several versions of the package may run side by side in one folder: a program started before an upgrade, and one after.
 So entries go by when they were last used, whoever made them. A file's time of change is the time of its last use.
@@ -27,6 +27,7 @@ from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.serialize import dumps
 
 from lowregret.compile.digest import digest, package_stamp
+from lowregret.compile.trust import is_safe, read_trusted, write_private
 
 KEPT = 256  # entries per loop and version of the package; an edited part leaves its old entry behind
 VERSIONS = 4  # per loop; an edited package leaves all its old entries behind
@@ -57,7 +58,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
         key = self._key(signature, context.codegen())
         path = self._path(key)
         try:
-            content = path.read_bytes()
+            content = read_trusted(path) or b""
             checksum, payload = content[:32], content[32:]
             if hashlib.sha256(payload).digest() != checksum:
                 return None
@@ -134,10 +135,12 @@ def _last_use(path: Path) -> float:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all, also when several processes write at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(0o755, parents=True, exist_ok=True)
+    if not is_safe(path.parent):
+        return
     draft = path.with_suffix(f".{uuid4().hex}.tmp")
     try:
-        draft.write_bytes(content)
+        write_private(draft, content)
         draft.replace(path)
     except OSError:
         draft.unlink(missing_ok=True)

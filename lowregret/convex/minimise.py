@@ -15,6 +15,7 @@ Teo et al. 2010). Whatever λ comes out, F(w) − D(λ) bounds the error: the ga
 from __future__ import annotations
 
 import math
+import time
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -61,10 +62,13 @@ class Penalty(Protocol):
         """argmin_{u∈S} P(u) + ⟨b,u⟩ + (s/2)‖u‖²"""
 
 
-def minimise(p: Penalty, total: Sum, start: Vector, tolerance: float = TOLERANCE) -> Solution:
-    """Closed form O(d) plus a projection, or the bundle method from `start`, O(d) per function and cut."""
+def minimise(p: Penalty, total: Sum, start: Vector, tolerance: float = TOLERANCE, until: float = math.inf) -> Solution:
+    """Closed form O(d) plus a projection, or the bundle method from `start`, O(d) per function and cut.
+
+    The bundle method makes no further cut once time.monotonic() is past `until`.
+    """
     if total.rest or (total.sigma > 0 and not p.folds):
-        return _bundle(p, total, start, tolerance)
+        return _bundle(p, total, start, tolerance, until)
     w = p.nearest(total.linear, total.sigma)
     value = p.penalty(w) + total.value(w)
     if p.curved or total.sigma > 0:
@@ -240,7 +244,7 @@ def _normalise(weights: Vector) -> Vector:
     return weights / weights.sum()
 
 
-def _bundle(p: Penalty, total: Sum, start: Vector, tolerance: float) -> Solution:
+def _bundle(p: Penalty, total: Sum, start: Vector, tolerance: float, until: float) -> Solution:
     lower = -math.inf
     with np.errstate(over="ignore", invalid="ignore"):  # of trial points far out, which are then not taken
         best = _evaluate(p, total, start)
@@ -250,10 +254,12 @@ def _bundle(p: Penalty, total: Sum, start: Vector, tolerance: float) -> Solution
         for _ in range(CUTS):
             allowed = tolerance * (1 + abs(best.value))
             w, bound = model.solve(max(allowed / 10, 0.01 * promised))
-            lower = max(lower, bound)
+            lower = bound if bound > lower else lower  # NaN is no bound
             promised = max(best.value - model.value(w), 0.0)
             if best.value - lower <= allowed or (math.isinf(lower) and promised <= allowed):
                 break  # done; or nothing to gain nearby, and no bound to be had on an unbounded set without curvature
+            if time.monotonic() > until:
+                break
             if math.isfinite(lower) and promised < 0.1 * (
                 best.value - lower
             ):  # the pull, not the cuts, is what keeps the bound low

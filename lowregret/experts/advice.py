@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from lowregret.compile.kernel import kernel
-from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.state import NAPS, OWN, ROUNDS, Book
+from lowregret.experts.aggregator import LEAST, MOST, Aggregator
+from lowregret.experts.state import LARGEST, NAPS, OWN, ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Loss
 
@@ -58,8 +58,11 @@ def look(s: Book, x: Any, t: int, parts: int) -> int:
     return awake
 
 
-def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool) -> float:
-    """r_t into s.instant, losses into the book; returns ℓ(p_t, y_t). Changes nothing if that is not finite."""
+def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool, squares: bool) -> float:
+    """r_t into s.instant, losses into the book; returns ℓ(p_t, y_t). Changes nothing if that is not finite.
+
+    NaN is returned, and nothing changed, if r_t is to be squared and too large or too small for that.
+    """
     own, awake = 0.0, 0.0
     for i in range(s.mass.size):
         s.instant[i] = 0.0
@@ -72,6 +75,8 @@ def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool)
             s.paid[i] += loss.at(x[t, k, i], y[t, k])[0]
     if not math.isfinite(own):
         return own
+    if squares and not squarable(s, own, linearised):
+        return math.nan
     for i in range(s.mass.size):
         if s.present[i] > 0.0:
             s.losses[i] += s.paid[i]
@@ -85,6 +90,16 @@ def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool)
     s.sums[OWN] += own
     s.counts[NAPS] += 1 if awake < s.mass.size else 0
     return own
+
+
+def squarable(s: Book, own: float, linearised: bool) -> bool:
+    """Whether the largest |r| so far, in this round too, is 0 or has a square that is a number."""
+    largest = s.sums[LARGEST]
+    for i in range(s.mass.size):
+        r = s.instant[i] if linearised else own - s.paid[i]
+        if s.present[i] > 0.0 and r > -math.inf:
+            largest = max(largest, abs(r))
+    return largest == 0.0 or LEAST <= largest <= MOST
 
 
 @kernel
@@ -128,7 +143,7 @@ def learn_rows(
                 regrets[kept] = max(s.owed[i] - s.losses[i], regrets[kept])
             kept += 1
         if awake > 0 and not math.isnan(y[t, 0]):
-            if not math.isfinite(judge(loss, s, x, t, p, y, linearised)):
+            if not math.isfinite(judge(loss, s, x, t, p, y, linearised, aggregator.squares())):
                 return t
             aggregator.absorb(s)
             s.counts[ROUNDS] += 1
@@ -145,7 +160,7 @@ def learn_late(
     for i in range(s.mass.size):
         s.mass[i] = weights[0, i]
     look(s, x, 0, p.shape[1])
-    own = judge(loss, s, x, 0, p, y, linearised)
+    own = judge(loss, s, x, 0, p, y, linearised, aggregator.squares())
     if math.isfinite(own):
         aggregator.absorb(s)
         s.counts[ROUNDS] += 1
@@ -182,5 +197,5 @@ def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any, regrets: Any) -> None
             regrets[t] = max(regrets[t], s.owed[i] - s.losses[i])
         if not math.isnan(p[t, 0]) and not math.isnan(y[t, 0]):
             look(s, x, t, p.shape[1])
-            judge(loss, s, x, t, p, y, True)
+            judge(loss, s, x, t, p, y, True, False)
             s.counts[ROUNDS] += 1

@@ -20,6 +20,7 @@ from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREA
 RATES = 30  # of Squint: each half the one before
 NOTHING = -746.0  # e to this is 0
 HUGE = 1e150  # how far behind an expert counts in a projection
+LEAST, MOST = 1e-140, 1e140  # sizes whose squares, and sums of them, are numbers
 _LN2 = math.log(2.0)
 
 
@@ -36,6 +37,10 @@ class Aggregator(Part):
     @abstractmethod
     def absorb(self, s: Book) -> None:
         """Take in s.instant = r_t, given the normalised s.mass: O(N)."""
+
+    def squares(self) -> bool:
+        """Whether r_t² is summed, so that max |r| must lie between LEAST and MOST once it is not 0."""
+        return False
 
 
 class Hedge(Aggregator):
@@ -142,6 +147,9 @@ class MLPoly(Aggregator):
     def check(self) -> None:
         self.require(0 < self.memory <= 1, f"memory must be above 0 and at most 1, got {self.memory}")
 
+    def squares(self) -> bool:
+        return True
+
     def weigh(self, s: Book) -> None:
         for i in range(s.mass.size):
             s.mass[i] = s.prior[i] * s.rate[i] * s.regret[i] if s.regret[i] > 0.0 else 0.0
@@ -177,6 +185,9 @@ class Squint(Aggregator):
     R[k] ≤ (ln Φ + ln 1/(π[k]γ_j))/η_j + η_jV[k]: with V small it is far below √T.
     (Koolen, van Erven, "Second-order quantile methods for experts and combinatorial games", COLT 2015.)
     """
+
+    def squares(self) -> bool:
+        return True
 
     def weigh(self, s: Book) -> None:
         if s.sums[LARGEST] == 0.0:

@@ -6,6 +6,7 @@ coin is thrown, the realised one exceeds it by at most M√(T ln(1/δ)/2) with p
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import hash_number, key_of, unit
+from lowregret.errors import DataError
 from lowregret.experts.advice import judge, mix
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.mixture import ExpertMixture
@@ -80,16 +82,19 @@ class Drawing(Recorded):
         """Rounds of costs[t, i], NaN for those asleep: draw, pay, learn: O(TN)."""
         mixture = self.mixture
         x = mixture.as_forecasts(costs)
-        rows, done = len(x), 0
+        rows, done, failed = len(x), 0, False
         drawn, p, y, paid = np.full(rows, -1), np.empty((rows, 1)), np.ones((rows, 1)), np.array([self.realised])
         parts = mixture.aggregator, mixture.substitution, mixture.loss_function
         thrown = coins(self.seed, mixture.asked, rows)
-        while done < rows:
+        while done < rows and not failed:
             arrays = x[done:], y[done:], p[done:], thrown[done:], drawn[done:], paid
             done += call(draw_rows, mixture.compiled, *parts, mixture.book, *arrays, self.history.due)
+            failed = done < rows and mixture.rounds < self.history.due
             self._mark()
-        self.realised, self.drawn = float(paid[0]), drawn
-        mixture.asked += rows
+        self.realised, self.drawn = float(paid[0]), drawn[:done]
+        mixture.asked += done
+        if failed:
+            raise DataError(mixture.refusal(y, p, done, mixture.asked))
         return self
 
     def _of(self) -> str:
@@ -127,7 +132,10 @@ def draw_rows(
     paid: Any,
     until: int,
 ) -> int:
-    """Draw and learn rows until that many rounds are learnt, add what is paid to paid[0]; returns how many were."""
+    """Draw and learn rows until that many rounds are learnt, add what is paid to paid[0]; returns how many were.
+
+    Stops before a row that cannot be learnt.
+    """
     for t in range(x.shape[0]):
         if mix(aggregator, substitution, s, x, t, p) == 0:
             continue
@@ -136,8 +144,9 @@ def draw_rows(
             if s.mass[i] > 0.0 and (passed <= thrown[t] or drawn[t] < 0):
                 drawn[t] = i
             passed += s.mass[i]
+        if not math.isfinite(judge(loss, s, x, t, p, y, True, aggregator.squares())):
+            return t
         paid[0] += x[t, 0, drawn[t]]
-        judge(loss, s, x, t, p, y, True)
         aggregator.absorb(s)
         s.counts[ROUNDS] += 1
         if s.counts[ROUNDS] == until:

@@ -16,7 +16,7 @@ from lowregret.compile.call import call, compilable
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
-from lowregret.experts.aggregator import Aggregator, FixedShare
+from lowregret.experts.aggregator import LEAST, MOST, Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificate, is_mixable
 from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book
@@ -122,7 +122,7 @@ class ExpertMixture(Recorded):
         self._keep(weights, regrets, self._marks(done))
         self.asked += done
         if failed:
-            raise DataError(self._strange(x, y, p, done))
+            raise DataError(self.refusal(y, p, done, self.asked))
 
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N)."""
@@ -148,7 +148,7 @@ class ExpertMixture(Recorded):
         parts = self.aggregator, self.loss_function
         own = call(learn_late, self.compiled, *parts, self.book, x, y, p, weights, self.linearised)
         if not math.isfinite(own):
-            raise DataError(self._strange(x, y, p, 0))
+            raise DataError(self.refusal(y, p, 0, number))
         self.late += any(other > number for other in self.pending) or number + 1 < self.asked
         del self.pending[number]
         self._mark()
@@ -350,9 +350,16 @@ class ExpertMixture(Recorded):
             case BrierSimplex():
                 self.inside &= not bool(np.any(values < 0) or np.any(np.abs(values.sum(-1) - 1) > PROPER))
 
-    def _strange(self, x: Matrix, y: Matrix, p: Matrix, t: int) -> str:
+    def refusal(self, y: Matrix, p: Matrix, t: int, number: int) -> str:
+        """Why the round of row t, whose number is given, could not be learnt."""
+        own = sum(self.loss_function.at(float(a), float(b))[0] for a, b in zip(p[t], y[t], strict=True))
+        if math.isfinite(own):
+            return (
+                f"round {number}: losses differ by more than {MOST:g} or by less than {LEAST:g}, whose squares "
+                f"{type(self.aggregator).__name__} cannot sum: scale forecasts and outcomes, or use AdaHedge()"
+            )
         return (
-            f"round {self.asked + t}: the loss of the mixture {p[t]} is not finite for the outcome {y[t]}; "
+            f"round {number}: the loss of the mixture {p[t]} is not finite for the outcome {y[t]}; "
             "no expert with any weight thought this outcome possible. Give every class some probability"
         )
 

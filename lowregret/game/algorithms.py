@@ -30,13 +30,13 @@ from lowregret.game.finite import FiniteGame
 from lowregret.game.rows import RowGame
 from lowregret.game.tables import (
     BanditTable,
-    CostTable,
+    CostGameTable,
     DescentTable,
     FiniteTable,
+    GameTable,
     MistakeTable,
     PanelTable,
     RowTable,
-    Table,
 )
 from lowregret.learner.linear import Linear
 from lowregret.learner.wrappers import Doubling
@@ -86,7 +86,7 @@ class Algorithm:
 
     name: str
     fits: Callable[[Environment], bool]
-    sit: Callable[[Setting], Table]
+    sit: Callable[[Setting], GameTable]
     tuning: str = ""  # empty: there is nothing to tune
 
 
@@ -156,8 +156,8 @@ def binary_rows(e: Environment) -> bool:
 # ---- how they sit down -----------------------------------------------------------------------------------------------
 
 
-def _at_costs(make: Callable[[Setting], Part], *theorems: str) -> Callable[[Setting], Table]:
-    return lambda s: CostTable(s.e, make(s), s.rounds, s.seed, theorems)
+def _at_costs(make: Callable[[Setting], Part], *theorems: str) -> Callable[[Setting], GameTable]:
+    return lambda s: CostGameTable(s.e, make(s), s.rounds, s.seed, theorems)
 
 
 def _mirror(mirror: Mirror, s: Setting, radius: float, p: float) -> MirrorDescent:
@@ -200,7 +200,7 @@ def _ftrl(s: Setting) -> Part:
     return FollowTheRegularisedLeader(mirror, s.rate(mirror.tuned_rate(s.away, s.lipschitz(), s.rounds, s.d)))
 
 
-def _at_panel(make: Callable[[Setting], Aggregator]) -> Callable[[Setting], Table]:
+def _at_panel(make: Callable[[Setting], Aggregator]) -> Callable[[Setting], GameTable]:
     return lambda s: PanelTable(s.e, make(s), s.rounds, s.seed)
 
 
@@ -217,14 +217,14 @@ def _fixed_share(s: Setting) -> FixedShare:
     return FixedShare(s.rate(hedge_rate(s.d, s.rounds)), min(3 / s.rounds, 0.5))
 
 
-def _at_arms(name: str, *theorems: str) -> Callable[[Setting], Table]:
-    def sit(s: Setting) -> Table:
+def _at_arms(name: str, *theorems: str) -> Callable[[Setting], GameTable]:
+    def sit(s: Setting) -> GameTable:
         return BanditTable(s.e, make_algorithm(name, s.d, s.rounds, s.eta), s.rounds, s.seed, theorems)
 
     return sit
 
 
-def _bogd(s: Setting) -> Table:
+def _bogd(s: Setting) -> GameTable:
     lipschitz = s.lipschitz()
     largest = lipschitz * s.reach
 
@@ -245,27 +245,31 @@ def _row_rate(s: Setting, constant: bool) -> float:
     return s.rate(s.reach / (longest * math.sqrt(s.rounds)) if constant else math.sqrt(2) * s.reach / longest)
 
 
-def _at_rows(make: Callable[[Loss, float, float], Linear], constant: bool, *names: str) -> Callable[[Setting], Table]:
-    def sit(s: Setting) -> Table:
+def _at_rows(
+    make: Callable[[Loss, float, float], Linear], constant: bool, *names: str
+) -> Callable[[Setting], GameTable]:
+    def sit(s: Setting) -> GameTable:
         return RowTable(s.e, make(s.e.loss, _row_rate(s, constant), s.reach), s.rounds, s.seed, names)
 
     return sit
 
 
-def _at_either(costs: Callable[[Setting], Table], of_rows: Callable[[Setting], Table]) -> Callable[[Setting], Table]:
+def _at_either(
+    costs: Callable[[Setting], GameTable], of_rows: Callable[[Setting], GameTable]
+) -> Callable[[Setting], GameTable]:
     return lambda s: of_rows(s) if isinstance(s.e, RowGame) else costs(s)
 
 
-def _perceptron(s: Setting) -> Table:
+def _perceptron(s: Setting) -> GameTable:
     return MistakeTable(s.e, zoo.perceptron(), s.rounds, s.seed, ("PERC-MARGIN", "PERC-OBS"))
 
 
-def _winnow(s: Setting) -> Table:
+def _winnow(s: Setting) -> GameTable:
     learner = zoo.winnow(s.d, 0.25 if s.eta is None else s.eta)
     return MistakeTable(s.e, learner, s.rounds, s.seed, ("THM-3.10", "WIN-OBS"))
 
 
-def _at_points(make: Callable[[Setting], FiniteLearner]) -> Callable[[Setting], Table]:
+def _at_points(make: Callable[[Setting], FiniteLearner]) -> Callable[[Setting], GameTable]:
     return lambda s: FiniteTable(s.e, make(s), s.rounds, s.seed)
 
 

@@ -137,21 +137,10 @@ class AdaptiveGame(SizedGame):
         return 1.0
 
 
-class LateAnswers(CostGame):
-    """A game with answers that come late: that of round s after round s + τ was played.
-
-    Shows DELAY: the regret grows by a factor of about √(1 + 2τ), not τ. With τ = 0 it is the game itself.
-    """
+class WrappedGame(CostGame):
+    """A game of costs whose answers are those of another, told otherwise."""
 
     inner: Any
-    tau: int = 10
-
-    def check(self) -> None:
-        self.require(
-            isinstance(self.inner, CostGame) and not self.inner.hidden and not self.inner.delay,
-            f"takes a game of costs that is shown at once and whole, got {self.inner!r}",
-        )
-        self.require(isinstance(self.tau, int) and self.tau >= 0, f"tau must be a whole number ≥ 0, got {self.tau!r}")
 
     @property
     def dimension(self) -> int:
@@ -160,6 +149,28 @@ class LateAnswers(CostGame):
     @property
     def domain(self) -> Domain:
         return self.inner.domain
+
+    def begin(self, rounds: int, seed: int) -> Answer:
+        return self.inner.begin(rounds, seed)
+
+    def lipschitz(self, p: float, rounds: int, seed: int) -> float:
+        return self.inner.lipschitz(p, rounds, seed)
+
+
+class LateAnswers(WrappedGame):
+    """A game with answers that come late: that of round s after round s + τ was played.
+
+    Shows DELAY: the regret grows by a factor of about √(1 + 2τ), not τ. With τ = 0 it is the game itself.
+    """
+
+    tau: int = 10
+
+    def check(self) -> None:
+        self.require(
+            isinstance(self.inner, CostGame) and not self.inner.hidden and not self.inner.delay,
+            f"takes a game of costs that is shown at once and whole, got {self.inner!r}",
+        )
+        self.require(isinstance(self.tau, int) and self.tau >= 0, f"tau must be a whole number ≥ 0, got {self.tau!r}")
 
     @property
     def delay(self) -> int:
@@ -172,21 +183,13 @@ class LateAnswers(CostGame):
     def function(self, z: Vector) -> Convex:
         return self.inner.function(z)
 
-    def begin(self, rounds: int, seed: int) -> Answer:
-        return self.inner.begin(rounds, seed)
 
-    def lipschitz(self, p: float, rounds: int, seed: int) -> float:
-        return self.inner.lipschitz(p, rounds, seed)
-
-
-class BanditFeedback(CostGame):
+class BanditFeedback(WrappedGame):
     """A game with bandit feedback: only the cost of what was played is revealed.
 
     Shows COR-4.2 (arms) and COR-4.5 (points of a ball): the regret grows by √d, or to T^{3/4}, in expectation, and only
     against costs that ignore the player's coins; so the game inside must be an oblivious one.
     """
-
-    inner: Any
 
     def check(self) -> None:
         self.require(
@@ -194,14 +197,6 @@ class BanditFeedback(CostGame):
             "takes a game of linear costs fixed beforehand: against one that looks at the player the theorems say "
             f"nothing (E25); got {self.inner!r}",
         )
-
-    @property
-    def dimension(self) -> int:
-        return self.inner.dimension
-
-    @property
-    def domain(self) -> Domain:
-        return self.inner.domain
 
     @property
     def hidden(self) -> bool:
@@ -214,12 +209,6 @@ class BanditFeedback(CostGame):
     @property
     def about(self) -> str:
         return f"only the cost of what was played is shown: {self.inner.about}"
-
-    def begin(self, rounds: int, seed: int) -> Answer:
-        return self.inner.begin(rounds, seed)
-
-    def lipschitz(self, p: float, rounds: int, seed: int) -> float:
-        return self.inner.lipschitz(p, rounds, seed)
 
     def table(self, rounds: int, seed: int) -> Matrix:
         """The costs of one game, of which the player sees a part."""

@@ -51,7 +51,7 @@ class Row:
         return dict(vars(self))
 
 
-class Table(ABC):
+class GameTable(ABC):
     """One game, in any number of pieces."""
 
     certificate: Certificate  # the one that is shown
@@ -91,7 +91,7 @@ def _row(t: int, loss: float, c: Certificate) -> Row:
     return Row(t, loss, math.nan if c.regret is None else c.regret, c.linear_regret, bound)
 
 
-class CostTable(Table):
+class CostGameTable(GameTable):
     """A rule or follower against costs, through `play`'s game."""
 
     def __init__(self, e: CostGame, player: Any, rounds: int, seed: int, theorems: tuple[str, ...]) -> None:
@@ -113,7 +113,7 @@ class CostTable(Table):
         return to_json(self.game.player)
 
 
-class PanelTable(Table):
+class PanelTable(GameTable):
     """An aggregator of experts against their costs: the loss is the mixture's, Σ⟨w_t, z_t⟩."""
 
     def __init__(self, e: CostGame, aggregator: Aggregator, rounds: int, seed: int) -> None:
@@ -143,7 +143,7 @@ class PanelTable(Table):
         return to_json(self.panel.aggregator)
 
 
-class BanditTable(Table):
+class BanditTable(GameTable):
     """A bandit that sees the cost of its own arm: means over several coins, for the theorems speak of expectations."""
 
     def __init__(
@@ -168,7 +168,7 @@ class BanditTable(Table):
         return to_json(self.bandits[0].algorithm)
 
 
-class DescentTable(Table):
+class DescentTable(GameTable):
     """Gradient descent that sees the cost of one point a round: means over several coins."""
 
     def __init__(self, e: BanditFeedback, make: Callable[[int], BanditDescent], rounds: int, seed: int) -> None:
@@ -185,7 +185,7 @@ class DescentTable(Table):
         return _row(t, loss, self.certificate)
 
 
-class FiniteTable(Table):
+class FiniteTable(GameTable):
     """A learner of a finite class; expected mistakes where it draws."""
 
     def __init__(self, e: FiniteGame, learner: FiniteLearner, rounds: int, seed: int) -> None:
@@ -199,7 +199,7 @@ class FiniteTable(Table):
         return _row(t, self.learner.loss, self.certificate)
 
 
-class RowTable(Table):
+class RowTable(GameTable):
     """A learner of rows; regret against the best of the ball in hindsight."""
 
     def __init__(self, e: RowGame, learner: Linear, rounds: int, seed: int, theorems: tuple[str, ...]) -> None:

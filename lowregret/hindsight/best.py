@@ -20,6 +20,7 @@ The gap never rests on a method having converged: it is the distance to a bound 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,7 @@ from lowregret.hindsight.newton import DENSE, gram, newton, start_on_sample
 from lowregret.hindsight.objective import Incumbent, Objective, Report
 from lowregret.hindsight.passes import Pass, by_passes
 from lowregret.hindsight.path import follow
+from lowregret.hindsight.units import in_units, out_of_units
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import finite_numbers
 from lowregret.loss import Cost, Loss, OnMistakes, Square
@@ -77,24 +79,28 @@ def best_in_hindsight(
     bias: float = 0.0,
     tolerance: float = 1e-6,
     *,
+    seconds: float = math.inf,
     report: Report = silent,
     compiled: bool = True,
 ) -> Solution:
     """The u of the domain with the least Σ weight_i·ℓ(⟨u, x_i⟩, y_i) + (ridge/2)‖u‖², its loss, and a gap.
 
     No point of the domain has less than `value` − `gap`. The gap sought is tolerance·(1 + |value|); where it cannot be
-    reached the answer says so by its gap. With `bias` > 0 each row gets one more feature of that value, the last.
+    reached, by the steps there are or in about `seconds`, the answer says so by its gap. With `bias` > 0 each row gets
+    one more feature of that value, the last.
     """
     learner = Linear(loss, ProjectedGradient(Reals(), Constant(1.0)), bias=bias)
     if not (0 < tolerance < math.inf and 0 <= ridge < math.inf):
         raise PartError(f"tolerance must be positive and ridge ≥ 0, got {tolerance} and {ridge}")
+    if not seconds > 0:
+        raise PartError(f"seconds must be positive, got {seconds!r}")
     if not isinstance(domain, Domain):
         raise PartError(f"domain must be a set such as L2Ball(1.0), got {domain!r}")
     x = as_rows(features)
     y = finite_numbers(labels, "labels", x.shape[0])
     c = np.empty(0) if weights is None else finite_numbers(weights, "weights", x.shape[0])
     start = np.zeros(x.shape[1] + (bias > 0))
-    return best_fixed(learner, domain, lambda: [(x, y, c)], start, ridge, compiled, tolerance, report)
+    return best_fixed(learner, domain, lambda: [(x, y, c)], start, ridge, compiled, tolerance, report, seconds)
 
 
 def best_fixed(
@@ -106,8 +112,10 @@ def best_fixed(
     compiled: bool = True,
     tolerance: float = TOLERANCE,
     report: Report = silent,
+    seconds: float = math.inf,
 ) -> Solution:
     """The best u of the comparators on a stream's rows, its loss, and a gap: the minimum is at least loss − gap."""
+    until = time.monotonic() + seconds
     if start.size == 0:
         raise DataError("the rows have no features, so there is nothing to choose: give some, or a bias")
     comparator.fits(start.size)
@@ -117,8 +125,8 @@ def best_fixed(
     known = learner.loss.dual and isinstance(comparator, L2Ball | L1Ball | Simplex | Box | Reals)
     held = gather_rows(learner.loss, rows, learner.bias) if known else None
     if held is None:
-        return by_passes(learner, comparator, rows, start, kappa, compiled, tolerance, report)
-    return solve(Objective(learner.loss, *held, comparator, kappa, compiled), tolerance, report)
+        return by_passes(learner, comparator, rows, start, kappa, compiled, tolerance, report, until)
+    return solve(Objective(learner.loss, *held, comparator, kappa, compiled, until), tolerance, report)
 
 
 def require_answer(loss: Loss, comparator: Domain) -> None:
@@ -138,11 +146,37 @@ def require_answer(loss: Loss, comparator: Domain) -> None:
 def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
     """Minimise by the method that suits the loss, the set and the size."""
     if isinstance(o.loss, Cost):
-        total = Sum(o.dimension, [LinearFunction(o.gather(o.y))])
+        return _cheapest(o)
+    with np.errstate(all="ignore"):  # of points far out, which are then not taken
+        scaled, k, j = in_units(o)
+        best = out_of_units(o, _search(scaled, tolerance, report, math.ldexp(1.0, -j)), k, j)
+    if math.isinf(best.value):
+        raise PartError(
+            f"{type(o.loss).__name__} is not finite at any point that was tried: no row may rule out all of them, nor "
+            "be so large that its loss overflows (scale the features or the labels)"
+        )
+    return Solution(best.point, float(best.value), best.gap)
+
+
+def _cheapest(o: Objective) -> Solution:
+    """The best point for linear costs, which is written down."""
+    with np.errstate(all="ignore"):
+        costs = o.gather(o.y)
+        if not np.all(np.isfinite(costs)):
+            raise PartError("the sum of the costs overflows: scale the features, the costs or the weights")
+        total = Sum(o.dimension, [LinearFunction(costs)])
         total.sigma = o.kappa
-        return minimise(FollowTheLeader(o.domain), total, np.zeros(o.dimension))
+        found = minimise(FollowTheLeader(o.domain), total, np.zeros(o.dimension))
+        bound = o.bound(o.y, costs)
+    if not math.isfinite(found.value):
+        raise PartError("the least cost overflows: scale the features, the costs or the set")
+    return found._replace(gap=max(found.value - bound, 0.0) if bound < math.inf else math.inf)
+
+
+def _search(o: Objective, tolerance: float, report: Report, one: float) -> Incumbent:
+    """The best point by the methods that suit; `one` is what a loss of 1 is in the units of o."""
     start, slopes = o.domain.projection(np.zeros(o.dimension)), np.zeros(o.rows)
-    best = Incumbent(start)
+    best = Incumbent(start, until=o.until, one=one)
     scores = o.scores(start) if np.any(start) else np.zeros(o.rows)
     best.see(start, o.value(start, scores), o.bound(slopes, np.zeros(o.dimension)))
     curved = not (o.loss.kinked or isinstance(o.loss, Square))
@@ -164,14 +198,9 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
     if not best.near(tolerance):
         begin = start_on_sample(o, start) if curved and o.dimension <= DENSE else best.point
         newton(o, best, slopes, tolerance, report, begin)
-    if math.isinf(best.value):
-        raise PartError(
-            f"{type(o.loss).__name__} is not finite at any point that was tried: no row may rule out all of them, nor "
-            "be so large that its loss overflows (scale the features or the labels)"
-        )
     if isinstance(o.domain, Reals) and o.kappa == 0 and o.loss.curvature > 0 and o.dimension <= DENSE:
-        best.bound = max(best.bound, best.value - _remainder(o, best.point))
-    return Solution(best.point, float(best.value), best.gap)
+        best.see(best.point, math.inf, best.value - _remainder(o, best.point))
+    return best
 
 
 def _remainder(o: Objective, u: Vector) -> float:

@@ -167,7 +167,7 @@ def ascend(o: Objective, best: Incumbent, tolerance: float, epochs: int, report:
         value, bound = o.value(u, p), o.bound(ascent.a, ascent.v)
         best.see(u, value, bound)
         report(done, best.value, best.gap)
-        if best.near(tolerance) or (done >= epochs and best.gap > PAYS * before):
+        if best.near(tolerance) or (done >= epochs and not best.gap < PAYS * before):
             return ascent.a
         free = ascent.respond(p)
         if lam == ascent.least > o.kappa and o.excess(ascent.v, u) > SLACK * (value - bound):

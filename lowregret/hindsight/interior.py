@@ -145,7 +145,7 @@ class Interior:
         """Whether D is at its maximum, nearly."""
         error = float(np.sum(np.abs(self.residual()) * (self.kinks.high - self.kinks.low)))
         if self.moves:
-            error += self.lam * abs((self.o.radius**2 - self.square / self.lam**2) / 2 - self.push)
+            error += self.lam * abs((self.o.radius * self.o.radius - self.square / self.lam**2) / 2 - self.push)
             error += self.push * self.spare
         return float(self.room[0] @ self.below + self.room[1] @ self.above) + error <= allowed
 
@@ -153,7 +153,7 @@ class Interior:
         """A predictor, a corrector, and the longest way inside."""
         (under, over), n = self.room, 2 * self.beta.size + self.moves
         residual, solve = self.residual(), self.system()
-        slack = (self.o.radius**2 - self.square / self.lam**2) / 2 if self.moves else 0.0
+        slack = (self.o.radius * self.o.radius - self.square / self.lam**2) / 2 if self.moves else 0.0
 
         def direction(
             low: Vector | float, high: Vector | float, up: float
@@ -200,7 +200,7 @@ def inside(o: Objective, best: Incumbent, slopes: Vector, tolerance: float, repo
             on_all(o, best, tolerance, report)
             return
         part = replace(o, x=as_rows(matrix[used]), y=o.y[used], c=o.c[used])
-        found = Incumbent(best.point)
+        found = best.afresh(best.point)
         on_all(part, found, tolerance / 2, lambda step, *_: report(step, best.value, best.gap))
         p = o.scores(found.point)
         best.see(found.point, o.value(found.point, p), found.bound)
@@ -220,10 +220,10 @@ def on_all(o: Objective, best: Incumbent, tolerance: float, report: Report) -> N
 def to_the_end(o: Objective, best: Incumbent, tolerance: float, report: Report, moves: bool) -> None:
     """Improve `best` until it is near, or as near as it gets."""
     allowed = tolerance * (1 + max(best.bound, 0.0))
-    least = max(o.kappa, allowed / o.radius**2)  # λ‖u‖(B − ‖u‖) ≤ λB²/4, which is what the bound loses
+    least = max(o.kappa, allowed / (o.radius * o.radius))  # λ‖u‖(B − ‖u‖) ≤ λB²/4, which is what the bound loses
     reach = min(o.radius, WITHIN * norm(best.point)) if np.any(best.point) else o.radius
     # the value needs less than the bound, and −v/λ is rounding where λ is tiny
-    point = Interior(o, max(least, allowed / reach**2), moves)
+    point = Interior(o, max(least, allowed / (reach * reach)), moves)
     gap, idle = math.inf, 0
     for step in range(STEPS):
         slopes = np.clip(point.beta, point.kinks.low, point.kinks.high) / o.c

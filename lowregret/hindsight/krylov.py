@@ -44,7 +44,7 @@ WIDEST = 1e30  # range of the multiplier, about the mean square of rows
 STALE, STAYS = 30.0, 8  # change of μ that needs a new preconditioner, and the steps each is used for at least
 
 
-class Scaled:
+class ScaledRows:
     """X and y, and what a multiplier costs."""
 
     def __init__(self, o: Objective) -> None:
@@ -101,14 +101,14 @@ class Scaled:
 
 def in_subspaces(o: Objective, best: Incumbent, tolerance: float, report: Report) -> None:
     """Improve `best` for the square loss until it is near, or the subspace is as large as it may be."""
-    system = Scaled(o)
+    system = ScaledRows(o)
     if np.any(system.y):
         alpha = process(system, best, tolerance, report)
         if not best.near(tolerance) and alpha is not None:
             expand(system, best, alpha, tolerance, report)
 
 
-def process(system: Scaled, best: Incumbent, tolerance: float, report: Report) -> Vector | None:
+def process(system: ScaledRows, best: Incumbent, tolerance: float, report: Report) -> Vector | None:
     """Golub and Kahan's process: XᵀP = QLᵀ with orthonormal P, Q and a lower bidiagonal L. Returns its last α."""
     most = min(STEPS, system.y.size, system.o.dimension)
     kept, diagonal, below = np.empty((most, system.y.size)), np.empty(most), np.empty(most)
@@ -177,7 +177,7 @@ def shortest(matrix: Vector, target: Vector, kappa: float, radius: float) -> tup
     return value, z @ turned
 
 
-def expand(system: Scaled, best: Incumbent, first: Vector, tolerance: float, report: Report) -> None:
+def expand(system: ScaledRows, best: Incumbent, first: Vector, tolerance: float, report: Report) -> None:
     """The growing subspace, from one direction."""
     space, new = Subspace(system, first.size), first
     preconditioner, inverse, shift, used = Preconditioner(system.o), None, 0.0, 0
@@ -201,7 +201,7 @@ def expand(system: Scaled, best: Incumbent, first: Vector, tolerance: float, rep
 class Subspace:
     """A space of α with an orthonormal basis, XXᵀ times it, and the products of both with it and y."""
 
-    def __init__(self, system: Scaled, n: int) -> None:
+    def __init__(self, system: ScaledRows, n: int) -> None:
         self.system, self.size, self.due = system, 0, 0.0
         self.most = int(min(LARGEST, n, max(2.0, MEMORY / 16 / n)))
         self.basis, self.images = np.empty((self.most, n)), np.empty((self.most, n))
@@ -249,7 +249,7 @@ class Subspace:
         return np.asarray((turn @ z) @ self.basis[:k])
 
 
-def solve_inner(system: Scaled, inner: Vector, y: Vector, tolerance: float) -> tuple[float, Vector, float]:
+def solve_inner(system: ScaledRows, inner: Vector, y: Vector, tolerance: float) -> tuple[float, Vector, float]:
     """μ, (inner + μI)⁻¹y, and the room left for ‖ρ‖²."""
     values, vectors = np.linalg.eigh(inner)
     values, parts = np.maximum(values, 0.0), y @ vectors

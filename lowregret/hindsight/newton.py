@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +38,7 @@ SOLVED = 0.1  # share of the gap that a round may leave unsolved before μ falls
 QUICK, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
 GAIN, FALL = 1e-12, 0.01  # shares of the value and of the gap: a step that gains less than both is idle
 IDLE = 10  # such steps in a row are the last
+PATIENCE, BLURRED, CRAWL = 25, 5, 0.9  # steps after which less than a share of the gap must be left; if it is rounding
 SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
 BLOCK = 1 << 20  # numbers of a dense block
 SAMPLE, SAMPLE_GAP, SEED = 1 / 16, 1e-2, 1  # share of the rows that are tried first, and up to which gap
@@ -74,7 +76,7 @@ class Smooth:
             return o.excess(found.hu + h - o.kappa * found.u, found.u)
 
         def near(found: Minimum) -> bool:
-            return wrong(found) <= allowed
+            return wrong(found) <= allowed or o.late
 
         inside = None if radial or bent is None else rooms(o.domain, o.dimension)
         if bent is not None and inside is not None:
@@ -90,7 +92,8 @@ class Smooth:
 
     def closer(self, found: Minimum, wrong: float, gradient: Vector, allowed: float) -> bool:
         """Whether the model falls by more than is wrong with its minimiser, which in a large set may be little."""
-        return wrong <= CLOSER * allowed and wrong <= -float(gradient @ (found.u - self.u))
+        near = wrong <= CLOSER * allowed and wrong <= -float(gradient @ (found.u - self.u))
+        return near or self.o.late
 
     def factored(self) -> Factored | None:
         """The Hessian, if few rows bend."""
@@ -138,7 +141,7 @@ def newton(
     u = best.point if start is None else start
     p = o.scores(u) if np.any(u) else np.zeros(o.rows)
     mu = first_smoothing(o, best.gap) if o.loss.kinked else 0.0
-    since = idle = 0
+    since, idle, looked = 0, 0, math.nan
     for step in range(STEPS if o.dimension <= DENSE else WIDE_STEPS):
         here = Smooth(o, u, p, a, mu)
         b = o.gather(here.slopes)
@@ -147,8 +150,10 @@ def newton(
         best.see(u, value, bound)
         report(step, best.value, best.gap)
         idle = 0 if mu > 0 or value < enough or best.gap < less else idle + 1
-        if best.near(tolerance) or idle >= IDLE:
+        look = step % (PATIENCE if o.blur(here.slopes, b) < best.gap else BLURRED) == 0
+        if best.near(tolerance) or idle >= IDLE or (look and best.gap >= CRAWL * looked):
             return
+        looked = best.gap if look else looked
         since += 1
         moved = False
         missing = value - bound if math.isfinite(value) else 0.0
@@ -169,8 +174,8 @@ def start_on_sample(o: Objective, start: Vector) -> Vector:
     if chosen.size < ENOUGH * o.dimension:
         return start
     x = as_rows(as_matrix(o.x)[chosen])
-    part = Objective(o.loss, x, o.y[chosen], o.c[chosen], o.domain, SAMPLE * o.kappa, o.compiled)
-    found = Incumbent(start)
+    part = replace(o, x=x, y=o.y[chosen], c=o.c[chosen], kappa=SAMPLE * o.kappa)
+    found = Incumbent(start, until=o.until)
     newton(part, found, np.zeros(chosen.size), SAMPLE_GAP, lambda *_: None)
     return found.point
 

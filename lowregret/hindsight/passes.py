@@ -98,9 +98,10 @@ def by_passes(
     compiled: bool,
     tolerance: float,
     report: Report,
+    until: float = math.inf,
 ) -> Solution:
     """The best u of the comparators, its loss, and a gap: the minimum is at least loss − gap."""
     total = Sum(start.size, [PassLoss(learner, rows, compiled, _Latest(), report)])
     if kappa > 0:
         total.add(QuadraticFunction(np.zeros(start.size), kappa))
-    return minimise(FollowTheLeader(comparator), total, comparator.projection(start), tolerance)
+    return minimise(FollowTheLeader(comparator), total, comparator.projection(start), tolerance, until)

@@ -43,7 +43,7 @@ TINY = 1e-200
 Map = Callable[[Vector], Vector]
 
 
-class Point(NamedTuple):
+class PathPoint(NamedTuple):
     """u, its scores, and the ln λ for which it is about the minimiser."""
 
     u: Vector
@@ -56,11 +56,11 @@ class Multiplier:
 
     def __init__(self, o: Objective, start: float) -> None:
         self.o, self.lam, self.rate = o, max(start, o.kappa), 0.0
-        self.last: Point | None = None
+        self.last: PathPoint | None = None
 
     def follow(self, u: Vector, p: Vector) -> tuple[Vector, Vector]:
         """Move towards the λ with ‖u(λ)‖ = B, given u and scores of the present one; returns a guess of the next."""
-        size, now, last = norm(u), Point(u, p, math.log(self.lam)), self.last
+        size, now, last = norm(u), PathPoint(u, p, math.log(self.lam)), self.last
         known = last is not None and now.place != last.place
         if last is not None and known:
             rate = (size - norm(last.u)) / (last.place - now.place)

@@ -56,7 +56,9 @@ def in_ball(hessian: Vector, h: Vector, radius: float, guess: float = 0.0) -> Mi
         if abs(size - radius) <= NEAR * radius or (size < radius and lam <= damping):
             break
         half, _ = lapack.dtrtrs(factor, u, trans=1)  # ‖half‖², the slope of −‖u‖²/2 in λ
-        lam = max(lam + size * size / float(half @ half) * (size - radius) / radius, far * lam, damping)
+        bend = float(half @ half)
+        step = size * size / bend * (size - radius) / radius if bend > 0 else -lam  # u is next to 0
+        lam = max(lam + step, far * lam, damping)
         far = 0.0
     u = u * min(1.0, radius / max(norm(u), TINY))
     return Minimum(u, hessian @ u, lam)
@@ -114,7 +116,7 @@ def in_set(
         while True:
             u = domain.projection(at - gradient / lipschitz)
             hu, away = apply(u), u - at
-            if float(away @ (hu - image)) <= lipschitz * float(away @ away) * (1 + 1e-12) or not np.any(away):
+            if not float(away @ (hu - image)) > lipschitz * float(away @ away) * (1 + 1e-12):  # nor if it overflows
                 break
             lipschitz *= 2 if lipschitz > 1e-100 else 1e50
         turned = float((at - u) @ (u - found.u)) > 0

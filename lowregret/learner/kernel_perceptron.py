@@ -200,6 +200,8 @@ class KernelPerceptron(Part):
         if not (math.isfinite(p) and 0.0 <= square < math.inf):
             return math.nan
         if wrong:
+            if not math.isfinite(s.sums[TOTAL] - y * p + s.sums[ENERGY] + square):
+                return math.nan
             k = s.counts[MISTAKES]
             for j in range(row.size):
                 s.rows[k, j] = row[j]

@@ -14,7 +14,7 @@ Name: TypeAlias = int | str
 UNKNOWN, UNFIT = -1, -2  # codes of a class that is not known, and of what is no class
 
 
-class Classes:
+class ClassNames:
     """Names and their codes 0, 1, …: fixed if they were given, else growing with the rows that are learnt."""
 
     def __init__(self, names: Sequence[Any] | None = None, fixed: bool | None = None) -> None:

@@ -204,36 +204,37 @@ class Linear(Learner):
             p0 += self.bias * rule.raw(s, np.uint64(s.counts[DIMENSION] - 1))
         return (p0 + p1) + (p2 + p3)
 
-    def learn(self, s: State, x: Rows, i: int, y: float, weight: float) -> float:
+    def learn(self, s: State, x: Rows, i: int, y: float, weight: float, limit: float) -> float:
         """One round: returns the score made before the row was learnt; NaN means that nothing was learnt.
 
-        A weight of 0 changes nothing either.
+        So it is if the numbers of the round reach the limit (see `absorb`). A weight of 0 changes nothing either.
         """
         scale = self.rule.scale(s)
         raw = self.dot(s, x, i)
-        return self.absorb(s, x, i, y, weight, raw * scale, raw, scale)
+        return self.absorb(s, x, i, y, weight, raw * scale, raw, scale, limit)
 
-    def absorb(self, s: State, x: Rows, i: int, y: float, weight: float, p: float, raw: float, scale: float) -> float:
+    def absorb(
+        self, s: State, x: Rows, i: int, y: float, weight: float, p: float, raw: float, scale: float, limit: float
+    ) -> float:
         """The second half of a round: judge the score p, made for row i now or earlier, and learn; returns p or NaN.
 
-        `raw` is ⟨w, x_i⟩ up to `scale`, for the present w.
+        `raw` is ⟨w, x_i⟩ up to `scale`, for the present w. Nothing is learnt if score, loss, slope and the square of
+        the sub-gradient together reach the limit.
         """
         if weight == 0.0:
             return p
         value, slope = self.loss.at(p, y)
         value, slope = weight * value, weight * slope
-        if not math.isfinite(p + value + slope):  # one of them is not
+        square = slope * slope * self.square(x, i) if slope != 0.0 else 0.0
+        if not abs(p) + abs(value) + abs(slope) + square < limit:  # or one of them is no number
             return math.nan
         self.enter(s, value, self.loss.wrong(p, y), scale)
         if slope == 0.0 and self.ridge == 0.0:
             self.rule.idle(s)
             return p
         inner = slope * (raw * scale)
-        square = 0.0
         if self.rule.weighs():
             square = slope * slope * self.weighed_square(s, x, i)
-        elif self.rule.needs_square():
-            square = slope * slope * self.square(x, i)
         if self.rule.needs_loss():
             s.sums[LOSS], s.sums[SLOPE] = value, slope
         if self.rule.needs_weight():
@@ -260,12 +261,13 @@ class Linear(Learner):
 
 @kernel
 def learn_rows(
-    learner: Linear, s: State, x: Rows, y: Vector, weights: Vector, scores: Vector, i: int, until: int
+    learner: Linear, s: State, x: Rows, y: Vector, weights: Vector, scores: Vector, i: int, until: int, limit: float
 ) -> int:
     """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
 
-    Stops early at a row that cannot be learnt (its label, weight or score is not acceptable), leaving the state as it
-    was before that row. An empty `weights` means 1 everywhere; a row of weight 0 is scored but changes nothing.
+    Stops early at a row that cannot be learnt (its label, weight or score is not acceptable), or whose numbers reach
+    the limit, leaving the state as it was before that row. An empty `weights` means 1 everywhere; a row of weight 0 is
+    scored but changes nothing.
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0
@@ -273,7 +275,7 @@ def learn_rows(
             break
         if not x.inside(i):  # learning it would write outside the table
             break
-        p = learner.learn(s, x, i, y[i], weight)
+        p = learner.learn(s, x, i, y[i], weight, limit)
         if not math.isfinite(p):
             break
         scores[i] = p

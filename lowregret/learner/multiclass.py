@@ -115,8 +115,11 @@ class Multiclass(Learner):
                 best = label
         return best if math.isfinite(total) else FAILED
 
-    def learn(self, s: State, x: Rows, i: int, y: int, weight: float, room: Room) -> int:
-        """One round: returns the class predicted before the row was learnt, NONE, or FAILED if nothing was learnt."""
+    def learn(self, s: State, x: Rows, i: int, y: int, weight: float, room: Room, limit: float) -> int:
+        """One round: returns the class predicted before the row was learnt, NONE, or FAILED if nothing was learnt.
+
+        So it is if the loss, ⟨w, z⟩ and the squares of the slopes and of z together reach the limit.
+        """
         scale, factor, before = self.rule.scale(s), self.factor(x, i), room.known[0]
         scores = room.scores[i if room.scores.shape[0] > 1 else 0]
         guess = self.guess(s, x, i, factor, scale, scores, room)
@@ -135,14 +138,15 @@ class Multiclass(Learner):
             product += slope * room.raw[label]
             squares += slope * slope
             touched += slope != 0.0
-        if not math.isfinite(value + inner + squares):
+        idle = touched == 0 and self.ridge == 0.0
+        square = 0.0 if idle else squares * self.length(x, i, factor)
+        if not abs(value) + abs(inner) + squares + square < limit:  # or one of them is no number
             return FAILED
         room.known[0] = known
         self.enter(s, value, guess != y, scale)
-        if touched == 0 and self.ridge == 0.0:
+        if idle:
             self.rule.idle(s)
             return guess
-        square = squares * self.length(x, i, factor) if self.rule.needs_square() else 0.0
         self.move(
             s, x, i, factor, known, touched, room.slopes, self.rule.open(s, inner, product, square, self.ridge), inner
         )
@@ -221,10 +225,12 @@ def learn_classes(
     guesses: Any,
     i: int,
     until: int,
+    limit: float,
 ) -> int:
     """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
 
-    Stops early at a row that cannot be learnt, or not before there is more room, leaving the state as it was before it.
+    Stops early at a row that cannot be learnt, or not before there is more room, or that reaches the limit, leaving the
+    state as it was before it.
     An empty `weights` means 1 everywhere; a row of weight 0 is predicted but changes nothing.
     """
     while i < y.size and s.counts[ROUNDS] < until:
@@ -233,7 +239,7 @@ def learn_classes(
             break
         if not x.inside(i):
             break
-        guess = learner.learn(s, x, i, y[i], weight, room)
+        guess = learner.learn(s, x, i, y[i], weight, room, limit)
         if guess == FAILED:
             break
         guesses[i] = guess

@@ -10,7 +10,7 @@ import numpy as np
 from lowregret.compile.part import Part
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.loss import Loss
-from lowregret.rows import OUTSIDE, Rows, Sparse, describe_entry
+from lowregret.rows import OUTSIDE, Rows, Sparse, describe_entry, largest_entry
 from lowregret.rule import Rule
 from lowregret.rule.adagrad import GROWN
 from lowregret.rule.betting import LARGEST_BET
@@ -22,6 +22,7 @@ from lowregret.types import Vector
 _MANY = "; name one class with --positive, or learn them all with a loss of many classes such as --loss softmax"
 Place = Callable[[int], str]  # where row i is, for errors
 SIZES = [MASS, GROWN, CONTENT, FARTHEST, LARGEST_BET]  # sums that are finite as long as the weights are
+LARGE = 1e40  # numbers of a row up to which their squares can be summed over all rows of a run
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
 
 
@@ -96,6 +97,20 @@ def require_finite(x: Rows, i: int, place: str) -> None:
         raise DataError(f"{place}: {entry}; remove or repair the row")
 
 
+def require_moderate(x: Rows, i: int, label: Any, weights: Vector, place: str) -> None:
+    """Refuse row i, which could not be learnt, for its largest number if that is beyond LARGE."""
+    entry = largest_entry(x, i)
+    given = [(abs(entry[1]), f"feature {entry[0]} is {entry[1]:g}")] if entry else []
+    given += [(abs(label), f"label {label:g}")] if isinstance(label, float | int) else []
+    given += [(float(weights[i]), f"weight {weights[i]:g}")] if weights.size else []
+    size, what = max(given, default=(0.0, ""))
+    if size > LARGE:
+        raise DataError(
+            f"{place}: {what}: weights or sums would leave the range of numbers, so nothing of the row is learnt; "
+            "remove or scale it"
+        )
+
+
 def require_scores(x: Rows, scores: Vector) -> None:
     """Refuse the first row that has a score that is not a finite number, saying why."""
     for i in np.flatnonzero(~np.isfinite(scores).all(axis=tuple(range(1, scores.ndim)))).tolist():
@@ -112,6 +127,7 @@ def refuse(loss: Loss, x: Rows, label: float, weights: Vector, i: int, place: st
     if not x.inside(i):
         raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
     require_finite(x, i, place)
+    require_moderate(x, i, label, weights, place)
     raise DivergedError(
         f"{place}: the score or loss left the range of numbers although the row is finite: the weights diverged "
         "(use a smaller step, a bounded domain or scaled features) or the loss is not defined there"

@@ -115,10 +115,6 @@ class Mirror(Part):
         """A number that ‖w‖₂² does not exceed but by rounding, inf if none is known."""
         return math.inf
 
-    def needs_square(self) -> bool:
-        """Whether ‖z_t‖₂² should be known before its first coordinate is pushed."""
-        return False
-
     @abstractmethod
     def open(self, product: float, square: float) -> Any:
         """Running sums of one round, before its first coordinate. `product` is ⟨raw weights, z_t⟩."""

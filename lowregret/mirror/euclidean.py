@@ -77,9 +77,6 @@ class Euclidean(Mirror):
         scale = self.scale(s, eta)
         return scale * scale * s.sums[MASS] if self.domain.radial() else math.inf
 
-    def needs_square(self) -> bool:
-        return True
-
     def open(self, product: float, square: float) -> tuple[float, float]:
         """(change of ‖θ‖², ‖z‖²): where raw weights are θ itself, ‖θ − z‖² = ‖θ‖² − 2⟨θ,z⟩ + ‖z‖² is known now."""
         return square - 2.0 * product if self.domain.radial() else 0.0, square

@@ -92,7 +92,8 @@ class RuleSeat(Seat):
     def _feed(self, state: State, z: Vector) -> None:
         before = state.rounds
         row = Dense(np.ascontiguousarray(z[None, :]))
-        call(learn_rows, self.compiled, self.learner, state, row, np.ones(1), np.empty(0), np.empty(1), 0, 1 << 62)
+        given = row, np.ones(1), np.empty(0), np.empty(1), 0, 1 << 62, math.inf
+        call(learn_rows, self.compiled, self.learner, state, *given)
         if state.rounds == before:
             raise DivergedError(f"round {before + 1}: the loss overflowed: use smaller costs or a bounded domain")
 

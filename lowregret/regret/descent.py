@@ -25,7 +25,7 @@ from lowregret.types import Vector
 
 
 @dataclass(frozen=True)
-class Descent:
+class DescentTrace:
     """The domain, η_t and ‖z_t‖ of all rounds, w_1, and the largest ‖w_t‖."""
 
     domain: Domain
@@ -72,13 +72,15 @@ class Descent:
         )
 
 
-def descent_of(learner: Linear, sizes: Vector, start: Vector, longest: float, played: Any = None) -> Descent | None:
+def descent_of(
+    learner: Linear, sizes: Vector, start: Vector, longest: float, played: Any = None
+) -> DescentTrace | None:
     """The steps of an eager rule that weighs all rounds alike; None for other rules."""
     rule = learner.rule
     if not isinstance(rule, ProjectedGradient) or rule.step.weighted():
         return None
     rates = rates_of(rule.step, sizes, np.ones(sizes.size, bool) if played is None else played)
-    return Descent(rule.domain, rule.step.constant, rates, sizes, start, longest)
+    return DescentTrace(rule.domain, rule.step.constant, rates, sizes, start, longest)
 
 
 def rates_of(step: Step, sizes: Vector, played: Any) -> Vector:

@@ -25,7 +25,7 @@ from lowregret.learner.validate import finite_numbers, numbers
 from lowregret.loss import OnMistakes
 from lowregret.play.game import Game
 from lowregret.play.player import RuleSeat
-from lowregret.regret.descent import Descent, descent_of
+from lowregret.regret.descent import DescentTrace, descent_of
 from lowregret.rows import EVERY, Features, Rows, as_rows
 from lowregret.run.linear import LinearRun
 from lowregret.state import LONGEST
@@ -65,7 +65,7 @@ class Record(ABC):
         return None
 
     @property
-    def descent(self) -> Descent | None:
+    def descent(self) -> DescentTrace | None:
         """How projected gradient descent went, if that is what happened."""
         return None
 
@@ -183,7 +183,7 @@ class GameRecord(Functions):
         return other.certificate
 
     @cached_property
-    def _descent(self) -> Descent | None:
+    def _descent(self) -> DescentTrace | None:
         seat, points = self.game.seat, self.points
         if type(seat) is not RuleSeat:
             return None
@@ -191,7 +191,7 @@ class GameRecord(Functions):
         return descent_of(seat.learner, np.linalg.norm(self.game.gradients, axis=1), points[0], longest)
 
     @property
-    def descent(self) -> Descent | None:
+    def descent(self) -> DescentTrace | None:
         return self._descent
 
     @property
@@ -262,7 +262,7 @@ class RowRecord(Record):
         return other.certificate
 
     @cached_property
-    def _descent(self) -> Descent | None:
+    def _descent(self) -> DescentTrace | None:
         if type(self.run) is not LinearRun:
             return None
         squares = np.empty(self.y.size)
@@ -273,7 +273,7 @@ class RowRecord(Record):
         return descent_of(self.run.learner, sizes, start, longest, self.weights != 0)
 
     @property
-    def descent(self) -> Descent | None:
+    def descent(self) -> DescentTrace | None:
         return self._descent
 
 

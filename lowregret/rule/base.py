@@ -73,12 +73,8 @@ class Rule(Part):
         """Whether the row's importance weight and the slope are asked for, `s.sums[GIVEN]` and `s.sums[SLOPE]`."""
         return False
 
-    @abstractmethod
-    def needs_square(self) -> bool:
-        """Whether ‖g_t‖₂² should be known before the first coordinate of g_t is pushed."""
-
     def weighs(self) -> bool:
-        """Whether that is Σ metric(j)·g_t[j]² instead."""
+        """Whether Σ metric(j)·g_t[j]² should be known before g_t is pushed, instead of ‖g_t‖₂²."""
         return False
 
     def metric(self, s: State, j: Index, x: float) -> float:
@@ -103,7 +99,7 @@ class Rule(Part):
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Any:
         """`inner` is ⟨w_t, g_t⟩ for the row's sub-gradient g_t, `product` the same of the raw weights.
 
-        `ridge` λ adds (λ/2)‖w‖² to the loss. `square` is ‖g_t‖₂² if the rule `needs_square`, else 0.
+        `ridge` λ adds (λ/2)‖w‖² to the loss. `square` is ‖g_t‖₂², or weighed by `metric`.
         """
 
     @abstractmethod

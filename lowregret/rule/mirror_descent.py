@@ -77,9 +77,6 @@ class MirrorDescent(Rule):
     def square_length(self, s: State) -> float:
         return self.mirror.square_length(s, s.sums[RATE])
 
-    def needs_square(self) -> bool:
-        return self.mirror.needs_square()
-
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Any:
         return self.mirror.open(product, square)
 

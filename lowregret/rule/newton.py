@@ -55,9 +55,6 @@ class Newton(PerCoordinate):
     def costs_dimension(self) -> bool:
         return True
 
-    def needs_square(self) -> bool:
-        return True
-
     def needs_weight(self) -> bool:
         return True
 

@@ -41,9 +41,6 @@ class PerCoordinate(Rule):
     def importance(self, s: State) -> float:
         return 1.0
 
-    def needs_square(self) -> bool:
-        return False
-
     def begin(self, s: State) -> None:
         """w_1 = 0"""
 

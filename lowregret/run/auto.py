@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -71,9 +72,12 @@ class AutoRun(ScoredRun):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int) -> int:
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
         given = self.learner, self.state, self.record.mind, self.record.desk(self, x, True), x, y, w, self.scores
         return int(call(learn_rows, self.compiled, *given, i, goal))
+
+    def _carried(self) -> Sequence[Any]:
+        return *self.state, *self.record.mind
 
     @property
     def _model(self) -> AutoModel:
@@ -87,11 +91,6 @@ class AutoRun(ScoredRun):
 
     def _freeze(self) -> None:
         self.frozen = self.record.freeze(self)
-
-    @property
-    def weights(self) -> Vector:
-        """A linear model near the mixture, the bias last, to be read; predictions are made with `predict`: O(d)."""
-        return self._by_column(self.placed_weights)
 
     # ---- results -------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,13 @@ class AutoMulticlassRun(MulticlassRun):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
+    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
         desk = self.record.desk(self, x, True)
         given = self.learner, self.state, self.record.mind, desk, x, y, w, self._room, self.guesses
         return int(call(learn_classes, self.compiled, *given, i, goal))
+
+    def _carried(self) -> Sequence[Any]:
+        return *super()._carried(), *self.record.mind
 
     @property
     def _model(self) -> AutoClassModel:
@@ -56,11 +60,6 @@ class AutoMulticlassRun(MulticlassRun):
 
     def _freeze(self) -> None:
         self.frozen, self._frozen_known = self.record.freeze(self), int(self._known[0])
-
-    @property
-    def weights(self) -> Vector:
-        """A linear model near the mixture, a row for each feature, the bias last, to be read: O(d)."""
-        return self._by_column(self.placed_weights)
 
     # ---- results -------------------------------------------------------------------------------------------------
 

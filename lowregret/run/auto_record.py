@@ -35,7 +35,7 @@ from lowregret.learner.growth import join
 from lowregret.rows import Rows, longest
 from lowregret.run.auto_experts import Keeping, Standings, against_fixed
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
-from lowregret.run.record import Record
+from lowregret.run.record import RunRecord
 from lowregret.state import ROUNDS, SUMS, TOTAL
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Mixture(Record):
+class Mixture(RunRecord):
     """A record with the trust in the experts: the present one, at the marks of the history and at the ends of eras.
 
     A run of `auto` also has `measures` of its features (see `auto/view.py`), `lots`, the classes it has room for, and

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, natural_comparator
-from lowregret.certificate.trace import Trace, snapshot
-from lowregret.compile.call import call, compilable
+from lowregret.certificate.trace import snapshot
+from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
@@ -25,11 +25,12 @@ from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, as_rows, highest
 from lowregret.run import files as filed
+from lowregret.run.careful import CarefulRun
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
 from lowregret.run.predictor import Predictor
-from lowregret.run.record import NEVER, Record, next_snapshot
+from lowregret.run.record import NEVER, RunRecord, next_snapshot
 from lowregret.run.scoring import Scoring
-from lowregret.state import MISTAKES, TOTAL, State
+from lowregret.state import MISTAKES, State
 from lowregret.store.file import Arrays
 from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.types import Vector
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class RowRun(Scoring):
+class RowRun(CarefulRun, Scoring):
     """A learner of rows, its state, and the proof of how well it has done so far."""
 
     learns: ClassVar[type]  # what its learner must be
@@ -51,7 +52,7 @@ class RowRun(Scoring):
         state: State,
         comparator: Domain | None = None,
         *,
-        record: Record | None = None,
+        record: RunRecord | None = None,
         seen: int | None = None,
         places: Places | None = None,
         uniform: bool = True,
@@ -74,7 +75,7 @@ class RowRun(Scoring):
         self.trial, self.frozen = trial or Trial(), frozen  # what `kept` asks: the judgement, and the model on trial
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
         self.learnt = NOTHING  # of the latest batch
-        self.record = record or Record()  # what proofs follow from
+        self.record = record or RunRecord()  # what proofs follow from
         self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
@@ -125,7 +126,7 @@ class RowRun(Scoring):
         end = placed.fitting(self._places)
         goal = min(mark, pause - rounds + self.state.rounds)  # a run may restart, and its state count afresh
         try:
-            self._reached = self._pass(placed.rows, y[:end], w[:end], begin, goal)
+            self._reached = self._advance(placed.rows, y[:end], w[:end], begin, goal)
         except BaseException:
             self._reached = begin + rows_played(w[begin:], self.rounds - rounds)  # the ledger knows how far it came
             raise
@@ -140,10 +141,6 @@ class RowRun(Scoring):
     @abstractmethod
     def _taken(self, labels: Any, w: Vector, names: Mapping[float, str] | None) -> Any:
         """The labels of a batch as they are learnt, with room made for what is predicted."""
-
-    @abstractmethod
-    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
-        """Learn rows from i on until the state counts `goal` rounds; returns the first row not learnt."""
 
     @abstractmethod
     def _grow(self, placed: Placed, w: Vector, i: int) -> bool:
@@ -166,6 +163,14 @@ class RowRun(Scoring):
         """The labels given, checked to be one for each row."""
 
     @property
+    def weights(self) -> Vector:
+        """The weights that the learner hands out, the bias last; of many classes a row for each feature: O(d).
+
+        Those of `auto` are a linear model near its mixture, to be read: `predict` uses the mixture itself.
+        """
+        return self._by_column(self.placed_weights)
+
+    @property
     @abstractmethod
     def placed_weights(self) -> Vector:
         """`weights` in the order in which the state keeps features, the bias last; 0 in unused places: O(d)."""
@@ -176,16 +181,6 @@ class RowRun(Scoring):
     def dimension(self) -> int:
         """Number of weights: features, and the bias if there is one."""
         return self.features + (self.learner.bias > 0)
-
-    @property
-    def rounds(self) -> int:
-        """Rows that were learnt."""
-        return self.state.rounds
-
-    @property
-    def loss(self) -> float:
-        """Σ ℓ_t(w_t), progressive: each row is judged before it is learnt."""
-        return float(self.state.sums[TOTAL])
 
     @property
     def mistakes(self) -> int | None:
@@ -220,28 +215,9 @@ class RowRun(Scoring):
     # ---- proof -----------------------------------------------------------------------------------------------------
 
     @property
-    def books(self) -> State:
-        """The state as proofs read it: a row of the table for each weight that comparators have."""
-        return self.state
-
-    @property
-    def certificates(self) -> list[Certificate]:
-        """All certificates that speak of this learner, tightest first."""
-        return self.record.certificates(self)
-
-    @property
-    def certificate(self) -> Certificate:
-        """The tightest certificate whose premises hold."""
-        return self.record.certificate(self)
-
-    @property
     def fixed_certificate(self) -> Certificate:
         """The certificate against fixed predictors."""
         return self.record.fixed_certificate(self)
-
-    def linear_regret(self, comparator: Domain | None = None) -> float:
-        """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
-        return self.record.linear_regret(self, comparator or self.comparator)
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """Bounds on loss or error of future rows, each with probability 1 − δ: the headline first, failed ones last."""
@@ -251,11 +227,6 @@ class RowRun(Scoring):
     def risk(self, delta: float = 0.05) -> RiskCertificate | None:
         """The headline of `risks`, if its premises hold."""
         return headline(self.risks(delta))
-
-    @property
-    def trace(self) -> Trace:
-        """Loss, linearised regret and bound over the rounds."""
-        return self.record.trace(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None, theirs: Vector | None = None) -> Figure:
         """Mean loss, and linearised regret under its bound; the regret too, with `theirs` as `against` tells them."""
@@ -355,12 +326,6 @@ class RowRun(Scoring):
     def _by_place(self, u: Vector, room: int) -> Vector:
         """A vector u, the bias last, brought from the order of columns to that of `room` places, some unused."""
         return u if self.places is None else self.places.by_place(u, room, self.learner.bias > 0)
-
-    def _call(self, loop: Any, *args: Any) -> Any:
-        return call(loop, self.compiled, *args)
-
-    def _of(self) -> str:
-        return type(self.learner.rule).__name__
 
     def _facts(self) -> Iterator[str]:
         yield counted(self.rounds, "round")

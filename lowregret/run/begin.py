@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.auto.classes import ClassMind
@@ -12,7 +12,7 @@ from lowregret.auto.learner import Mind
 from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.learner.growth import FIRST, require_growth, require_zeros
-from lowregret.learner.labels import Classes
+from lowregret.learner.labels import ClassNames
 from lowregret.learner.layout import begun
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
@@ -27,63 +27,32 @@ from lowregret.run.multiclass import LANES, MulticlassRun
 Classed = Sequence[Any] | None
 
 
-@overload
-def begin(
-    learner: Linear,
-    features: int | None,
-    classes: None = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
-) -> LinearRun: ...
+class RunOptions(TypedDict, total=False):
+    """How a run of rows is kept, whatever its learner."""
+
+    comparator: Domain | None  # what the certificate compares with
+    certify: bool  # False: no history, and for eager rules no sum of sub-gradients
+    compiled: bool  # False: the same code, interpreted
 
 
 @overload
-def begin(
-    learner: Auto,
-    features: int | None,
-    classes: None = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
-) -> AutoRun: ...
-
-
+def begin(learner: Linear, features: int | None, classes: None = None, **how: Unpack[RunOptions]) -> LinearRun: ...
+@overload
+def begin(learner: Auto, features: int | None, classes: None = None, **how: Unpack[RunOptions]) -> AutoRun: ...
 @overload
 def begin(
-    learner: AutoMulticlass,
-    features: int | None,
-    classes: Classed = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
+    learner: AutoMulticlass, features: int | None, classes: Classed = None, **how: Unpack[RunOptions]
 ) -> AutoMulticlassRun: ...
-
-
 @overload
 def begin(
-    learner: Multiclass,
-    features: int | None,
-    classes: Classed = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
+    learner: Multiclass, features: int | None, classes: Classed = None, **how: Unpack[RunOptions]
 ) -> MulticlassRun: ...
-
-
 @overload
 def begin(
     learner: Linear | Auto | Multiclass | AutoMulticlass,
     features: int | None,
     classes: Classed = None,
-    comparator: Domain | None = None,
-    *,
-    certify: bool = True,
-    compiled: bool = True,
+    **how: Unpack[RunOptions],
 ) -> LinearRun | AutoRun | MulticlassRun: ...
 
 
@@ -91,8 +60,8 @@ def begin(
     learner: Any,
     features: int | None,
     classes: Classed = None,
-    comparator: Domain | None = None,
     *,
+    comparator: Domain | None = None,
     certify: bool = True,
     compiled: bool = True,
 ) -> LinearRun | AutoRun | MulticlassRun:
@@ -103,7 +72,7 @@ def begin(
     how: dict[str, Any] = {"comparator": comparator, "certify": certify, "compiled": compiled}
     how["seen"] = 0 if features is None else None
     if isinstance(learner, AutoMulticlass | Multiclass):
-        names = Classes(classes)
+        names = ClassNames(classes)
         lanes = len(names) if names.fixed else LANES
         if isinstance(learner, AutoMulticlass):
             return _auto_classes(learner, features, names, lanes, how)
@@ -125,7 +94,7 @@ def begin(
 
 
 def _classes(
-    learner: Multiclass, features: int | None, names: Classes, lanes: int, how: dict[str, Any]
+    learner: Multiclass, features: int | None, names: ClassNames, lanes: int, how: dict[str, Any]
 ) -> MulticlassRun:
     learner.loss.fits(len(names) if names.fixed else None)
     learner = _lean(learner, how["certify"])
@@ -138,7 +107,7 @@ def _classes(
 
 
 def _auto_classes(
-    learner: AutoMulticlass, features: int | None, names: Classes, lanes: int, how: dict[str, Any]
+    learner: AutoMulticlass, features: int | None, names: ClassNames, lanes: int, how: dict[str, Any]
 ) -> AutoMulticlassRun:
     places = FIRST if features is None else features
     mixture = Mixture(ClassMind.fresh(places + 1, lanes), learner.spread)

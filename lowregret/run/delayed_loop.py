@@ -36,7 +36,7 @@ def answer(learner: Linear, s: State, x: Rows, slots: Slots, i: int, ledger: Vec
     raw = learner.dot(s, x, i)
     if not math.isfinite(raw * scale):
         return False
-    if not math.isfinite(learner.absorb(s, x, i, y, weight, score, raw, scale)):
+    if not math.isfinite(learner.absorb(s, x, i, y, weight, score, raw, scale, math.inf)):
         return False
     ledger[WEIGHT] += weight
     ledger[WRONG] += weight * learner.loss.wrong(score, y)

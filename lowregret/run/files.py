@@ -11,7 +11,7 @@ from lowregret.errors import StoreError
 from lowregret.learner.growth import join, split
 from lowregret.learner.places import Places
 from lowregret.risk.kept import Trial
-from lowregret.run.record import Record
+from lowregret.run.record import RunRecord
 from lowregret.state import State
 from lowregret.store.file import Arrays
 
@@ -34,7 +34,7 @@ def proof_given(description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     """Arguments of a run's constructor, beside learner and comparator, found in its `proof_contents`."""
     return {
         "state": State(*(arrays[name] for name in State._fields)),
-        "record": Record(arrays["history"]),
+        "record": RunRecord(arrays["history"]),
         "compiled": description["compiled"],
     }
 

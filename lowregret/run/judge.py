@@ -9,7 +9,7 @@ import numpy as np
 
 from lowregret.compile.call import call
 from lowregret.errors import DataError
-from lowregret.learner.labels import Classes
+from lowregret.learner.labels import ClassNames
 from lowregret.learner.multiclass import judge_classes
 from lowregret.learner.validate import require_weight
 from lowregret.rows import Rows
@@ -45,7 +45,7 @@ def judge(run: Scoring, batch: Batch, weights: Vector, found: Judged) -> Vector:
     return scores
 
 
-def _judge_classes(run: Scoring, classes: Classes, batch: Batch, weights: Vector, found: Confusion) -> Any:
+def _judge_classes(run: Scoring, classes: ClassNames, batch: Batch, weights: Vector, found: Confusion) -> Any:
     scores = np.ascontiguousarray(run.decision_function(_fitted(run, batch)))
     codes = classes.encode(batch.labels, np.zeros(len(batch), bool), batch.names)
     losses, guesses, slopes = np.empty(codes.size), np.empty(codes.size, np.int64), np.empty(scores.shape[1])

@@ -29,6 +29,7 @@ from lowregret.learner.validate import (
     numbers,
     require_finite,
     require_label,
+    require_moderate,
     require_narrow,
     require_rows,
     require_scores,
@@ -260,6 +261,7 @@ class KernelRun(Saved):
         square = call(self.learner.kernel.value, False, row, row)
         if square < 0:
             raise PartError(f"row {i}: {self.learner.kernel} is not positive semi-definite: K(x, x) = {square:.6g} < 0")
+        require_moderate(x, i, None, np.empty(0), f"row {i}")
         raise DivergedError(
             f"row {i}: the score left the range of numbers although the row is finite: scale the features"
         )

@@ -38,17 +38,12 @@ class LinearRun(ScoredRun):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int) -> int:
-        return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal))
+    def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
+        return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal, limit))
 
     @property
     def _model(self) -> LinearModel:
         return LinearModel(self.learner, self.placed_weights)
-
-    @property
-    def weights(self) -> Vector:
-        """The iterate the learner hands out (its `output`), the bias last: O(d)."""
-        return self._by_column(self.placed_weights)
 
     @property
     def point(self) -> Vector:

@@ -41,7 +41,7 @@ _NO_CODES = np.empty(0, np.int64)
 _NO_PRIORS = np.empty((1, 0))
 
 
-class Model(ABC):
+class FixedModel(ABC):
     """A fixed model of a learner; its rows have places for columns."""
 
     @abstractmethod
@@ -63,7 +63,7 @@ class Model(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel(Model):
+class LinearModel(FixedModel):
     """A weight for each place, the bias last."""
 
     learner: Linear
@@ -87,7 +87,7 @@ class LinearModel(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class ClassModel(Model):
+class ClassModel(FixedModel):
     """A matrix of weights: a row for each place, the bias last, and a column for each class."""
 
     learner: Multiclass
@@ -111,7 +111,7 @@ class ClassModel(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class AutoModel(Model):
+class AutoModel(FixedModel):
     """The model that `auto` keeps, of one score a row."""
 
     learner: Auto
@@ -137,7 +137,7 @@ class AutoModel(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class AutoClassModel(Model):
+class AutoClassModel(FixedModel):
     """The model that `auto` keeps of many classes; its lanes have room for `lots` of them."""
 
     learner: AutoMulticlass
@@ -171,12 +171,12 @@ class AutoClassModel(Model):
         return cls(learner, Frozen(measures, _joined_means(arrays, room), mind), classes, classes)
 
 
-def model_for(learner: Any) -> type[Model]:
+def model_for(learner: Any) -> type[FixedModel]:
     """The kind of model that a learner hands out."""
     return next(model for kind, model in MODELS.items() if isinstance(learner, kind))
 
 
-MODELS: dict[type, type[Model]] = {
+MODELS: dict[type, type[FixedModel]] = {
     Linear: LinearModel,
     Multiclass: ClassModel,
     Auto: AutoModel,

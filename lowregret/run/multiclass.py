@@ -9,7 +9,7 @@ depends on the classes met up to row t, its own included, and a row of a class n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -22,13 +22,13 @@ from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.hindsight.against_classes import ClassesGivenAgain, needs_guesses
 from lowregret.learner.growth import FIRST, Shape, double_room, refit, refit_state
-from lowregret.learner.labels import Classes, one_label_each
+from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
 from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
 from lowregret.learner.multiclass_simd import at_work
 from lowregret.learner.places import Placed
-from lowregret.learner.validate import numbers, require_cheap, require_finite, require_weight
+from lowregret.learner.validate import numbers, require_cheap, require_finite, require_moderate, require_weight
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.risk.class_statistics import ClassTally
@@ -39,7 +39,7 @@ from lowregret.rule import MirrorDescent
 from lowregret.run.base import RowRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.files import given, proof_given, with_room
-from lowregret.run.models import ClassModel, Model
+from lowregret.run.models import ClassModel, FixedModel
 from lowregret.run.outcome import Learnt
 from lowregret.run.schema_classes import ClassSchema
 from lowregret.state import DIMENSION, ENERGY, LARGEST, State
@@ -61,14 +61,14 @@ class MulticlassRun(RowRun):
     schema = ClassSchema(Multiclass)
     learns: ClassVar[type] = Multiclass
     learner: Multiclass
-    classes: Classes
+    classes: ClassNames
     tally: ClassTally
 
     def __init__(
         self,
         learner: Any,
         state: State,
-        classes: Classes,
+        classes: ClassNames,
         comparator: Domain | None = None,
         *,
         lanes: int | None = None,
@@ -101,9 +101,12 @@ class MulticlassRun(RowRun):
         self._room = self._new_room(self.codes.size)
         return self.codes
 
-    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
-        given = self._worker, self.state, x, y, w, self._room, self.guesses, i, goal
+    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
+        given = self._worker, self.state, x, y, w, self._room, self.guesses, i, goal, limit
         return int(call(learn_classes, self.compiled, *given))
+
+    def _carried(self) -> Sequence[Any]:
+        return *self.state, self._known
 
     def _told(self, y: Any, done: int) -> Learnt:
         """The report on the batch; names that only rows after the first `done` brought are forgotten."""
@@ -120,14 +123,9 @@ class MulticlassRun(RowRun):
             self.tally.judge(x, y.astype(float), w, self.guesses.astype(float), done, self.compiled)
 
     @property
-    def _model(self) -> Model:
+    def _model(self) -> FixedModel:
         self._require_classes()
         return ClassModel(self.learner, self.placed_weights)
-
-    @property
-    def weights(self) -> Vector:
-        """The iterate the learner hands out (its `output`), a row for each feature, the bias last: O(d)."""
-        return self._by_column(self.placed_weights)
 
     @property
     def point(self) -> Vector:
@@ -183,7 +181,7 @@ class MulticlassRun(RowRun):
         counts[DIMENSION] = (met + len(arrays["table.bias"])) * lanes
         kept = with_room(kept._replace(counts=counts), arrays, met)
         return given(description, arrays, restored(at_work(learner), kept, lanes, description["room"])) | {
-            "classes": Classes(description["classes"], description["fixed"]),
+            "classes": ClassNames(description["classes"], description["fixed"]),
             "lanes": description["lanes"],
             "known": description["known"],
             "frozen_known": description["frozen_known"],
@@ -299,6 +297,7 @@ class MulticlassRun(RowRun):
         if not x.inside(i):
             raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
         require_finite(x, i, place)
+        require_moderate(x, i, None, w, place)
         raise DivergedError(
             f"{place}: a score or the loss left the range of numbers although the row is finite: the weights diverged "
             "(use a smaller step, a bounded domain or scaled features)"

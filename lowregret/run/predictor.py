@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from lowregret.compile.spec import from_json, to_json
-from lowregret.learner.labels import Classes
+from lowregret.learner.labels import ClassNames
 from lowregret.learner.places import Places
 from lowregret.risk.kept import Trial
-from lowregret.run.models import Model, model_for
+from lowregret.run.models import FixedModel, model_for
 from lowregret.run.schema_predictor import PredictorSchema
 from lowregret.run.scoring import Scoring
 from lowregret.store.file import Arrays
@@ -37,14 +37,14 @@ class Predictor(Scoring):
     def __init__(
         self,
         learner: Any,
-        model: Model,
+        model: FixedModel,
         rounds: int,
         trial: Trial,
         *,
         room: int,
         seen: int | None = None,
         places: Places | None = None,
-        classes: Classes | None = None,
+        classes: ClassNames | None = None,
         compiled: bool = True,
     ) -> None:
         self.learner, self._kept_model, self._rounds, self.trial = learner, model, rounds, trial
@@ -63,7 +63,7 @@ class Predictor(Scoring):
             room=room,
             seen=run.seen,
             places=None if run.places is None else Places(run.places.columns),
-            classes=None if run.classes is None else Classes(run.classes.names),
+            classes=None if run.classes is None else ClassNames(run.classes.names),
             compiled=run.compiled,
         )
 
@@ -72,7 +72,7 @@ class Predictor(Scoring):
         return self._rounds
 
     @property
-    def _model(self) -> Model:
+    def _model(self) -> FixedModel:
         return self._kept_model
 
     @property
@@ -105,7 +105,7 @@ class Predictor(Scoring):
             room=room,
             seen=seen,
             places=None if seen is None else Places(arrays["columns"]),
-            classes=None if names is None else Classes(names),
+            classes=None if names is None else ClassNames(names),
             compiled=description["compiled"],
         )
 

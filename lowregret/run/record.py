@@ -30,7 +30,7 @@ def next_snapshot(state: State) -> int:
     return next_mark(max(state.rounds, early - 1))
 
 
-class Record:
+class RunRecord:
     """The sums and counts of a run at the marks of its history; its methods make proofs of the run they are given.
 
     A run has a `learner`, a `comparator`, and the `books` and `snapshot` that proofs read.

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.learner.labels import Classes
+from lowregret.learner.labels import ClassNames
 from lowregret.learner.places import Places
 from lowregret.learner.validate import require_rows, require_scores
 from lowregret.risk.kept import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
-from lowregret.run.models import Model
+from lowregret.run.models import FixedModel
 from lowregret.store.file import Saved
 from lowregret.types import Vector
 
@@ -23,7 +23,7 @@ class Scoring(Saved):
 
     learner: Any
     compiled: bool
-    classes: Classes | None = None  # the names of classes, where rows have a score for each
+    classes: ClassNames | None = None  # the names of classes, where rows have a score for each
     seen: int | None  # features that occurred so far, where they were not known beforehand
     places: Places | None  # where they lie; None: at their columns
     trial: Trial  # how good the model was, frozen
@@ -33,7 +33,7 @@ class Scoring(Saved):
 
     @property
     @abstractmethod
-    def _model(self) -> Model:
+    def _model(self) -> FixedModel:
         """The model that predicts, as it is now: O(d) if it is still learning."""
 
     def decision_function(self, features: Features) -> Vector:

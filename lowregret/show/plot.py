@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lowregret.certificate import Certificate
     from lowregret.certificate.trace import Trace
-    from lowregret.show.subjects import Compared, InEras, Mixed, Played, Proved, Recorded
+    from lowregret.show.subjects import Compared, InEras, Mixed, PlayedGame, Proved, RecordedRun
 
 EXACT, REGRET, BOUND, LOSS = (
     "#009e73",
@@ -153,7 +153,7 @@ def stacked_weights(axes: Axes, rounds: Any, weights: Any, names: Any) -> None:
     axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
-def plot_game(game: Played, path: str | os.PathLike[str] | None) -> Figure:
+def plot_game(game: PlayedGame, path: str | os.PathLike[str] | None) -> Figure:
     """Regret under linearised regret under the bound."""
     t = game.trace
     figure, (axes,) = new_figure(1, f"{type(game.player).__name__}, {counted(game.rounds, 'round')}")
@@ -163,7 +163,7 @@ def plot_game(game: Played, path: str | os.PathLike[str] | None) -> Figure:
     return finish(figure, path)
 
 
-def plot_recorded(run: Recorded, path: str | os.PathLike[str] | None) -> Figure:
+def plot_recorded(run: RecordedRun, path: str | os.PathLike[str] | None) -> Figure:
     """Mean loss above; the regret that was measured under the theorem's bound below."""
     figure, (above, below) = new_figure(2, f"{run.subject}, {counted(run.rounds, 'round')}")
     t, best = run.trace, run.certificate

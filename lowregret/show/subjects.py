@@ -24,7 +24,7 @@ class Proved(Protocol):
     def certificate(self) -> Certificate: ...
 
 
-class Learnt(Proved, Protocol):
+class LearntRun(Proved, Protocol):
     """A run on rows with all its figures."""
 
     @property
@@ -92,7 +92,7 @@ class Supported(Protocol):
     def certificate(self) -> Certificate: ...
 
 
-class Played(Protocol):
+class PlayedGame(Protocol):
     """A game with its record."""
 
     @property
@@ -105,7 +105,7 @@ class Played(Protocol):
     def certificate(self) -> Certificate: ...
 
 
-class Recorded(Protocol):
+class RecordedRun(Protocol):
     """A run that keeps the points of its curves."""
 
     @property

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from lowregret.certificate import Certificate
     from lowregret.risk.kept import Figures
     from lowregret.risk.online_to_batch import RiskCertificate
-    from lowregret.show.subjects import Learnt, Recorded, Supported
+    from lowregret.show.subjects import LearntRun, RecordedRun, Supported
 
 
 _HORIZONS = {0.125: "an eighth as many", 1.0: "as many"}
 BEFORE, AGAIN = "live: each row judged before it was learnt", "rows that came again having been learnt before"
 
 
-def summary(run: Learnt) -> str:
+def summary(run: LearntRun) -> str:
     """A run in words: what was learnt, how well, and the proof."""
     rounds, certificate = max(run.rounds, 1), run.certificate
     lines = [
@@ -37,7 +37,7 @@ def summary(run: Learnt) -> str:
     return "\n".join([*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_risk(run)])
 
 
-def describe_kept(run: Learnt) -> list[str]:
+def describe_kept(run: LearntRun) -> list[str]:
     """Lines about the loss of the model once it is kept, and the worth of labels that come at once."""
     kept = run.kept
     if kept is None:
@@ -79,7 +79,7 @@ def kernel_summary(run: Supported) -> str:
     )
 
 
-def recorded_summary(run: Recorded) -> str:
+def recorded_summary(run: RecordedRun) -> str:
     """Rounds, loss, and the proof."""
     rounds = max(run.rounds, 1)
     head = f"{counted(run.rounds, 'round')} of {run.subject}, loss {run.loss:.6g} ({run.loss / rounds:.4g} a round)"
@@ -112,13 +112,13 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
     return lines
 
 
-def describe_fixed(run: Learnt) -> list[str]:
+def describe_fixed(run: LearntRun) -> list[str]:
     """The certificate against fixed predictors, where that is another one."""
     fixed = run.fixed_certificate
     return describe(fixed, max(run.rounds, 1)) if fixed.id != run.certificate.id else []
 
 
-def describe_risk(run: Learnt, shell: bool = False, delta: float = 0.05) -> list[str]:
+def describe_risk(run: LearntRun, shell: bool = False, delta: float = 0.05) -> list[str]:
     """Lines about rows yet to come, or why nothing is known; remedies as on the command line, or in Python."""
     from lowregret.risk.bounds import INDEPENDENT, headline
 
@@ -150,7 +150,7 @@ def describe_risk(run: Learnt, shell: bool = False, delta: float = 0.05) -> list
     return lines
 
 
-def _vacuous(run: Learnt, found: list[RiskCertificate], shell: bool) -> list[str]:
+def _vacuous(run: LearntRun, found: list[RiskCertificate], shell: bool) -> list[str]:
     """Why the bound of an error is 1, and of which model more is known."""
     best = found[0]
     said = f"risk       of {best.output} nothing can be said: "
@@ -167,7 +167,7 @@ def _vacuous(run: Learnt, found: list[RiskCertificate], shell: bool) -> list[str
     return lines
 
 
-def _silent(run: Learnt, shell: bool) -> list[str]:
+def _silent(run: LearntRun, shell: bool) -> list[str]:
     """Why nothing is said of rows yet to come though no premise failed."""
     if not run.tally.rounds:
         return []
@@ -176,7 +176,7 @@ def _silent(run: Learnt, shell: bool) -> list[str]:
     return [f"risk       nothing is proved of the model that is kept{_remedy(run, shell)}"]
 
 
-def _remedy(run: Learnt, shell: bool) -> str:
+def _remedy(run: LearntRun, shell: bool) -> str:
     """How to keep a model of which more is known, if that can be."""
     if not isinstance(run.learner, Linear | Multiclass):
         return f": {'--algorithm ogd --output average' if shell else 'zoo.ogd(loss, output=Average())'} keeps one"

@@ -23,6 +23,31 @@ _OTHER = {
 }
 
 
+def require_place(path: str | os.PathLike[str]) -> None:
+    """Say before the work that its result could not be written: only files, pipes and terminals are written to."""
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise StoreError(f"cannot write {path}: there is no folder {folder}")
+    try:
+        found = os.stat(path).st_mode
+    except FileNotFoundError:
+        what, allowed = f"the folder {folder}", os.access(folder, os.W_OK)
+    except (OSError, ValueError) as error:
+        raise _refusal(path, error) from error
+    else:
+        if stat.S_ISDIR(found):
+            raise StoreError(f"cannot write {path}: it is a folder; name a file in it")
+        if stat.S_ISBLK(found) or stat.S_ISSOCK(found):
+            raise StoreError(f"cannot write {path}: it is a {_OTHER[stat.S_IFMT(found)]}; name another file")
+        what, allowed = "it", os.access(path, os.W_OK)
+    if not allowed:
+        raise StoreError(f"cannot write {path}: {what} is read-only")
+
+
+def _refusal(path: str | os.PathLike[str], error: Exception) -> StoreError:
+    return StoreError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}; name another file")
+
+
 def real_file(path: str | os.PathLike[str]) -> Path:
     """The file that a path leads to, links followed, which need not exist yet; refuses all but regular files."""
     try:
@@ -30,8 +55,7 @@ def real_file(path: str | os.PathLike[str]) -> Path:
     except FileNotFoundError:
         found = stat.S_IFREG
     except (OSError, ValueError) as error:  # links in a circle; a zero byte
-        reason = getattr(error, "strerror", None) or error
-        raise StoreError(f"cannot write {path}: {reason}; name another file") from error
+        raise _refusal(path, error) from error
     if not stat.S_ISREG(found):
         what = _OTHER.get(stat.S_IFMT(found), "special file")
         raise StoreError(f"cannot write {path}: it is a {what}, which no file may replace; name another file")

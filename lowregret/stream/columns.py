@@ -40,6 +40,12 @@ BITS = 18
 HASHED_INTERPRETED = 100  # columns whose names are hashed before a loop for it would be compiled
 MOST_WORDS = 5  # of an n-gram
 
+OPTIONS = (  # of `read` that fit every format with columns
+    *("target", "weight", "drop", "categorical", "text", "ngrams", "date"),
+    *("positive", "interactions", "bits", "classes"),
+)
+MEANING = "a field that is a number is a value, any other text a category"
+
 # The features of a date: where each kind begins among those of its column.
 HOURS, WEEKDAYS, MONTHS, DAYS = 0, 24, 31, 43
 _DATE_PARTS = (

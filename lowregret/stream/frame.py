@@ -1,6 +1,6 @@
 """Tables in memory whose labels are given apart: pandas and polars frames, Arrow tables.
 
-Columns mean what they do in files (`arrow.py`), so that a row has the same slots wherever it comes from.
+Columns mean what they do in files (`arrow_rows.py`), so that a row has the same slots wherever it comes from.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 
 from lowregret.errors import DataError, PartError
 from lowregret.rows import Sparse
-from lowregret.stream.arrow import TableFormat, TableStream, record_batches
+from lowregret.stream.arrow_rows import TableStream, record_batches
 from lowregret.stream.batch import Batch, has_arrow_stream, raise_faults
 from lowregret.stream.columns import BITS
+from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.leaves import leaves
 from lowregret.stream.notice import Notices
 from lowregret.types import Vector

@@ -1,4 +1,4 @@
-"""The rows of JSON lines, in compiled code: what they are is said in `jsonl.py`."""
+"""The rows of JSON lines, in compiled code: what they are is said in `formats/jsonl.py`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from lowregret.errors import DataError
 from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.columns import Tabular
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.formats import BINARY, FORMATS, HEAD, by_content, by_ending
+from lowregret.stream.formats import FORMATS, HEAD, by_content, by_ending, is_binary
 from lowregret.stream.names import number_name
 from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN, Source, expand, is_pipe
@@ -85,7 +85,7 @@ def format_part(format: str, **options: Unpack[Options]) -> Part:
     positive = given.pop("positive", None) if form.numbered else None
     if form.numbered:
         given.pop("classes", None)  # which are numbers, too
-    return _with_positive(form.load().from_options({**form.settled, **given}), positive)
+    return _with_positive(form.reader.from_options({**form.settled, **given}), positive)
 
 
 def positive_name(part: Part) -> str | None:
@@ -100,7 +100,7 @@ def read_alike(part: Part, data: Any, format: str | None = None) -> Part:
     """
     own, name = FORMATS[format_of(part)], format or _told_format(data)
     other = own if name is None else FORMATS[name]
-    if other == own or (other.part, other.settled) == (own.part, own.settled):
+    if other == own or (other.reader, other.settled) == (own.reader, own.settled):
         return part
     if own.numbered or other.numbered:
         raise DataError(
@@ -109,13 +109,14 @@ def read_alike(part: Part, data: Any, format: str | None = None) -> Part:
         )
     kept = [name for name in other.options if name in own.options and name not in {*own.settled, *other.settled}]
     alike = {name: part.parameters[name] for name in (*kept, "labelled")}
-    return cast(Part, other.load()(**alike, **other.settled))
+    return cast(Part, other.reader(**alike, **other.settled))
 
 
 def format_of(part: Part) -> str:
     """The format that a part reads."""
     inner = part.form if isinstance(part, OneLabel) else part
-    return max((form for form in FORMATS.values() if form.reads_as(inner)), key=lambda form: len(form.settled)).name
+    fitting = (form for form in FORMATS.values() if form.reads_as(inner))
+    return max(fitting, key=lambda form: (len(form.settled), form.owns_reader)).name
 
 
 def _told_format(data: Any) -> str | None:
@@ -151,12 +152,12 @@ def stream_of(
     if has_arrow_stream(data):
         return _table_stream((data,), part, threads, skip, notices)
     paths = tuple(expand(data))
-    if any(form.reads_as(part) for form in FORMATS.values() if form.magic):
-        return _table_stream(paths, part, threads, skip, notices)
     if isinstance(part, OneLabel):
         return TextStream(paths, part.form, threads, skip, dictionary, part.positive)
     if isinstance(part, TextFormat):
         return TextStream(paths, part, threads, skip, dictionary, notices=notices)
+    if isinstance(part, Tabular):
+        return _table_stream(paths, part, threads, skip, notices)
     raise DataError(f"{part!r} is no format of data")
 
 
@@ -189,7 +190,8 @@ def _with_positive(form: Any, positive: str | None) -> Part:
 
 
 def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool, notices: Notices | None) -> Stream:
-    from lowregret.stream.arrow import TableFormat, TableStream
+    from lowregret.stream.arrow_rows import TableStream
+    from lowregret.stream.formats.parquet import TableFormat
 
     if not isinstance(part, TableFormat):
         if not isinstance(part, Tabular):
@@ -203,8 +205,7 @@ def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool,
 
 def know_formats() -> None:
     """Import all formats, so that a stored one can be made again."""
-    for form in FORMATS.values():
-        form.load()
+    tuple(FORMATS.values())
 
 
 def detect(data: Any) -> str:
@@ -242,6 +243,6 @@ def head_of(path: str) -> bytes | None:
         end = source.readinto(view)
     source.close()
     text = bytes(head[:end])
-    if b"\0" in text[:_FEW] and not text.startswith(BINARY):
+    if b"\0" in text[:_FEW] and not is_binary(text):
         raise DataError(f"{path} holds no rows: it is no text, for it has zero bytes (formats: {', '.join(FORMATS)})")
     return text

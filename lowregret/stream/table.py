@@ -106,7 +106,7 @@ def _choose(table: Table, wanted: Collection[str] | None) -> Table:
 
 
 def _from_arrow(path: str, wanted: Collection[str] | None) -> Table:
-    from lowregret.stream.arrow import record_batches
+    from lowregret.stream.arrow_rows import record_batches
 
     parts: dict[str, list[Any]] = {}
     for batch, _ in record_batches(path, path, True):

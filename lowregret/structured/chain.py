@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.structured.rounds import Rounds
-from lowregret.structured.scratch import Room, Scratch, add, add_row, block_scores
+from lowregret.structured.scratch import Scratch, ScratchSize, add, add_row, block_scores
 from lowregret.structured.space import Space, require_labels, wrong_places
 from lowregret.types import Cells, Vector
 
@@ -35,9 +35,9 @@ class Chain(Space):
     def dimension(self, features: int) -> int:
         return self.classes * (features + self.classes + (2 if self.ends else 0))
 
-    def room(self, longest: int, nonzeros: int) -> Room:
+    def room(self, longest: int, nonzeros: int) -> ScratchSize:
         k = self.classes
-        return Room(k * (2 * longest + k + 2), k * longest, longest, 2 * (nonzeros + longest + 1))
+        return ScratchSize(k * (2 * longest + k + 2), k * longest, longest, 2 * (nonzeros + longest + 1))
 
     def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
         k = self.classes

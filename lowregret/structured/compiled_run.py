@@ -38,7 +38,7 @@ from lowregret.structured.rounds import (
 )
 from lowregret.structured.run import TaskRun, diverged_error
 from lowregret.structured.schema import RankingSchema, StructuredSchema
-from lowregret.structured.scratch import Frozen, Scratch
+from lowregret.structured.scratch import FixedWeights, Scratch
 from lowregret.structured.space import Space, outside
 from lowregret.types import Vector
 
@@ -81,7 +81,7 @@ class GroupRun(TaskRun):
         fixed, found = finite_numbers(u, "u", self.dimension), np.empty(data.count())
         c = np.empty(0) if gradient is None else importances(self.linear, self.rounds)
         pile = np.empty(0) if gradient is None else gradient
-        self._call(judge_rounds, self.learner, Frozen(), fixed, data, self._scratch(data), made, c, found, pile)
+        self._call(judge_rounds, self.learner, FixedWeights(), fixed, data, self._scratch(data), made, c, found, pile)
         return found
 
     def _scratch(self, data: Rounds) -> Scratch:
@@ -124,7 +124,7 @@ class StructuredRun(GroupRun):
         grouped = self._group(data, None)
         rounds = self._rounds(grouped, np.full(grouped.offsets[-1], -1))
         made = np.zeros(rounds.labels.size, np.int64)
-        self._call(decode_rounds, self.space, Frozen(), self.weights, rounds, self._scratch(rounds), made)
+        self._call(decode_rounds, self.space, FixedWeights(), self.weights, rounds, self._scratch(rounds), made)
         return self._name(made)
 
     @property
@@ -174,7 +174,7 @@ class StructuredRun(GroupRun):
         made = self._made if self._made.size == rounds.labels.size else rounds.labels
         products, margins = np.empty(rounds.count()), np.empty(rounds.count())
         fixed = finite_numbers(u, "u", self.dimension)
-        args = (self.space, Frozen(), fixed, rounds, self._scratch(rounds), made)
+        args = (self.space, FixedWeights(), fixed, rounds, self._scratch(rounds), made)
         self._call(compare_rounds, *args, products, margins)
         wrong = np.add.reduceat(made != rounds.labels, rounds.offsets[:-1]) > 0
         return products, margins, wrong

@@ -20,7 +20,7 @@ from lowregret.rows import Sparse
 from lowregret.rule import Rule
 from lowregret.state import MISTAKES, ROUNDS, TOTAL, WEIGHTED, State
 from lowregret.structured.rounds import Rounds
-from lowregret.structured.scratch import Frozen, Room, Scratch, add_row, block_scores, collect
+from lowregret.structured.scratch import FixedWeights, Scratch, ScratchSize, add_row, block_scores, collect
 from lowregret.structured.space import Space, wrong_places
 from lowregret.types import Cells, Vector
 
@@ -48,7 +48,7 @@ class Task(Learner):
         """Number of weights."""
 
     @abstractmethod
-    def room(self, longest: int, nonzeros: int) -> Room:
+    def room(self, longest: int, nonzeros: int) -> ScratchSize:
         """The scratch that rounds of up to `longest` rows and `nonzeros` entries need."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class Structured(Task):
     def dimension(self, features: int) -> int:
         return self.space.dimension(features)
 
-    def room(self, longest: int, nonzeros: int) -> Room:
+    def room(self, longest: int, nonzeros: int) -> ScratchSize:
         return self.space.room(longest, nonzeros)
 
     def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, scratch: Scratch) -> Judged:
@@ -118,8 +118,8 @@ class Ranking(Task):
     def dimension(self, features: int) -> int:
         return features
 
-    def room(self, longest: int, nonzeros: int) -> Room:
-        return Room(longest, 0, 0, 2 * nonzeros)
+    def room(self, longest: int, nonzeros: int) -> ScratchSize:
+        return ScratchSize(longest, 0, 0, 2 * nonzeros)
 
     def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, scratch: Scratch) -> Judged:
         """`made` is the position of the chosen item; the figures are that, and 1/position."""
@@ -149,7 +149,7 @@ def descend(linear: Linear, s: State, row: Sparse, constant: float, wrong: bool)
     step = linear.rule.schedule()
     importance = step.importance(s)
     active = 1.0 if row.begin(0) < row.end(0) else 0.0
-    if not math.isfinite(linear.learn(s, row, 0, active, 1.0)):
+    if not math.isfinite(linear.learn(s, row, 0, active, 1.0, math.inf)):
         return False
     s.sums[TOTAL] += constant
     if step.weighted():
@@ -196,7 +196,7 @@ def learn_gradient(linear: Linear, s: State, row: Sparse, constant: float, wrong
 @kernel
 def judge_rounds(
     task: Task,
-    reader: Frozen,
+    reader: FixedWeights,
     u: Vector,
     data: Rounds,
     scratch: Scratch,
@@ -219,7 +219,7 @@ def judge_rounds(
 
 
 @kernel
-def decode_rounds(space: Space, reader: Frozen, w: Vector, data: Rounds, scratch: Scratch, made: Cells) -> None:
+def decode_rounds(space: Space, reader: FixedWeights, w: Vector, data: Rounds, scratch: Scratch, made: Cells) -> None:
     """made = argmax_ℓ ⟨w, ψ(x, ℓ)⟩ of each round, for a fixed w."""
     for t in range(data.count()):
         space.score(reader, w, data, t, scratch)
@@ -229,7 +229,7 @@ def decode_rounds(space: Space, reader: Frozen, w: Vector, data: Rounds, scratch
 @kernel
 def compare_rounds(
     space: Space,
-    reader: Frozen,
+    reader: FixedWeights,
     u: Vector,
     data: Rounds,
     scratch: Scratch,

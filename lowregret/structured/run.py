@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lowregret.certificate import Certificate, natural_comparator
-from lowregret.certificate.trace import Trace, snapshot
-from lowregret.compile.call import call
+from lowregret.certificate import natural_comparator
+from lowregret.certificate.trace import snapshot
 from lowregret.convex.functions import Convex, QuadraticFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution, minimise
@@ -21,9 +20,10 @@ from lowregret.hindsight.against import exact_regret, importances
 from lowregret.learner.linear import Linear, write_model, write_point
 from lowregret.learner.validate import finite_numbers
 from lowregret.run import files as filed
-from lowregret.run.record import Record
-from lowregret.state import MISTAKES, TOTAL, State
-from lowregret.store.file import Arrays, Saved
+from lowregret.run.proved import ProvedRun
+from lowregret.run.record import RunRecord
+from lowregret.state import MISTAKES, State
+from lowregret.store.file import Arrays
 from lowregret.structured.learner import Task
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class TaskRun(Saved):
+class TaskRun(ProvedRun):
     """A learner of structures or rankings, its state, and the proof of how well it has done so far.
 
     `regret ≤ run.certificate.linear_regret ≤ run.certificate.bound`, at every moment.
@@ -48,7 +48,7 @@ class TaskRun(Saved):
         state: State,
         comparator: Domain | None = None,
         *,
-        record: Record | None = None,
+        record: RunRecord | None = None,
         figures: Vector | None = None,
         compiled: bool = True,
     ) -> None:
@@ -56,7 +56,7 @@ class TaskRun(Saved):
         self.linear: Linear = learner.linear
         self.comparator = comparator or natural_comparator(self.linear, state.dimension)
         self.comparator.fits(state.dimension)
-        self.record = record or Record()  # what proofs follow from
+        self.record = record or RunRecord()  # what proofs follow from
         self.figures = np.zeros(2) if figures is None else figures  # sums of what each round was judged by
 
     @abstractmethod
@@ -77,16 +77,6 @@ class TaskRun(Saved):
     def dimension(self) -> int:
         """Number of weights."""
         return self.state.dimension
-
-    @property
-    def rounds(self) -> int:
-        """Rounds that were learnt."""
-        return self.state.rounds
-
-    @property
-    def loss(self) -> float:
-        """Σ f_t(w_t), progressive: each round is judged before it is learnt."""
-        return float(self.state.sums[TOTAL])
 
     @property
     def mistakes(self) -> int:
@@ -113,30 +103,6 @@ class TaskRun(Saved):
         return w
 
     # ---- proof ------------------------------------------------------------------------------------------------------
-
-    @property
-    def books(self) -> State:
-        """The state as proofs read it."""
-        return self.state
-
-    @property
-    def certificates(self) -> list[Certificate]:
-        """All certificates that speak of this learner, tightest first."""
-        return self.record.certificates(self)
-
-    @property
-    def certificate(self) -> Certificate:
-        """The tightest certificate whose premises hold."""
-        return self.record.certificate(self)
-
-    def linear_regret(self, comparator: Domain | None = None) -> float:
-        """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
-        return self.record.linear_regret(self, comparator or self.comparator)
-
-    @property
-    def trace(self) -> Trace:
-        """Loss, linearised regret and bound over the rounds."""
-        return self.record.trace(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Mean loss, and linearised regret under its bound, over the rounds; written to `path` if given."""
@@ -201,16 +167,10 @@ class TaskRun(Saved):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _of(self) -> str:
-        return type(self.learner.rule).__name__
-
     def _facts(self) -> Iterator[str]:
         yield counted(self.rounds, "round")
         yield f"{type(self.learner.loss).__name__} loss {self.loss / max(self.rounds, 1):.4g} a round"
         yield from self.record.brief(self)
-
-    def _call(self, loop: Any, *args: Any) -> Any:
-        return call(loop, self.compiled, *args)
 
     def _require_all(self, rounds: int) -> None:
         if rounds != self.rounds:

@@ -16,7 +16,7 @@ from lowregret.rows import Rows, Sparse
 from lowregret.types import Cells, Index, Vector
 
 
-class Room(NamedTuple):
+class ScratchSize(NamedTuple):
     """How much scratch a batch needs: floats and integers to decode with, labels of a round, entries of a gradient."""
 
     floats: int
@@ -37,7 +37,7 @@ class Scratch(NamedTuple):
     ends: Cells  # 0, and the number of entries: with the two above a sparse matrix of one row
 
     @classmethod
-    def of(cls, room: Room, dimension: int) -> Scratch:
+    def of(cls, room: ScratchSize, dimension: int) -> Scratch:
         """An empty scratch."""
         return cls(
             np.zeros(room.floats),
@@ -55,7 +55,7 @@ class Scratch(NamedTuple):
         return Sparse(self.ends, self.touched, self.amounts, self.pile.size)
 
 
-class Frozen(Part):
+class FixedWeights(Part):
     """Reads a vector as rules read their state, so that the same code decodes with w_t and with a fixed model."""
 
     def scale(self, s: Cells) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from lowregret.compile.part import Part
 from lowregret.structured.rounds import Rounds, Whole
-from lowregret.structured.scratch import Room, Scratch, add_row, block_scores
+from lowregret.structured.scratch import Scratch, ScratchSize, add_row, block_scores
 from lowregret.types import Cells, Vector
 
 
@@ -34,7 +34,7 @@ class Space(Part):
         """Number of weights."""
 
     @abstractmethod
-    def room(self, longest: int, nonzeros: int) -> Room:
+    def room(self, longest: int, nonzeros: int) -> ScratchSize:
         """The scratch that rounds of up to `longest` rows and `nonzeros` entries need."""
 
     @abstractmethod
@@ -89,8 +89,8 @@ class Classes(Space):
     def dimension(self, features: int) -> int:
         return features * self.classes
 
-    def room(self, longest: int, nonzeros: int) -> Room:
-        return Room(self.classes, 0, 1, 2 * nonzeros)
+    def room(self, longest: int, nonzeros: int) -> ScratchSize:
+        return ScratchSize(self.classes, 0, 1, 2 * nonzeros)
 
     def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
         return {"classes": weights.reshape(features, self.classes)}

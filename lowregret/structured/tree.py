@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowregret.structured.rounds import Rounds
-from lowregret.structured.scratch import Room, Scratch, add_row, block_scores
+from lowregret.structured.scratch import Scratch, ScratchSize, add_row, block_scores
 from lowregret.structured.space import Space
 from lowregret.types import Cells, Vector
 
@@ -76,9 +76,9 @@ class LabelTree(Space):
     def dimension(self, features: int) -> int:
         return features * int(self.parents.size)
 
-    def room(self, longest: int, nonzeros: int) -> Room:
+    def room(self, longest: int, nonzeros: int) -> ScratchSize:
         """The scratch needed: by node, as integers, whether it is a leaf and how far it is above y."""
-        return Room(self.parents.size, 2 * self.parents.size, 1, 2 * self.depth * nonzeros)
+        return ScratchSize(self.parents.size, 2 * self.parents.size, 1, 2 * self.depth * nonzeros)
 
     def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
         return {"nodes": weights.reshape(features, self.parents.size)}

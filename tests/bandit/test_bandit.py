@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -188,3 +189,9 @@ def test_the_confidence_bound_is_kept_over_many_seeds() -> None:
         assert known.linear_regret is not None
         failures += regret > known.linear_regret
     assert failures <= 20
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1e308, 1e308), (0.0, math.inf), (1.0, 1.0), (math.nan, 1.0)])
+def test_bounds_that_are_no_finite_number_apart_are_refused(low: float, high: float) -> None:
+    with pytest.raises(PartError, match="a finite number apart"):
+        Bandit(3, low=low, high=high)

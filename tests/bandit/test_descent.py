@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowregret import Box, DataError, Domain, L1Ball, L2Ball, PartError, Simplex
+from lowregret import Box, DataError, Domain, L1Ball, L2Ball, PartError, Simplex, StoreError
 from lowregret.bandit import BanditDescent
 from lowregret.bandit.descent import Shape
 from lowregret.compile.random import new_chance, normal
@@ -138,3 +138,12 @@ def test_refusals() -> None:
         BanditDescent(L2Ball(1.0), 2, 0.1, 0.1, points=3)
     with pytest.raises(DataError, match="round 0: the cost is nan"):
         BanditDescent(L2Ball(1.0), 2, 0.1, 0.1).learn(lambda _t, w: math.nan, 1)
+
+
+@pytest.mark.parametrize("rounds", [0, 15, 24, 255, 2**31])
+def test_a_file_whose_rounds_do_not_fit_its_curves_is_refused(rounds: int) -> None:
+    player = BanditDescent(L2Ball(1.0), 2, 0.1, 0.1).learn(lambda _t, w: float(w[0]), 20)
+    description, arrays = player.to_file()
+    assert BanditDescent.from_file("f", description, arrays).rounds == 20
+    with pytest.raises(StoreError, match="rounds that go on from the last point of the curves, 16"):
+        BanditDescent.from_file("f", description | {"rounds": rounds}, arrays)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import errno
 import io
 import itertools
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lowregret.cli import scores
+from lowregret.cli.room import give_back, set_aside
 from lowregret.cli.scores import ScoreFile
 from lowregret.cli.work import train as learning
 from lowregret.loss import Hinge
@@ -23,7 +27,7 @@ from lowregret.run.begin import begin
 from lowregret.run.confusion import Confusion
 from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
-from lowregret.run.record import Record
+from lowregret.run.record import RunRecord
 from lowregret.run.session import Session
 from lowregret.store import file as store
 from tests.cli.running import run, svm_lines, written
@@ -102,7 +106,7 @@ PLACES: dict[str, Callable[[pytest.MonkeyPatch, BaseException], None]] = {
     "in growing": lambda patch, problem: patch.setattr(linear, "grow", Trap(linear.grow, problem, 0)),
     "in judging": lambda patch, problem: patch.setattr(Trial, "judge", Trap(Trial.judge, problem, 6)),
     "in freezing": lambda patch, problem: patch.setattr(LinearRun, "_freeze", Trap(LinearRun._freeze, problem, 3)),
-    "at a mark": lambda patch, problem: patch.setattr(Record, "mark", Trap(Record.mark, problem, 1)),
+    "at a mark": lambda patch, problem: patch.setattr(RunRecord, "mark", Trap(RunRecord.mark, problem, 1)),
     "in settling": lambda patch, problem: patch.setattr(RowRun, "_settle", Trap(RowRun._settle, problem, 1)),
     "in the tally": lambda patch, problem: patch.setattr(Tally, "see", Trap(Tally.see, problem, 1)),
     "in metrics": lambda patch, problem: patch.setattr(Metrics, "see", Trap(Metrics.see, problem, 2)),
@@ -200,3 +204,67 @@ def test_without_any_model_predictions_stay(capsys: Capsys, tmp_path: Path) -> N
     assert told.code == 2
     assert not (tmp_path / "m.lr").exists()
     assert (tmp_path / "p.txt").read_text().count("\n") == 100
+
+
+def test_a_full_disk_is_met_before_a_batch_is_learnt(capsys: Capsys, tmp_path: Path) -> None:
+    """Room for all lines of a batch is asked for first, so that predictions, metrics and model end with one row."""
+    paths = files(tmp_path, LINES)
+    train(capsys, paths, *SAID, "-o", tmp_path / "whole.lr", "--predictions", tmp_path / "whole.txt")
+    real, room = set_aside, sum(map(len, (tmp_path / "whole.txt").open().readlines()[:200]))
+
+    def small(file: int, begin: int, size: int) -> None:
+        if begin + size > max(room, ROWS[0] * scores.NUMBER):
+            raise FULL
+        real(file, begin, size)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scores, "set_aside", small)
+        told = train(capsys, paths, *SAID, "-o", tmp_path / "m.lr", "--predictions", tmp_path / "p.txt")
+    assert told.code == 2
+    assert f"cannot write {tmp_path / 'p.txt'}: No space left on device" in told.err
+    session = Session.load(tmp_path / "m.lr")
+    lines = (tmp_path / "p.txt").read_text()
+    assert session.unwritten == ""
+    assert lines.count("\n") == session.rows == session.metrics.rows + session.held.rows
+    assert session.rows in ROWS[:2]
+    goes_on(capsys, tmp_path, paths)
+
+
+def test_the_room_set_aside_is_given_back(tmp_path: Path) -> None:
+    """It does not show in the length of the file, and afterwards not in what it takes on disk."""
+    with open(tmp_path / "f", "wb", 0) as file:
+        file.write(b"line\n")
+        set_aside(file.fileno(), 5, 1 << 22)
+        found = os.fstat(file.fileno())
+        assert found.st_size == 5
+        give_back(file.fileno(), 5)
+        assert os.fstat(file.fileno()).st_blocks <= 64
+    read, write = os.pipe()
+    set_aside(write, 0, 1 << 22)  # which knows no such thing
+    os.close(read)
+    os.close(write)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 64 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip(f"no small disk can be made: {made.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_disk_that_stays_full(capsys: Capsys, tmp_path: Path, small_disk: Path) -> None:
+    paths = [written(tmp_path / f"{k}.svm", svm_lines(1000, seed=k)) for k in range(5)]
+    said = *SAID, "-o", tmp_path / "m.lr", "--predictions", small_disk / "p.txt"
+    told = train(capsys, paths, *said)
+    assert told.code == 2
+    assert f"cannot write {small_disk / 'p.txt'}: No space left on device" in told.err
+    session = Session.load(tmp_path / "m.lr")
+    assert session.unwritten == ""
+    assert 0 < session.rows < 5000
+    assert (small_disk / "p.txt").read_text().count("\n") == session.rows
+    assert session.rows == session.metrics.rows + session.held.rows

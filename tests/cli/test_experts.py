@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from lowregret import Absolute
+from lowregret.cli.forecast_losses import FORECAST_LOSSES
 from lowregret.experts import ExpertMixture, Hedge, Layered
 from tests.cli.running import process, run, written
 from tests.cli.test_report import Page
@@ -183,6 +184,11 @@ def test_report_plot_and_prior(capsys: Capsys, tmp_path: Path) -> None:
     assert page.loaded == []
     assert f"{told.json['certificate']['bound']:.6g}" in " ".join(page.words)
     assert plot.stat().st_size > 1000
+
+
+def test_the_help_names_every_loss_of_forecasts(capsys: Capsys) -> None:
+    told = run(capsys, "experts", "--help").out
+    assert [name for name in FORECAST_LOSSES if name not in told.partition("--loss")[2]] == []
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
+import stat
+import threading
 from pathlib import Path
 
 import pytest
 
 from lowregret.store import file as store
+from lowregret.store.kinds import load
 from tests.cli.running import run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -95,3 +99,78 @@ def test_nothing_to_score(capsys: Capsys, here: Path) -> None:
     (here / "empty.svm").touch()
     told = run(capsys, "predict", "m.lr", "empty.svm")
     assert (told.code, told.err) == (2, "lowregret: there are no rows to score in empty.svm\n")
+
+
+@pytest.mark.parametrize("learner", [("--algorithm", "ogd"), ("--algorithm", "adagrad"), ()], ids=repr)
+def test_a_row_that_overflows_is_named_and_the_model_before_it_is_kept(
+    capsys: Capsys, tmp_path: Path, learner: tuple[str, ...]
+) -> None:
+    first, model, whole = written(tmp_path / "a.svm", svm_lines(40)), tmp_path / "r.lr", tmp_path / "w.lr"
+    good = svm_lines(6, seed=1)
+    bad = written(tmp_path / "b.svm", [*good[:3], "-1 1:-1e200", *good[3:]])
+    assert run(capsys, "train", first, "--quiet", *learner, "-o", model).code == 0
+    told = run(capsys, "train", bad, "--quiet", "--resume", model, "-o", model)
+    assert told.code == 2
+    assert f"{bad}:4: feature 1 is -1e+200" in told.err
+    run(capsys, "train", first, written(tmp_path / "c.svm", good[:3]), "--quiet", *learner, "-o", whole)
+    found, wanted = (load(path).contents()[1] for path in (model, whole))
+    assert all(found[name].tobytes() == wanted[name].tobytes() for name in wanted)
+
+
+RESULTS = {
+    "-o": "m.lr",
+    "--predictions": "p.txt",
+    "--weights": "w.tsv",
+    "--report": "r.html",
+    "--plot": "r.svg",
+}
+
+
+@pytest.mark.parametrize("option", RESULTS)
+def test_results_keep_permissions_and_links(capsys: Capsys, here: Path, option: str) -> None:
+    (here / "folder").mkdir()
+    real, link = here / "folder" / RESULTS[option], here / f"link-{RESULTS[option]}"
+    link.symlink_to(real)
+    real.write_text("before")
+    real.chmod(0o600)
+    assert run(capsys, *TRAIN, option, link).code == 0
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert real.stat().st_size > len("before")
+    assert os.listdir(real.parent) == [real.name]
+
+
+@pytest.mark.parametrize("option", RESULTS)
+def test_new_results_have_the_permissions_of_the_time(capsys: Capsys, here: Path, option: str) -> None:
+    before = os.umask(0o077)
+    try:
+        assert run(capsys, *TRAIN, option, RESULTS[option]).code == 0
+    finally:
+        os.umask(before)
+    assert (here / RESULTS[option]).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("option", RESULTS)
+def test_folders_and_sockets_are_refused_before_learning(capsys: Capsys, here: Path, option: str) -> None:
+    written(here / "rows.svm", ["this is never read"])
+    (here / f"d.{RESULTS[option]}").mkdir()
+    told = run(capsys, *TRAIN, option, f"d.{RESULTS[option]}")
+    assert (told.code, told.out) == (2, "")
+    assert told.err.startswith(f"lowregret: cannot write d.{RESULTS[option]}: it is a folder")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(f"s.{RESULTS[option]}")
+        told = run(capsys, *TRAIN, option, f"s.{RESULTS[option]}")
+    assert told.code == 2
+    assert told.err.startswith(f"lowregret: cannot write s.{RESULTS[option]}: it is a socket")
+
+
+@pytest.mark.parametrize("option", ["--predictions", "--weights", "--report", "--plot"])
+def test_pipes_are_written_to(capsys: Capsys, here: Path, option: str) -> None:
+    name, found = RESULTS[option], []
+    os.mkfifo(name)
+    reader = threading.Thread(target=lambda: found.append(Path(name).read_bytes()), daemon=True)
+    reader.start()
+    assert run(capsys, *TRAIN, option, name).code == 0
+    reader.join(10)
+    assert len(found[0]) > 100
+    assert stat.S_ISFIFO(os.stat(name).st_mode)

@@ -19,7 +19,7 @@ from lowregret.run.begin import begin
 from lowregret.run.linear import LinearRun
 from lowregret.run.session import Session
 from lowregret.stream.formats import FORMATS
-from lowregret.stream.svm import SvmText
+from lowregret.stream.formats.svm import SvmText
 from lowregret.zoo import ALGORITHMS
 from tests.cli.running import process, run, svm_lines, written
 

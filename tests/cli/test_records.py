@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
@@ -15,9 +14,11 @@ import pytest
 from lowregret import zoo
 from lowregret.cli import parser
 from lowregret.cli.commands import NAMES, Command
+from lowregret.compile.part import Part
 from lowregret.learner.linear import Linear
 from lowregret.loss import LOSSES, Loss
-from lowregret.stream.formats import FORMATS
+from lowregret.stream import formats
+from lowregret.stream.read import detect
 from lowregret.zoo import ALGORITHMS, Entry
 from tests.cli.running import run, svm_lines, written
 
@@ -64,18 +65,76 @@ def test_an_algorithm(capsys: Capsys, tmp_path: Path, monkeypatch: pytest.Monkey
     assert run(capsys, "warm", "lazy", "--quiet").code == 0
 
 
+SIGNED = '''"""Signed digits."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowregret.stream.buffers import AT, DONE, ENTRY, LINE, Buffers, add, close_row
+from lowregret.stream.formats import Format
+from lowregret.stream.text_format import TextFormat
+
+
+class SignedDigits(TextFormat):
+    """Lines such as `@+7`: a label, and the one column that is 1."""
+
+    faults: ClassVar[dict[int, str]] = {}
+
+    def entries(self, size: int) -> int:
+        return size
+
+    def parse(self, text: Any, end: Any, out: Buffers) -> int:
+        while out.cursor[AT] < end:
+            k, entry = out.cursor[AT], out.cursor[ENTRY]
+            add(out, entry, np.uint64(text[k + 2] - ord("0")), 1.0)
+            close_row(out, 1.0 if text[k + 1] == ord("+") else -1.0, 1.0, entry + 1)
+            out.cursor[AT] = k + 4
+            out.cursor[LINE] += 1
+        return DONE
+
+
+def _begins(line: bytes) -> bool:
+    return line.startswith(b"@")
+
+
+FORMAT = Format(
+    "signed",
+    ("signed", "digits"),
+    SignedDigits,
+    (),
+    "a sign and a digit",
+    "the digit",
+    begins=_begins,
+    numbered=True,
+    sample="@+1\\n@-2\\n",
+)
+'''
+
+
 def test_a_format(capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bars = replace(
-        FORMATS["csv"], name="psv", endings=("psv",), settled={"delimiter": "|"}, sample="y|a|b\n1|2,5|x\n-1|x|z\n"
-    )
-    monkeypatch.setitem(FORMATS, "psv", bars)
-    path = written(tmp_path / "a.psv", ["y|a", *["1|2", "-1|3"] * 10])
-    told = run(capsys, "train", path, "--target", "y", "--quiet", "--json", "-o", tmp_path / "m.lr")
+    """One file among those of formats: it is read, known by ending and beginning, listed, stored and compiled ahead."""
+    folder = tmp_path / "more"
+    folder.mkdir()
+    written(folder / "signed.py", SIGNED.splitlines())
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(folder)])
+    monkeypatch.setattr(formats, "signed", None, raising=False)
+    monkeypatch.setitem(sys.modules, f"{formats.__name__}.signed", None)
+    monkeypatch.delitem(sys.modules, f"{formats.__name__}.signed")
+    monkeypatch.setattr(Part, "registry", dict(Part.registry))
+    paths = [written(tmp_path / name, ["@+1", "@-2"] * 10) for name in ("a.digits", "b.txt", "c.csv")]
+    assert [detect(path) for path in paths] == ["signed", "signed", "csv"]
+    told = run(capsys, "train", paths[0], "--quiet", "--json", "-o", tmp_path / "m.lr")
     assert told.json["rounds"] == 20
-    assert run(capsys, "predict", tmp_path / "m.lr", path, "--format", "psv", "--quiet").code == 0
-    assert "psv" in run(capsys, "train", "--help").out
-    assert ".psv: " in run(capsys, "zoo", "formats").out
-    assert run(capsys, "warm", "psv", "--quiet").code == 0
+    assert told.json["nonzeros"] == 20
+    said = ("predict", tmp_path / "m.lr", paths[2], "--quiet", "--json")
+    assert "is csv, but the model was trained on signed" in run(capsys, *said).err
+    assert run(capsys, *said, "--format", "signed").json["rows"] == 20
+    assert "signed" in run(capsys, "train", "--help").out
+    assert ".signed .digits: a sign" in run(capsys, "zoo", "formats").out
+    assert run(capsys, "warm", "signed", "--quiet").code == 0
 
 
 def test_a_command(capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

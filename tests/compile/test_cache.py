@@ -43,7 +43,7 @@ def losses(loss, eta, radius):
     learner = Linear(loss, MirrorDescent(Euclidean(L2Ball(radius)), Constant(eta)))
     state = learner.start(2)
     rows = as_rows(np.array([[1.0, 0.0], [0.5, -1.0], [2.0, 1.0]]))
-    learn_rows(learner, state, rows, np.array([1.0, -1.0, 1.0]), np.empty(0), np.empty(3), 0, 100)
+    learn_rows(learner, state, rows, np.array([1.0, -1.0, 1.0]), np.empty(0), np.empty(3), 0, 100, np.inf)
     return state.sums[0]
 """
     + REPORT

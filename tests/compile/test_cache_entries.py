@@ -5,16 +5,20 @@ All within one process: a new kernel of the same function starts with nothing bu
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
+import pickle
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lowregret.compile import cache
+from lowregret.compile import cache, trust
 from lowregret.compile.kernel import kernel
 from tests.compile.test_cache import expect
 
@@ -159,3 +163,84 @@ def test_tidying_at_the_same_time_does_no_harm(
     expect(compiled(square, 3 + 0j), hit=False)
     monkeypatch.undo()
     assert len(entries(tmp_path)) == 3
+
+
+# ---- whom to trust ---------------------------------------------------------------------------------------------------
+
+
+class Planted:
+    """Runs code of its own when it is unpickled, as a hostile entry would."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.trace,)
+
+
+def plant(entry: Path, trace: Path) -> None:
+    """Put a hostile entry in place of a good one, with a checksum that fits."""
+    payload = pickle.dumps(Planted(trace))
+    entry.write_bytes(hashlib.sha256(payload).digest() + payload)
+
+
+def test_an_entry_that_others_may_write_is_not_run(square: Callable[..., Any], tmp_path: Path) -> None:
+    for mode in (0o646, 0o666, 0o602):
+        compiled(square)
+        (entry,) = entries(tmp_path)
+        plant(entry, tmp_path / "trace")
+        entry.chmod(mode)
+        expect(compiled(square), hit=False)
+        assert not (tmp_path / "trace").exists()
+        assert entry.stat().st_mode & 0o777 == 0o644  # written anew
+        expect(compiled(square), hit=True)
+    plant(entry, tmp_path / "trace")  # the trap does spring where it is trusted
+    expect(compiled(square), hit=False)
+    assert (tmp_path / "trace").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+def test_an_entry_of_somebody_else_is_not_run(square: Callable[..., Any], tmp_path: Path) -> None:
+    compiled(square)
+    (entry,) = entries(tmp_path)
+    plant(entry, tmp_path / "trace")
+    os.chown(entry, 12345, 12345)
+    expect(compiled(square), hit=False)
+    assert not (tmp_path / "trace").exists()
+    assert entry.stat().st_uid == 0
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(square: Callable[..., Any], tmp_path: Path) -> None:
+    compiled(square)
+    (entry,), folder = entries(tmp_path), tmp_path / "__pycache__"
+    before = entry.stat()
+    folder.chmod(0o777)
+    trust.is_safe.cache_clear()
+    with pytest.warns(UserWarning, match=r"is not used, for others may write there: chmod go-w"):
+        expect(compiled(square), hit=False)
+    assert entry.stat() == before
+    folder.chmod(0o1777)  # where only owners replace files
+    trust.is_safe.cache_clear()
+    expect(compiled(square), hit=True)
+
+
+def test_entries_that_are_no_files_do_not_keep_us_waiting(square: Callable[..., Any], tmp_path: Path) -> None:
+    compiled(square)
+    (entry,) = entries(tmp_path)
+    entry.unlink()
+    os.mkfifo(entry)
+    expect(compiled(square), hit=False)
+    assert entry.is_file()
+
+
+def test_a_group_is_trusted_if_it_is_the_users_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "f").touch()
+    (tmp_path / "f").chmod(0o664)
+    found = list((tmp_path / "f").stat())
+    found[stat.ST_GID] = 4242
+    for members, own in (([], True), (["me"], True), (["me", "you"], False)):
+        monkeypatch.setattr("grp.getgrgid", lambda group, members=members: ("me", "x", group, members))
+        monkeypatch.setattr("pwd.getpwuid", lambda user: SimpleNamespace(pw_name="me"))
+        trust.is_own_group.cache_clear()
+        assert trust.open_to_others(os.stat_result(found)) is not own
+    trust.is_own_group.cache_clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -277,7 +278,7 @@ def test_stopping_after_given_rounds_changes_nothing(composition: Composition, s
     rows, learner = rows_for(composition.task, 40, 6, 33), composition.learner(6)
     x, state, scores, i = as_rows(sp.csr_matrix(rows.X)), learner.start(6), np.full(40, np.nan), 0
     for until in [*sorted(stops), ALL]:
-        i = learn_rows(learner, state, x, rows.y, rows.weights, scores, i, until)
+        i = learn_rows(learner, state, x, rows.y, rows.weights, scores, i, until, math.inf)
         assert state.rounds == min(until, np.count_nonzero(rows.weights))
     same(Learnt(state, scores, i), learn(learner, rows))
 

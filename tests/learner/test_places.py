@@ -21,7 +21,7 @@ from lowregret.rule import AdaGrad
 from lowregret.run.begin import begin
 from lowregret.run.named_weights import met_weights, weights_by_name
 from lowregret.run.session import Session
-from lowregret.stream.svm import SvmText
+from lowregret.stream.formats.svm import SvmText
 
 FAR = 2 * 10**9  # a column
 

@@ -91,7 +91,7 @@ def scored(run: ScoreRanking, t: int) -> None:
 
 
 def distance(t: int, w: Any) -> float:
-    return float(np.sum((w - X[t]) ** 2))
+    return float(np.sum((w - X[t % len(X)]) ** 2))
 
 
 OTHER_EXAMPLES: dict[str, Made] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def rows(seed: int, classes: int, n: int = N) -> tuple[Any, list[int]]:
 
 def learn(learner: Multiclass, state: State, X: Any, y: list[int], room: Room) -> None:
     """All rows, interpreted."""
-    given = as_rows(X), np.array(y), np.empty(0), room, np.zeros(len(y), np.int64), 0, 10**6
+    given = as_rows(X), np.array(y), np.empty(0), room, np.zeros(len(y), np.int64), 0, 10**6, math.inf
     assert call(learn_classes, False, learner, state, *given) == len(y)
 
 

@@ -23,10 +23,11 @@ from hypothesis import strategies as st
 
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, PartError
-from lowregret.stream import arrow
-from lowregret.stream.arrow import TableFormat, TableStream
+from lowregret.stream import arrow_rows
+from lowregret.stream.arrow_rows import TableStream
 from lowregret.stream.batch import Stream
-from lowregret.stream.delimited import DelimitedText
+from lowregret.stream.formats.csv import DelimitedText
+from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.hashing import hash_name
 from lowregret.stream.text import text_stream
 from tests.stream.reading import Result, collect, content
@@ -320,7 +321,7 @@ def test_objects() -> None:
 def test_rows_do_not_depend_on_how_many_are_converted_at_a_time(fields: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table = some_table(300)
     wanted = read_table(table)
-    monkeypatch.setattr(arrow, "FIELDS", fields)
+    monkeypatch.setattr(arrow_rows, "FIELDS", fields)
     assert read_table(table) == wanted
 
 
@@ -336,7 +337,8 @@ def test_standard_input(tmp_path: Path) -> None:
     with pa.ipc.new_stream(tmp_path / "stream", table.schema) as writer:
         writer.write_table(table)
     script = """
-from lowregret.stream.arrow import TableFormat, TableStream
+from lowregret.stream.arrow_rows import TableStream
+from lowregret.stream.formats.parquet import TableFormat
 for batch in TableStream(("-",), TableFormat(target="y")).batches():
     print(len(batch), batch.place(99))
 """

@@ -15,7 +15,7 @@ INPUTS = 20_000
 
 def test_every_format_of_text_is_a_target() -> None:
     parts = {type(target.form).__name__ for target in TARGETS.values()}
-    assert parts == {form.load().__name__ for form in FORMATS.values() if form.sample}
+    assert parts == {form.reader.__name__ for form in FORMATS.values() if form.sample}
 
 
 def test_no_index_is_out_of_bounds(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_the_check_would_find_something(tmp_path: Path) -> None:
     script = """
 import numpy as np
 from lowregret.stream.buffers import Buffers
-from lowregret.stream.svm import SvmText
+from lowregret.stream.formats.svm import SvmText
 from lowregret.stream.text_format import parse_text
 text = np.frombuffer(b"1 1:1 2:1 3:1\\n" + b"\\n" * 64, np.uint8)
 parse_text(SvmText(), text, 14, Buffers.sized(4, 2))

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.naive_text import naive_date
-from lowregret.stream.arrow import TableFormat, TableStream
+from lowregret.stream.arrow_rows import TableStream
 from lowregret.stream.dates import NO_DATE, moment
-from lowregret.stream.delimited import DelimitedText
-from lowregret.stream.jsonl import JsonLines
+from lowregret.stream.formats.csv import DelimitedText
+from lowregret.stream.formats.jsonl import JsonLines
+from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.read import read as stream
 from tests.stream.naive_columns import collected, read, slot
 

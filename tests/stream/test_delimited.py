@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret.errors import DataError, PartError
-from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.delimited_rows import DelimitedRows
 from lowregret.stream.delimited_wide import WideRows
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.formats.csv import DelimitedText
 from lowregret.stream.text import text_stream
 from tests.stream.naive_columns import (
     MISSING,

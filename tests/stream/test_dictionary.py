@@ -14,8 +14,8 @@ from lowregret.compile.kernel import kernel
 from lowregret.stream.buffers import KEPT, Buffers, close_row, record
 from lowregret.stream.cross import begin_row
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.formats.vw import VwText
 from lowregret.stream.text import text_stream
-from lowregret.stream.vw import VwText
 from tests.stream.naive_vw import Fault, read_line
 
 Name = tuple[int, str]

@@ -15,10 +15,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lowregret.errors import DataError, PartError
-from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.formats.csv import DelimitedText
+from lowregret.stream.formats.jsonl import JsonLines
 from lowregret.stream.json_name import LONGEST_NAME
-from lowregret.stream.jsonl import JsonLines
 from tests.stream.naive_columns import Field, Meaning, Row, assert_same, number, options, read, slot
 
 # ---- a naive reading -------------------------------------------------------------------------------------------------

@@ -13,19 +13,23 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lowregret import Hinge
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, PartError
-from lowregret.stream.arrow import TableFormat, TableStream
+from lowregret.stream import formats
+from lowregret.stream.arrow_rows import TableStream
 from lowregret.stream.batch import Stream, raise_faults
-from lowregret.stream.delimited import DelimitedText
 from lowregret.stream.formats import FORMATS, Format, by_content
+from lowregret.stream.formats.csv import DelimitedText
+from lowregret.stream.formats.jsonl import JsonLines
+from lowregret.stream.formats.parquet import TableFormat
+from lowregret.stream.formats.svm import SvmText
+from lowregret.stream.formats.vw import VwText
 from lowregret.stream.hashing import hash_name
-from lowregret.stream.jsonl import JsonLines
 from lowregret.stream.read import OneLabel, detect, format_of, format_part, read, stream_of
-from lowregret.stream.svm import SvmText
-from lowregret.stream.vw import VwText
 from tests.stream.reading import collect, content
 
 
@@ -68,20 +72,35 @@ def test_format_by_content(head: bytes, wanted: str) -> None:
 @pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
 def test_a_record_is_true(form: Format, tmp_path: Path) -> None:
     """What it says of endings, beginnings and options is what happens; every format has a sample or a magic number."""
+    assert FORMATS[form.name] is form
+    assert form.name in form.endings
     assert {detect(tmp_path / f"a.{ending}.gz") for ending in form.endings} == {form.name}
     part = format_part(form.name)
-    assert FORMATS[format_of(part)].part == form.part
+    assert FORMATS[format_of(part)].reader is form.reader
     assert form.reads_as(part)
     assert all(by_content(mark + b"rest") == form.name for mark in form.magic)
     assert bool(form.sample) != bool(form.magic)
     if form.sample:
         lines = form.sample.encode().splitlines()
-        assert all([other.name for other in FORMATS.values() if other.begins(line)] in ([form.name], ["csv"])
-                   for line in lines)  # fmt: skip
+        assert {by_content(line) for line in lines} == {form.name if any(map(form.begins, lines)) else "csv"}
         (tmp_path / "rows").write_text(form.sample)
         options: Any = {"target": "y"} if "target" in form.options else {}
         rows = list(read(tmp_path / "rows", format=form.name, **options).batches())
         assert [label for batch in rows for label in batch.labels] == [1.0, -1.0]
+
+
+@given(st.from_regex(rb"[ {]?[+-]?[0-9.e]{0,4}[ |,:a#'{}0-9qid]{0,12}", fullmatch=True))
+def test_no_two_formats_of_a_rank_claim_a_line(line: bytes) -> None:
+    """So that the order of their files does not matter."""
+    ranks = [form.rank for form in FORMATS.values() if form.begins(line)]
+    assert len(ranks) == len(set(ranks))
+
+
+def test_the_names_of_formats_are_those_of_their_files() -> None:
+    files = Path(formats.__file__).parent.glob("[!_]*.py")
+    assert list(FORMATS) == sorted(file.stem for file in files)
+    with pytest.raises(KeyError):
+        FORMATS["__init__"]
 
 
 def test_names_come_first_then_content(tmp_path: Path) -> None:
@@ -95,9 +114,9 @@ def test_names_come_first_then_content(tmp_path: Path) -> None:
 def test_formats_that_cannot_be_told() -> None:
     with pytest.raises(DataError, match=r"a\.svm and b\.csv seem to be of different formats"):
         detect(["a.svm", "b.csv"])
-    with pytest.raises(DataError, match="say which format standard input has: svm, vw"):
+    with pytest.raises(DataError, match="say which format standard input has: arrow, csv"):
         detect("-")
-    with pytest.raises(DataError, match="unknown format 'xml': it must be one of svm"):
+    with pytest.raises(DataError, match="unknown format 'xml': it must be one of arrow"):
         format_part("xml")
 
 

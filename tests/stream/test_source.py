@@ -19,8 +19,8 @@ import zstandard
 
 from lowregret.errors import DataError
 from lowregret.stream import text as text_module
+from lowregret.stream.formats.svm import SvmText
 from lowregret.stream.source import Source, expand
-from lowregret.stream.svm import SvmText
 from lowregret.stream.text import text_stream
 from tests.stream.reading import Row, collect
 
@@ -224,7 +224,7 @@ def test_position_and_size_count_bytes_on_disk(tmp_path: Path) -> None:
 # ---- pipes -----------------------------------------------------------------------------------------------------------
 
 SUM = """
-from lowregret.stream.svm import SvmText
+from lowregret.stream.formats.svm import SvmText
 from lowregret.stream.text import text_stream
 for batch in text_stream("-", SvmText(), 2).batches():
     print(len(batch), float(batch.labels.sum()), batch.name, batch.fault, flush=True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from lowregret.errors import PartError
-from lowregret.stream.svm import SvmText
+from lowregret.stream.formats.svm import SvmText
 from lowregret.stream.text import text_stream
 from tests.stream.reading import read_bytes
 

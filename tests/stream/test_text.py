@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lowregret.stream import text as text_module
 from lowregret.stream.batch import Stream
-from lowregret.stream.svm import SvmText
+from lowregret.stream.formats.svm import SvmText
 from lowregret.stream.text import TextStream, text_stream
 from tests.stream.reading import collect, content
 

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from benchmarks.naive_text import naive_words, phrases
 from lowregret.errors import PartError
-from lowregret.stream.arrow import TableFormat, TableStream
-from lowregret.stream.delimited import DelimitedText
+from lowregret.stream.arrow_rows import TableStream
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.jsonl import JsonLines
+from lowregret.stream.formats.csv import DelimitedText
+from lowregret.stream.formats.jsonl import JsonLines
+from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.read import format_part, stream_of
 from tests.stream.naive_columns import MISSING, collected, read, slot
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from lowregret.errors import PartError
 from lowregret.stream.batch import Batch
 from lowregret.stream.cross import Crossing
+from lowregret.stream.formats.vw import VwText
 from lowregret.stream.text import text_stream
-from lowregret.stream.vw import VwText
 from tests.stream.naive_vw import Fault, read_line
 
 GOOD = [

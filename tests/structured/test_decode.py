@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lowregret.errors import PartError
 from lowregret.structured import Chain, Classes, LabelTree, Space
 from lowregret.structured.rounds import Rounds, as_rounds, sequences
-from lowregret.structured.scratch import Frozen, Scratch, collect
+from lowregret.structured.scratch import FixedWeights, Scratch, collect
 from tests.structured.naive import NaiveSpace, Structure, Vector
 from tests.structured.problems import FEATURES, SPACES
 
@@ -34,7 +34,7 @@ def cases(draw: st.DrawFn) -> tuple[Space, NaiveSpace, Vector, Vector, Structure
 def prepared(space: Space, w: Vector, x: Vector, y: Structure) -> tuple[Rounds, Scratch]:
     data = as_rounds(sequences(x, y, lengths=[len(x)]), y)
     scratch = Scratch.of(space.room(len(x), x.size), w.size)
-    space.score(Frozen(), w, data, 0, scratch)
+    space.score(FixedWeights(), w, data, 0, scratch)
     return data, scratch
 
 

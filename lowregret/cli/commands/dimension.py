@@ -46,9 +46,9 @@ def _run(args: Namespace) -> int:
     from lowregret.finite.dimension import dimensions, get_ready
 
     if args.plot:
-        from lowregret.cli.report import require_folder
+        from lowregret.store.replacing import require_place
 
-        require_folder(args.plot)
+        require_place(args.plot)
     with Watch(wanted=not args.quiet) as watch:
         hypotheses = _class_of(args.source)
         begin += get_ready()

@@ -18,6 +18,7 @@ from lowregret.bandit.value import Estimate, arm_values, evaluate, logged_value,
 from lowregret.certificate import Certificate
 from lowregret.cli.clock import Clock
 from lowregret.compile.spec import to_json
+from lowregret.store.replacing import require_place
 from lowregret.words import counted
 
 SHOWN = 5  # arms
@@ -30,10 +31,9 @@ def bandit(args: Namespace) -> int:
 
 
 def _study(args: Namespace, clock: Clock) -> int:
-    if args.report:
-        from lowregret.cli.report import require_folder
-
-        require_folder(args.report)
+    for path in (args.report, args.plot):
+        if path:
+            require_place(path)
     log = read_log(
         args.log, args.action, reward=args.reward, cost=args.cost, propensity=args.propensity,
         low=args.low, high=args.high,

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.clock import Clock
+from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.mixing import make_panel
-from lowregret.cli.report import page, picture, proof, require_folder, table, write_page
+from lowregret.cli.report import page, picture, proof, table, write_page
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, StoreError
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.review import Review
+from lowregret.store.replacing import require_place
 from lowregret.stream.table import read_table
 from lowregret.words import counted
 
@@ -32,7 +34,7 @@ def experts(args: Namespace) -> int:
 def _mix(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot, args.predictions):
         if path:
-            require_folder(path)
+            require_place(path)
     found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
     panel = make_panel(args, found)
     learning = time.perf_counter()
@@ -98,7 +100,7 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
     if found.naps:
         lines.append(f"asleep           {counted(found.naps, 'row')} in which some expert has no forecast")
     lines.append(str(review))
-    if args.loss == "portfolio":
+    if forecast_loss(args.loss).is_portfolio:
         lines.append(f"wealth           1 has become {np.exp(-panel.loss):.6g}")
         others = {"evenly spread": review.uniform, f"all in {panel.best.name}": panel.best.loss}
         if review.combination is not None:

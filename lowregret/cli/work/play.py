@@ -7,10 +7,10 @@ import textwrap
 from argparse import Namespace
 from typing import Any
 
-from lowregret.cli.report import require_folder
 from lowregret.errors import PartError
 from lowregret.game import CATALOGUE, Contest, Environment, contest, fitting, game
 from lowregret.game.catalogue import WRAPPERS
+from lowregret.store.replacing import require_place
 from lowregret.words import counted
 
 WIDTH = 100
@@ -27,7 +27,7 @@ def play(args: Namespace) -> int:
         print(json.dumps(_fact(e), ensure_ascii=False) if args.json else _page(args.game, e))
         return 0
     if args.plot:
-        require_folder(args.plot)
+        require_place(args.plot)
     played = contest(e, args.algorithm, args.rounds, seed=args.seed, eta=args.eta, name=args.game)
     if args.plot:
         played.plot(args.plot)

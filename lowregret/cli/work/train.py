@@ -19,7 +19,7 @@ from lowregret.cli.keeper import Keeper
 from lowregret.cli.labels import settle_labels
 from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
-from lowregret.cli.report import require_folder, write_report
+from lowregret.cli.report import write_report
 from lowregret.cli.scores import ScoreFile, score_file
 from lowregret.cli.show import show
 from lowregret.compile.part import Part
@@ -34,7 +34,7 @@ from lowregret.run.metrics import Metrics
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
 from lowregret.show.plot import require_picture
-from lowregret.store.replacing import real_file
+from lowregret.store.replacing import real_file, require_place
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.stream.choose import skip_and_hold_out
@@ -158,7 +158,7 @@ def _require_places(args: Namespace) -> None:
     """Say before learning that something could not be written after it."""
     for path in (args.model, args.weights, args.predictions, args.report, args.plot):
         if path and path != STDIN:
-            require_folder(path)
+            require_place(path)
     if args.predict_only and not args.model:
         raise PartError("--predict-only says what -o writes: name a file after -o")
     if args.model == STDIN:
@@ -186,7 +186,7 @@ def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
         if args.certify == "exact":
             raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
         classes = [class_name(name) for name in args.classes] or None
-    run = begin(learner, args.dimension, classes, against, certify=certify)
+    run = begin(learner, args.dimension, classes, comparator=against, certify=certify)
     return Session(run, form, algorithm(args))
 
 
@@ -219,6 +219,8 @@ def _go_over(
                         _tell_faults(batch, session.skipped - skipped)
                     _require_known(session, batch)
                     seen = [scores.see] if turn == 0 else []  # scores are those of the first pass
+                    if seen:
+                        scores.make_room(batch)
                     session.learn(batch, *seen, scores.flush, progress.see, keeper.checkpoint)
                 if interruption.wanted or not session.end_pass(more=turn + 1 < args.passes):
                     break

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, whose names are columns; what their values mean is said in `columns.py`.
+"""JSON lines: one object a line, whose names are columns; what their values mean is said in `stream/columns.py`.
 
 `{"a": {"b": 1, "c": [2, 3]}}` has the columns a.b, a.c.0 and a.c.1. Text is a category even if it looks like a number;
 true and false are the numbers 1 and 0; null, NaN and empty text are absent. A name that occurs twice counts twice (of
@@ -11,7 +11,8 @@ import re
 from typing import Any
 
 from lowregret.stream.buffers import Buffers
-from lowregret.stream.columns import Tabular, header
+from lowregret.stream.columns import OPTIONS, Tabular, header
+from lowregret.stream.formats import Format
 from lowregret.stream.json_rows import JsonRows
 from lowregret.stream.text_format import TextFormat
 
@@ -42,3 +43,20 @@ class JsonLines(Tabular, TextFormat):
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         raise NotImplementedError("what `opened` returns is what parses")
+
+
+def _begins(line: bytes) -> bool:
+    return line.lstrip().startswith(b"{")
+
+
+FORMAT = Format(
+    "jsonl",
+    ("jsonl", "ndjson"),
+    JsonLines,
+    OPTIONS,
+    "one JSON object a line",
+    "nested objects are columns `outer.inner`, arrays `name.0`, `name.1`",
+    begins=_begins,
+    certain=True,
+    sample='{"y": 1, "a": 0.5, "b": "x"}\n{"y": -1, "a": 1, "b": "z"}\n',
+)

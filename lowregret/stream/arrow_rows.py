@@ -35,9 +35,10 @@ from lowregret.stream.buffers import (
     add,
     close_row,
 )
-from lowregret.stream.columns import DATE, TARGET, WEIGHT, Columns, Tabular
+from lowregret.stream.columns import DATE, TARGET, WEIGHT, Columns
 from lowregret.stream.cross import NO_ROOM, append_products, begin_group, begin_row, has_room
 from lowregret.stream.fields import HOLE, Faults, Fields, fields_of, spelt_in, texts_of
+from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.leaves import Leaf, leaves
 from lowregret.stream.names import POSITIVE, Met
 from lowregret.stream.notice import Notices
@@ -45,30 +46,6 @@ from lowregret.stream.source import STDIN
 
 FIELDS = 1 << 19  # at a time, so that they stay near the processor
 ROWS = 1 << 16
-
-
-class TableFormat(Tabular):
-    """How to read tables. `drop` also takes the name of a struct or list, with all that is in it."""
-
-    typed: bool = False  # columns of Arrow's own dates are dates without being named
-
-    @classmethod
-    def from_options(cls, options: dict[str, Any]) -> TableFormat:
-        """The part for options of `read` that fit."""
-        return cls(**options, typed=True)
-
-    def of_types(self, found: Sequence[tuple[str, bool]]) -> TableFormat:
-        """How to read columns of which it is known whether they are of dates; those to drop are gone already."""
-        named = {name for name, _ in self.roles()}
-        dates = [name for name, is_date in found if is_date and self.typed and name not in named]
-        return replace(self, drop=(), date=(*self.date, *dates))
-
-    @property
-    def column_names(self) -> list[str]:
-        """The columns that the rows of every file must have."""
-        crossed_columns = [name for group in self.interactions for name in group]
-        judged = (self.target, self.weight) if self.labelled else ()
-        return [name for name in (*judged, *self.categorical, *self.text, *self.date, *crossed_columns) if name]
 
 
 @dataclass(frozen=True)

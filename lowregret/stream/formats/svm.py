@@ -6,6 +6,7 @@ values of equal indices are added up. Lines without a label (empty, or only a co
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from lowregret.stream.buffers import (
     close_row,
     known_value,
 )
+from lowregret.stream.formats import NUMBER, Format
 from lowregret.stream.number import ABSENT, READ, number, plain_number
 from lowregret.stream.text_format import TextFormat
 from lowregret.stream.word import TENS, blank_within, digits
@@ -33,6 +35,7 @@ _ONE = _U(1)
 _SPACE, _TAB, _RETURN, _FEED, _HASH, _COLON, _Q, _I, _D = (np.uint8(ord(c)) for c in " \t\r\n#:qid")
 _ENDS = _U(sum(1 << ord(c) for c in " \n\t\r#"))  # a bit for each byte that ends a token
 _WIDEST = _U(2**31)
+_ROW = re.compile(rb"\s*%b((?:\s+(?:qid|\d+):\S+)*)\s*(?:#.*)?" % NUMBER)
 
 NO_LABEL, NO_INDEX, NO_COLON, NO_VALUE, TOO_WIDE, ZERO = range(FIRST_FAULT, FIRST_FAULT + 6)
 
@@ -169,3 +172,22 @@ def _blank(text: Any, k: Any) -> Any:
 def _ends(byte: Any) -> bool:
     """Whether a token ends here."""
     return bool(byte <= _HASH and _ENDS >> _U(byte) & _ONE)
+
+
+def _begins(line: bytes) -> bool:
+    """Whether a line is a label and at least one entry; a bar would make it Vowpal Wabbit's."""
+    found = None if b"|" in line else _ROW.fullmatch(line)
+    return bool(found and found[1])
+
+
+FORMAT = Format(
+    "svm",
+    ("svm", "libsvm", "svmlight"),
+    SvmText,
+    ("positive", "bits", "one_based", "classes"),
+    "LIBSVM text: `label index:value … # comment`; `qid:n` is skipped",
+    "the index is the weight's number as it stands; in any order, equal ones added up",
+    begins=_begins,
+    numbered=True,
+    sample="+1 1:0.5 2:1\n-1 2:1\n",
+)

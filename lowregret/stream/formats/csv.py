@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import re
 from typing import Any
 
 from lowregret.errors import DataError
 from lowregret.stream.buffers import Buffers
-from lowregret.stream.columns import Tabular
+from lowregret.stream.columns import MEANING, OPTIONS, Tabular
 from lowregret.stream.delimited_rows import DelimitedRows
 from lowregret.stream.delimited_wide import WideRows
+from lowregret.stream.formats import NUMBER, Format
 from lowregret.stream.text_format import TextFormat
 
 _BOM = b"\xef\xbb\xbf"
 _DELIMITERS = ",\t;|"
+_LABEL = re.compile(rb"\s*%b\s*(?:#.*)?" % NUMBER)
 
 
 class DelimitedText(Tabular, TextFormat):
@@ -59,3 +62,21 @@ class DelimitedText(Tabular, TextFormat):
 
     def parse(self, text: Any, end: Any, out: Buffers) -> int:
         raise NotImplementedError("what `opened` returns is what parses")
+
+
+def _begins(line: bytes) -> bool:
+    """Whether a line is anything but a number alone, which may also be a label without features."""
+    return not _LABEL.fullmatch(line)
+
+
+FORMAT = Format(
+    "csv",
+    ("csv",),
+    DelimitedText,
+    (*OPTIONS, "delimiter", "decimal", "header"),
+    "a header, then one row a line; RFC 4180 quotes",
+    MEANING,
+    begins=_begins,
+    rank=1,  # nearly every line of text is a row of some table
+    sample="y,a,b\n1,0.5,x\n-1,1,z\n",
+)

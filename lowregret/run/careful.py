@@ -1,0 +1,68 @@
+"""Rows so large that learning them may overflow: each is learnt alone, or not at all if a number leaves its range.
+
+Scores, losses and sub-gradients below REACH have squares that can be summed over all rows of a run. Beyond, a row is
+learnt on trial: if a number that the run carries along is then none, all is put back as it was.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lowregret.rows import Rows
+from lowregret.run.proved import ProvedRun
+from lowregret.state import LONGEST
+from lowregret.types import Vector
+
+REACH = 1e60
+
+
+class CarefulRun(ProvedRun):
+    """The base of runs that learn rows in a compiled loop: no row is learnt that makes numbers overflow."""
+
+    @abstractmethod
+    def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
+        """Learn rows from i on until the state counts `goal` rounds; returns the first row not learnt.
+
+        That may be one whose score, loss, slope or sub-gradient reach the limit.
+        """
+
+    def _carried(self) -> Sequence[Any]:
+        """The arrays that learning a row changes."""
+        return self.state
+
+    def _advance(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
+        """Learn rows as `_pass` does, all that can be learnt without overflow."""
+        while True:
+            i = self._pass(x, y, w, i, goal, REACH)
+            if i == len(y) or self.state.rounds >= goal or not self._learn_alone(x, y, w, i):
+                return i
+            i += 1
+
+    def _learn_alone(self, x: Rows, y: Any, w: Vector, i: int) -> bool:
+        """Learn row i, unless a number overflows; returns whether it was learnt. If not, nothing is changed."""
+        carried, learnt = self._carried(), False
+        before = [array.copy() for array in carried]
+        try:
+            learnt = self._pass(x, y[: i + 1], w[: i + 1], i, self.state.rounds + 1, math.inf) > i
+            learnt = learnt and not overflowed(before, carried, self.state.sums)
+        finally:
+            if not learnt:
+                for array, old in zip(carried, before, strict=True):
+                    array[...] = old
+        return learnt
+
+
+def overflowed(before: Sequence[Any], after: Sequence[Any], sums: Any) -> bool:
+    """Whether a number is none any more; among `sums`, the longest iterate does not count, which may be unknown."""
+    for old, new in zip(before, after, strict=True):
+        lost = np.isfinite(old) & ~np.isfinite(new)
+        if new is sums and new[LONGEST] == np.inf:
+            lost[LONGEST] = False
+        if lost.any():
+            return True
+    return False

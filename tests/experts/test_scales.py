@@ -1,0 +1,76 @@
+"""Forecasts of any size: weights and certificates are numbers, or the round is refused and nothing is changed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret.errors import DataError
+from lowregret.experts import AdaHedge, Drawing, ExpertMixture, Hedge, MLPoly, Squint
+from lowregret.loss import Absolute, Square
+
+SIZES = (1e-300, 1e-200, 1e-150, 1e-100, 1e-30, 1.0, 1e30, 1e100, 1e150, 1e200, 1e300)
+
+
+def book(panel: Any) -> list[bytes]:
+    return [np.asarray(array).tobytes() for array in (panel.book.losses, panel.book.regret, panel.book.sums)]
+
+
+def finite(panel: Any) -> bool:
+    told = panel.certificate
+    bounds = [panel.regret, told.linear_regret, told.bound]
+    return bool(np.isfinite(panel.weights).all()) and all(b is None or math.isfinite(b) for b in bounds)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("loss", [Square(), Absolute()], ids=repr)
+@pytest.mark.parametrize("aggregator", [MLPoly(), Squint()], ids=repr)
+def test_finite_or_refused(aggregator: Any, loss: Any, size: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y = size * rng.random((40, 3)), size * rng.random(40)
+    panel = ExpertMixture(3, aggregator, loss, compiled=False)
+    before = book(panel)
+    try:
+        panel.learn(x, y)
+    except DataError as error:
+        told = str(error)
+        assert told.startswith("round 0: ")
+        assert "scale forecasts and outcomes" in told or "is not finite" in told
+        assert book(panel) == before
+        _, p = panel.ask(x[0])
+        assert math.isfinite(p)
+        with pytest.raises(DataError, match=r"^round 0: "):
+            panel.tell(0, y[0])
+        assert book(panel) == before
+    assert finite(panel)
+    if 1e-60 < size < 1e60:
+        assert panel.rounds == 40
+
+
+@pytest.mark.parametrize("aggregator", [MLPoly(), Squint()], ids=repr)
+def test_a_round_out_of_range_changes_nothing(aggregator: Any) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.random((20, 3)), rng.random(20)
+    x[10, 1] = 1e145
+    panel, shorter = (ExpertMixture(3, aggregator, Absolute(), compiled=False) for _ in range(2))
+    with pytest.raises(DataError, match=r"^round 10: losses differ by more than 1e\+140"):
+        panel.learn(x, y)
+    assert book(panel) == book(shorter.learn(x[:10], y[:10]))
+    costs = rng.random((20, 3))
+    costs[7, 2] = 1e145
+    drawing = Drawing(3, aggregator)
+    with pytest.raises(DataError, match=r"^round 7: losses differ"):
+        drawing.learn(costs)
+    same = Drawing(3, aggregator).learn(costs[:7])
+    assert drawing.realised == same.realised
+    assert book(drawing.mixture) == book(same.mixture)
+
+
+@pytest.mark.parametrize("aggregator", [AdaHedge(), Hedge(1.0)], ids=repr)
+def test_aggregators_that_square_nothing_take_all_sizes(aggregator: Any) -> None:
+    panel = ExpertMixture(2, aggregator, Absolute(), compiled=False)
+    panel.learn([[1e-300, 2e-300], [0.0, 1e200]], [0.0, 0.0])
+    assert panel.rounds == 2

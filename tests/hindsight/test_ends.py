@@ -1,0 +1,157 @@
+"""Every search ends, whatever the scales: by its tolerance, by its steps or by the clock, with a gap that is true."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from lowregret import (
+    Absolute,
+    Box,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    L1Ball,
+    L2Ball,
+    Logistic,
+    Loss,
+    PartError,
+    Poisson,
+    Quantile,
+    Reals,
+    Simplex,
+    Square,
+    SquaredHinge,
+)
+from lowregret.compile.numerics import norm
+from lowregret.convex.minimise import Solution
+from lowregret.domain import Domain
+from lowregret.errors import LowRegretError
+from lowregret.hindsight import best_in_hindsight
+from lowregret.loss import Cost, LogWealth, Margin
+from lowregret.types import Vector
+
+SCALES = [1.0, 1.0, 1.0, 10.0, 0.1, 1e6, 1e-6, 1e100, 1e-100, 1e150, 1e-150, 1e200, 1e-200]
+LOSSES: list[Loss] = [
+    Hinge(), SquaredHinge(), Logistic(), Square(), Absolute(), Quantile(0.2), Huber(0.5), EpsilonInsensitive(0.3),
+    Poisson(), Cost(), LogWealth(),
+]  # fmt: skip
+LIMIT = 20.0  # seconds for a problem of a few numbers, on a machine that has other things to do
+
+
+def total(loss: Loss, x: Vector, y: Vector, u: Vector, kappa: float) -> float:
+    """F(u), naively; infinite where it overflows."""
+    with np.errstate(all="ignore"):
+        value = sum(loss.at(float(p), float(label))[0] for p, label in zip(x @ u, y, strict=True))
+        value += kappa * norm(u) / 2 * norm(u) if kappa > 0 else 0.0
+    return math.inf if math.isnan(value) else value
+
+
+def is_true(found: Solution, loss: Loss, x: Vector, y: Vector, domain: Domain, kappa: float, rng: object) -> None:
+    """The value and the gap are numbers, the point is in the set, and no other point beats the interval."""
+    assert math.isfinite(found.value)
+    assert found.gap >= 0
+    assert domain.contains(found.w)
+    assert isinstance(rng, np.random.Generator)
+    for size in (0.0, 1e-3, 1.0, 1e3, 1e100):
+        with np.errstate(all="ignore"):
+            there = found.w + size * max(float(np.max(np.abs(found.w))), 1e-200) * rng.normal(size=found.w.size)
+            u = domain.projection(there)
+        assert total(loss, x, y, u, kappa) >= found.value - found.gap - 1e-12 * abs(found.value)
+
+
+def test_scores_that_overflow_end() -> None:
+    x = np.array([[1e5, 0.0], [0.0, 1e5]])
+    with pytest.raises(PartError, match="not finite at any point"):
+        best_in_hindsight(Poisson(), x, [1.0, 1.0], Simplex(1.0), seconds=LIMIT)
+    found = best_in_hindsight(Poisson(), x / 1e3, [1.0, 1.0], Simplex(1.0))
+    assert found.gap <= 1e-6 * (1 + found.value)
+
+
+def test_a_ball_that_is_far_divides_nothing_by_zero() -> None:
+    found = best_in_hindsight(Hinge(), [[1.0], [0.05]], [1, 1], L2Ball(1000.0), None, 1e-6)
+    assert found.value == pytest.approx(1e-6 / 2 * 20**2, abs=1e-6)
+    assert found.gap <= 1e-6 * (1 + found.value)
+
+
+@pytest.mark.parametrize("domain", [L2Ball(1e200), L1Ball(1e250), Simplex(1e200), Box(-1e300, 1e300)], ids=repr)
+@pytest.mark.parametrize("loss", [Hinge(), Square(), Absolute(), Logistic()], ids=repr)
+def test_sets_of_any_size(loss: Loss, domain: Domain) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(8, 3)), rng.choice([-1.0, 1.0], 8)
+    if isinstance(loss, Square) and isinstance(domain, Simplex):  # every point of it is far out
+        with pytest.raises(PartError, match="not finite at any point"):
+            best_in_hindsight(loss, x, y, domain, compiled=False)
+        return
+    is_true(best_in_hindsight(loss, x, y, domain, compiled=False), loss, x, y, domain, 0.0, rng)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_any_scales(seed: int) -> None:
+    """An answer whose interval no point beats, or an error that says what to do; in bounded time, without a warning."""
+    rng = np.random.default_rng(seed)
+    loss, n, d = LOSSES[seed % len(LOSSES)], int(rng.integers(1, 9)), int(rng.integers(1, 5))
+    x = rng.normal(size=(n, d)) * rng.choice(SCALES)
+    y = rng.normal(size=n) * rng.choice(SCALES)
+    if isinstance(loss, Margin):
+        y = rng.choice([-1.0, 1.0], n)
+    if isinstance(loss, Poisson | LogWealth):
+        x, y = np.abs(x), np.abs(y)
+    size, kappa = float(rng.choice(SCALES)), float(rng.choice([0.0, 0.0, *SCALES]))
+    sets: list[Domain] = [L2Ball(size), L1Ball(size), Simplex(size), Box(-size, size), Box(0, size)]
+    domain = sets[int(rng.integers(5))] if kappa == 0 or rng.random() < 0.8 else Reals()
+    begin = time.monotonic()
+    try:
+        found = best_in_hindsight(loss, x, y, domain, ridge=kappa, seconds=LIMIT / 2, compiled=False)
+    except LowRegretError:
+        return
+    finally:
+        assert time.monotonic() - begin < LIMIT
+    is_true(found, loss, x, y, domain, kappa, rng)
+
+
+@pytest.mark.parametrize("power", [-900, -400, 400, 900])
+@pytest.mark.parametrize("loss", [Hinge(), Square(), Logistic(), Huber(0.5)], ids=repr)
+@pytest.mark.parametrize("domain", [L2Ball, L1Ball, Simplex], ids=lambda kind: str(kind.__name__))
+def test_units_do_not_matter(loss: Loss, domain: type, power: int) -> None:
+    """Features 2ᵏ times as large in a set 2⁻ᵏ times as large are the same problem."""
+    rng = np.random.default_rng(1)
+    x, y, factor = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], 12), 2.0**power
+    one = best_in_hindsight(loss, x, y, domain(2.0), compiled=False)
+    other = best_in_hindsight(loss, x * factor, y, domain(2.0 / factor), compiled=False)
+    assert other.value == pytest.approx(one.value, rel=3e-6)
+    assert other.gap <= 1e-6 * (1 + other.value)
+    heavy = best_in_hindsight(loss, x, y, domain(2.0), np.full(12, factor), compiled=False)
+    assert heavy.value == pytest.approx(one.value * factor, rel=3e-6)
+    assert heavy.gap <= 1e-6 * (1 + heavy.value)
+
+
+def test_the_gap_knows_what_rounding_hides() -> None:
+    """1e16 + 1 − 1e16 is 0 in doubles, and the least cost −1, not 0."""
+    x = np.array([[1e16], [1.0], [-1e16]])
+    found = best_in_hindsight(Cost(), x, np.ones(3), L2Ball(1.0))
+    assert found.value - found.gap <= -1.0
+    near = best_in_hindsight(Absolute(), x, np.array([-1e16, 0.0, -1e16]), L2Ball(1.0))
+    assert near.value - near.gap <= 2e16
+
+
+def test_the_clock_ends_a_search() -> None:
+    rng = np.random.default_rng(119)
+    x = 1e14 * rng.normal(size=(400, 60)) * 10.0 ** rng.integers(-6, 7, size=60)
+    y = rng.normal(size=400)
+    begin = time.monotonic()
+    found = best_in_hindsight(Absolute(), x, y, L1Ball(1e6), tolerance=1e-9, seconds=0.5)
+    assert time.monotonic() - begin < 0.5 + LIMIT / 2  # compiling included
+    is_true(found, Absolute(), x, y, L1Ball(1e6), 0.0, rng)
+    rows: list[tuple[float, float]] = []
+    best_in_hindsight(Logistic(), x[:, :3], np.sign(y), L2Ball(1.0), seconds=1e-9, report=lambda *s: rows.append(s[:2]))
+    assert len(rows) <= 1
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan])
+def test_seconds_are_positive(seconds: float) -> None:
+    with pytest.raises(PartError, match="seconds must be positive"):
+        best_in_hindsight(Hinge(), np.eye(2), np.ones(2), L2Ball(1.0), seconds=seconds)
