@@ -112,10 +112,10 @@ def require_moderate(x: Rows, i: int, label: Any, weights: Vector, place: str) -
 
 
 def require_scores(x: Rows, scores: Vector) -> None:
-    """Refuse the first row whose score is not a finite number, saying why."""
-    for i in np.flatnonzero(~np.isfinite(scores)).tolist():
+    """Refuse the first row that has a score that is not a finite number, saying why."""
+    for i in np.flatnonzero(~np.isfinite(scores).all(axis=tuple(range(1, scores.ndim)))).tolist():
         require_finite(x, i, f"row {i}")
-        raise DivergedError(f"row {i}: the score left the range of numbers although the row is finite")
+        raise DivergedError(f"row {i}: a score left the range of numbers although the row is finite")
 
 
 def refuse(loss: Loss, x: Rows, label: float, weights: Vector, i: int, place: str) -> NoReturn:

@@ -19,12 +19,12 @@ from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
 from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
-from lowregret.rows import Features, Rows, longest
+from lowregret.rows import Rows
 from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.eras import Eras
+from lowregret.run.models import AutoModel
 from lowregret.run.one_score import ScoredRun
 from lowregret.run.schema_classes import AutoRowSchema
 from lowregret.state import State
@@ -100,24 +100,14 @@ class AutoRun(ScoredRun):
     def _carried(self) -> Sequence[Any]:
         return *self.state, *self.record.mind, self.record.average
 
-    def decision_function(self, features: Features) -> Vector:
-        """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
-        x = self._rows(features)
-        every = np.arange(x.shape[0])
-        desk = self.new_desk(longest(x))  # of its own: several threads may predict at once
-        scores = self._foretell(self.record.model(self), desk, self.located(x), every, np.empty(0), np.empty(0))
-        require_scores(x, scores)
-        return scores
-
-    def _foretell(self, model: Frozen, desk: Workspace, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
-        scores, kept = np.empty(picked.size), self.record
-        given = x, picked, y, weights, scores, kept.votes, kept.means, kept.priors
-        self._call(foretell_rows, self.learner, model, desk, *given)
-        return scores
+    @property
+    def _model(self) -> AutoModel:
+        return AutoModel(self.learner, self.record.model(self))
 
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
-        judged = picked, y[picked], weights / self.trial.share
-        scores = self._foretell(self.frozen, self.record.desk(self, x, False), x, *judged)
+        scores, kept = np.empty(picked.size), self.record
+        judged = x, picked, y[picked], weights / self.trial.share, scores, kept.votes, kept.means, kept.priors
+        self._call(foretell_rows, self.learner, self.frozen, kept.desk(self, x, False), *judged)
         return self._judged(y[picked], scores, self.scores[picked])
 
     def _freeze(self) -> None:

@@ -15,12 +15,12 @@ from lowregret.auto.weights import class_weights
 from lowregret.compile.call import call
 from lowregret.learner.growth import Shape, Together
 from lowregret.learner.multiclass import Multiclass, Room
-from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
-from lowregret.rows import Features, Rows, longest
+from lowregret.rows import Rows
 from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.eras import Eras
+from lowregret.run.models import AutoClassModel
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.schema_classes import AutoClassSchema
 from lowregret.store.file import Arrays
@@ -51,30 +51,16 @@ class AutoMulticlassRun(MulticlassRun):
         require_light(w, i, place)
         super()._refuse(x, label, w, i, place)
 
-    def decision_function(self, features: Features) -> Vector:
-        """ln(chance) of each class by the model that is kept, which knows no label of these rows: O(nnz · classes)."""
-        x = self._rows(features)
-        room = Room.of(np.array([self._need_classes()]), self.lanes, max(x.shape[0], 2))
-        every = np.arange(x.shape[0])
-        desk = self.new_desk(longest(x))  # of its own: several threads may predict at once
-        given = room, every, np.empty(0, np.int64), np.empty(0)
-        self._foretell(self.record.model(self), desk, self.located(x), *given)
-        scores = room.scores[: x.shape[0], : len(self.classes)]
-        require_scores(x, scores[:, 0])
-        return scores
-
-    def _foretell(
-        self, model: Frozen, desk: ClassWorkspace, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
-    ) -> tuple[Vector, Any]:
-        values, guesses, kept = np.empty(picked.size), np.empty(picked.size, np.int64), self.record
-        given = x, room, picked, codes, weights, values, guesses, kept.votes, kept.means, kept.priors
-        self._call(foretell_classes, self.learner, model, desk, *given)
-        return values, guesses
+    @property
+    def _model(self) -> AutoClassModel:
+        self._require_classes()
+        return AutoClassModel(self.learner, self.record.model(self), len(self.classes), self.lanes)
 
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
-        codes, room = y[picked], Room.of(np.array([self._frozen_known]), self.lanes)
-        judged = picked, codes, weights / self.trial.share
-        values, guesses = self._foretell(self.frozen, self.record.desk(self, x, False), x, room, *judged)
+        codes, room, kept = y[picked], Room.of(np.array([self._frozen_known]), self.lanes), self.record
+        values, guesses = np.empty(picked.size), np.empty(picked.size, np.int64)
+        judged = codes, weights / self.trial.share, values, guesses, kept.votes, kept.means, kept.priors
+        self._call(foretell_classes, self.learner, self.frozen, kept.desk(self, x, False), x, room, picked, *judged)
         return self._compared(values, guesses, codes, picked)
 
     def _freeze(self) -> None:

@@ -12,9 +12,10 @@ from lowregret.compile.call import call
 from lowregret.errors import PartError
 from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
-from lowregret.learner.validate import require_cheap, require_scores
+from lowregret.learner.validate import require_cheap
 from lowregret.risk.kept import Foretold
-from lowregret.rows import EVERY, Features, Rows
+from lowregret.rows import Features, Rows
+from lowregret.run.models import LinearModel
 from lowregret.run.one_score import ScoredRun
 from lowregret.run.schema import RowSchema
 from lowregret.types import Vector
@@ -40,13 +41,9 @@ class LinearRun(ScoredRun):
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
         return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal, limit))
 
-    def decision_function(self, features: Features) -> Vector:
-        """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
-        x = self._rows(features)
-        scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner.scorer, self.placed_weights, self.located(x), EVERY, scores)
-        require_scores(x, scores)
-        return scores
+    @property
+    def _model(self) -> LinearModel:
+        return LinearModel(self.learner, self.placed_weights)
 
     @property
     def point(self) -> Vector:

@@ -205,16 +205,19 @@ def _form(spec: Any) -> Any:
     return from_json(spec)
 
 
+FED: dict[str, Field] = {
+    "form": Field("the description of a format", lambda value: isinstance(value, dict), _form),
+    "algorithm": TEXT,
+    "labels": items(TEXT),
+    "columns": items(TEXT),
+    "spelt": table(TEXT, TEXT),
+}
 SESSION = record(
     {
-        "form": Field("the description of a format", lambda value: isinstance(value, dict), _form),
-        "algorithm": TEXT,
+        **FED,
         **{name: whole() for name in ("rows", "nonzeros", "unlabelled", "skipped")},
         "seconds": number(0),
         "again": items(NUMBER),
-        "labels": items(TEXT),
-        "columns": items(TEXT),
-        "spelt": table(TEXT, TEXT),
     }
 )._replace(needed=False)
 

@@ -15,9 +15,9 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from lowregret import Reals, load, train, zoo
+from lowregret.cli.keeper import Keeper
 from lowregret.cli.progress import Progress
 from lowregret.cli.scores import ScoreFile
-from lowregret.cli.work.train import Keeper
 from lowregret.hindsight import best_in_hindsight
 from lowregret.loss import LOSSES, Hinge, Poisson
 from lowregret.output import Random
