@@ -18,7 +18,7 @@ from lowregret.compile.call import call
 from lowregret.errors import PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
-from lowregret.experts.certify import bound_against
+from lowregret.experts.certify import bound_against, rounding
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import LayeredSchema
 from lowregret.experts.state import NAPS
@@ -126,7 +126,7 @@ class Layered(ExpertMixture):
         regrets = self.book.owed - self.book.losses
         linear = float(np.max(self.book.linear))
         slept = int(self.book.counts[NAPS])  # over the rounds of one expert only, the mixture may owe a lane more
-        bound = min(self._bound(lane) for lane in range(len(self.lanes)))
+        bound, off = min(self._bound(lane) for lane in range(len(self.lanes))), rounding(self.book)
         found = Certificate(
             "LAYERED",
             "regret ≤ min over lanes of what the mixture owes to the lane + what the lane owes to the best combination",
@@ -135,6 +135,7 @@ class Layered(ExpertMixture):
             bound,
             (*self._premises(), Premise("no expert slept", slept == 0, f"{counted(slept, 'round')} with a sleeper")),
             regret=float(np.max(regrets)),
+            rounding=off,
         )
         return [found]
 

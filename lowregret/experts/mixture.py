@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.certificate.evidence import convexity
 from lowregret.compile.call import call, compilable
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator, FixedShare
-from lowregret.experts.certify import bound_against, certificate, is_mixable
+from lowregret.experts.certify import bound_against, certificate, is_mixable, rounding
 from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
+from lowregret.loss.verify import Met, first_met
 from lowregret.run.round_by_round import Contents, Recorded, elsewhere
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -85,6 +87,7 @@ class ExpertMixture(Recorded):
         self.book = Book.fresh(as_prior(prior, len(self.names)))
         self.late = 0  # outcomes that came after later forecasts had been made
         self.inside = True  # forecasts and outcomes were where the substitution wants them
+        self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
         self.pending: dict[int, tuple[Matrix, Matrix, Matrix]] = {}  # forecasts, mixture and weights by round
         self.asked = 0
         self.ahead = self.first = 0  # numbers less rounds, and the first round so numbered: see `ask`
@@ -227,7 +230,7 @@ class ExpertMixture(Recorded):
                 found.append(Premise(f"forecasts and outcomes lie in [{low:g}, {high:g}]", self.inside))
             case BrierSimplex():
                 found.append(Premise("forecasts are probabilities", self.inside))
-        return found
+        return [*found, *convexity(self.loss_function, self.met, 0.0)]
 
     def bound(self, switches: int) -> float:
         """The theorem's bound on the regret to every sequence of experts with this number of switches.
@@ -237,11 +240,11 @@ class ExpertMixture(Recorded):
         if switches == 0:
             found = self.certificate
             return found.bound if found.premises_hold else math.inf
-        if not isinstance(self.aggregator, FixedShare) or self.late:
+        if not isinstance(self.aggregator, FixedShare) or not self.certificate.premises_hold:
             return math.inf
         mixable = is_mixable(self.aggregator, self.substitution, self.loss_function, self.linearised)
         least = int(np.argmin(self.book.prior))
-        return bound_against(self.aggregator, mixable, self.book, least, switches)[2]
+        return bound_against(self.aggregator, mixable, self.book, least, switches)[2] + rounding(self.book)
 
     @property
     def weights_over_time(self) -> tuple[NDArray[np.int64], Matrix]:
@@ -280,6 +283,7 @@ class ExpertMixture(Recorded):
         }
         weights = np.array(self._weights).reshape(len(self._weights), self._kept_weights)
         shown = {"weights": weights, "regrets": self.regrets}
+        description |= {} if self.met is None else {"met": self.met.to_json()}
         return description | {"every": self._every}, self.book._asdict() | pending | shown
 
     @classmethod
@@ -288,6 +292,7 @@ class ExpertMixture(Recorded):
         for name in _PLAIN:
             setattr(made, name, found.description[name])
         made._every, made.book = found.description["every"], found.record(Book)
+        made.met = Met.of(found.description["met"]) if "met" in found.description else made.met
         made._weights, made._regrets = list(found.arrays["weights"]), found.arrays["regrets"].tolist()
         waiting = [found.arrays[f"pending.{name}"] for name in ("forecasts", "mixture", "weights")]
         numbers, rounds = (found.arrays[f"pending.{name}"].tolist() for name in ("number", "round"))
@@ -337,6 +342,7 @@ class ExpertMixture(Recorded):
             t, i = np.argwhere(infinite)[0][:2].tolist()
             raise DataError(f"round {self.asked + t}: the forecast of {self.names[i]} is infinite")
         self._note(x)
+        self._meet(scores=x[~np.isnan(x)])
         return x[:, None] if self.parts == 1 else np.ascontiguousarray(x.transpose(0, 2, 1))
 
     def as_outcomes(self, outcomes: Any, rounds: int) -> Matrix:
@@ -355,6 +361,7 @@ class ExpertMixture(Recorded):
                     f"they are numbered 0 to {self.parts - 1}"
                 )
             came = (y[:, None] == np.arange(self.parts)).astype(float)
+            self._meet(labels=came)
             return np.where(np.isnan(y)[:, None], math.nan, came)
         t = call(first_refused, self.compiled, self.loss_function, y)
         if t < y.size:
@@ -364,7 +371,13 @@ class ExpertMixture(Recorded):
             )
         if isinstance(self.substitution, SquareOn):
             self._note(y)
+        self._meet(labels=y[~np.isnan(y)])
         return y[:, None]
+
+    def _meet(self, **brought: Any) -> None:
+        """Note where a loss of the user's own is put to the test."""
+        if self.met is not None:
+            self.met = self.met.wider(**brought)
 
     def _note(self, values: Matrix) -> None:
         """Whether the values are where the substitution wants them."""

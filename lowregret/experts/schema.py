@@ -68,7 +68,8 @@ class MixtureSchema(BookSchema):
         parts = {"aggregator": part(Aggregator), "loss": part(Loss), "substitution": part(Substitution)}
         counts = {"parts": whole(1), "late": whole(), "asked": whole(), "every": whole(1)}
         flags = dict.fromkeys(("linearised", "compiled", "inside"), FLAG)
-        return {"names": items(TEXT, 1)} | parts | counts | flags
+        met = {"met": items(number(), 3)._replace(needed=False)}
+        return {"names": items(TEXT, 1)} | parts | counts | flags | met
 
     def width(self, told: Told) -> int:
         """Weights kept of a round."""

@@ -33,6 +33,7 @@ class ClassNames:
     def encode(self, labels: Any, learnt: Any = None, names: Mapping[float, str] | None = None) -> Any:
         """The code of each label; new names are taken up, in their order, from rows that are `learnt` (a mask).
 
+        A row before the first that is learnt with a new name has no known class, as if it came in a batch of its own.
         `names` are those that numbers among the labels stand for, as formats with texts hand them over.
         O(n log n), and a look at each distinct label.
         """
@@ -41,9 +42,15 @@ class ClassNames:
         if learnt is not None and values.size:
             first = np.full(values.size, inverse.size)
             np.minimum.at(first, inverse[learnt], np.flatnonzero(learnt))
+        before = len(self.names)
         for k in np.argsort(first, kind="stable").tolist():
             codes[k] = self._code(name_label(values[k], names), first[k] < inverse.size)
-        return codes[inverse.reshape(-1)]
+        met = np.full(len(self.names) + 2, inverse.size)  # the row of each name that makes it known; 0 if it was
+        met[:before] = 0
+        np.minimum.at(met, codes, first)
+        found = codes[inverse.reshape(-1)]
+        found[(found >= before) & (np.arange(found.size) < met[found])] = UNKNOWN
+        return found
 
     def _code(self, value: Any, taken: bool) -> int:
         name = name_of(value)

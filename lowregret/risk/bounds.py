@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.certificate.evidence import convexity
+from lowregret.loss.verify import Met
 from lowregret.output import Average, Output, Random, WeightedAverage
 from lowregret.risk.online_to_batch import (
     AVERAGE,
@@ -28,6 +30,7 @@ from lowregret.risk.online_to_batch import (
     require_delta,
 )
 from lowregret.risk.statistics import (
+    ALARM,
     LARGEST_LABEL,
     LONGEST_ROW,
     SPREAD,
@@ -39,7 +42,7 @@ from lowregret.risk.statistics import WEIGHTED as WEIGHTED_LOSS
 from lowregret.state import LONGEST, State
 
 INDEPENDENT = "rows are drawn independently from one source"
-ALARM = 1e-3  # the chance that independent rows are ever taken for dependent ones
+ONCE = "no rows were noticed that come again"
 HUGE = 1e140  # what is larger counts as unbounded: its square, times weights and summed, would overflow
 ROUNDING = 1 + 1e-5  # far more than the rules' lengths are off
 _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
@@ -55,6 +58,7 @@ class RiskEvidence:
     rounds: int
     grows: bool  # whether the number of features was not known beforehand
     certificate: Callable[[], Certificate]  # of the regret
+    met: Met | None = None  # scores and labels at which a loss of the user's own is put to the test
 
 
 def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
@@ -67,8 +71,13 @@ def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
     if not e.tally.rounds:
         return []
     premises = tuple(_premises(e))
-    found = [*_of_output(e, delta), *_of_errors(e, delta), *_of_excess(e)]
+    convex = convexity(e.learner.loss, e.met, e.learner.rule.domain.reach(2, e.state.dimension))
+    found = [*_given(convex, _of_output(e, delta)), *_of_errors(e, delta), *_given(convex, _of_excess(e))]
     return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
+
+
+def _given(premises: tuple[Premise, ...], found: Iterator[RiskCertificate]) -> Iterator[RiskCertificate]:
+    return (replace(c, premises=c.premises + premises) for c in found)
 
 
 def headline(found: list[RiskCertificate]) -> RiskCertificate | None:
@@ -86,7 +95,8 @@ def risk_json(found: list[RiskCertificate]) -> dict[str, Any]:
 def _premises(e: RiskEvidence) -> Iterator[Premise]:
     against = e.tally.dependence
     yield Premise(INDEPENDENT, against < math.log(1 / ALARM), chance(against))
-    yield Premise("no row is learnt twice", not e.tally.repeated)
+    sample = f"{chance(e.tally.repetition.against)} in a sample of {e.tally.repetition.size} rows"
+    yield Premise(ONCE, not e.tally.repeated, sample)
     yield Premise("all importance weights are 1", e.tally.alike)
     yield Premise("every round was counted", e.tally.rounds == e.rounds, e.tally.rounds)
 

@@ -24,7 +24,7 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
 from lowregret.learner.wrappers import LONGEST_DELAY
-from lowregret.rows import Features, Rows, Sparse, as_rows
+from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
 from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.linear import LinearRun
@@ -113,6 +113,7 @@ class DelayedRun(LinearRun):
             if weight != 0:
                 require_label(label, f"round {round_}", loss.accepts(label), type(loss).__name__, loss.labels)
         self.uniform &= bool(np.all(w == 1))
+        self._meet(NOBODY.rows, np.empty(0), y[w != 0])
         pending.send(at, y, w, self.asked)
         try:
             self._run(at, pending.size)
@@ -141,7 +142,7 @@ class DelayedRun(LinearRun):
                 self.learn_batch(batch, _delays(delay, done, len(batch)))
                 done += len(batch)
             return self
-        x = self._rows(as_rows(features, checked=False))
+        x = self._rows(features)
         y = numbers(labels, "labels", x.shape[0])
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
         if np.ndim(delay) and len(delay) != y.size:
@@ -183,7 +184,7 @@ class DelayedRun(LinearRun):
     @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this learner and of late answers, tightest first."""
-        found = certificates(self.learner, self.state, self.comparator)
+        found = certificates(self.learner, self.state, self.comparator, self.met)
         return late_certificates(self.learner, found, self.ledger, self.pending)
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
@@ -269,6 +270,7 @@ class DelayedRun(LinearRun):
                 begin += self.asked - before
                 labels = np.empty(0) if answers is None else answers[0][:begin]
                 self.learnt = Learnt(begin, labels, self.scores[:begin], self.scores[:begin])
+                self._meet(x, self.scores[:begin], labels)
         self._settle(x, placed, count)
 
     def _run(self, arrivals: Any, i: int, rows: Asked | None = None) -> None:

@@ -125,7 +125,7 @@ def test_a_second_pass_ends_what_is_known_of_new_rows(capsys: Capsys, tmp_path: 
     told = run(capsys, "train", file, "--passes", passes, "--json", "--quiet")
     assert (told.json["certificate"]["risk"] is None) == (passes > 1)
     said = run(capsys, "train", file, "--passes", passes)
-    assert ("unknown, for this is not so: no row is learnt twice" in said.out) == (passes > 1)
+    assert ("unknown, for this is not so: no rows were noticed that come again" in said.out) == (passes > 1)
 
 
 def test_the_summary_is_for_people(capsys: Capsys, file: Path) -> None:
