@@ -5,6 +5,7 @@ The columns of a row are distinct. Indices are unsigned: signed ones would pay f
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
@@ -259,6 +260,15 @@ def highest(x: Rows, rows: int) -> int:
 def longest(x: Rows) -> int:
     """The most entries that a row has: O(rows)."""
     return int(np.diff(x.indptr).max(initial=0)) if isinstance(x, Sparse) else x.shape[1]
+
+
+def length(x: Rows) -> float:
+    """‖x_i‖ of the longest row: O(nnz)."""
+    if not isinstance(x, Sparse):
+        return float(np.max(np.linalg.norm(x.data, axis=1), initial=0.0))  # type: ignore[attr-defined]
+    size = float(np.max(np.abs(x.data[x.indptr[0] : x.indptr[-1]]), initial=0.0))
+    total = np.append(0.0, np.cumsum(np.square(np.asarray(x.data, float) / (size or 1.0))))  # no entry overflows
+    return size * math.sqrt(float(np.max(np.diff(total[x.indptr]), initial=0.0)))
 
 
 def largest_entry(x: Rows, i: int) -> tuple[int, float] | None:

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from lowregret.compile.part import Part
 from lowregret.state import ENERGY, LOSS, ROUNDS, State
 
 
 class Step(Part):
-    """η_t > 0, non-increasing in t unless it says otherwise."""
+    """η_t > 0; a schedule of your own whose rates never grow says so: most theorems need it."""
 
     constant: ClassVar[bool] = False
-    falling: ClassVar[bool] = True  # whether η_t never grows
+    falling: ClassVar[bool] = False  # whether η_t never grows
+    facts: ClassVar[dict[str, Any]] = {"constant": False, "falling": False}
 
     @abstractmethod
     def rate(self, s: State, present: float) -> float:
@@ -55,6 +56,7 @@ class Constant(Step):
     """η_t = η"""
 
     constant: ClassVar[bool] = True
+    falling: ClassVar[bool] = True
     eta: float
 
     def check(self) -> None:
@@ -67,6 +69,7 @@ class Constant(Step):
 class InverseSqrt(Step):
     """η_t = η/√t"""
 
+    falling: ClassVar[bool] = True
     eta: float
 
     def check(self) -> None:
@@ -79,6 +82,7 @@ class InverseSqrt(Step):
 class InverseTime(Step):
     """η_t = 1/(σt), for σ-strongly convex losses"""
 
+    falling: ClassVar[bool] = True
     sigma: float
 
     def check(self) -> None:
@@ -91,6 +95,7 @@ class InverseTime(Step):
 class WeightedInverseTime(Step):
     """η_t = 2/(λ(t+1)), with round t counting t+1 times in the regret"""
 
+    falling: ClassVar[bool] = True
     lam: float
 
     def check(self) -> None:
@@ -112,6 +117,7 @@ class WeightedInverseTime(Step):
 class Adaptive(Step):
     """η_t = scale/√(Σ‖z_s‖²) over the gradients seen: self-confident, no horizon and no Lipschitz constant needed"""
 
+    falling: ClassVar[bool] = True
     scale: float = 1.0
 
     def check(self) -> None:
@@ -128,6 +134,8 @@ class Adaptive(Step):
 class Own(Step):
     """Each coordinate has a rate of its own, which its rule knows; the ledger counts it as 1"""
 
+    falling: ClassVar[bool] = True
+
     def rate(self, s: State, present: float) -> float:
         return 1.0
 
@@ -138,7 +146,6 @@ class PassiveAggressive(Step):
     `squared`: ℓ_t/(‖z_t‖² + 1/(2C)), which penalises the squared loss that remains (PA-II). Crammer et al. 2006.
     """
 
-    falling: ClassVar[bool] = False
     C: float = math.inf
     squared: bool = False
 

@@ -7,6 +7,7 @@ from lowregret.certificate.evidence import Evidence, evidence, natural_comparato
 from lowregret.certificate.theorems import LINEARISED, THEOREMS, Theorem
 from lowregret.domain import Domain
 from lowregret.learner.linear import Learner
+from lowregret.loss.verify import Met
 from lowregret.state import State
 
 __all__ = [
@@ -25,9 +26,11 @@ __all__ = [
 ]
 
 
-def certificates(learner: Learner, state: State, comparator: Domain | None = None) -> list[Certificate]:
+def certificates(
+    learner: Learner, state: State, comparator: Domain | None = None, met: Met | None = None
+) -> list[Certificate]:
     """Every certificate that speaks of this learner, tightest first: those whose premises fail come last."""
-    return evaluate(evidence(learner, state, comparator or natural_comparator(learner, state.dimension)))
+    return evaluate(evidence(learner, state, comparator or natural_comparator(learner, state.dimension), met))
 
 
 def evaluate(e: Evidence) -> list[Certificate]:

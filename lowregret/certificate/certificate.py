@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-TOLERANCE = 1e-9
+from lowregret.compile.numerics import at_most
+
 SINGULAR = {"experts": "expert", "arms": "arm", "hypotheses": "hypothesis", "points": "point"}  # of few, one
 
 
@@ -27,6 +28,8 @@ class Certificate:
     `linear_regret` is Σ c_t⟨w_t − u, z_t⟩ at the worst comparator u (None if the sum of sub-gradients was not kept);
     `bound` is the theorem's right-hand side on observed quantities. `measure` says what is bounded where it is not the
     regret (mistakes, weighted regret). `slack` is the exact distance between the two where the theorem gives it.
+    `rounding` is how far sums of rounded numbers may fall short of what they stand for: the exact regret is at most
+    `proved`, which has it added.
     `hindsight` is the best comparator's loss with its solver's gap, `risk` a bound for data yet to come, if wanted.
     """
 
@@ -42,6 +45,7 @@ class Certificate:
     hindsight: dict[str, float] | None = None
     risk: dict[str, Any] | None = None
     details: dict[str, float] = field(default_factory=dict)
+    rounding: float = 0.0
 
     @property
     def regret_interval(self) -> tuple[float, float] | None:
@@ -62,6 +66,11 @@ class Certificate:
         return f"{'the best' if best else 'every'} fixed choice {'anywhere' if told['set'] == 'reals' else where}"
 
     @property
+    def proved(self) -> float:
+        """The number that the exact regret does not exceed if the premises hold, rounding included."""
+        return min(x for x in (self.linear_regret, self.bound) if x is not None) + self.rounding
+
+    @property
     def premises_hold(self) -> bool:
         return all(premise.holds for premise in self.premises)
 
@@ -69,7 +78,7 @@ class Certificate:
     def holds(self) -> bool:
         """Whether the premises hold and the measured numbers obey regret ≤ linear regret ≤ bound."""
         chain = [x for x in (self.regret, self.linear_regret, self.bound) if x is not None]
-        ordered = all(a <= b + TOLERANCE * (1 + abs(b)) for a, b in pairwise(chain))
+        ordered = all(at_most(a, b + self.rounding) for a, b in pairwise(chain))
         return self.premises_hold and ordered and not math.isnan(self.bound)
 
     def to_json(self) -> dict[str, Any]:
@@ -81,6 +90,7 @@ class Certificate:
             "measure": self.measure,
             "linear_regret": _plain(self.linear_regret),
             "bound": _plain(self.bound),
+            "rounding": _plain(self.rounding),
             "holds": self.holds,
             "premises": [{"name": p.name, "holds": p.holds, "observed": _plain(p.observed)} for p in self.premises],
             "hindsight": self.hindsight,

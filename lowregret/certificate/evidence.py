@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lowregret.certificate.certificate import Premise
+from lowregret.certificate.rounding import rounding
+from lowregret.compile.altered import is_own
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
+from lowregret.domain.verify import PREMISE as SET_PREMISE
+from lowregret.domain.verify import counterexample as fault_of_set
 from lowregret.learner.linear import Learner
+from lowregret.loss import NamedLoss
+from lowregret.loss.verify import PREMISE, Met, counterexample
 from lowregret.mirror import Entropic, PNorm
+from lowregret.mirror.verify import PREMISE as MIRROR_PREMISE
+from lowregret.mirror.verify import counterexample as fault_of_mirror
 from lowregret.rule import MirrorDescent
 from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, RIDGE, ROUNDS, State
 from lowregret.types import Vector
+
+UNREFUTED = "no counterexample where it was tried"
 
 
 @dataclass(frozen=True)
@@ -29,6 +40,7 @@ class Evidence:
     theta: Vector | None = None
     curvature: float = 0.0  # σ such that every f_t is known to be σ-strongly convex, beside the ridge
     table: Vector | None = None  # what is known about each coordinate at the end, where the whole state is at hand
+    met: Met | None = None  # scores and labels at which a loss of the user's own is put to the test
 
     @property
     def rounds(self) -> int:
@@ -53,6 +65,11 @@ class Evidence:
             return None
         total = float(self.sums[LINEAR] + self.learner.ridge / 2 * self.sums[RIDGE] + self.support)
         return total / max(self.importance, 1.0) if self.learner.rule.schedule().weighted() else total
+
+    @cached_property
+    def rounding(self) -> float:
+        """By how much the sums may be off: see `rounding.py`."""
+        return rounding(self)
 
     @property
     def rate(self) -> float:
@@ -88,11 +105,24 @@ class Evidence:
         match self.comparator:
             case Point(u):
                 return float(np.linalg.norm(w - u))
-            case Simplex(total) if np.allclose(w, total / w.size):
+            case Simplex(total) if np.allclose(w, total / w.size, atol=0.0):
                 return total * math.sqrt(1 - 1 / w.size)
             case Box(low, high):
                 return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
         return min(float(np.linalg.norm(w)) + self.reach, self.spread)
+
+    def trusted(self) -> tuple[Premise, ...]:
+        """The premises that parts of the user's own are what they say, with what refutes them."""
+        found = list(convexity(self.learner.loss, self.met, self.reach))
+        rule = self.learner.rule
+        for domain in {rule.domain, self.comparator}:
+            if is_own(domain):
+                why = fault_of_set(domain, self.dimension)
+                found.append(Premise(f"{domain.name}: {SET_PREMISE}", why is None, why or UNREFUTED))
+        if isinstance(rule, MirrorDescent) and is_own(rule.mirror) and not is_own(rule.domain):
+            why = fault_of_mirror(rule.mirror, self.comparator, self.dimension)
+            found.append(Premise(MIRROR_PREMISE, why is None, why or UNREFUTED))
+        return tuple(found)
 
     def inside(self) -> Premise:
         """Comparators must be points that the learner could have played."""
@@ -104,6 +134,14 @@ class Evidence:
         )
 
 
+def convexity(loss: Any, met: Met | None, reach: float) -> tuple[Premise, ...]:
+    """The premise that a loss of the user's own is convex, with scores that refute it; none for the package's."""
+    if not (isinstance(loss, NamedLoss) and is_own(loss)):
+        return ()
+    found = counterexample(loss, met, reach)
+    return (Premise(PREMISE, found is None, found or UNREFUTED),)
+
+
 def support(learner: Learner, theta: Vector, importance: float, comparator: Domain) -> float:
     """max_{u∈U} ⟨u,θ⟩ − (κ/2)‖u‖² with κ = ridge·Σc_t: attained at Π_U(θ/κ), or the support function if κ = 0."""
     kappa = learner.ridge * importance
@@ -113,13 +151,13 @@ def support(learner: Learner, theta: Vector, importance: float, comparator: Doma
     return float(u @ theta) - kappa / 2 * float(u @ u)
 
 
-def evidence(learner: Learner, state: State, comparator: Domain) -> Evidence:
+def evidence(learner: Learner, state: State, comparator: Domain, met: Met | None = None) -> Evidence:
     """Evidence from a run's present state: O(d)."""
     comparator.fits(state.dimension)
     theta = np.ascontiguousarray(state.theta) if learner.rule.keeps_sum() else None
     importance = learner.rule.schedule().total_importance(state.rounds)
     highest = None if theta is None else support(learner, theta, importance, comparator)
-    return Evidence(learner, comparator, state.sums, state.counts, highest, theta, table=state.table)
+    return Evidence(learner, comparator, state.sums, state.counts, highest, theta, table=state.table, met=met)
 
 
 def natural_comparator(learner: Learner, d: int, radius: float = 1.0) -> Domain:

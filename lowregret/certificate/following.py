@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.compile.numerics import EPSILON, norm
 from lowregret.convex.functions import Convex, QuadraticFunction
 from lowregret.convex.leader import Follower, FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import Domain, Reals
 from lowregret.types import Vector
 
-EXACT = 1e-9  # a gap this small, relative to 1 + |loss|, counts as an exact minimum
+EXACT = 1e-9  # a gap this small, relative to the losses and the penalty, counts as an exact minimum
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,17 @@ class Following:
         """max_U R(u) − R(w_1)"""
         d = self.points.shape[1]
         return self.player.highest(self.comparator, d) - self.player.penalty(self.player.first(d))
+
+    @property
+    def rounding(self) -> float:
+        """By how much the sums over all rounds, each of sums over the rounds before it, may be off."""
+        rounds, d = self.points.shape
+        reach = self.comparator.reach(2, d)
+        far = max((norm(w) for w in self.points), default=0.0) + (reach if reach < math.inf else 0.0)
+        terms = float(np.sum(np.abs(self.losses)) + far * sum(norm(z) for z in self.gradients)) + abs(
+            self.penalty_range
+        )
+        return EPSILON * (rounds + d + 16) * max(rounds, 1) * terms
 
 
 def following_certificates(g: Following) -> list[Certificate]:
@@ -102,7 +114,7 @@ def quadratic_game(g: Following) -> list[Certificate]:
 
 
 def _exact(g: Following) -> tuple[Premise, ...]:
-    scale = 1 + abs(float(np.sum(g.losses)))
+    scale = float(np.sum(np.abs(g.losses)) + np.sum(np.abs(g.drops))) + abs(g.penalty_range)
     return (Premise("every w_t is an exact minimiser", g.largest_gap <= EXACT * scale, g.largest_gap),)
 
 
@@ -123,4 +135,5 @@ def _certificate(
         bound=bound,
         premises=(inside, *premises),
         regret=g.regret,
+        rounding=g.rounding,
     )

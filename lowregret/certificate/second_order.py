@@ -36,7 +36,9 @@ def plain_bound(e: Evidence) -> float:
         case Point(u):
             tilt = float(u @ matrix @ u - 2 * pull @ u)
         case _:
-            largest = float(np.linalg.eigvalsh(matrix)[-1])
+            if not np.all(np.isfinite(matrix)):
+                return math.inf
+            largest = float(_eigen(matrix)[0][-1])
             tilt = largest * e.reach**2 + 2 * e.reach * float(np.linalg.norm(pull))
     return curved_bound(e) + gamma / 2 * (tilt + float(e.sums[SQUARED]))
 
@@ -57,20 +59,33 @@ def curved_regret(e: Evidence) -> float | None:
 
 def highest_on_ball(b: Vector, q: Vector, radius: float) -> float:
     """max of ⟨b,u⟩ − ½u'Qu over ‖u‖ ≤ radius, Q ≥ 0: at u = (Q + μI)⁻¹b, by its eigenvectors: O(d³)."""
-    if not math.isfinite(radius):
+    scale = float(np.max(np.abs(b)))
+    if not (math.isfinite(radius * scale) and np.all(np.isfinite(q))):
         return math.inf
-    values, vectors = np.linalg.eigh(q)
-    values, turned = np.maximum(values, 0.0), vectors.T @ b
-    low, high = 0.0, float(np.linalg.norm(b)) / radius
+    if scale == 0.0:
+        return 0.0
+    values, vectors = _eigen(q)
+    with np.errstate(over="ignore"):
+        return radius * scale * _highest(vectors.T @ (b / scale), values * (radius / scale))
+
+
+def _eigen(q: Vector) -> tuple[Vector, Vector]:
+    """The eigenvalues of Q ≥ 0, and the eigenvectors, whatever its units."""
+    unit = float(np.max(np.abs(q))) or 1.0
+    values, vectors = np.linalg.eigh(q / unit)
+    return np.maximum(values, 0.0) * unit, vectors
+
+
+def _highest(b: Vector, values: Vector) -> float:
+    """max of ⟨b,u⟩ − ½Σλu² over ‖u‖ ≤ 1"""
+    low, high = 0.0, float(np.linalg.norm(b))
     for _ in range(HALVINGS):
         mu = (low + high) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
-            length = float(np.linalg.norm(np.where(turned == 0, 0.0, turned / (values + mu))))
-        low, high = (mu, high) if length > radius else (low, mu)
-    if high == 0.0:
-        return 0.0
-    # by duality every μ > 0 gives an upper bound, ½Σb²/(λ + μ) + ½μr²
-    return 0.5 * float(np.sum(turned * turned / (values + high))) + 0.5 * high * radius**2
+            length = float(np.linalg.norm(np.where(b == 0, 0.0, b / (values + mu))))
+        low, high = (mu, high) if length > 1.0 else (low, mu)
+    # by duality every μ > 0 gives an upper bound, ½Σb²/(λ + μ) + ½μ
+    return 0.5 * float(np.sum(b * b / (values + high))) + 0.5 * high
 
 
 def _matrices(e: Evidence) -> tuple[float, Vector, Vector]:

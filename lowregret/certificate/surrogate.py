@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowregret.certificate.certificate import TOLERANCE, Certificate, Premise
+from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.compile.numerics import TOLERANCE
 from lowregret.domain import Point
 from lowregret.types import Vector
 
@@ -18,7 +19,9 @@ def surrogate_certificate(
     ⟨g_t, u − w_t⟩ ≤ ℓ̃_t(u) − ℓ_t(w_t). The Perceptron is g_t = −y_t x_t on mistakes (else 0), ℓ_t = 1[mistake],
     ℓ̃_t = [1 − y_t⟨u,x_t⟩]₊.
     """
-    excess = np.sum(vectors * (u - points), axis=1) - (surrogates - losses)
+    tilts = vectors * (u - points)
+    excess = np.sum(tilts, axis=1) - (surrogates - losses)
+    sizes = np.sum(np.abs(tilts), axis=1) + np.abs(surrogates) + np.abs(losses)
     after, stepped = np.linalg.norm(points[1:] - u, axis=1), np.linalg.norm((points - eta * vectors)[:-1] - u, axis=1)
     away = float(np.max(after - stepped, initial=0.0))
     bound = (
@@ -26,6 +29,7 @@ def surrogate_certificate(
         + float(np.sum((points[0] - u) ** 2)) / (2 * eta)
         + eta / 2 * float(np.sum(vectors**2))
     )
+    farthest = stepped * (1 + TOLERANCE)
     worst = float(np.max(excess, initial=0.0))
     return Certificate(
         id="THM-14.6",
@@ -34,8 +38,8 @@ def surrogate_certificate(
         linear_regret=None,
         bound=bound,
         premises=(
-            Premise("⟨g_t, u − w_t⟩ ≤ ℓ̃_t(u) − ℓ_t(w_t)", worst <= TOLERANCE * (1 + abs(bound)), worst),
-            Premise("each step ends no farther from u than w_t − ηg_t", away <= TOLERANCE * (1 + abs(bound)), away),
+            Premise("⟨g_t, u − w_t⟩ ≤ ℓ̃_t(u) − ℓ_t(w_t)", bool(np.all(excess <= TOLERANCE * sizes)), worst),
+            Premise("each step ends no farther from u than w_t − ηg_t", bool(np.all(after <= farthest)), away),
         ),
         measure="loss",
         regret=float(np.sum(losses)),

@@ -6,7 +6,7 @@ The marks depend on the round alone, so a run that was split, resumed or fed in 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from lowregret.certificate import Evidence, evaluate
 from lowregret.compile.kernel import kernel
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.learner.linear import Learner
+from lowregret.loss.verify import Met
 from lowregret.mirror import PNorm
 from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent, Rule
@@ -76,9 +77,9 @@ class Trace:
     theorem: str  # whose bound it is, at the end
 
 
-def trace(learner: Learner, history: Vector, comparator: Domain) -> Trace:
+def trace(learner: Learner, history: Vector, comparator: Domain, met: Met | None = None) -> Trace:
     """The curves of a history, against these comparators."""
-    rows = [_evidence(learner, row, comparator) for row in history]
+    rows = [replace(_evidence(learner, row, comparator), met=met) for row in history]
     found = [evaluate(e)[0] for e in rows]
     return Trace(
         np.array([e.rounds for e in rows], np.int64),

@@ -13,6 +13,8 @@ from lowregret.types import Vector
 
 _LOG_MAX = math.log(sys.float_info.max) - 1e-9
 ROOT_STEPS = 60  # far more than Newton's method needs
+TOLERANCE = 1e-9  # of what is compared, never of 1: nobody knows the units
+EPSILON = 2.0**-53  # by how much a number may be off, relative to it, after one operation
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -93,6 +95,11 @@ def poisson_root(v: float, mu: float) -> float:
         if abs(step) <= 1e-15 * (abs(q) + 1.0):
             break
     return q
+
+
+def at_most(a: float, b: float, *terms: float) -> bool:
+    """Whether a ≤ b but for rounding: a billionth of the largest of these numbers and the terms they are made of."""
+    return a <= b or (-math.inf < b and a - b <= TOLERANCE * max(abs(a), abs(b), *map(abs, terms)) < math.inf)
 
 
 def norm(v: Vector, q: float = 2.0) -> float:

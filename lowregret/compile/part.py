@@ -17,7 +17,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import inspect
-from abc import ABCMeta
 from functools import cache, cached_property
 from numbers import Real
 from types import FunctionType, MethodType
@@ -38,21 +37,24 @@ from numba.extending import (
     unbox,
 )
 
+from lowregret.compile.altered import Kind, settle_facts
 from lowregret.compile.digest import digest, is_ours
 from lowregret.compile.kernel import FAILURES, Inlined, MethodError
 from lowregret.errors import PartError
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
-class Part(metaclass=ABCMeta):
+class Part(metaclass=Kind):
     """A frozen dataclass of numbers, arrays and other parts, usable inside compiled loops."""
 
     registry: ClassVar[dict[str, type[Part]]] = {}
+    facts: ClassVar[dict[str, Any]] = {}  # what theorems believe of a part, and what is said where nothing is known
     compilable: ClassVar[bool] = True  # False: only runs interpreted
     read_only: ClassVar[bool] = False  # whether compiled code that writes to one of its arrays is refused
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        settle_facts(cls, Part)
         dataclasses.dataclass(eq=False, repr=False)(cls)  # `frozen` would cost a third of the time to import us
         _register(cls)
 

@@ -47,6 +47,8 @@ class Convex(Part):
         """f split into a quadratic that can be added up in O(d), and the rest."""
         return Pieces(rest=self)
 
+    facts: ClassVar[dict[str, Any]] = {"curvature": curvature, "pieces": pieces}
+
 
 class Pieces(NamedTuple):
     """f(w) = (curvature/2)‖w‖² + ⟨linear, w⟩ + constant + rest(w)"""
@@ -162,7 +164,8 @@ class NegativeLog(Convex):
 class Function(Convex):
     """A function of your own: `f(w)` its value, `gradient(w)` a sub-gradient, σ its strong convexity if you know it.
 
-    That it is convex is taken on trust: the certificates rest on it. A game with it cannot be saved.
+    That it is convex is a premise of the certificates, tried at some points: see `verify.py`. A game with it
+    cannot be saved.
     """
 
     f: Callable[[Vector], float]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class Follower(Part):
     """A player whose next point minimises a penalty plus all functions so far."""
 
     compilable: ClassVar[bool] = False
+    facts: ClassVar[dict[str, Any]] = {"highest": lambda self, comparator, d: math.inf}
 
     if TYPE_CHECKING:  # a field of some players, which an inherited property would hide
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowregret.compile.kernel import kernel
-from lowregret.compile.numerics import norm
-from lowregret.domain.base import ROUNDING, TOLERANCE, Domain, Radial, Whole, constant_vector, require_size
+from lowregret.compile.numerics import TOLERANCE, norm
+from lowregret.domain.base import ROUNDING, Domain, Radial, Whole, constant_vector, require_size
 from lowregret.domain.simplex import simplex_threshold
 from lowregret.errors import PartError
 from lowregret.types import Vector

@@ -19,11 +19,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.compile.numerics import norm
+from lowregret.compile.numerics import EPSILON, TOLERANCE, norm
 from lowregret.compile.part import Part
 from lowregret.types import Index, Vector
 
-TOLERANCE = 1e-9
 ROUNDING = 1 + 1e-12  # sizes that differ by rounding alone count as equal
 
 
@@ -50,10 +49,12 @@ class Domain(Part):
         """max ‖u − v‖₂ over u, v ∈ S in dimension d."""
 
     def contains(self, w: Vector, tolerance: float = TOLERANCE) -> bool:
-        """Whether w lies in S up to a distance of tolerance·(1 + ‖w‖)."""
+        """Whether w lies in S up to the tolerance, relative to S and w, whichever is smaller, and to rounding."""
         w = np.asarray(w, float)
         self.fits(w.size)
-        return norm(w - self.projection(w)) <= tolerance * (1 + norm(w))
+        nearest = self.projection(w)
+        size = max(norm(w), norm(nearest))
+        return norm(w - nearest) <= tolerance * min(size, self.diameter(w.size)) + rounded(w.size) * size
 
     def bounds(self, d: int) -> tuple[Any, Any]:
         """(low, high), numbers or vectors, with low ≤ u ≤ high for all u ∈ S."""
@@ -73,6 +74,15 @@ class Domain(Part):
     def lies_in(self, other: Domain, d: int) -> bool:
         """Whether the points of S show that `other` covers it."""
         return False
+
+    facts: ClassVar[dict[str, Any]] = {
+        "support": lambda self, theta: math.inf,
+        "reach": lambda self, q, d: math.inf,
+        "diameter": lambda self, d: math.inf,
+        "bounds": bounds,
+        "surrounds": surrounds,
+        "lies_in": lies_in,
+    }
 
     def fits(self, d: int) -> None:
         """Refuse a dimension in which the set does not exist."""
@@ -157,6 +167,11 @@ class Whole(Domain):
         w = np.array(v, float)
         self.project(w)
         return w
+
+
+def rounded(d: int) -> float:
+    """By how much, relative to its length, a projected point of d coordinates may be off."""
+    return 8 * EPSILON * math.sqrt(d)
 
 
 def require_size(domain: Domain, name: str, value: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowregret.compile.numerics import norm
-from lowregret.domain.base import ROUNDING, Domain, Separable, constant_vector
+from lowregret.domain.base import ROUNDING, Domain, Separable, constant_vector, rounded
 from lowregret.types import Index, Vector
 
 
@@ -50,7 +50,8 @@ class Box(Separable):
 
     def surrounds(self, other: Domain, d: int) -> bool:
         low, high = other.bounds(d)
-        slack = (ROUNDING - 1) * np.maximum(abs(self.low), abs(self.high))
+        size = np.maximum(abs(self.low), abs(self.high))
+        slack = (ROUNDING - 1) * np.minimum(size, self.high - self.low) + rounded(1) * size
         return bool(np.all(self.low - slack <= low) and np.all(high <= self.high + slack))
 
     def fits(self, d: int) -> None:

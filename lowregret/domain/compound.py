@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.compile.numerics import norm
-from lowregret.domain.base import TOLERANCE, Domain, Whole, require_size
+from lowregret.compile.numerics import TOLERANCE, norm
+from lowregret.domain.base import Domain, Whole, require_size, rounded
 from lowregret.domain.simplex import project_simplex
 from lowregret.errors import PartError
 from lowregret.types import Vector
@@ -71,11 +71,17 @@ class Intersection(Whole):
             s.fits(d)
 
     def contains(self, w: Vector, tolerance: float = TOLERANCE) -> bool:
-        """Whether w lies in every set, each up to its tolerance."""
-        return all(s.contains(w, tolerance) for s in self.sets)
+        """Whether w lies in every set up to the tolerance, relative to the intersection (to w if it is unbounded)."""
+        w = np.asarray(w, float)
+        self.fits(w.size)
+        width, off = self.diameter(w.size), rounded(w.size) * norm(w)
+        slack = tolerance * (width if width < math.inf else norm(w)) + off
+        return all(norm(w - s.projection(w)) <= slack for s in self.sets)
 
     def project(self, v: Vector) -> None:
         w, _ = self._split(np.array(v))
+        for s in self.sets:  # what splitting leaves is far below the set's size, but not below that of a point near 0
+            w = s.projection(w)
         self.require(self.contains(w, 1e-6), "found no common point of the sets; is the intersection empty?")
         v[:] = w
 
@@ -197,7 +203,8 @@ class CvxSet(Whole):
         v[:] = self._solve(v.size, lambda cp, w: cp.Minimize(scale * cp.sum_squares(w) - 2 * target @ w))[1]
 
     def contains(self, w: Vector, tolerance: float = 1e-6) -> bool:
-        return super().contains(w, tolerance)
+        """Whether w lies in the set up to the tolerance, relative to `reach2`: the solver knows no better."""
+        return norm(w - self.projection(w)) <= tolerance * self.reach2
 
     def support(self, theta: Vector) -> float:
         """The solver's value and its tolerance on top: an upper bound."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import EPSILON
 from lowregret.convex.minimise import Solution
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
 from lowregret.loss import Absolute, LogWealth, Loss, Quantile, Square
@@ -81,7 +82,8 @@ def least_deviations(loss: Loss, errors: Matrix, y: Vector) -> Solution:
     e = errors @ u
     value = float(np.sum(c * np.where(e > 0, (1 - tau) * e, -tau * e)))
     prices = np.clip(-found.eqlin.marginals[:rounds], -c * tau, c * (1 - tau))
-    return Solution(u, value, max(value - float((errors.T @ prices).min()), 0.0))
+    terms = float((np.abs(errors).T @ (c * scale)).max())
+    return Solution(u, value, max(value - float((errors.T @ prices).min()), 0.0) + _off(errors, terms))
 
 
 def _stacked(above: Any, below: Any) -> Any:
@@ -95,7 +97,15 @@ def least_squares(errors: Matrix) -> Solution:
     a = errors.T @ errors
     u = quadratic_on_simplex(a, np.zeros(len(a)), np.full(len(a), 1 / len(a)))
     slope = 2 * (a @ u)
-    return Solution(u, float(np.sum((errors @ u) ** 2)), max(float(slope @ u - slope.min()), 0.0))
+    sizes = np.abs(errors) @ u
+    terms = float(sizes @ sizes) + math.sqrt(float(np.max(np.diag(a)))) * float(np.linalg.norm(sizes))
+    gap = max(float(slope @ u - slope.min()), 0.0) + _off(errors, terms)
+    return Solution(u, float(np.sum((errors @ u) ** 2)), gap)
+
+
+def _off(errors: Matrix, terms: float) -> float:
+    """By how much sums over rounds and experts may be off, given the sum of their absolute terms."""
+    return 8 * EPSILON * sum(errors.shape) * terms
 
 
 def best_mixture(likely: Matrix) -> Solution:
@@ -118,7 +128,8 @@ def best_mixture(likely: Matrix) -> Solution:
         target = quadratic_on_simplex(ratio.T @ ratio, 2 * rise, u)
         length = float(np.linalg.norm(ratio @ (target - u)))
         u = u + (target - u) / (1 + (length if length > 0.25 else 0.0))
-    return Solution(u, float(-np.log(likely @ u).sum()), gap)
+    logs = np.log(likely @ u)
+    return Solution(u, float(-logs.sum()), gap + _off(likely, float(np.abs(logs).sum() + rise.max())))
 
 
 def quadratic_on_simplex(a: Matrix, b: Vector, start: Vector) -> Vector:

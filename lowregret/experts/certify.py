@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.numerics import EPSILON
 from lowregret.experts.aggregator import RATES, AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
 from lowregret.experts.forecast import BinaryLogScore, LogScore
 from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import LogWealth, Loss, Square
+from lowregret.loss.verify import PREMISE
 
 
 def mixable_rate(loss: Loss, substitution: Substitution) -> float:
@@ -87,6 +89,13 @@ def is_mixable(aggregator: Aggregator, substitution: Substitution, loss: Loss, l
     return aggregator.eta <= mixable_rate(loss, substitution) * (1 + 1e-12)
 
 
+def rounding(s: Book) -> float:
+    """By how much sums of rounded losses may be off: n·ε times the absolute values of what was added and subtracted."""
+    terms = np.abs(s.owed) + np.abs(s.losses) + np.abs(s.linear)
+    largest = float(np.max(terms, where=np.isfinite(terms), initial=0.0))
+    return 4 * EPSILON * (int(s.counts[ROUNDS]) + s.prior.size + 16) * largest
+
+
 def certificate(
     aggregator: Aggregator, substitution: Substitution, loss: Loss, s: Book, linearised: bool, premises: list[Premise]
 ) -> Certificate:
@@ -101,13 +110,15 @@ def certificate(
     if not (mixable or isinstance(substitution, Mean) or isinstance(aggregator, AdaHedge | Squint)):
         rate = mixable_rate(loss, substitution)
         premises = [*premises, Premise("exponential weights with an η for which the loss is mixable", False, rate)]
+    off = rounding(s) + EPSILON * int(s.counts[ROUNDS]) * (bound if bound < math.inf else 0.0)
     comparator: dict[str, Any] = {"set": "simplex", "radius": 1.0} if linearised else {"set": "experts"}
     return Certificate(
         name,
         statement,
         comparator,
-        float(s.linear[k]) if linearised else None,
+        float(s.linear[k]) if linearised and all(p.holds for p in premises if p.name == PREMISE) else None,
         bound,
         tuple(premises),
         regret=float(np.max(s.owed - s.losses)),
+        rounding=off,
     )

@@ -18,7 +18,7 @@ from lowregret.compile.call import call
 from lowregret.errors import PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
-from lowregret.experts.certify import bound_against
+from lowregret.experts.certify import bound_against, rounding
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import LayeredSchema
 from lowregret.experts.state import NAPS
@@ -90,10 +90,8 @@ class Layered(ExpertMixture):
         chief, p = self.chief.ask([said for _, said in asked])
         x = self.as_forecasts(np.asarray(forecasts, float)[None])
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
-        self.asked += 1
-        number = self.asked - 1
+        number = self._wait(x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0)))
         self._rounds[number] = [*(own for own, _ in asked), chief]
-        self.pending[number] = x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0))
         return number, p
 
     def tell(self, number: int, outcome: Any) -> float:
@@ -104,7 +102,8 @@ class Layered(ExpertMixture):
         own = self.chief.tell(chief, outcome)
         for lane, round_ in zip(self.lanes, lanes, strict=True):
             lane.tell(round_, outcome)
-        x, p, _ = self.pending.pop(number)
+        x, p, _ = self.pending[number]
+        self._forget(number)
         del self._rounds[number]
         call(book_rows, self.compiled, self.loss_function, self.book, x, y, p, np.empty(1))
         self.late = self.chief.late
@@ -127,7 +126,7 @@ class Layered(ExpertMixture):
         regrets = self.book.owed - self.book.losses
         linear = float(np.max(self.book.linear))
         slept = int(self.book.counts[NAPS])  # over the rounds of one expert only, the mixture may owe a lane more
-        bound = min(self._bound(lane) for lane in range(len(self.lanes)))
+        bound, off = min(self._bound(lane) for lane in range(len(self.lanes))), rounding(self.book)
         found = Certificate(
             "LAYERED",
             "regret ≤ min over lanes of what the mixture owes to the lane + what the lane owes to the best combination",
@@ -136,6 +135,7 @@ class Layered(ExpertMixture):
             bound,
             (*self._premises(), Premise("no expert slept", slept == 0, f"{counted(slept, 'round')} with a sleeper")),
             regret=float(np.max(regrets)),
+            rounding=off,
         )
         return [found]
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.certificate.evidence import convexity
 from lowregret.compile.call import call, compilable
 from lowregret.compile.kernel import kernel
 from lowregret.compile.spec import to_json
@@ -107,6 +108,7 @@ class Specialists(Recorded):
     def certificates(self) -> list[Certificate]:
         """Against every expert over the rounds in which it was awake."""
         known = [Premise("each outcome was known before the next forecast", True)]
+        known += convexity(self.loss_function, None, 0.0)
         return [certificate(self.aggregator, Mean(), self.loss_function, self.book, self.linearised, known)]
 
     def _of(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lowregret.certificate import Certificate
+from lowregret.compile.numerics import at_most
 from lowregret.errors import PartError
 from lowregret.game.algorithms import ALGORITHMS, Algorithm, Setting, fitting
 from lowregret.game.catalogue import game
@@ -34,7 +35,8 @@ class Contest:
     @property
     def holds(self) -> bool:
         """Whether the premises held, and no measured number ever exceeded its bound."""
-        above = any(row.bound is not None and row.regret > row.bound + 1e-9 * (1 + abs(row.bound)) for row in self.rows)
+        slack = self.certificate.rounding
+        above = any(row.bound is not None and not at_most(row.regret, row.bound + slack) for row in self.rows)
         return self.certificate.holds and not above
 
     @property

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.compile.numerics import norm
 from lowregret.convex.functions import LinearFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution, minimise
@@ -44,7 +45,8 @@ from lowregret.hindsight.units import in_units, out_of_units
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import finite_numbers
 from lowregret.loss import Cost, Loss, OnMistakes, Square
-from lowregret.rows import as_rows
+from lowregret.loss.verify import counterexample, first_met
+from lowregret.rows import as_rows, length
 from lowregret.rule import ProjectedGradient
 from lowregret.step import Constant
 from lowregret.types import Vector
@@ -125,8 +127,22 @@ def best_fixed(
     known = learner.loss.dual and isinstance(comparator, L2Ball | L1Ball | Simplex | Box | Reals)
     held = gather_rows(learner.loss, rows, learner.bias) if known else None
     if held is None:
-        return by_passes(learner, comparator, rows, start, kappa, compiled, tolerance, report, until)
-    return solve(Objective(learner.loss, *held, comparator, kappa, compiled, until), tolerance, report)
+        found = by_passes(learner, comparator, rows, start, kappa, compiled, tolerance, report, until)
+    else:
+        found = solve(Objective(learner.loss, *held, comparator, kappa, compiled, until), tolerance, report)
+    return found if convex_on(learner, comparator, rows, found.w) else found._replace(gap=math.inf)
+
+
+def convex_on(learner: Linear, comparator: Domain, rows: Pass, u: Vector) -> bool:
+    """Whether a loss of the user's own passes for convex on these rows, without which no gap is known."""
+    met = first_met(learner.loss)
+    if met is None:
+        return True
+    reach = comparator.reach(2, u.size)
+    for x, y, weights in rows():
+        far = math.hypot(length(x), learner.bias) * norm(u)
+        met = met.wider([-far, far], y[weights != 0] if weights.size else y, math.hypot(length(x), learner.bias))
+    return counterexample(learner.loss, met, reach) is None
 
 
 def require_answer(loss: Loss, comparator: Domain) -> None:

@@ -2,10 +2,14 @@
 
 A loss of your own is a subclass of `Loss` with a method `at` that returns (value, slope):
 
-    class Cauchy(Loss):
+    class PseudoHuber(Loss):
         def at(self, p, y):
-            r = p - y
-            return math.log(1 + r * r), 2 * r / (1 + r * r)
+            root = math.sqrt(1 + (p - y) ** 2)
+            return root - 1, (p - y) / root
+
+It must be convex in p, and the slope be its derivative: certificates rest on that, and `verify.py` looks for scores at
+which it is not so. A subclass of another loss that changes it knows nothing of what is known of the other: see
+`compile/altered.py`.
 
 At a kink any slope between the one-sided ones is valid; the conventions of theory.md §0 are used here.
 
@@ -19,7 +23,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,6 +64,8 @@ class NamedLoss(Part):
     def error_per_loss(self) -> float | None:
         """κ with 1[wrong] ≤ κ·ℓ, if there is one that is known."""
         return None
+
+    facts: ClassVar[dict[str, Any]] = {"highest": highest, "error_per_loss": error_per_loss}
 
 
 class Loss(NamedLoss):
@@ -137,6 +143,19 @@ class Loss(NamedLoss):
     def smoothness(self) -> float:
         return math.inf
 
+    facts: ClassVar[dict[str, Any]] = {
+        "error_per_loss": NamedLoss.error_per_loss,
+        "highest": highest,
+        "convex_in_label": convex_in_label,
+        "conjugate": conjugate,
+        "envelope": envelope,
+        "dual": dual,
+        "kinked": kinked,
+        "lipschitz": lipschitz,
+        "curvature": curvature,
+        "smoothness": smoothness,
+    }
+
 
 class Margin(Loss):
     """Losses of the margin y·p with labels ±1; a score ≥ 0 predicts +1."""
@@ -171,6 +190,6 @@ class Falling(Margin):
 
     @property
     def error_per_loss(self) -> float | None:
-        """1/ℓ(0), for ℓ is at least that where the sign is wrong."""
-        least = self.at(0.0, 1.0)[0]
+        """1/ℓ(0) for the label with the lesser one, for ℓ is at least that where the sign is wrong."""
+        least = min(self.at(0.0, y)[0] for y in (1.0, -1.0))
         return 1 / least if least > 0 else None

@@ -72,6 +72,12 @@ class Mirror(Part):
         self.require(dimension is None or dimension >= 1, f"dimension must be at least 1, got {dimension}")
         return Constant(self.tuned_rate(radius, lipschitz, rounds, dimension or 1))
 
+    facts: ClassVar[dict[str, Any]] = {
+        "conjugate": lambda self, theta: math.inf,
+        "strength": lambda self: 0.0,
+        "highest": lambda self, comparator, d: math.inf,
+    }
+
     @property
     def domain(self) -> Domain:
         """Where the link takes its values."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from tqdm import tqdm
 
-from lowregret.certificate import Certificate, natural_comparator, tightest
+from lowregret.certificate import Certificate, Premise, natural_comparator, tightest
 from lowregret.certificate.following import Following, following_certificates
 from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.part import Part
@@ -23,6 +23,7 @@ from lowregret.compile.spec import from_json, to_json
 from lowregret.convex.functions import Convex, LinearFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
+from lowregret.convex.verify import PREMISE, counterexample, is_doubtful, tried_points
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import PartError
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat, checked_value
@@ -189,7 +190,25 @@ class Game(Saved):
 
     def _best(self, rounds: int, comparator: Domain) -> Solution:
         total = Sum(self.dimension, self.functions[:rounds])
-        return FollowTheLeader(comparator).follow(total, comparator.projection(np.zeros(self.dimension)))
+        found = FollowTheLeader(comparator).follow(total, comparator.projection(np.zeros(self.dimension)))
+        return found if self.refuted(rounds, comparator, found.w) is None else found._replace(gap=np.inf)
+
+    def refuted(self, rounds: int, comparator: Domain, *more: Vector) -> str | None:
+        """Where a function of the user's own is seen not to be convex."""
+        if not any(map(is_doubtful, self.functions[:rounds])):
+            return None
+        record = self.points[:rounds], self.gradients[:rounds]
+        tried = [*more, *tried_points(*record, comparator)]
+        return counterexample(self.functions[:rounds], *record, self.losses[:rounds], tried)
+
+    def _doubted(self, found: list[Certificate], rounds: int) -> list[Certificate]:
+        """The certificates with the premise that functions of the user's own are convex, if there are any."""
+        if not any(map(is_doubtful, self.functions[:rounds])):
+            return found
+        why = self.refuted(rounds, self.comparator)
+        premise = Premise(PREMISE, why is None, why or "no counterexample where it was tried")
+        known = [c if why is None else replace(c, linear_regret=None) for c in found]
+        return [replace(c, premises=(*c.premises, premise)) for c in known]
 
     @property
     def regret(self) -> float:
@@ -231,7 +250,8 @@ class Game(Saved):
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this player, tightest first."""
         if isinstance(self.seat, FollowerSeat):
-            return following_certificates(self._following(self.seat, self.rounds, self.regret))
+            found = following_certificates(self._following(self.seat, self.rounds, self.regret))
+            return self._doubted(found, self.rounds)
         return self._evaluate(self._rule_seat.ledger(), self._rule_seat.theta(), self.rounds)
 
     @property
@@ -248,7 +268,7 @@ class Game(Saved):
         curvature = min((f.curvature for f in self.functions[:rounds]), default=0.0)
         found = self._rule_seat.certificates(ledger, theta, Look(rounds, self.comparator, curvature))
         linear = self._linear_regret(rounds, self.comparator)
-        return [replace(c, linear_regret=linear) for c in found]
+        return self._doubted([replace(c, linear_regret=linear) for c in found], rounds)
 
     def _following(self, seat: FollowerSeat, rounds: int, regret: float) -> Following:
         return Following(
@@ -287,7 +307,7 @@ class Game(Saved):
     def _at(self, mark: int, rounds: int, regret: float) -> list[Certificate]:
         """The certificates as they stood after these many rounds."""
         if isinstance(self.seat, FollowerSeat):
-            return following_certificates(self._following(self.seat, rounds, regret))
+            return self._doubted(following_certificates(self._following(self.seat, rounds, regret)), rounds)
         return self._evaluate(self._ledger[mark], None, rounds)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:

@@ -75,9 +75,9 @@ class DescentTrace:
 def descent_of(
     learner: Linear, sizes: Vector, start: Vector, longest: float, played: Any = None
 ) -> DescentTrace | None:
-    """The steps of an eager rule that weighs all rounds alike; None for other rules."""
+    """The steps of an eager rule that weighs all rounds alike, at rates that never grow; None for other rules."""
     rule = learner.rule
-    if not isinstance(rule, ProjectedGradient) or rule.step.weighted():
+    if not isinstance(rule, ProjectedGradient) or rule.step.weighted() or not rule.step.falling:
         return None
     rates = rates_of(rule.step, sizes, np.ones(sizes.size, bool) if played is None else played)
     return DescentTrace(rule.domain, rule.step.constant, rates, sizes, start, longest)

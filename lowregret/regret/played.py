@@ -23,6 +23,7 @@ from lowregret.hindsight import best_fixed
 from lowregret.learner.linear import Linear, score_rows
 from lowregret.learner.validate import finite_numbers, numbers
 from lowregret.loss import OnMistakes
+from lowregret.loss.verify import counterexample
 from lowregret.play.game import Game
 from lowregret.play.player import RuleSeat
 from lowregret.regret.descent import DescentTrace, descent_of
@@ -176,6 +177,10 @@ class GameRecord(Functions):
         super().__init__(game.functions, costs, game.points, game.losses, game.comparator)
         self.game = game
 
+    def best(self, domain: Domain, weights: Vector) -> Solution:
+        found = super().best(domain, weights)
+        return found if self.game.refuted(self.game.rounds, domain, found.w) is None else found._replace(gap=math.inf)
+
     def certificate(self, comparator: Domain) -> Certificate | None:
         other = copy.copy(self.game)
         other.__dict__.pop("certificates", None)
@@ -185,7 +190,7 @@ class GameRecord(Functions):
     @cached_property
     def _descent(self) -> DescentTrace | None:
         seat, points = self.game.seat, self.points
-        if type(seat) is not RuleSeat:
+        if type(seat) is not RuleSeat or self.game.refuted(self.game.rounds, self.domain) is not None:
             return None
         longest = float(np.max(np.linalg.norm(points, axis=1)))
         return descent_of(seat.learner, np.linalg.norm(self.game.gradients, axis=1), points[0], longest)
@@ -213,7 +218,7 @@ class ExpertRecord(Functions):
         if not (np.isfinite(costs).all() and np.isfinite(points).all()):
             raise DataError("costs and weights must be finite numbers")
         total = float(points.sum(axis=1).mean()) if points.size else 1.0
-        if points.size and (points.min() < 0 or not np.allclose(points.sum(axis=1), total)):
+        if points.size and (points.min() < 0 or not np.allclose(points.sum(axis=1), total, atol=0.0)):
             raise DataError("weights must be ≥ 0 and have the same sum in every round")
         super().__init__((), costs, points, np.sum(costs * points, axis=1), Simplex(total or 1.0))
 
@@ -263,7 +268,9 @@ class RowRecord(Record):
 
     @cached_property
     def _descent(self) -> DescentTrace | None:
-        if type(self.run) is not LinearRun:
+        learner = self.run.learner
+        reach = self.domain.reach(2, self.dimension)
+        if type(self.run) is not LinearRun or counterexample(learner.loss, self.run.met, reach) is not None:
             return None
         squares = np.empty(self.y.size)
         call(row_squares, self.run.compiled, self.run.learner.judge, self.x, squares)

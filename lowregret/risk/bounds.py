@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.certificate.evidence import convexity
+from lowregret.loss.verify import Met
 from lowregret.output import Average, Output, Random, WeightedAverage
 from lowregret.risk.online_to_batch import (
     AVERAGE,
@@ -56,6 +58,7 @@ class RiskEvidence:
     rounds: int
     grows: bool  # whether the number of features was not known beforehand
     certificate: Callable[[], Certificate]  # of the regret
+    met: Met | None = None  # scores and labels at which a loss of the user's own is put to the test
 
 
 def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
@@ -68,8 +71,13 @@ def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
     if not e.tally.rounds:
         return []
     premises = tuple(_premises(e))
-    found = [*_of_output(e, delta), *_of_errors(e, delta), *_of_excess(e)]
+    convex = convexity(e.learner.loss, e.met, e.learner.rule.domain.reach(2, e.state.dimension))
+    found = [*_given(convex, _of_output(e, delta)), *_of_errors(e, delta), *_given(convex, _of_excess(e))]
     return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
+
+
+def _given(premises: tuple[Premise, ...], found: Iterator[RiskCertificate]) -> Iterator[RiskCertificate]:
+    return (replace(c, premises=c.premises + premises) for c in found)
 
 
 def headline(found: list[RiskCertificate]) -> RiskCertificate | None:
@@ -145,7 +153,15 @@ def _of_output(e: RiskEvidence, delta: float) -> Iterator[RiskCertificate]:
         worth = e.learner.loss.error_per_loss
         if worth is not None:
             yield _error(best, worth)
-        yield best
+        yield _within(best, e.tally.classifies)
+
+
+def _within(of_loss: RiskCertificate, classifies: bool) -> RiskCertificate:
+    """E[ℓ(w̄)·1(‖x‖ ≤ X, |y| ≤ Y)] ≤ the bound, and the share of rows of which that says nothing."""
+    d = of_loss.details
+    where = f"‖x‖ ≤ {d['row']:.4g}" + ("" if classifies else f" and |y| ≤ {d['label']:.4g}")
+    rest = f"of other rows, a share of at most {min(d['outside'], 1.0):.2g}, nothing is said"
+    return replace(of_loss, statement=f"E[loss where {where}] ≤ {of_loss.statement}; {rest}")
 
 
 def _error(of_loss: RiskCertificate, worth: float) -> RiskCertificate:

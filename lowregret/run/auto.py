@@ -17,7 +17,7 @@ from lowregret.auto.weights import linear_weights
 from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
-from lowregret.learner.growth import grow, lengthen
+from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
@@ -178,17 +178,17 @@ class AutoRun(ScoredRun):
         return linear_weights(self.state, self.record.mind)
 
     def _widen(self, features: int) -> None:
-        old, kept = self.state.dimension, self.record
-        self.state = grow(self.state, features, True)
-        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
-        live = widened(Frozen(self.state.table, kept.average, kept.mind), old, self.state.dimension)
-        kept.mind, kept.average = live.mind, live.average
-        if frozen is not None:
-            model = widened(frozen, old, self.state.dimension)
-            self.frozen = model._replace(measures=lengthen(model.measures, old, self.state.dimension, True))
+        old, kept, frozen = self.state.dimension, self.record, self.frozen
+        with Together() as together:
+            state = together.grow(self.state, features, True)
+            live = widened(Frozen(state.table, kept.average, kept.mind), old, state.dimension, together)
+            if frozen is not None:
+                measures = together.lengthen(frozen.measures, old, state.dimension, True)
+                frozen = widened(frozen, old, state.dimension, together)._replace(measures=measures)
+        self.state, kept.mind, kept.average, self.frozen = state, live.mind, live.average, frozen
 
 
-def widened(model: Frozen, old: int, new: int) -> Frozen:
+def widened(model: Frozen, old: int, new: int, together: Together) -> Frozen:
     """A model whose arrays, but for its measures, have room for more features; `old` and `new` count the bias."""
-    mind = {name: lengthen(getattr(model.mind, name), old, new, True) for name in model.mind.by_feature()}
-    return model._replace(average=lengthen(model.average, old, new, True), mind=model.mind._replace(**mind))
+    mind = {name: together.lengthen(getattr(model.mind, name), old, new, True) for name in model.mind.by_feature()}
+    return model._replace(average=together.lengthen(model.average, old, new, True), mind=model.mind._replace(**mind))

@@ -10,8 +10,9 @@ from lowregret.auto.kept import GAP as KEPT_GAP
 from lowregret.auto.kept import MIXED as KEPT_MIXED
 from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, WEIGHTS, expert_losses
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.numerics import EPSILON
 from lowregret.domain import Domain
-from lowregret.state import LINEAR, State
+from lowregret.state import LINEAR, TOTAL, State
 from lowregret.types import Vector
 
 ROUNDING = 1e-12  # of sums of many losses, relative
@@ -65,8 +66,9 @@ class Standings:
         comparator = {"set": "experts", "count": EXPERTS, "best": NAMES[self.best]}
         finite = Premise("all losses are finite", math.isfinite(self.total + float(self.losses.sum())))
         return Certificate(
-            name, statement, comparator, self.linear_regret, self.bound, premises=(finite,), regret=self.regret
-        )
+            name, statement, comparator, self.linear_regret, self.bound, premises=(finite,), regret=self.regret,
+            rounding=off(self.rounds, self.total, float(self.losses[self.best])),
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, object]:
         """The public form, with the keys that `lowregret experts` prints."""
@@ -129,6 +131,12 @@ def against_fixed(state: State, comparator: Domain) -> Certificate:
     score; no theorem bounds the sum.
     """
     comparator.fits(state.dimension)
-    regret = float(state.sums[LINEAR]) + comparator.support(state.theta.copy())
+    linear, highest = float(state.sums[LINEAR]), comparator.support(state.theta.copy())
+    rounding = off(state.rounds + state.dimension, linear, highest, float(state.sums[TOTAL]))
     statement = "Σ g_t s_t + max_u ⟨u, −Σ g_t x_t⟩, g_t the slope at the score s_t"
-    return Certificate("LINEARISED", statement, comparator.describe(), regret, math.inf)
+    return Certificate("LINEARISED", statement, comparator.describe(), linear + highest, math.inf, rounding=rounding)
+
+
+def off(count: int, *sums: float) -> float:
+    """By how much sums of `count` rounded numbers, each of one sign, may be off."""
+    return EPSILON * (count + 16) * sum(map(abs, sums))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,7 +13,7 @@ from lowregret.auto.kept_classes import foretell_classes
 from lowregret.auto.learner import require_light
 from lowregret.auto.weights import class_weights
 from lowregret.compile.call import call
-from lowregret.learner.growth import Shape, refit
+from lowregret.learner.growth import Shape, Together
 from lowregret.learner.multiclass import Multiclass, Room
 from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
@@ -134,16 +134,18 @@ class AutoMulticlassRun(MulticlassRun):
     def placed_weights(self) -> Vector:
         return class_weights(self.record.mind, self.lanes)[:, : len(self.classes)]
 
-    def _regrow(self, before: Shape) -> None:
-        kept, after = self.record, (self._places, self.lanes)
-        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
-        live = spread(Frozen(kept.mind.measures, kept.average, kept.mind), before, after)
-        kept.mind, kept.average = live.mind, live.average
-        if frozen is not None:
-            self.frozen = spread(frozen, before, after)
+    def _regrown(self, before: Shape, after: Shape, together: Together) -> Callable[[], None]:
+        kept = self.record
+        live = spread(Frozen(kept.mind.measures, kept.average, kept.mind), before, after, together)
+        frozen = None if self.frozen is None else spread(self.frozen, before, after, together)
+
+        def take() -> None:
+            kept.mind, kept.average, self.frozen = live.mind, live.average, frozen
+
+        return take
 
 
-def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
+def spread(model: Frozen, old: Shape, new: Shape, together: Together) -> Frozen:
     """A model with room for more features and classes; the bias stays last: O(d) if there are more classes."""
     mind, past = model.mind, np.zeros(SHARES + 2 * new[1])
     past[:SHARES] = mind.past[:SHARES]
@@ -152,6 +154,6 @@ def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
     cells = {"past": past}
     for name in mind.by_feature():
         shapes = (old, new) if name in mind.by_class() else ((old[0], 1), (new[0], 1))
-        cells[name] = refit(getattr(mind, name), *shapes, True)
+        cells[name] = together.refit(getattr(mind, name), *shapes, True)
     mind = mind._replace(**cells)
-    return Frozen(mind.measures, refit(model.average, old, new, True), mind)
+    return Frozen(mind.measures, together.refit(model.average, old, new, True), mind)

@@ -20,6 +20,7 @@ from lowregret.learner.labels import name_label
 from lowregret.learner.linear import Learner
 from lowregret.learner.places import Placed, Places
 from lowregret.learner.validate import Place, numbers, require_bounded, require_rows
+from lowregret.loss.verify import Met, first_met
 from lowregret.risk.bounds import RiskEvidence, headline, risks
 from lowregret.risk.kept import Foretold, Kept, Trial, next_freeze
 from lowregret.risk.online_to_batch import RiskCertificate
@@ -56,6 +57,7 @@ class RowRun(CarefulRun):
         places: Places | None = None,
         uniform: bool = True,
         tally: Tally | None = None,
+        met: Met | None = None,
         trial: Trial | None = None,
         frozen: Any = None,
         certify: bool = True,
@@ -70,6 +72,7 @@ class RowRun(CarefulRun):
         self.compiled = compiled and compilable(learner)
         self.certify = certify  # whether a history is kept, and frozen models are judged
         self.uniform = uniform  # all weights were 1
+        self.met = met or first_met(learner.loss)  # scores and labels, if the loss is put to the test
         self.tally = tally or Tally(learner.loss.classifies)  # what `risks` asks
         self.trial, self.frozen = trial or Trial(), frozen  # what `kept` asks: the judgement, and the model on trial
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
@@ -239,7 +242,7 @@ class RowRun(CarefulRun):
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """Bounds on loss or error of future rows, each with probability 1 − δ: the headline first, failed ones last."""
         found = self.tally, self.state, self.rounds, self.seen is not None
-        return risks(RiskEvidence(self.learner, *found, lambda: self.certificate), delta)
+        return risks(RiskEvidence(self.learner, *found, lambda: self.certificate, self.met), delta)
 
     def risk(self, delta: float = 0.05) -> RiskCertificate | None:
         """The headline of `risks`, if its premises hold."""

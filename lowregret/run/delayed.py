@@ -113,6 +113,7 @@ class DelayedRun(LinearRun):
             if weight != 0:
                 require_label(label, f"round {round_}", loss.accepts(label), type(loss).__name__, loss.labels)
         self.uniform &= bool(np.all(w == 1))
+        self._meet(NOBODY.rows, np.empty(0), y[w != 0])
         pending.send(at, y, w, self.asked)
         try:
             self._run(at, pending.size)
@@ -183,7 +184,7 @@ class DelayedRun(LinearRun):
     @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this learner and of late answers, tightest first."""
-        found = certificates(self.learner, self.state, self.comparator)
+        found = certificates(self.learner, self.state, self.comparator, self.met)
         return late_certificates(self.learner, found, self.ledger, self.pending)
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
@@ -269,6 +270,7 @@ class DelayedRun(LinearRun):
                 begin += self.asked - before
                 labels = np.empty(0) if answers is None else answers[0][:begin]
                 self.learnt = Learnt(begin, labels, self.scores[:begin], self.scores[:begin])
+                self._meet(x, self.scores[:begin], labels)
         self._settle(x, placed, count)
 
     def _run(self, arrivals: Any, i: int, rows: Asked | None = None) -> None:

@@ -99,9 +99,9 @@ class DoublingRun(LinearRun):
     @property
     def certificates(self) -> list[Certificate]:
         """The sums of the blocks' certificates, and DOUBLING, tightest first."""
-        found = certificates(self.learner, self.state, self.comparator)
+        found = certificates(self.learner, self.state, self.comparator, self.met)
         blocks = [*self.finished, bounds_of(found)] if self.state.rounds or not self.finished else self.finished
-        linear = self.linear_regret()
+        linear = None if found[0].linear_regret is None else self.linear_regret()
         return [replace(c, linear_regret=linear) for c in sum_blocks(found, blocks, self.rounds)]
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
@@ -160,8 +160,9 @@ class DoublingRun(LinearRun):
         """Add the present block, which is full, to the finished ones, and start the next with as much room."""
         best, bias = self.certificate, self.learner.bias > 0
         bound = best.bound if best.premises_hold else np.nan
-        curve = float(self.rounds), self.loss, float(best.linear_regret), float(bound)  # type: ignore[arg-type]
-        found = bounds_of(certificates(self.learner, self.state, self.comparator))
+        linear = np.nan if best.linear_regret is None else best.linear_regret
+        curve = float(self.rounds), self.loss, float(linear), float(bound)
+        found = bounds_of(certificates(self.learner, self.state, self.comparator, self.met))
         room = self.state.dimension - bias
         theta, past = resize(self._theta, room, bias) + self.state.theta, self.whole
         learner = self.player.block(2 * self._next_mark())

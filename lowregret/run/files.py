@@ -10,6 +10,7 @@ from lowregret.domain import Domain
 from lowregret.errors import StoreError
 from lowregret.learner.growth import join, split
 from lowregret.learner.places import Places
+from lowregret.loss.verify import Met
 from lowregret.risk.kept import Trial
 from lowregret.run.record import RunRecord
 from lowregret.state import State
@@ -55,6 +56,7 @@ def contents(run: Any, state: State, places: int) -> tuple[dict[str, Any], Array
     description, arrays = proof_contents(run)
     description |= {name: getattr(run, name) for name in KEPT}
     description |= {"room": run._places, "ended": run.trial.ended}
+    description |= {} if run.met is None else {"met": run.met.to_json()}
     for name in BY_FEATURE:
         arrays |= split(name, getattr(state, name), places, min(run._met, places), run.learner.bias > 0)
     if run.places is not None:
@@ -67,6 +69,7 @@ def given(description: dict[str, Any], arrays: Arrays, state: State) -> dict[str
     return proof_given(description, arrays) | {
         "state": state,
         **{name: description[name] for name in KEPT},
+        "met": Met.of(description["met"]) if "met" in description else None,
         "places": Places(arrays["columns"]) if "columns" in arrays else None,
         "trial": Trial(arrays["trial"], description["ended"]),
         "frozen": join("frozen", arrays, description["room"]) if "frozen" in arrays else None,

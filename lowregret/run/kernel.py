@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lowregret.certificate import Certificate, Evidence, evaluate, tightest
+from lowregret.certificate import Certificate, Evidence, Premise, evaluate, tightest
 from lowregret.certificate.mistakes import perceptron_bounds
 from lowregret.certificate.trace import Trace, next_mark
+from lowregret.compile.altered import is_own
 from lowregret.compile.call import call, compilable
+from lowregret.compile.numerics import TOLERANCE
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import L2Ball
 from lowregret.errors import DataError, DivergedError, PartError, StoreError
@@ -56,6 +59,8 @@ from lowregret.zoo import perceptron
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+TRIED = 32  # rows of the support on which a kernel of the user's own is tried
 
 
 class KernelRun(Saved):
@@ -132,7 +137,21 @@ class KernelRun(Saved):
     @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of the Perceptron, against all u of norm ≤ 1 in the kernel's space."""
-        return evaluate(self._evidence(self._ledger()))
+        return self._trusted(evaluate(self._evidence(self._ledger())))
+
+    def _trusted(self, found: list[Certificate]) -> list[Certificate]:
+        """The certificates with the premise that a kernel of the user's own is one, tried on rows of the support."""
+        if not is_own(self.learner.kernel):
+            return found
+        rows = self.support.rows[: self.support.size]
+        picked = rows[np.unique(np.linspace(0, len(rows) - 1, TRIED).astype(int))] if len(rows) else rows
+        gram = np.array([[self.learner.kernel.value(a, b) for b in picked] for a in picked]).reshape(len(picked), -1)
+        values = np.linalg.eigvalsh((gram + gram.T) / 2) if gram.size else np.zeros(1)
+        uneven = float(np.max(np.abs(gram - gram.T), initial=0.0))
+        size = TOLERANCE * float(np.max(np.abs(gram), initial=0.0)) * max(len(picked), 1)
+        holds = bool(values[0] >= -size and uneven <= size)
+        premise = Premise("the kernel is symmetric and positive semi-definite", holds, float(values[0]))
+        return [replace(c, premises=(*c.premises, premise)) for c in found]
 
     @property
     def certificate(self) -> Certificate:
@@ -181,7 +200,7 @@ class KernelRun(Saved):
         f = float(np.sum(np.maximum(1 - y * of_u, 0.0)[wrong]))
         energy, largest = float(self.support.sums[ENERGY]), math.sqrt(self.support.sums[LARGEST])
         norm, margin = math.sqrt(max(square, 0.0)), float(np.min(y * of_u))
-        return perceptron_bounds(self.mistakes, f, norm, energy, largest, margin)
+        return self._trusted(perceptron_bounds(self.mistakes, f, norm, energy, largest, margin))
 
     def __str__(self) -> str:
         from lowregret.show.text import kernel_summary

@@ -10,7 +10,7 @@ from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.compile.call import call
 from lowregret.errors import PartError
-from lowregret.learner.growth import grow, lengthen
+from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.learner.validate import require_cheap, require_scores
 from lowregret.risk.kept import Foretold
@@ -80,11 +80,12 @@ class LinearRun(ScoredRun):
         return x
 
     def _widen(self, features: int) -> None:
-        old, bias = self.state.dimension, self.learner.bias > 0
-        self.state = grow(self.state, features, bias)
-        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
-        if frozen is not None:
-            self.frozen = lengthen(frozen, old, self.state.dimension, bias)
+        old, bias, frozen = self.state.dimension, self.learner.bias > 0, self.frozen
+        with Together() as together:
+            state = together.grow(self.state, features, bias)
+            if frozen is not None:
+                frozen = together.lengthen(frozen, old, state.dimension, bias)
+        self.state, self.frozen = state, frozen
 
     def _freeze(self) -> None:
         self.frozen = self.placed_weights

@@ -9,7 +9,8 @@ depends on the classes met up to row t, its own included, and a row of a class n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -21,7 +22,7 @@ from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.hindsight.against_classes import ClassesGivenAgain, needs_guesses
-from lowregret.learner.growth import FIRST, Shape, double_room, refit, refit_state
+from lowregret.learner.growth import FIRST, Shape, Together, double_room
 from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
@@ -273,17 +274,22 @@ class MulticlassRun(RowRun):
             return False
         places = double_room(FIRST, int(placed.needs[i])) if wide else self._places
         before = self._places, self._stride
-        self.lanes = stride(self._worker, more_lanes(self.lanes, int(self.codes[i]) + 1)) if new else self.lanes
-        self.state = refit_state(self.state, before, (places, self._stride), self.learner.bias > 0)
-        self._regrow(before)
+        lanes = stride(self._worker, more_lanes(self.lanes, int(self.codes[i]) + 1)) if new else self.lanes
+        after = places, stride(self._worker, lanes)
+        with Together() as together:
+            state = together.refit_state(self.state, before, after, self.learner.bias > 0)
+            take = self._regrown(before, after, together)
+        self.state, self.lanes = state, lanes
+        take()
         self._room = self._new_room(self.codes.size, self._room)
         return True
 
-    def _regrow(self, before: Shape) -> None:
-        """Resize other arrays with cells for each feature to the state's; `before` is (features, lanes) of old."""
-        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
+    def _regrown(self, before: Shape, after: Shape, together: Together) -> Callable[[], None]:
+        """Fit other arrays with cells for each of (features, lanes) to new ones; returns the step that takes them."""
+        frozen = self.frozen
         if frozen is not None:
-            self.frozen = refit(frozen, before, (self._places, self._stride), self.learner.bias > 0)
+            frozen = together.refit(frozen, before, after, self.learner.bias > 0)
+        return partial(setattr, self, "frozen", frozen)
 
     def _freeze(self) -> None:
         self.frozen, self._frozen_known = np.empty(self.state.dimension), int(self._known[0])

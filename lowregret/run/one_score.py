@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -14,7 +15,7 @@ from lowregret.learner.places import Placed
 from lowregret.learner.validate import finite_numbers, numbers, refuse
 from lowregret.risk.kept import Foretold, judge_scores
 from lowregret.risk.statistics import Tally
-from lowregret.rows import Features, Rows
+from lowregret.rows import Features, Rows, length
 from lowregret.run.base import RowRun
 from lowregret.run.outcome import Learnt
 from lowregret.store.file import Arrays
@@ -56,8 +57,15 @@ class ScoredRun(RowRun):
         return Learnt(done, y[:done], self.scores[:done], self.scores[:done])
 
     def _count(self, x: Rows, y: Vector, w: Vector) -> None:
-        if self.learnt.done:
-            self.tally.see(self.linear, x, y, w, self.scores, self.learnt.done, self.compiled)
+        done = self.learnt.done
+        if done:
+            self.tally.see(self.linear, x, y, w, self.scores, done, self.compiled)
+            self._meet(x, self.scores[:done], y[:done][w[:done] != 0] if w.size else y[:done])
+
+    def _meet(self, x: Rows, scores: Vector, labels: Vector) -> None:
+        """Note where a loss of the user's own is put to the test."""
+        if self.met is not None:
+            self.met = self.met.wider(scores, labels, math.hypot(length(x), self.learner.bias))
 
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
         refuse(self.learner.loss, x, label, w, i, place)

@@ -12,6 +12,7 @@ from lowregret.certificate.trace import WIDTH, Trace, next_mark, trace
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import PartError
+from lowregret.loss.verify import counterexample
 from lowregret.risk.kept import next_freeze
 from lowregret.state import State
 from lowregret.store.file import Arrays
@@ -43,7 +44,7 @@ class RunRecord:
 
     def certificates(self, run: Any) -> list[Certificate]:
         """All certificates that speak of the learner, tightest first."""
-        return certificates(run.learner, run.books, run.comparator)
+        return certificates(run.learner, run.books, run.comparator, run.met)
 
     def certificate(self, run: Any) -> Certificate:
         """The tightest certificate whose premises hold."""
@@ -64,8 +65,8 @@ class RunRecord:
         """Loss, linearised regret and bound at the marks of the history, and now unless that is the last of them."""
         now, known = run.snapshot(), WIDTH - 4  # sums and counts, which norms follow
         if self.history and self.history[-1][:known].tobytes() == now[:known].tobytes():
-            return trace(run.learner, np.array(self.history), run.comparator)
-        return trace(run.learner, np.array([*self.history, now]), run.comparator)
+            return trace(run.learner, np.array(self.history), run.comparator, run.met)
+        return trace(run.learner, np.array([*self.history, now]), run.comparator, run.met)
 
     def plot(self, run: Any, path: str | os.PathLike[str] | None, theirs: Vector | None) -> Figure:
         """Mean loss, and linearised regret under its bound, over the rounds."""
@@ -77,6 +78,8 @@ class RunRecord:
         """The regret in a few words, where it costs O(d) at most."""
         rule = run.learner.rule
         if not (rule.keeps_sum() and compilable(run.comparator)):
+            return []
+        if run.met is not None and counterexample(run.learner.loss, run.met) is not None:
             return []
         return [f"{'weighted ' * rule.schedule().weighted()}regret ≤ {run.linear_regret():.4g}"]
 

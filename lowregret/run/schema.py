@@ -98,6 +98,7 @@ class LedgerSchema(ProofSchema):
             "certify": FLAG,
             "room": whole(1),
             "ended": maybe(whole()),
+            "met": items(number(), 3)._replace(needed=False),
             "session": SESSION,
         }
 
@@ -179,7 +180,7 @@ class LedgerSchema(ProofSchema):
         yield found == wanted, f"{wanted} models frozen in {rounds} rounds"
         yield np.all(arrays["trial"][:, :, 0] >= 0), "counts of rows that were judged"
         model = any(name.startswith("frozen") for name in arrays)
-        yield found > 0 or not model, "no model on trial before one was frozen"  # it may be gone for want of memory
+        yield model == (found > 0), "a model on trial if one was frozen"
 
     def session(self, told: Told, present: Collection[str]) -> dict[str, Array]:
         """The further arrays of a run that was fed from files."""

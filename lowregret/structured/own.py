@@ -27,6 +27,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.compile.call import compilable
+from lowregret.compile.numerics import at_most
 from lowregret.domain import Domain
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight.against import importances
@@ -41,7 +42,6 @@ from lowregret.structured.run import TaskRun, diverged_error
 from lowregret.structured.schema import OwnSchema
 from lowregret.types import Vector
 
-SLACK = 1e-9  # by how much rounding may make y better than what argmax found
 Entries = tuple[Any, Vector]
 
 
@@ -105,7 +105,7 @@ class OwnRun(TaskRun):
         constant = 0.0 if margin == 0 else margin * self._cost(y, rival, place)
         indices, values = self._difference(x, rival, y, place)
         value = constant + float(w[indices] @ values)
-        if value < -SLACK * (1 + abs(constant)):
+        if not at_most(-value, 0.0, constant, float(np.abs(w[indices]) @ np.abs(values))):
             raise PartError(
                 f"{place}: argmax did not find the best structure: {y!r} scores more by {-value:.6g}"
                 + ("" if margin == 0 else " (with y given, cost(y, ·) must be added to the score)")

@@ -41,6 +41,7 @@ class TaskRun(ProvedRun):
     learns = Task
     says: ClassVar[tuple[str, ...]] = ()  # arguments of the constructor that a file describes
     learner: Task
+    met: ClassVar[None] = None  # its losses are maxima and sums, convex by themselves
 
     def __init__(
         self,

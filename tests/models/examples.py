@@ -244,6 +244,8 @@ EXAMPLES: dict[str, Example] = {
     "game-doubling": game(Doubling(ProjectedGradient(L2Ball(), Constant(0.1)))),
     "game-leader": game(FollowTheLeader(L2Ball()), [QuadraticFunction(x, 1.0) for x in X]),
     "bandit": bandit(Exp3(0.1)),
+    "bandit-centred": bandit(Exp3(0.1)),
+    "bandit-tsallis-centred": bandit(TsallisInf()),
     "bandit-ix": bandit(Exp3IX(0.1, 0.05)),
     "bandit-tsallis": bandit(TsallisInf()),
     "bandit-thompson": bandit(Thompson()),

@@ -93,6 +93,17 @@ def test_the_last_iterate_is_never_certified() -> None:
     assert risk_json([]) == {"risk": None, "risk_premises": []}
 
 
+@pytest.mark.parametrize("loss", [Absolute(), Hinge(0.0)], ids=repr)
+def test_a_bound_of_a_loss_says_of_which_rows_it_speaks(loss: Any) -> None:
+    best = headline(learnt(zoo.ogd(loss, 0.1, Average())).risks())
+    assert best is not None
+    row, label, outside = (best.details[name] for name in ("row", "label", "outside"))
+    where = f"‖x‖ ≤ {row:.4g}" + (f" and |y| ≤ {label:.4g}" if isinstance(loss, Absolute) else "")
+    rest = f"of other rows, a share of at most {outside:.2g}, nothing is said"
+    assert best.statement == f"E[loss where {where}] ≤ (Σf_t(w_t) + M·D)/T; {rest}"
+    assert best.to_json()["statement"] == best.statement
+
+
 def test_what_is_listed() -> None:
     found = learnt(zoo.ogd(Hinge(), output=Average())).risks(0.1)
     told = [(c.id, c.output, c.of) for c in found]

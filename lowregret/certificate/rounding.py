@@ -1,0 +1,101 @@
+"""How far rounded sums may fall short: the term that a certificate adds to what it has computed.
+
+A sum of n numbers, each rounded, is off by at most n·ε·Σ|terms|, ε = 2⁻⁵³, and by what underflows. The terms of the
+linearised regret are not kept one by one, but with E = Σ‖z_t‖_*² and weights c_t ≤ c, Σc_t‖z_t‖_* ≤ c√(nE), and so
+Σ|⟨w_t,z_t⟩| ≤ W·c√(nE) with W the length of the longest iterate, and Σ|⟨u,z_t⟩| likewise with that of the longest
+comparator.
+
+Where the iterate is scaled by a norm that is itself a running sum, as in a lazy ball, it is off by more, and so is the
+theorem's bound: that sum may have fallen to `COLLAPSE` of its peak since it was computed afresh.
+"""
+
+from __future__ import annotations
+
+import math
+from sys import float_info
+from typing import TYPE_CHECKING
+
+from lowregret.compile.numerics import EPSILON
+from lowregret.mirror import Entropic, PNorm
+from lowregret.mirror.pnorm import UNIT
+from lowregret.rule import MirrorDescent
+from lowregret.rule.adagrad import WIDEST, Metric
+from lowregret.state import COLLAPSE, ENERGY, LARGEST, LINEAR, LONGEST, MASS, PEAK, REFRESH, RIDGE, TOTAL, WEIGHTED
+
+if TYPE_CHECKING:
+    from lowregret.certificate.evidence import Evidence
+
+EXTRA = 16  # operations that a term itself takes, beside those along the row
+PAST = 32.0  # times the longest iterate since its norm was computed afresh: that happens when it falls to a 32nd
+
+
+def rounding(e: Evidence) -> float:
+    """By how much the linearised regret of a run may be less than if its sums were exact, in their units."""
+    if e.rounds == 0:
+        return 0.0
+    step = e.learner.rule.schedule()
+    heaviest = step.total_importance(e.rounds) - step.total_importance(e.rounds - 1)
+    slopes = heaviest * _slopes(e)
+    own = min(_longest(e), _farthest(e)) * slopes
+    kept = [TOTAL, WEIGHTED, LINEAR]
+    terms = own + _comparator(e) * slopes + sum(abs(float(e.sums[k])) for k in kept) + abs(e.support or 0.0)
+    terms += e.learner.ridge * float(e.sums[RIDGE])
+    return (e.rounds + e.dimension + EXTRA) * (EPSILON * terms + float_info.min)
+
+
+def drift(e: Evidence) -> float:
+    """By how much iterates that are not exactly those of the theorem may have cost more than its bound."""
+    if e.rounds == 0 or not _is_scaled(e):
+        return 0.0
+    own = min(_longest(e), _farthest(e)) * _slopes(e)
+    return EPSILON * min(e.rounds, REFRESH) / (2 * COLLAPSE) * own
+
+
+def _slopes(e: Evidence) -> float:
+    """√(nE) ≥ Σ‖z_t‖_*, without overflow"""
+    return math.sqrt(e.rounds) * math.sqrt(float(e.sums[ENERGY]))
+
+
+def _exponent(e: Evidence) -> float:
+    """The q of the norm ‖·‖_q whose dual measures the sub-gradients."""
+    rule = e.learner.rule
+    if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, PNorm):
+        return rule.mirror.q
+    return 1.0 if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, Entropic) else 2.0
+
+
+def _longest(e: Evidence) -> float:
+    """The length of the longest iterate that the domain or the ledger allows; inf if they do not say."""
+    reach = e.learner.rule.domain.reach(_exponent(e), e.dimension)
+    seen = math.sqrt(float(e.sums[LONGEST])) or math.inf
+    return min(reach, seen) if _exponent(e) == 2.0 else reach
+
+
+def _farthest(e: Evidence) -> float:
+    """The length of an iterate by how far steps may have led; 0 where nothing is known and the sums must do."""
+    rule = e.learner.rule
+    if isinstance(rule, MirrorDescent) and not isinstance(rule.mirror, Entropic):
+        led = max(e.rate * _slopes(e), e.first_rate * math.sqrt(e.sums[LARGEST]))
+        p = rule.mirror.p if isinstance(rule.mirror, PNorm) else 2.0
+        unit = float(e.sums[UNIT]) if isinstance(rule.mirror, PNorm) else 1.0
+        peak = e.rate * unit * float(max(e.sums[PEAK], e.sums[MASS])) ** (1 / p)
+        return min(led, PAST * peak) if rule.step.constant else led
+    if isinstance(rule, Metric):
+        return float(e.sums[WIDEST]) * math.sqrt(e.dimension)
+    return 0.0 if _longest(e) == math.inf else math.inf
+
+
+def _comparator(e: Evidence) -> float:
+    """The length of the longest comparator that matters: with a ridge κ, (κ/2)‖u‖² is at most the support."""
+    reach = e.comparator.reach(_exponent(e), e.dimension)
+    if reach < math.inf:
+        return reach
+    return math.sqrt(2 * abs(e.support or 0.0) / e.learner.ridge) if e.learner.ridge > 0 else 0.0
+
+
+def _is_scaled(e: Evidence) -> bool:
+    """Whether iterates are scaled by a running sum."""
+    rule = e.learner.rule
+    if not isinstance(rule, MirrorDescent):
+        return False
+    return isinstance(rule.mirror, PNorm | Entropic) or (rule.domain.radial() and _longest(e) < math.inf)

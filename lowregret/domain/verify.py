@@ -1,0 +1,53 @@
+"""Sets of a user's own, put to the test: is what certificates believe of them so, at points that they project on?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from lowregret.compile.altered import is_own
+from lowregret.compile.numerics import at_most, norm
+from lowregret.domain.base import Domain
+from lowregret.types import Vector
+
+PREMISE = "the set is convex, and as large as it says"
+WAYS = 8  # directions in which points are sought
+FAR = (1e-3, 1.0, 1e3)  # how far out
+
+
+def sample(domain: Domain, d: int) -> tuple[list[Vector], list[Vector]]:
+    """Some vectors, and the points of the set that they are projected on."""
+    rng, reach = np.random.default_rng(0), domain.reach(2, d)
+    ways = [rng.normal(size=d) for _ in range(WAYS)] + [rng.normal(size=d) * (np.arange(d) == k % d) for k in range(4)]
+    far = [*FAR, *(size * reach for size in FAR if 0 < size * reach < math.inf)]
+    vectors = [way * (size / (norm(way) or 1.0)) for way in ways for size in far]
+    return vectors, [domain.projection(v) for v in vectors]
+
+
+def counterexample(domain: Domain, d: int) -> str | None:
+    """Where a set of the user's own is not what it says, in words; None if that was not found."""
+    return next(_faults(domain, d), None) if is_own(domain) else None
+
+
+def _faults(domain: Domain, d: int) -> Iterator[str]:
+    vectors, points = sample(domain, d)
+    longest = max(points, key=norm)
+    for v, w in zip(vectors, points, strict=True):
+        if not at_most(norm(domain.projection(w) - w), 0.0, norm(longest)):
+            yield f"projecting moves a point {_shown(w)} that was projected"
+        for other in (points[0], points[-1], longest):
+            if not at_most(float((v - w) @ (other - w)), 0.0, norm(v - w) * norm(longest)):
+                yield f"{_shown(w)} is not nearest to {_shown(v)}, or the set is not convex: see {_shown(other)}"
+        if not at_most(float(w @ v), domain.support(v), norm(longest) * norm(v)):
+            yield f"support says {domain.support(v):.6g} for a vector whose product with a point is {float(w @ v):.6g}"
+        for q in (1.0, 2.0, math.inf):
+            if not at_most(norm(w, q), domain.reach(q, d)):
+                yield f"reach({q:g}) is {domain.reach(q, d):.6g}, but a point has that norm {norm(w, q):.6g}"
+        if not at_most(norm(w - longest), domain.diameter(d), norm(w)):
+            yield f"diameter is {domain.diameter(d):.6g}, but two points are {norm(w - longest):.6g} apart"
+
+
+def _shown(v: Vector) -> str:
+    return np.array2string(np.asarray(v)[:3], precision=4) + ("…" if len(v) > 3 else "")

@@ -1,0 +1,173 @@
+"""Losses of a user's own, put to the test: is what certificates rest on so, at the scores and labels that were met?
+
+Convexity cannot be seen, but its opposite can: two scores p and q with ℓ(q) < ℓ(p) + ℓ'(p)(q − p). The same pairs show
+a slope that is not the derivative, and declared facts that are false. Losses of the package are not asked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lowregret.compile.altered import is_own
+from lowregret.loss.base import Loss, Margin
+from lowregret.loss.multiclass import MultiLoss, OneAgainstAll
+from lowregret.loss.wrapped import OnMistakes
+from lowregret.types import Vector
+
+PREMISE = "the loss is convex in the score, its slope its derivative, and what it declares is so"
+CLOSE, ROUNDING = 1e-9, 1e-12  # what may be missing: of the numbers compared, and of the largest value
+MOST_LABELS, GRID = 24, 40
+FARTHEST = 1e100
+USUAL = (-2.5, -1.0, 0.0, 1.0, 3.0)  # labels that are tried before any is met
+
+
+@dataclass(frozen=True)
+class Met:
+    """The range of the scores, the length of the longest row, and labels that a run has met."""
+
+    low: float = 0.0
+    high: float = 0.0
+    longest: float = 0.0
+    labels: tuple[float, ...] = ()
+
+    def wider(self, scores: Any = (), labels: Any = (), longest: float = 0.0) -> Met:
+        """With what a batch brought; of many labels some are kept, the least and the largest among them."""
+        low, high = float(np.min(scores, initial=self.low)), float(np.max(scores, initial=self.high))
+        known = np.union1d(self.labels, labels)
+        if known.size > MOST_LABELS:
+            known = known[np.unique(np.linspace(0, known.size - 1, MOST_LABELS).astype(int))]
+        return replace(self, low=low, high=high, longest=max(self.longest, longest), labels=tuple(known.tolist()))
+
+    def scores(self, reach: float, label: float) -> Vector:
+        """Scores to try: those between the least and the largest that the run or a comparator makes, many near 0."""
+        known = reach * self.longest if reach < math.inf else 10 * max(-self.low, self.high)
+        far = min(known, FARTHEST)
+        low, high = min(self.low, -far), max(self.high, far)
+        if not low < high:
+            low, high = low - 10.0, high + 10.0
+        shares = np.geomspace(1e-8, 1.0, GRID)
+        near = np.concatenate([-shares, [0.0], shares]) * (high - low) / 2
+        tried = np.concatenate([np.linspace(low, high, GRID + 1), low * shares, high * shares, near, label + near])
+        return np.unique(tried[(low <= tried) & (tried <= high)])
+
+    def to_json(self) -> list[float]:
+        """The numbers that a file keeps."""
+        return [self.low, self.high, self.longest, *self.labels]
+
+    @classmethod
+    def of(cls, told: list[float]) -> Met:
+        """The inverse of `to_json`."""
+        low, high, longest, *labels = told
+        return cls(low, high, longest, tuple(labels))
+
+
+def first_met(loss: Loss | MultiLoss) -> Met | None:
+    """The record of a run with this loss before it begins; None if the loss need not be put to the test."""
+    return Met() if is_own(loss) else None
+
+
+def counterexample(loss: Any, met: Met | None, reach: float = 1.0) -> str | None:
+    """Where a loss of the user's own is not what certificates take it for, in words; None if that was not found.
+
+    `reach` is the length of the longest comparator.
+    """
+    if not is_own(loss):
+        return None
+    if isinstance(loss, MultiLoss):
+        return _of_many(loss) if not isinstance(loss, OneAgainstAll) else counterexample(loss.loss, None)
+    if isinstance(loss, OnMistakes):  # which rounds are mistakes is settled at w_t
+        return counterexample(loss.loss, met, reach)
+    met = met or Met(-100.0, 100.0)
+    labels = met.labels or ((-1.0, 1.0) if isinstance(loss, Margin) else USUAL)
+    for y in labels:
+        if loss.accepts(y):
+            found = _at_label(loss, y, met.scores(reach, y), max(map(abs, labels)))
+            if found is not None:
+                return found
+    return None
+
+
+def _at_label(loss: Loss, y: float, tried: Vector, label: float) -> str | None:
+    """The first fault found at pairs of these scores, in words."""
+    pairs = np.array([_at(loss, p, y) for p in tried.tolist()])
+    values, slopes = pairs.T
+    if np.isnan(pairs).any():
+        p = tried[np.isnan(pairs).any(axis=1)][0]
+        return f"label {y:g}, score {p:.6g}: value or slope is not a number"
+    inside = np.flatnonzero(np.isfinite(values) & np.isfinite(slopes))
+    if inside.size < 2:
+        return None
+    if inside[-1] - inside[0] >= inside.size or np.any(values == -math.inf):
+        return f"label {y:g}: the loss is infinite between scores at which it is finite, or −∞"
+    p, values, slopes = tried[inside], values[inside], slopes[inside]
+    sizes = [abs(_at(loss, score, y)[0]) for score in (-1.0, 0.0, 1.0, y - 1, y, y + 1)]  # of sums inside the loss
+    size = max(float(np.max(abs(values))), *(s for s in sizes if s < math.inf), 0.0)
+    away = p[None, :] - p[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rise = slopes[:, None] * away + loss.curvature / 2 * away * away
+        slack = CLOSE * (abs(values[:, None]) + abs(values) + abs(rise)) + ROUNDING * size
+        below = (values[:, None] + rise - values[None, :]) / slack
+    i, j = np.unravel_index(np.nanargmax(below), below.shape) if np.any(slack > 0) else (0, 0)
+    if below[i, j] > 1:
+        curved = f", which is not {loss.curvature:g}-strongly convex," if loss.curvature > 0 else ""
+        return (
+            f"label {y:g}: the loss{curved} is {values[i]:.6g} at score {p[i]:.6g} with slope {slopes[i]:.6g}, and "
+            f"{values[j]:.6g} at {p[j]:.6g} with slope {slopes[j]:.6g}"
+        )
+    return _declared(loss, y, p, values, slopes, label)
+
+
+def _at(loss: Loss, p: float, y: float) -> tuple[float, float]:
+    try:
+        return loss.at(p, y)
+    except (OverflowError, ZeroDivisionError, ValueError):  # compiled, this is infinity or NaN
+        return math.inf, math.inf
+
+
+def _declared(loss: Loss, y: float, p: Vector, values: Vector, slopes: Vector, label: float) -> str | None:
+    """A declared fact that is false at one of these scores."""
+    steepest, size = float(np.max(abs(slopes))), float(np.max(abs(values)))
+    where = f"label {y:g}, scores from {p[0]:.6g} to {p[-1]:.6g}"
+    if steepest > loss.lipschitz * (1 + CLOSE):
+        return f"{where}: a slope is {steepest:.6g}, but lipschitz = {loss.lipschitz:g}"
+    bend = np.diff(slopes) - loss.smoothness * np.diff(p) if loss.smoothness < math.inf else np.zeros(1)
+    if np.max(bend) > CLOSE * steepest:
+        return f"{where}: the slope changes faster than smoothness = {loss.smoothness:g} says"
+    if size > loss.highest(float(np.max(abs(p))), label) * (1 + CLOSE):
+        return f"{where}: a value is {size:.6g}, more than `highest` says"
+    worth = loss.error_per_loss
+    if worth is not None:
+        wrong = np.array([loss.wrong(score, y) for score in p.tolist()])
+        if np.any(worth * values[wrong] < 1 - CLOSE):
+            return f"{where}: a mistake costs {np.min(values[wrong]):.6g}, but error_per_loss = {worth:g}"
+    return _dual(loss, y, p, values, slopes) if loss.dual else None
+
+
+def _dual(loss: Loss, y: float, p: Vector, values: Vector, slopes: Vector) -> str | None:
+    for a in np.unique(slopes).tolist():
+        heights = a * p - values
+        told = loss.conjugate(a, y)
+        slack = CLOSE * float(np.max(abs(a * p) + abs(values)))
+        if not told >= np.max(heights) - slack:
+            return f"label {y:g}: conjugate({a:.6g}) = {told:.6g} is less than {np.max(heights):.6g} = a·p − ℓ(p)"
+    return None
+
+
+def _of_many(loss: MultiLoss, classes: int = 3, tries: int = 12) -> str | None:
+    """A fault of a loss of many scores between random ones, in words."""
+    rng = np.random.default_rng(0)
+    points = [rng.normal(size=classes) * size for size in (0.1, 1.0, 10.0) for _ in range(tries)]
+    for s in points:
+        guess = int(np.argmax(s))
+        for y in range(classes):
+            slopes, unused = np.zeros(classes), np.zeros(classes)
+            value = loss.at(s, classes, guess, y, slopes)
+            for other in points:
+                there, rise = loss.at(other, classes, guess, y, unused), float(slopes @ (other - s))
+                if not there >= value + rise - CLOSE * (1 + abs(value) + abs(there) + abs(rise)):
+                    return f"class {y}: the loss is {value:.6g} at {s} with slopes {slopes}, and {there:.6g} at {other}"
+    return None

@@ -1,0 +1,50 @@
+"""Mirror maps of a user's own, put to the test: are R, its conjugate, its link and its strength what they should be?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lowregret.compile.altered import is_own
+from lowregret.compile.numerics import at_most, norm
+from lowregret.domain import Domain
+from lowregret.errors import PartError
+from lowregret.mirror.base import Mirror
+from lowregret.types import Vector
+
+PREMISE = "the mirror map's conjugate, link and strength are those of its regulariser"
+NORMS = {"2": 2.0, "1": 1.0}
+
+
+def counterexample(mirror: Mirror, comparator: Domain, d: int) -> str | None:
+    """Where a mirror map of the user's own is not what it says, in words; None if that was not found."""
+    return next(_faults(mirror, comparator, d), None) if is_own(mirror) else None
+
+
+def _faults(mirror: Mirror, comparator: Domain, d: int) -> Iterator[str]:
+    rng = np.random.default_rng(0)
+    thetas = [rng.normal(size=d) * size for size in (0.0, 0.01, 1.0, 10.0) for _ in range(4)]
+    points = [mirror.link(theta) for theta in thetas]
+    values = [mirror.value(w) for w in points]
+    q, sigma = NORMS.get(mirror.norm), mirror.strength()
+    for theta, w, value in zip(thetas, points, values, strict=True):
+        height = float(w @ theta) - value
+        terms = norm(w) * norm(theta), value
+        if not at_most(height, mirror.conjugate(theta), *terms):
+            yield f"R*({theta[:3]}) is {mirror.conjugate(theta):.6g}, less than {height:.6g} = ⟨w,θ⟩ − R(w)"
+        for u, there in zip(points, values, strict=True):
+            away = norm(u - w, q) if q is not None else 0.0
+            least = value + float((u - w) @ theta) + sigma / 2 * away * away
+            if not at_most(least, there, *terms, norm(u) * norm(theta), sigma * away * away):
+                yield f"R is {there:.6g} at {u[:3]}, less than the {least:.6g} of link and strength {sigma:g}"
+    for u in _comparators(comparator, thetas):
+        if not at_most(mirror.value(u), mirror.highest(comparator, d)):
+            yield f"R is {mirror.value(u):.6g} at the comparator {u[:3]}, more than `highest` says"
+
+
+def _comparators(comparator: Domain, thetas: list[Vector]) -> list[Vector]:
+    try:
+        return [comparator.projection(1e3 * theta) for theta in thetas]
+    except PartError:  # a set that nothing is projected on
+        return []
