@@ -29,7 +29,10 @@ WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is acce
 def numbers(values: Any, what: str, size: int) -> Vector:
     """A float64 vector of the right length, not read-only: for such, loops would be compiled once more."""
     try:
-        vector = np.require(np.ascontiguousarray(values, np.float64), requirements=["W"])
+        given = np.asarray(values)
+        if given.dtype.kind in "cmM":  # NumPy would drop what is imaginary, and count days
+            raise TypeError(f"{given.dtype} is not a real number")
+        vector = np.require(np.ascontiguousarray(given, np.float64), requirements=["W", "A"])
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} must be numbers: {error}") from None
     if vector.shape != (size,):

@@ -225,6 +225,17 @@ def test_a_class_first_met_in_a_row_of_weight_0_and_learnt_later(learner: Any) -
             assert (code >= 0) == (label in known)
 
 
+def test_names_of_several_types_and_numbers_beyond_64_bits() -> None:
+    X, y = np.eye(3), np.array([1, "a", 1 << 70], object)
+    run = train(zoo.mc_perceptron(), X, y, compiled=False)
+    assert run.classes.names == [1, "a", 1 << 70]
+    assert set(run.learn(X, y).predict(X).tolist()) <= {1, "a", 1 << 70}
+    large = train(zoo.mc_perceptron(), X, [1e300, 7.0, 7.0], compiled=False)
+    assert set(large.predict(X).tolist()) <= {int(1e300), 7}
+    with pytest.raises(DataError, match="row 1: label None is no class"):
+        train(zoo.mc_perceptron(), X, np.array([1, None, 2], object), compiled=False)
+
+
 def test_features_and_classes_grow_together() -> None:
     rng = np.random.default_rng(0)
     n, columns = 300, 5000
