@@ -84,6 +84,27 @@ def games() -> dict[str, Vector]:
     }
 
 
+def centring() -> Figures:
+    """Mean cost a round of the algorithms that centre costs, with and without, and of Thompson sampling."""
+    found: Figures = {}
+    rng = np.random.default_rng(2)
+    moving = np.full((ROUNDS, 5), 0.97)
+    moving[np.arange(ROUNDS), np.arange(ROUNDS) * 3 // ROUNDS] -= 0.04
+    chances = {
+        "five banners, 1 to 5 % clicks": np.tile(1 - np.arange(1, 6) / 100, (ROUNDS, 1)),
+        "the same clicks, the best banner moves twice": moving,
+        "means 0.5, one 0.4": np.tile([0.5, 0.5, 0.4, 0.5, 0.5], (ROUNDS, 1)),
+    }
+    for game, means in chances.items():
+        table = (rng.random(means.shape) < means).astype(float)
+        eta = Exp3.tuned(5, ROUNDS).eta
+        for algorithm in (TsallisInf(), TsallisInf(False), Exp3(eta), Exp3(eta, False), Thompson()):
+            paid = [Bandit(5, algorithm, seed=seed).learn(table).loss / ROUNDS for seed in range(SEEDS)]
+            name = algorithm.name + (", not centred" if getattr(algorithm, "centred", True) is False else "")
+            found.setdefault(game, {})[name] = float(np.mean(paid))
+    return found
+
+
 def regrets() -> dict[str, dict[str, Any]]:
     """Mean regret against the best arm over the seeds, its standard error, and what was promised in expectation."""
     found: dict[str, dict[str, Any]] = {}
@@ -135,9 +156,13 @@ def draw(found: dict[str, dict[str, Any]]) -> None:
 def main() -> None:
     """Measure, print, write."""
     OUT.mkdir(exist_ok=True)
-    speeds, found = speed(), regrets()
+    speeds, found, centred = speed(), regrets(), centring()
     print("\n".join(tables(speeds, found)))
-    (OUT / "bandits.json").write_text(json.dumps({"rounds a second": speeds, "regret": found}, indent=1))
+    for game, row in centred.items():
+        print(f"cost a round, {game}: " + ", ".join(f"{name} {cost:.4f}" for name, cost in row.items()))
+    (OUT / "bandits.json").write_text(
+        json.dumps({"rounds a second": speeds, "regret": found, "centring": centred}, indent=1)
+    )
     draw(found)
 
 

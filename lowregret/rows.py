@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lowregret.compile.kernel import kernel
 from lowregret.compile.part import Part
 from lowregret.errors import DataError
 from lowregret.types import Index
@@ -100,15 +102,15 @@ class Sparse(Rows):
         return self.indptr.size - 1, self.columns
 
 
-def as_rows(features: Features, checked: bool = True) -> Rows:
+def as_rows(features: Features) -> Rows:
     """Wrap a NumPy matrix, nested lists or a SciPy sparse matrix; copies only what has the wrong type or order.
 
-    `checked` makes sure that all columns exist, in a pass of its own; a loop that asks `inside` does not need it.
+    Every index of a sparse matrix is looked at: SciPy's flags may speak of what its arrays held before.
     """
     if isinstance(features, Rows):
         return features
     if hasattr(features, "tocsr"):
-        return _from_sparse(features, checked)
+        return _from_sparse(features)
     try:
         matrix = _real(np.asarray(features))
     except (TypeError, ValueError) as error:
@@ -117,11 +119,7 @@ def as_rows(features: Features, checked: bool = True) -> Rows:
         raise DataError("some features are masked: fill them in or leave the rows out")
     if matrix.ndim != 2:
         raise DataError(f"{_NOT_A_MATRIX}, not {matrix.ndim}-dimensional: for one row use X[None, :]")
-    return Dense(np.ascontiguousarray(matrix))
-
-
-_NOT_A_MATRIX = "features must be a matrix, one row per example"
-OUTSIDE = "the sparse features have {} columns, but an index is negative or beyond them"
+    return Dense(np.require(matrix, requirements=["C", "A"]))
 
 
 def _real(array: NDArray[Any]) -> NDArray[Any]:
@@ -133,29 +131,112 @@ def _real(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(np.float64)
 
 
-def _from_sparse(features: Any, checked: bool) -> Sparse:
+_NOT_A_MATRIX = "features must be a matrix, one row per example"
+OUTSIDE = "the sparse features have {} columns, but an index is negative or beyond them"
+
+
+# ---- matrices of SciPy ----------------------------------------------------------------------------------------------
+
+
+def _from_sparse(features: Any) -> Sparse:
+    """The rows of a SciPy matrix, each with distinct columns in ascending order; the matrix is left as it is."""
     if len(features.shape) != 2:
         raise DataError(f"{_NOT_A_MATRIX}, not {len(features.shape)}-dimensional: for one row use x.reshape(1, -1)")
-    matrix = features.tocsr()
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
     try:
-        data = _real(matrix.data)
-    except TypeError as error:
-        raise DataError(f"features must be numbers: {error}") from None
-    indices = matrix.indices.view(np.uint32 if matrix.indices.dtype.itemsize == 4 else np.uint64)
-    columns = int(matrix.shape[1])
-    if checked and matrix.nnz > 0 and indices[: matrix.nnz].max() >= columns:
-        raise DataError(OUTSIDE.format(columns))
-    return Sparse(matrix.indptr.astype(np.int64, copy=False), indices, data, columns)  # one type, as in streams
+        matrix = _compressed(features)
+        x = _wrapped(matrix)
+        if canonical(x):
+            return x
+        entries = slice(int(x.indptr[-1]))
+        _require_indices(x.indices[entries], x.columns)
+        parts = x.data[entries].copy(), _signed(x.indices[entries]).copy(), x.indptr.copy()
+        matrix = type(matrix)(parts, shape=matrix.shape)  # with flags of its own, which say nothing yet
+        matrix.sum_duplicates()
+        return _wrapped(matrix)
+    except (TypeError, ValueError, IndexError, ArithmeticError) as error:
+        raise DataError(f"features must be numbers in a sound sparse matrix: {error}") from None
 
 
-def narrow(X: Features) -> Features:
-    """A sparse matrix with indices of 32 bits, if they suffice: loops are compiled for each kind of index, too."""
-    if not hasattr(X, "indices") or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+def _compressed(features: Any) -> Any:
+    """A matrix as compressed rows of real numbers. SciPy converts without checks of bounds, so they are made before."""
+    kind, shape = getattr(features, "format", ""), features.shape
+    if kind == "csr":
+        return features
+    if kind in ("csc", "bsr"):
+        block = features.data.shape[1:] if kind == "bsr" else (1, 1)
+        major, minor = (shape[1], shape[0]) if kind == "csc" else (shape[0] // block[0], shape[1] // block[1])
+        _require_ends(features.indptr, major, min(len(features.indices), len(features.data)))
+        _require_indices(features.indices, minor)
+    if kind == "coo":
+        for indices, size in zip(features.coords, shape, strict=True):
+            _require_indices(indices, size)
+            if indices.shape != features.data.shape:
+                raise ValueError(f"{features.data.size} numbers, but {indices.size} indices")
+    if kind == "lil" and any(len(row) != len(data) for row, data in zip(features.rows, features.data, strict=True)):
+        raise ValueError("a row has more indices than numbers, or fewer")
+    if kind in ("csc", "bsr", "coo"):
+        features = type(features)(features, dtype=_real(features.data[:0]).dtype)  # sums of small integers overflow
+    return features.tocsr()
+
+
+def _wrapped(matrix: Any) -> Sparse:
+    """The rows of a matrix of compressed rows, in its memory where types allow it, duplicates and all."""
+    rows, columns = matrix.shape
+    data, indices = _real(matrix.data), matrix.indices
+    if indices.dtype.kind not in "iu" or matrix.indptr.dtype.kind not in "iu":
+        raise TypeError(f"indices of type {indices.dtype} and {matrix.indptr.dtype}")
+    if indices.dtype.itemsize not in (4, 8) or not indices.dtype.isnative:
+        indices = indices.astype(np.int64)
+    if data.ndim != 1 or indices.ndim != 1:
+        raise ValueError("arrays of data and indices that are no vectors")
+    _require_ends(matrix.indptr, rows, min(data.size, indices.size))
+    indices = np.require(indices, requirements=["C", "A"])
+    unsigned = indices.view(np.uint32 if indices.dtype.itemsize == 4 else np.uint64)
+    ends = np.require(matrix.indptr, np.int64, ["C", "A"])  # one type, as in streams
+    return Sparse(ends, unsigned, np.require(data, requirements=["C", "A"]), int(columns))
+
+
+def _signed(indices: NDArray[Any]) -> NDArray[Any]:
+    """Indices as SciPy has them."""
+    return indices.view(np.int32 if indices.dtype.itemsize == 4 else np.int64)
+
+
+def _require_ends(indptr: NDArray[Any], rows: int, entries: int) -> None:
+    """Refuse ends of rows that do not ascend from 0 to at most the number of entries."""
+    if indptr.shape != (rows + 1,) or indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError(f"`indptr` must ascend from 0 and have {rows + 1} entries")
+    if indptr[-1] > entries:
+        raise ValueError(f"`indptr` speaks of {indptr[-1]} entries, but there are {entries}")
+
+
+def _require_indices(indices: NDArray[Any], size: int) -> None:
+    """Refuse indices below 0 or beyond the last."""
+    if indices.size and (indices.min() < 0 or indices.max() >= size):
+        raise DataError(OUTSIDE.format(size))
+
+
+@kernel
+def canonical(x: Sparse) -> bool:
+    """Whether the columns of every row ascend, and exist: O(nnz), eight at a time."""
+    one = np.uint64(1)
+    for i in range(np.uint64(x.indptr.size) - one):
+        k, end, disorder = np.uint64(x.indptr[i]), np.uint64(x.indptr[i + one]), 0
+        if k < end:
+            last = end - one
+            while k < last:
+                disorder += x.indices[k] >= x.indices[k + one]
+                k += one
+            if disorder > 0 or x.indices[last] >= x.columns:
+                return False
+    return True
+
+
+def narrow(features: Features) -> Rows:
+    """Rows with indices of 32 bits, if they suffice: loops are compiled for each kind of index, too."""
+    x = as_rows(features)
+    if not isinstance(x, Sparse) or x.indices.dtype == np.uint32 or x.columns > np.iinfo(np.int32).max:
+        return x
+    return replace(x, indices=x.indices.astype(np.uint32))
 
 
 def as_sparse(x: Rows) -> Sparse:

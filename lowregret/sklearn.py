@@ -26,6 +26,7 @@ from lowregret.auto import Auto, AutoMulticlass
 from lowregret.certificate import Certificate
 from lowregret.domain import Domain
 from lowregret.errors import AbsentError, DataError, PartError
+from lowregret.hindsight.gather import sound
 from lowregret.learner.growth import grows
 from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.linear import Linear
@@ -137,7 +138,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
         """Rows that fit those before, and their labels."""
         if not self._takes_table(X):
-            X, y = validate_data(self, X, y, reset=self._fresh(), **MATRIX, **how)
+            X, y = validate_data(self, sound(X), y, reset=self._fresh(), **MATRIX, **how)
             return narrow(X), y
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
@@ -180,7 +181,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _scores(self, score: Callable[[Any], Vector], X: Any) -> Vector:
         """Score rows that come as a matrix or, part by part, as a table."""
         if not self._takes_table(X):
-            return score(narrow(validate_data(self, X, reset=False, **MATRIX)))
+            return score(narrow(validate_data(self, sound(X), reset=False, **MATRIX)))
         return np.concatenate([score(rows) for rows in frame_rows(self._table(X), self._form)])
 
     # ---- scikit-learn's own --------------------------------------------------------------------------------------

@@ -135,5 +135,5 @@ def _told(features: Features | Stream, labels: Any, weights: Any, dimension: int
         return features, dimension
     if dimension is not None:
         raise DataError("rows in memory say how many features they have: leave dimension out")
-    rows = as_rows(features, checked=False)
+    rows = as_rows(features)
     return rows, rows.shape[1]

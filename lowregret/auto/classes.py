@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.learner import EXPERTS, WEIGHTS, fresh_trust
+from lowregret.auto.learner import EXPERTS, HEAVY, WEIGHTS, fresh_trust
 from lowregret.auto.logit import bends, implicit, margins, share_trust, slopes
 from lowregret.auto.stack import (
     EVEN,
@@ -29,7 +29,7 @@ from lowregret.auto.stack import (
     stack_learn,
     stack_project,
 )
-from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
+from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep, look
 from lowregret.compile.kernel import apart, kernel
 from lowregret.compile.memory import zeros
 from lowregret.compile.part import Part
@@ -321,7 +321,7 @@ def learn_classes(
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0
-        if weight != 0.0 and not (0.0 < weight < FAR and 0 <= y[i] < room.raw.size):
+        if weight != 0.0 and not (0.0 < weight <= HEAVY and 0 <= y[i] < room.raw.size):
             break
         if not (x.inside(i) and look(mind.measures, mind.pace, x, i, work.sheet)):
             break

@@ -7,6 +7,7 @@ label comes, and all of them learn. O(nnz) a row, eight lanes in one vector inst
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,10 +15,11 @@ import numpy as np
 
 from lowregret.auto.bank import LANE_NAMES, WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.stack import PADDED, STACK_NAMES, STACKS
-from lowregret.auto.view import COLUMNS, FAR, PACE, ROWS, Sheet, keep, look
+from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep, look
 from lowregret.compile.kernel import kernel
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES, Eight, spread, store
+from lowregret.errors import DataError
 from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Loss
 from lowregret.mirror import Euclidean
@@ -45,6 +47,17 @@ LOW, HIGH = 4, 5  # range of the labels
 MEAN, DEVIATION = 6, 7  # their mean, and Σ(label − mean)²
 MISSES = 8  # the mean of (label − mean of the lanes' scores)²
 PAST = 9
+
+HEAVY = 1e12  # larger importance weights are refused: squares of slopes are summed in single precision
+WIDE = 1e280  # larger weight·label² are refused: losses would overflow
+
+
+def require_light(weights: Vector, i: int, place: str) -> None:
+    """Refuse row i if its importance weight is beyond HEAVY."""
+    if weights.size and HEAVY < weights[i] < math.inf:
+        raise DataError(
+            f"{place}: weight {weights[i]:g} is above {HEAVY:g}, too large for `auto`: divide all weights by one number"
+        )
 
 
 class Mind(NamedTuple):
@@ -138,6 +151,10 @@ class Auto(Learner):
         """The stacks before the first row."""
 
     # ---- what the loss decides, compiled ---------------------------------------------------------------------------
+
+    def fits(self, mind: Mind, y: float, weight: float) -> bool:
+        """Whether lanes can see the label, as often as it counts, in the present unit of labels."""
+        return True
 
     @abstractmethod
     def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
@@ -238,16 +255,20 @@ def learn_rows(
 ) -> int:
     """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
 
-    Stops early at a row that cannot be learnt, leaving all as it was before that row. An empty `weights` means 1
-    everywhere; a row of weight 0 is scored but changes nothing.
+    Stops early at a row that cannot be learnt, or not in this unit of labels, leaving all as it was before that row. An
+    empty `weights` means 1 everywhere; a row of weight 0 is scored but changes nothing.
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0
-        if weight != 0.0 and not (0.0 < weight < FAR and learner.loss.accepts(y[i]) and abs(y[i]) < FAR):
+        if weight != 0.0 and not (0.0 < weight <= HEAVY and learner.loss.accepts(y[i]) and weight * y[i] * y[i] < WIDE):
             break
         if not (x.inside(i) and look(s.table, mind.pace, x, i, work.sheet)):
             break
+        if weight != 0.0 and not learner.fits(mind, y[i], weight):
+            break
         scores[i] = learner.score(s, mind, work, x, i, weight != 0.0)
+        if not math.isfinite(scores[i]):
+            break
         if weight != 0.0:
             learner.learn(s, mind, work, x, i, min(i + 1, y.size - 1), y[i], weight, scores[i])
         i += 1

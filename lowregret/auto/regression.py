@@ -1,7 +1,8 @@
 """`auto` for numbers and the square loss: experts are trusted by AdaHedge, which needs no range of losses.
 
 The lanes see (label − first label)/unit, the unit being a power of two near the first difference of labels, so that
-neither the origin nor the unit of the labels matters. Experts never leave the range of labels seen.
+neither the origin nor the unit of the labels matters. Experts never leave the range of labels seen. A label that is
+beyond single precision in that unit makes a larger one necessary: `take_unit`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowregret.auto.bank import ADAGRAD
 from lowregret.auto.learner import (
     DEVIATION,
     EXPERTS,
@@ -43,13 +45,14 @@ from lowregret.auto.stack import (
     stack_learn,
     stack_project,
 )
-from lowregret.auto.view import ROWS
+from lowregret.auto.view import ROWS, TINY
 from lowregret.compile.part import Part
 from lowregret.compile.simd import LANES, Eight, load, spread
 from lowregret.loss import Square
 from lowregret.types import Cells, Vector
 
 LOG_EXPERTS = math.log(EXPERTS)
+FINEST = 2.0**40  # units that weight·|label − origin| may be
 
 
 class AutoRegressor(Auto):
@@ -69,6 +72,10 @@ class AutoRegressor(Auto):
     @property
     def spread(self) -> float:
         return float(SURE.max())
+
+    def fits(self, mind: Mind, y: float, weight: float) -> bool:
+        past = mind.past
+        return past[DEVIATION] == 0.0 or weight * abs(y - past[ORIGIN]) <= FINEST * past[UNIT]
 
     def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
         low, high, mean = mind.past[LOW], mind.past[HIGH], 0.0
@@ -197,3 +204,21 @@ class AutoRegressor(Auto):
         off = label - past[MEAN]
         past[MEAN] += off / mind.pace[ROWS]
         past[DEVIATION] += off * (label - past[MEAN])
+
+
+def take_unit(mind: Mind, average: Cells, size: float) -> None:
+    """Let the unit be a power of two near `size`, which is much larger than the unit so far: O(d).
+
+    What the lanes learnt is written in the new unit. What the stacks learnt is forgotten: they go by how far the lanes
+    were off, and that was nothing in the new unit.
+    """
+    past, unit = mind.past, math.ldexp(1.0, math.floor(math.log2(size)))
+    ratio = past[UNIT] / unit
+    lanes = mind.bank.reshape(-1, 2, LANES)  # weights, sums
+    lanes[:, 0] *= np.float32(ratio)
+    lanes[:, 1, :ADAGRAD] *= np.float32(ratio * ratio)
+    average *= np.float32(ratio)
+    past[[LAST, RECENT, LOW, HIGH, MEAN]] *= ratio
+    past[DEVIATION] = max(past[DEVIATION] * ratio * ratio, TINY)  # above 0: the unit is settled
+    past[MISSES], past[UNIT] = 0.0, unit
+    mind.stacks[:] = fresh_stacks(EVEN, SURE)

@@ -52,7 +52,7 @@ LENGTHS = 1  # Σ of the lengths of the entries seen as roots, from row 2 on
 SHAPED_SQUARE, PLAIN_SQUARE = 2, 3  # Σ‖z‖² of either view with the bias, likewise
 PACE = 4
 
-FAR = 1e150  # larger features and labels are refused: their squares would overflow
+FAR = 1e150  # larger features are refused: their squares would overflow
 TINY = 1e-300  # keeps 0/0 a number
 NEAR = 1e-12  # squared views below this are 0: the entry is at the mean, but for rounding, which lanes would magnify
 MOST = 1e12  # no squared view exceeds the number of rows, except where squares underflow

@@ -5,21 +5,58 @@
     policy(s, w)                 the present probability of every arm
     learn(s, i, p, y)            arm i was chosen with probability p and cost y ∈ [0, 1], already counted in `counts`
 
+    baseline(s)                  b, taken off the next cost for all arms alike
+
 `learn` gets the probability of the time of choosing, so that z = (y/p)e_i stays unbiased however late y comes.
+
+Taking the same b off the costs of all arms in a round changes no regret and, as weights depend on differences between
+arms alone, no algorithm; but it changes the noise of z = ((y − b)/p)e_i, and spares nearly all of it where costs are
+nearly alike (rewards of rare clicks). b must not depend on the arm drawn: it is settled by the costs that came before,
+a running mean of them, and z + b is unbiased. But z may be negative, and then the regret on estimates grows by more
+than for z ≥ 0: by (η/2)v·z²/(1 − η|z|/3) of exponential weights, for e^s − 1 − s ≤ (s²/2)/(1 − s/3), by
+ηv^{3/2}z²/(1 − η√v|z|) of Tsallis-INF (`tsallis_path`), and by |z|(1 − v) at most of either. In expectation over the
+arm, z = (y − b)/v, this is at most what theorems allow for, with 1 for (y − b)² and no denominator, if for all arms
+
+    b² ≤ 1 − b/r,   r = 3v/η of exponential weights,   r = √v/η of Tsallis-INF,
+
+so b is at most `centre(r)` for the smallest weight v. What is promised holds as it stands, and for the same reasons.
+EXP3-IX stays as it is: its confidence rests on estimates that are never too large, which takes costs y ≥ 0.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
-from lowregret.bandit.state import BanditState
+from lowregret.bandit.state import LARGEST, BanditState
 from lowregret.compile.part import Part
 from lowregret.types import Vector
 
 UNKNOWN = -1.0  # a probability that has no closed form
+
+
+def centre(level: float, r: float) -> float:
+    """The level, or the b with b² = 1 − b/r if that is less."""
+    return min(level, 2.0 * r / (1.0 + math.sqrt(1.0 + 4.0 * r * r)))
+
+
+def local(square: float, z: float, v: float, slope: float, most: float) -> float:
+    """The share of an estimate z of an arm of weight v in the sum of local norms: `square` for z ≥ 0.
+
+    For z < 0 it is square/(1 − slope·|z|), or most·|z|(1 − v) where that is less: nothing moves by more than 1 − v.
+    """
+    if z >= 0.0:
+        return square
+    left, furthest = 1.0 + slope * z, -most * z * (1.0 - v)
+    return furthest if left <= 0.0 or square > furthest * left else square / left
+
+
+def bounded(estimate: float) -> float:
+    """An estimated cost that stays finite."""
+    return min(max(estimate, -LARGEST), LARGEST)
 
 
 class BanditAlgorithm(Part):
@@ -40,6 +77,10 @@ class BanditAlgorithm(Part):
     def room(self, arms: int) -> Vector:
         """Zeros for the weights."""
         return np.zeros(arms)
+
+    def baseline(self, s: BanditState) -> float:
+        """A cost known before the round that is taken off the costs of all arms; 0 takes off nothing."""
+        return 0.0
 
     def weighs(self) -> bool:
         """Whether costs are divided by their probabilities; then only differences between arms matter."""

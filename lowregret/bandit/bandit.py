@@ -14,7 +14,7 @@ from lowregret.bandit.loops import begin, choose_one, learn_log, learn_one, play
 from lowregret.bandit.pending_choices import read_pending_choices
 from lowregret.bandit.proof import bandit_certificates, scaled
 from lowregret.bandit.schema import BanditSchema
-from lowregret.bandit.state import CHOICES, BanditState
+from lowregret.bandit.state import CHOICES, SHIFT, BanditState
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call, compilable
@@ -159,7 +159,7 @@ class Bandit(Chooser):
     @property
     def estimates(self) -> Vector:
         """Estimated cumulative cost of every arm, unbiased for `Exp3` and `TsallisInf`, beyond low per round."""
-        return self.unit * np.array(self.state.estimates)
+        return self.unit * (self.state.estimates + self.state.sums[SHIFT])
 
     @property
     def certificates(self) -> list[Certificate]:

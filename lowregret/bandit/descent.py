@@ -99,10 +99,17 @@ class BanditDescent(Recorded):
         seed: int = 0,
     ) -> BanditDescent:  # fmt: skip
         """η and δ that minimise the bound for T rounds of L-Lipschitz functions with |f_t| ≤ F."""
+        if not (0 < lipschitz < math.inf and (points != 1 or 0 < largest < math.inf)):
+            raise PartError(
+                f"tuning needs how steep the functions are and, with one point, how large: numbers above 0, got "
+                f"lipschitz={lipschitz!r} and largest={largest!r}"
+            )
         s = Shape(domain, dimension)
         slope, root = (2 + s.outer / s.inner) * lipschitz, math.sqrt(rounds)
         reach = s.outer * s.dimension
-        delta = math.sqrt(reach * largest / (slope * root)) if points == 1 else reach * lipschitz / (slope * root)
+        delta = (
+            math.sqrt(reach) * math.sqrt(largest / slope / root) if points == 1 else reach * lipschitz / (slope * root)
+        )
         delta = min(delta, s.inner / 2)
         scale = largest / delta if points == 1 else lipschitz
         eta = s.outer / (s.dimension * scale * root)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from lowregret.bandit.algorithm import BanditAlgorithm
-from lowregret.bandit.state import BASE, CLAMPED, LARGEST, LINEAR, LOCAL, SMALLEST, BanditState
+from lowregret.bandit.algorithm import BanditAlgorithm, bounded, centre, local
+from lowregret.bandit.state import BASE, CLAMPED, COSTS, LEAST, LEVEL, LINEAR, LOCAL, SMALLEST, BanditState
 from lowregret.bandit.tree import build_tree, draw_leaf, leaf, new_tree, put_leaf
 from lowregret.compile.random import uniform
 from lowregret.types import Vector
@@ -35,6 +35,15 @@ class Exponential(BanditAlgorithm):
             s.weights[half + i] = math.exp(-self.eta * (s.estimates[i] - base))
         build_tree(s.weights)
         s.sums[BASE] = base
+        self.look(s)
+
+    def look(self, s: BanditState) -> None:
+        """Find the smallest weight: O(K)."""
+        half = s.weights.size >> 1
+        least = s.weights[half]
+        for i in range(s.estimates.size):
+            least = min(least, s.weights[half + i])
+        s.sums[LEAST] = least
 
     def choose(self, s: BanditState) -> tuple[int, float]:
         arm = draw_leaf(s.weights, uniform(s.chance))
@@ -52,23 +61,33 @@ class Exponential(BanditAlgorithm):
         """Ĉ[arm] += z, and the weight that follows from it."""
         v = leaf(s.weights, arm) / s.weights[1]
         s.sums[LINEAR] += v * z
-        s.sums[LOCAL] += v * z * z
-        s.estimates[arm] = min(s.estimates[arm] + z, LARGEST)
+        s.sums[LOCAL] += local(v * z * z, z, v, self.eta / 3.0, 2.0 / self.eta)
+        s.estimates[arm] = bounded(s.estimates[arm] + z)
         exponent = -self.eta * (s.estimates[arm] - s.sums[BASE])
         put_leaf(s.weights, arm, math.exp(min(exponent, HIGHEST)))
+        s.sums[LEAST] = min(s.sums[LEAST], leaf(s.weights, arm))
         if not FAINT < s.weights[1] < 1 / FAINT:
             self.begin(s)
+        elif s.counts[COSTS] % s.estimates.size == 0:  # the smallest may have grown
+            self.look(s)
 
 
 class Exp3(Exponential):
-    """ALG-EXP3: draw i ~ w_t, see y, Ĉ[i] += y/w_t[i] (Auer, Cesa-Bianchi, Freund, Schapire 2002)."""
+    """ALG-EXP3: draw i ~ w_t, see y, Ĉ[i] += y/w_t[i] (Auer, Cesa-Bianchi, Freund, Schapire 2002).
+
+    `centred`: costs are taken relative to what was usual lately, as far as no promise changes (see `algorithm.py`).
+    """
 
     name: ClassVar[str] = "exp3"
+    centred: bool = True
 
     @classmethod
     def tuned(cls, arms: int, rounds: int) -> Exp3:
         """η = √(2 ln K/(KT)), for which COR-4.2+ promises √(2KT ln K)."""
         return cls(exp3_rate(arms, rounds))
+
+    def baseline(self, s: BanditState) -> float:
+        return centre(s.sums[LEVEL], 3.0 * s.sums[LEAST] / s.weights[1] / self.eta) if self.centred else 0.0
 
     def learn(self, s: BanditState, arm: int, p: float, y: float) -> None:
         self.absorb(s, arm, y / max(p, SMALLEST))

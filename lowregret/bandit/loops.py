@@ -6,7 +6,7 @@ from typing import Any
 
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.costs import Costs
-from lowregret.bandit.state import CHOICES, COST, COSTS, LOGGED, BanditState
+from lowregret.bandit.state import CHOICES, COST, COSTS, LEVEL, LOGGED, MEMORY, SHIFT, BanditState
 from lowregret.compile.kernel import kernel
 from lowregret.types import Vector
 
@@ -16,7 +16,12 @@ def taken(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: flo
     s.counts[COSTS] += 1
     s.seen[arm] += 1
     s.sums[COST] += y
-    algorithm.learn(s, arm, p, y - baseline if algorithm.weighs() else y)
+    s.sums[LEVEL] += (y - s.sums[LEVEL]) / min(s.counts[COSTS], MEMORY)
+    if algorithm.weighs():
+        s.sums[SHIFT] += baseline
+        algorithm.learn(s, arm, p, y - baseline)
+    else:
+        algorithm.learn(s, arm, p, y)
 
 
 @kernel
@@ -37,7 +42,7 @@ def choose_one(algorithm: BanditAlgorithm, s: BanditState) -> tuple[int, float]:
 @kernel
 def learn_one(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: float) -> None:
     """The cost of an arm that was chosen with probability p."""
-    taken(algorithm, s, arm, p, y, 0.0)
+    taken(algorithm, s, arm, p, y, algorithm.baseline(s))
 
 
 @kernel
@@ -59,7 +64,7 @@ def play_rounds(
             return k
         s.shown[arm] += 1
         s.counts[CHOICES] += 1
-        taken(algorithm, s, arm, p, (c - low) / (high - low), 0.0)
+        taken(algorithm, s, arm, p, (c - low) / (high - low), algorithm.baseline(s))
     return arms.size
 
 
@@ -87,7 +92,7 @@ def replay_log(algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vec
         if kept[k]:
             s.shown[arm] += 1
             s.counts[CHOICES] += 1
-            taken(algorithm, s, arm, p, costs[k], 0.0)
+            taken(algorithm, s, arm, p, costs[k], algorithm.baseline(s))
             if s.counts[COSTS] == until:
                 return k + 1
     return arms.size

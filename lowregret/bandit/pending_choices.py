@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from lowregret.errors import DataError, PartError
-from lowregret.run.round_by_round import Contents
+from lowregret.run.round_by_round import Contents, elsewhere
 from lowregret.store.file import Arrays
 
 Choice = TypeVar("Choice")
@@ -19,24 +19,30 @@ class PendingChoices(Generic[Choice]):
     """Hands out numbers, takes costs in any order, and turns costs and rewards in [low, high] into [0, 1].
 
     A reward r is the cost high − r, brought to [0, 1]: (high − r)/(high − low); a cost c is (c − low)/(high − low).
+
+    Numbers are 0, 1, 2, … In a run from a file they go on elsewhere (`elsewhere`), and choices that wait keep theirs.
+    So none is given twice, though an older save be restored: what is told of a choice made after that save is an error,
+    not taken for news of another choice.
     """
 
-    def __init__(self, low: float, high: float, issued: int = 0, pending: dict[int, Choice] | None = None) -> None:
+    def __init__(self, low: float, high: float) -> None:
         if not (low < high and 0 < high - low < math.inf):
             raise PartError(f"costs must lie between low < high, a finite number apart, got {low} and {high}")
-        self.low, self.high, self.issued = float(low), float(high), issued
-        self.pending: dict[int, Choice] = pending or {}
+        self.low, self.high, self.issued, self.latest = float(low), float(high), 0, -1
+        self.first = self.next = 0  # number that this run gave, and that it gives next
+        self.pending: dict[int, Choice] = {}
 
     def issue(self, choice: Choice) -> int:
         """Remember a choice under a new number."""
-        number = self.issued
-        self.pending[number] = choice
-        self.issued += 1
-        return number
+        self.skip(1)
+        self.pending[self.latest] = choice
+        return self.latest
 
     def skip(self, count: int) -> None:
         """Use up numbers for choices whose costs are known at once."""
         self.issued += count
+        self.next += count
+        self.latest = self.next - 1 if count else self.latest
 
     def cost(self, reward: float | None, cost: float | None) -> float:
         """Turn the reward or the cost of a choice, whichever is given, into a cost in [0, 1]."""
@@ -58,9 +64,14 @@ class PendingChoices(Generic[Choice]):
     def settle(self, number: Any) -> tuple[Choice, bool]:
         """Forget a choice whose cost has come; returns it, and whether a later choice was made meanwhile."""
         if number in self.pending:
-            return self.pending.pop(number), number != self.issued - 1
-        if isinstance(number, Integral) and 0 <= int(number) < self.issued:
+            return self.pending.pop(number), number != self.latest
+        if isinstance(number, Integral) and self.first <= int(number) < self.next:
             raise DataError(f"the cost of choice {number} is known already: each choice has one cost")
+        if self.first > 0:
+            raise DataError(
+                f"there is no choice {number!r} that waits for its cost: it is known already, or the choice was made "
+                "after the save that this run goes on from, and is lost"
+            )
         raise DataError(f"there is no choice {number!r}: {self.issued} were made, numbered from 0")
 
     def written(self) -> tuple[dict[str, Any], Arrays]:
@@ -71,12 +82,15 @@ class PendingChoices(Generic[Choice]):
             "pending.arm": np.array([choice[0] for choice in choices], np.int64),
             "pending.probability": np.array([choice[1] for choice in choices], float),
         }
-        return {"low": self.low, "high": self.high, "issued": self.issued}, waiting
+        return {"low": self.low, "high": self.high, "issued": self.issued, "latest": self.latest}, waiting
 
 
 def read_pending_choices(found: Contents, *more: list[Any]) -> PendingChoices[Any]:
     """Read pending choices (arm, probability, …) from a file; `more` adds columns to them."""
     numbers, *choices = (found.arrays[f"pending.{name}"].tolist() for name in ("number", "arm", "probability"))
     pending = dict(zip(numbers, zip(*choices, *more, strict=True), strict=True))
-    low, high, issued = found.tell("low", "high", "issued")
-    return PendingChoices(low, high, issued, pending)
+    low, high, issued, latest = found.tell("low", "high", "issued", "latest")
+    made: PendingChoices[Any] = PendingChoices(low, high)
+    made.issued, made.latest, made.pending = issued, latest, pending
+    made.first = made.next = elsewhere()
+    return made

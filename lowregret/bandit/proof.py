@@ -2,8 +2,9 @@
 
 Known are the regret against *estimated* costs, with its bound, on this very run (…-PATH); a bound on the expected
 regret, before the run (COR-4.2+, TSALLIS); and an upper confidence bound on the regret itself (EXP3-IX). Written with
-K arms, T costs seen, y_t the cost and p_t the probability of the chosen arm, z_t the estimate of its cost, v_t its
-weight when the cost came (p_t unless late).
+K arms, T costs seen, y_t the cost and p_t the probability of the chosen arm, b_t the baseline taken off all costs of
+the round (`algorithm.py`; 0 if not centred), z_t the estimate of its cost beyond that, v_t its weight when the cost
+came (p_t unless late).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.exp3 import Exp3, Exp3IX
-from lowregret.bandit.state import CLAMPED, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, LOGGED, BanditState
+from lowregret.bandit.state import CLAMPED, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, LOGGED, SHIFT, BanditState
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate, Premise, no_theorem
 
@@ -52,30 +53,33 @@ def scaled(certificate: Certificate, factor: float) -> Certificate:
 
 
 def exp3_path(eta: float, s: BanditState, name: str = "EXP3-PATH") -> Certificate:
-    """EXP3-PATH: Σy_t − min_i Ĉ[i] ≤ ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − v_t z_t).
+    """EXP3-PATH: Σy_t − min_i Ĉ[i] ≤ ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − b_t − v_t z_t), Ĉ = Σ(z_t + b_t).
 
-    THM-2.22+ on z_t = y_t/p_t ≥ 0; the last sum is 0 if no cost is late (of EXP3-IX: γΣz_t). For EXP4 z_t is the
+    THM-2.22+ on z_t = (y_t − b_t)/p_t ≥ 0; where z_t < 0, v_t z_t² is divided by 1 − η|z_t|/3, or 2|z_t|(1 − v_t)/η
+    takes its place, which may be less. The last sum is 0 if no cost is late (of EXP3-IX: γΣz_t). For EXP4 z_t is the
     estimate of all experts' costs, and v_t z_t² is summed over them.
     """
-    formula = "ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − v_t z_t)"
+    formula = "ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − b_t − v_t z_t)"
     bound = math.log(s.arms) / eta + eta / 2 * float(s.sums[LOCAL])
     return _on_estimates(name, formula, s, bound)
 
 
 def tsallis_path(s: BanditState) -> Certificate:
-    """TSALLIS-PATH: Σy_t − min_i Ĉ[i] ≤ 2(√K − 1)√T + Σ v_t^{3/2} z_t²/√t + Σ(y_t − v_t z_t).
+    """TSALLIS-PATH: Σy_t − min_i Ĉ[i] ≤ 2(√K − 1)√T + Σ v_t^{3/2} z_t²/√t + Σ(y_t − b_t − v_t z_t), Ĉ = Σ(z_t + b_t).
 
     FTRL with R = −2Σ√w and η_t = 1/√t: max R − min R = 2(√K − 1), and moving w_i → w costs at most
-    max_w (w_i − w)z − (√w_i − √w)²/(η√w_i) ≤ η w_i^{3/2} z² for z ≥ 0.
+    max_w (w_i − w)z − (√w_i − √w)²/(η√w_i) = η w_i^{3/2} z²/(1 + η√w_i z), the maximum at √w = √w_i/(1 + η√w_i z), if
+    η√w_i z > −1. Without the denominator that is more for z ≥ 0; for z < 0 it is also at most |z|(1 − w_i).
     """
     bound = 2 * (math.sqrt(s.arms) - 1) * math.sqrt(s.counts[COSTS]) + float(s.sums[LOCAL])
-    return _on_estimates("TSALLIS-PATH", "2(√K − 1)√T + Σ v_t^{3/2} z_t²/√t + Σ(y_t − v_t z_t)", s, bound)
+    return _on_estimates("TSALLIS-PATH", "2(√K − 1)√T + Σ v_t^{3/2} z_t²/√t + Σ(y_t − b_t − v_t z_t)", s, bound)
 
 
 def _on_estimates(name: str, formula: str, s: BanditState, bound: float) -> Certificate:
-    lowest = float(np.min(s.estimates))
-    drift = float(s.sums[COST] - s.sums[LINEAR])
-    finite = Premise("estimated costs stayed finite", float(np.max(s.estimates)) < LARGEST, float(np.max(s.estimates)))
+    lowest = float(np.min(s.estimates)) + float(s.sums[SHIFT])
+    drift = float(s.sums[COST] - s.sums[SHIFT] - s.sums[LINEAR])
+    largest = float(np.max(np.abs(s.estimates)))
+    finite = Premise("estimated costs stayed finite", largest < LARGEST, largest)
     return Certificate(
         id=name,
         statement=f"on this run: cost − least estimated cost of an arm ≤ {formula}",

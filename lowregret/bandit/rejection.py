@@ -14,7 +14,7 @@ from lowregret.bandit.exp3 import Exp3, Exp3IX
 from lowregret.bandit.log import BanditLog
 from lowregret.bandit.stochastic import Thompson, Ucb1
 from lowregret.bandit.tsallis import TsallisInf
-from lowregret.bandit.value import AZUMA, Estimate
+from lowregret.bandit.value import ASSUMES, AZUMA, Estimate
 from lowregret.errors import DataError, PartError
 from lowregret.types import Vector
 
@@ -53,7 +53,9 @@ def replay(log: BanditLog, algorithm: BanditAlgorithm, *, seed: int = 0, delta: 
 def _online(log: BanditLog, values: Vector, delta: float) -> Estimate:
     n, mean = values.size, float(np.mean(values))
     half = log.unit * math.sqrt(math.log(2 / delta) / (2 * n))
-    return Estimate("replay", mean, max(mean - half, log.low), min(mean + half, log.high), AZUMA, n, float(n))
+    return Estimate(
+        "replay", mean, max(mean - half, log.low), min(mean + half, log.high), AZUMA, n, float(n), ASSUMES[AZUMA]
+    )
 
 
 def learn_from(log: BanditLog, algorithm: BanditAlgorithm, *, seed: int = 0) -> Bandit:

@@ -30,6 +30,7 @@ from lowregret.rule import Rule
 from lowregret.run.schema_rounds import SMALL, WORDS, Demands, RecordedSchema
 from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, floats, number, part, whole, wholes
 
+NUMBERS = 2**53  # of choices, at most
 CHANCE = wholes(2, high=WORDS, kind="uint64")  # the state of a generator
 
 
@@ -37,7 +38,14 @@ class ChooserSchema(RecordedSchema):
     """A bandit: its state, the range of its costs, and choices that wait for theirs."""
 
     def own_fields(self) -> dict[str, Field]:
-        return {"low": number(), "high": number(), "issued": whole(), "arms": whole(1), "compiled": FLAG}
+        return {
+            "low": number(),
+            "high": number(),
+            "issued": whole(),
+            "latest": whole(-1, NUMBERS),
+            "arms": whole(1),
+            "compiled": FLAG,
+        }
 
     def own_slots(self) -> dict[str, tuple[str, ...]]:
         return {"sums": BANDIT_SUM_NAMES, "counts": BANDIT_COUNT_NAMES}
@@ -51,7 +59,7 @@ class ChooserSchema(RecordedSchema):
             "sums": floats(BANDIT_SUMS),
             "counts": wholes(BANDIT_COUNTS),
             "chance": CHANCE,
-            "pending.number": wholes("pending", high=max(told["issued"] - 1, 0)),
+            "pending.number": wholes("pending", high=NUMBERS),
             "pending.arm": wholes("pending", high=told["arms"] - 1),
             "pending.probability": floats("pending", low=UNKNOWN, high=1.0),
         }

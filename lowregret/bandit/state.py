@@ -11,11 +11,14 @@ from lowregret.types import Cells, Vector
 
 # ---- sums[...]; y_t is the cost in [0, 1], p_t its arm's probability when chosen, z_t the estimate of all costs,
 # v_t the weight of that arm when the cost arrives: v_t = p_t unless the cost is late ----------------------------------
-BANDIT_SUM_NAMES = ("cost", "linear", "local", "base")
+BANDIT_SUM_NAMES = ("cost", "linear", "local", "base", "shift", "level", "least")
 COST = 0  # Σ y_t
 LINEAR = 1  # Σ ⟨v_t, z_t⟩
 LOCAL = 2  # Σ of the algorithm's local norm of z_t
 BASE = 3  # exponential weights are relative to this estimated cost
+SHIFT = 4  # Σ b_t of the baselines taken off the costs: estimated costs of all arms are short of it
+LEVEL = 5  # a running mean of costs, about that of the latest `MEMORY`
+LEAST = 6  # of weights that arms are drawn by: none is below this
 BANDIT_SUMS = len(BANDIT_SUM_NAMES)
 
 # ---- counts[...] -----------------------------------------------------------------------------------------------------
@@ -29,6 +32,7 @@ BANDIT_COUNTS = len(BANDIT_COUNT_NAMES)
 
 SMALLEST = 1e-300  # a probability, so that dividing by it stays finite
 LARGEST = 1e300  # an estimated cost
+MEMORY = 100  # costs that the running mean looks back on, about
 
 
 class BanditState(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from lowregret.bandit.algorithm import BanditAlgorithm
-from lowregret.bandit.state import COSTS, LARGEST, LINEAR, LOCAL, SMALLEST, BanditState
+from lowregret.bandit.algorithm import BanditAlgorithm, bounded, centre, local
+from lowregret.bandit.state import COSTS, LEAST, LEVEL, LINEAR, LOCAL, SMALLEST, BanditState
 from lowregret.compile.random import uniform
 from lowregret.types import Vector
 
@@ -14,10 +14,15 @@ from lowregret.types import Vector
 class TsallisInf(BanditAlgorithm):
     """w_t = argmin ⟨w, Ĉ⟩ − 2Σ√w_i/η_t = (η_t(Ĉ_i − x))^{−2}, η_t = 1/√t, Ĉ[i] += y/w_t[i] (Zimmert, Seldin 2021).
 
-    In their notation the rate is 2/√t and w_i = 4(η_t(Ĉ_i − x))^{−2}. No parameter, no horizon; O(K) a round.
+    In their notation the rate is 2/√t and w_i = 4(η_t(Ĉ_i − x))^{−2}. No horizon; O(K) a round. `centred`: costs are
+    taken relative to what was usual lately, as far as no promise changes (see `algorithm.py`).
     """
 
     name: ClassVar[str] = "tsallis-inf"
+    centred: bool = True
+
+    def baseline(self, s: BanditState) -> float:
+        return centre(s.sums[LEVEL], math.sqrt(s.sums[LEAST] * (s.counts[COSTS] + 1.0))) if self.centred else 0.0
 
     def begin(self, s: BanditState) -> None:
         rate = 1.0 / math.sqrt(s.counts[COSTS] + 1.0)
@@ -31,8 +36,11 @@ class TsallisInf(BanditAlgorithm):
         for i in range(s.weights.size):
             s.weights[i] = 1.0 / ((s.weights[i] + y) * (s.weights[i] + y))
             total += s.weights[i]
+        least = 1.0
         for i in range(s.weights.size):
             s.weights[i] /= total
+            least = min(least, s.weights[i])
+        s.sums[LEAST] = least
 
     def choose(self, s: BanditState) -> tuple[int, float]:
         arm = drawn(s.weights, uniform(s.chance))
@@ -44,9 +52,10 @@ class TsallisInf(BanditAlgorithm):
 
     def learn(self, s: BanditState, arm: int, p: float, y: float) -> None:
         z, v = y / max(p, SMALLEST), s.weights[arm]
+        rate = 1.0 / math.sqrt(float(s.counts[COSTS]))
         s.sums[LINEAR] += v * z
-        s.sums[LOCAL] += v * math.sqrt(v) * z * z / math.sqrt(float(s.counts[COSTS]))
-        s.estimates[arm] = min(s.estimates[arm] + z, LARGEST)
+        s.sums[LOCAL] += local(v * math.sqrt(v) * z * z * rate, z, v, math.sqrt(v) * rate, 1.0)
+        s.estimates[arm] = bounded(s.estimates[arm] + z)
         self.begin(s)
 
 

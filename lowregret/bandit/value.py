@@ -4,15 +4,23 @@ IPS     mean of w_t r_t                                        unbiased
 SNIPS   Σ w_t r_t / Σ w_t                                      nearly unbiased, steadier
 DR      mean of Σ_a π(a) q(a) + w_t (r_t − q(a_t))             unbiased whatever the reward model q
 
-IPS and DR have empirical Bernstein intervals (Maurer and Pontil 2009): true for independent rows and weights that
-never exceed `largest_weight`. SNIPS has a normal approximation, which is no more than that.
+The largest weight need not have been seen, so no interval may rest on it. w_t r_t is at least 0, and bets on its mean
+bound that from below however large it may become (`lowest_mean`); E w_t(1 − r_t) ≤ 1 − the value, so the same bound of
+w_t(1 − r_t) bounds the value from above (Karampatziakis, Mineiro, Ramdas 2021). Both hold for independent rows with
+true propensities, also where an arm could not be chosen at all. A c ≥ q makes DR a number from 0 on, as E w_t c ≤ c:
+
+    value + c ≥ E[w_t(r_t − q(a_t) + c) + Σ_a π(a)q(a)].
+
+Where one propensity holds for all choices, weights have a known end, and DR has an empirical Bernstein interval (Maurer
+and Pontil 2009), which is narrower. SNIPS has a normal approximation, which is no more than that. Every estimate says
+what its interval assumes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -22,14 +30,25 @@ from lowregret.bandit.log import BanditLog
 from lowregret.errors import DataError, PartError
 from lowregret.types import Vector
 
-BERNSTEIN, NORMAL, AZUMA = "empirical Bernstein", "normal approximation", "Azuma-Hoeffding"
+BERNSTEIN, BETTING, NORMAL, AZUMA = "empirical Bernstein", "betting", "normal approximation", "Azuma-Hoeffding"
+ASSUMES = {
+    BETTING: "rows are independent, propensities true; no weight is assumed to be the largest",
+    BERNSTEIN: "rows are independent, every choice is made with the propensity of the log",
+    NORMAL: "rows are independent, and so many that their mean is normal, whatever weights were not seen: no proof",
+    AZUMA: "every choice is made with the propensity of the log, the number of rows is fixed in advance",
+}
+HUGE = 1e150  # a weight: larger ones are taken for this, which lowers what is a bound from below
+HALVINGS = 60
 
 Model = Callable[[Any], Any]  # row numbers → (rows × arms) predicted rewards or costs
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with an interval, by which method, and how many rows it rests on in effect: (Σw)²/Σw²."""
+    """A value with an interval, by which method, and how many rows it rests on in effect: (Σw)²/Σw².
+
+    `assumes` says under what conditions the interval is true.
+    """
 
     method: str
     value: float
@@ -38,6 +57,7 @@ class Estimate:
     interval: str
     rows: int
     effective_rows: float
+    assumes: str
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -46,14 +66,17 @@ class Estimate:
 def logged_value(log: BanditLog, delta: float = 0.05) -> Estimate:
     """The mean of what the logging policy got."""
     r = _scaled(log)
-    return _estimate(log, "mean", r, 1.0, np.ones(len(log)), delta)
+    value, half = float(np.mean(r)), bernstein(r, 1.0, delta)
+    found = _told(log, "mean", value, (value - half, value + half), BERNSTEIN, np.ones(len(log)))
+    return replace(found, assumes="rows are independent")
 
 
 def ips(log: BanditLog, policy: Any, delta: float = 0.05) -> Estimate:
     """Inverse propensity scoring. The policy: an arm, K probabilities, or rows × K of them."""
-    pi = _policy(log, policy)
-    w = _weights(log, pi)
-    return _estimate(log, "IPS", w * _scaled(log), largest_weight(log, pi), w, delta)
+    w, r = _weights(log, _policy(log, policy)), _scaled(log)
+    half = _checked(delta) / 2
+    ends = lowest_mean(w * r, 1.0, half), 1 - lowest_mean(w * (1 - r), 1.0, half)
+    return _told(log, "IPS", float(np.mean(w * r)), ends, BETTING, w)
 
 
 def snips(log: BanditLog, policy: Any, delta: float = 0.05) -> Estimate:
@@ -67,7 +90,7 @@ def snips(log: BanditLog, policy: Any, delta: float = 0.05) -> Estimate:
     half = (
         NormalDist().inv_cdf(1 - _checked(delta) / 2) * spread if spread > 0 else math.inf
     )  # all alike: it cannot say
-    return _told(log, "SNIPS", value, half, NORMAL, w)
+    return _told(log, "SNIPS", value, (value - half, value + half), NORMAL, w)
 
 
 def doubly_robust(log: BanditLog, policy: Any, delta: float = 0.05, model: Model | None = None) -> Estimate:
@@ -75,20 +98,18 @@ def doubly_robust(log: BanditLog, policy: Any, delta: float = 0.05, model: Model
 
     The two halves' intervals hold with 1 − δ/2 each. A `model` must not have been fitted to these rows.
     """
-    pi = _policy(log, policy)
-    w, r = _weights(log, pi), _scaled(log)
-    everyone, most = np.arange(len(log)), largest_weight(log, pi)
+    pi, r, everyone = _policy(log, policy), _scaled(log), np.arange(len(log))
+    w, _ = _weights(log, pi), _checked(delta)
     if model is not None:
-        x, span = _robust(log, pi, w, r, everyone, _predicted(log, model), most)
-        return _estimate(log, "DR", x, span, w, delta)
-    value, half = 0.0, 0.0
-    for part, other in ((everyone[::2], everyone[1::2]), (everyone[1::2], everyone[::2])):
-        if part.size:
-            x, span = _robust(log, pi, w, r, part, _means(log, r, other), most)
-            share = part.size / len(log)
-            value += share * float(np.mean(x))
-            half += share * bernstein(x, span, delta / 2)
-    return _told(log, "DR", value, half, BERNSTEIN, w)
+        parts = [(everyone, _predicted(log, model))]
+    else:
+        halves = (everyone[::2], everyone[1::2]), (everyone[1::2], everyone[::2])
+        parts = [(part, _means(log, r, other)) for part, other in halves if part.size]
+    value = low = high = 0.0
+    for rows, q in parts:
+        share, (x, least, most) = rows.size / len(log), _robust(log, pi, w, r, rows, q, delta / len(parts))
+        value, low, high = value + share * x, low + share * least, high + share * most
+    return _told(log, "DR", value, (low, high), BERNSTEIN if log.uniform else BETTING, w)
 
 
 def arm_values(log: BanditLog) -> Vector:
@@ -117,11 +138,28 @@ def bernstein(x: Vector, span: float, delta: float) -> float:
     return math.sqrt(2 * float(np.var(x, ddof=1)) * log_term / x.size) + 7 * span * log_term / (3 * (x.size - 1))
 
 
-def largest_weight(log: BanditLog, policy: Vector) -> float:
-    """max π(a)/p: over all arms if one propensity holds for all rows, else the largest in the log."""
-    if log.uniform:
-        return float(np.max(policy) / log.propensities[0])
-    return float(np.max(_weights(log, policy), initial=0.0))
+def lowest_mean(x: Vector, most: float, delta: float) -> float:
+    """A number that the mean of independent x ≥ 0 exceeds with probability ≥ 1 − δ, if that is at most `most`.
+
+    For the mean m the product of 1 + λ_t(x_t − m) is a martingale that begins with 1 and never falls below 0, if
+    λ_t ≤ 1/m is known before x_t: with probability 1 − δ it ends below 1/δ (Ville; Waudby-Smith and Ramdas 2024). It
+    falls in m, so what it excludes lies below one number. λ_t = √(2 ln(1/δ)/(n·variance so far)), at most 1/(2·most).
+    """
+    n, log_term = x.size, math.log(1 / delta)
+    means = _so_far(x, most / 2)
+    spread = _so_far((x - means) ** 2, most * most / 4)
+    bets = np.minimum(0.5 / most, np.sqrt(2 * log_term / (n * np.maximum(spread, 1e-300))))
+    low, high = 0.0, most
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        excluded = float(np.sum(np.log1p(bets * (x - middle)))) >= log_term
+        low, high = (middle, high) if excluded else (low, middle)
+    return low
+
+
+def _so_far(x: Vector, prior: float) -> Vector:
+    """Before each of the numbers, the mean of those before it and of one more, `prior`."""
+    return np.cumsum(np.concatenate([[prior], x[:-1]])) / np.arange(1, x.size + 1)
 
 
 # ---- inside ---------------------------------------------------------------------------------------------------------
@@ -146,7 +184,8 @@ def _policy(log: BanditLog, policy: Any) -> Vector:
 
 def _weights(log: BanditLog, pi: Vector) -> Vector:
     chosen = pi[log.arms] if pi.ndim == 1 else pi[np.arange(len(log)), log.arms]
-    return chosen / log.propensities
+    with np.errstate(over="ignore"):
+        return np.minimum(chosen / log.propensities, HUGE)
 
 
 def _scaled(log: BanditLog) -> Vector:
@@ -171,31 +210,39 @@ def _predicted(log: BanditLog, model: Model) -> Vector:
 
 
 def _robust(
-    log: BanditLog, pi: Vector, w: Vector, r: Vector, rows: Any, q: Vector, most: float
-) -> tuple[Vector, float]:
-    """Σ_a π(a) q(a) + w_t (r_t − q(a_t)) for some rows, and how far apart two of them can be, w_t ≤ most.
+    log: BanditLog, pi: Vector, w: Vector, r: Vector, rows: Any, q: Vector, delta: float
+) -> tuple[float, float, float]:
+    """The mean of Σ_a π(a) q(a) + w_t (r_t − q(a_t)) over some rows, and what the value lies between with 1 − δ.
 
-    q is per arm, or per row and arm.
+    q is per arm, and was known before these rows; or it is per row and arm.
     """
     arms = log.arms[rows]
     of_policy = np.sum((pi if pi.ndim == 1 else pi[rows]) * (q if q.ndim == 1 else q[rows]), axis=-1)
-    of_action = q[arms] if q.ndim == 1 else q[rows, arms]
-    span = most * (1 + float(np.max(q)) - float(np.min(q))) + (float(np.max(q) - np.min(q)) if of_policy.ndim else 0.0)
-    return np.broadcast_to(of_policy, rows.shape) + w[rows] * (r[rows] - of_action), span
+    of_policy = np.broadcast_to(of_policy, rows.shape)
+    of_action, told, weights = (q[arms] if q.ndim == 1 else q[rows, arms]), r[rows], w[rows]
+    x = of_policy + weights * (told - of_action)
+    value = float(np.mean(x))
+    if log.uniform:
+        width, most = float(np.ptp(q)), min(float(np.max(pi)) / float(log.propensities[0]), HUGE)
+        half = bernstein(x, most * (1 + width) + (width if pi.ndim > 1 or q.ndim > 1 else 0.0), delta)
+        return value, value - half, value + half
+    top, bottom = (1.0, 0.0) if q.ndim > 1 else (float(np.max(q)), float(np.min(q)))
+    over = weights * (told - of_action + top) + of_policy
+    under = weights * (of_action - told + 1 - bottom) + 1 - of_policy
+    ends = (lowest_mean(over, 1 + top, delta / 2) - top, lowest_mean(under, 2 - bottom, delta / 2) - (1 - bottom))
+    return value, ends[0], 1 - ends[1]
 
 
-def _estimate(log: BanditLog, method: str, x: Vector, span: float, w: Vector, delta: float) -> Estimate:
-    return _told(log, method, float(np.mean(x)), bernstein(x, span, delta), BERNSTEIN, w)
+def _told(log: BanditLog, method: str, value: float, ends: tuple[float, float], interval: str, w: Vector) -> Estimate:
+    """In the log's units; the interval is cut to what is possible, and is all of that if its ends contradict.
 
-
-def _told(log: BanditLog, method: str, value: float, half: float, interval: str, w: Vector) -> Estimate:
-    """In the log's units; the interval is cut to what is possible."""
-    low, high = max(value - half, 0.0), min(value + half, 1.0)
-    low, high = min(low, 1.0), max(high, 0.0)
+    They do so with probability δ at most, or where propensities are not those of the log's policy.
+    """
+    low, high = (min(max(end, 0.0), 1.0) for end in (ends if ends[0] <= ends[1] else (0.0, 1.0)))
     squares = float(w @ w)
     effective = float(np.sum(w)) ** 2 / squares if squares else 0.0
     value, low, high = (log.low + log.unit * v for v in (value, low, high))
-    return Estimate(method, value, low, high, interval, len(log), effective)
+    return Estimate(method, value, low, high, interval, len(log), effective, ASSUMES[interval])
 
 
 def _checked(delta: float) -> float:

@@ -23,12 +23,16 @@ _WRITTEN = {
 
 
 def require_apart(command: Command, args: Namespace) -> None:
-    """Refuse an output that is also an input, by whatever name, or another output; a model may replace itself."""
+    """Refuse an output that is also an input, by whatever name, or another output; a model may replace itself.
+
+    Not so one for prediction alone: it would leave nothing to resume.
+    """
     read = {place: (name, path) for name in command.reads for path in _files(args, name) if (place := _place(path))}
     written: dict[object, tuple[str, str]] = {}
     for name, option, path, place in _outputs(command, args):
         source, known = read.get(place, ("", ""))
-        if source and (source, name) != ("resume", "model"):
+        replaces = (source, name) == ("resume", "model") and not getattr(args, "predict_only", False)
+        if source and not replaces:
             same = "" if known == path else f", which is {'standard input' if known == STDIN else known},"
             said = f"{option} {path}".rstrip()
             raise StoreError(f"{said}{same} is read by this command and would be lost: name another file")

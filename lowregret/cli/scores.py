@@ -13,10 +13,10 @@ import numpy as np
 
 from lowregret.cli.room import give_back, set_aside
 from lowregret.errors import PartError, StoreError
+from lowregret.learner.labels import ClassNames
 from lowregret.loss import Loss, Margin, MultiLoss
-from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.outcome import Learnt
-from lowregret.run.session import Session
+from lowregret.run.served import Served
 from lowregret.store.replacing import require_place
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
@@ -31,7 +31,7 @@ class ScoreFile:
     all the same wait in the session, and so in its model: whoever resumes it writes them first.
     """
 
-    def __init__(self, path: str | None, link: str, session: Session) -> None:
+    def __init__(self, path: str | None, link: str, session: Served) -> None:
         self.path, self.link, self.session = path, link, session
         self.end = 0  # bytes in the file, which are whole lines
         if path is not None and path != "-":
@@ -44,7 +44,7 @@ class ScoreFile:
 
     def make_room(self, batch: Batch) -> None:
         """Set aside room for all lines of a batch that is about to be learnt; raises `StoreError` if there is none."""
-        if self.regular and self.file is not None and not self.session.passes:
+        if self.regular and self.file is not None:
             size = len(self.session.unwritten.encode()) + len(batch) * self._longest(batch)
             with self._problems():
                 set_aside(self.file.fileno(), self.end, size)
@@ -55,8 +55,8 @@ class ScoreFile:
         return max([NUMBER, *(len(f"not {name}\n".encode()) for name in names)])
 
     def see(self, batch: Batch, learnt: Learnt) -> None:
-        """Take up what was predicted of a batch in the first pass."""
-        if self.path is not None and learnt.done and not self.session.passes:
+        """Take up what was predicted of a batch."""
+        if self.path is not None and learnt.done:
             self.session.unwritten += "\n".join(self._lines(learnt.scores)) + "\n"
 
     def flush(self, *_: object) -> None:
@@ -120,11 +120,11 @@ class ScoreFile:
 class ClassFile(ScoreFile):
     """Writes classes by name, or, with a first line of their names, a column of scores or chances for each."""
 
-    def __init__(self, path: str | None, link: str, session: Session, run: MulticlassRun) -> None:
+    def __init__(self, path: str | None, link: str, session: Served, classes: ClassNames) -> None:
         super().__init__(path, link, session)
-        self.run = run
-        self.head = "" if link == "label" else ",".join(map(str, run.classes.names)) + "\n"
-        if link != "label" and path is not None and not (run.classes.fixed or run.rounds):
+        self.classes = classes
+        self.head = "" if link == "label" else ",".join(map(str, classes.names)) + "\n"
+        if link != "label" and path is not None and not (classes.fixed or session.run.rounds):
             raise PartError(f"--link {link} writes a column for each class: name them with --classes A,B,…")
 
     def see(self, batch: Batch, learnt: Learnt) -> None:
@@ -134,29 +134,29 @@ class ClassFile(ScoreFile):
 
     def _longest(self, batch: Batch) -> int:
         if self.link != "label":
-            return NUMBER * (len(self.run.classes) + 1) + len(self.head.encode())
-        names = [*self.run.classes.names, *(batch.names or {}).values()]
+            return NUMBER * (len(self.classes) + 1) + len(self.head.encode())
+        names = [*self.classes.names, *(batch.names or {}).values()]
         return max((len(str(name).encode()) + 1 for name in names), default=0) + NUMBER
 
     def _lines(self, scores: Vector) -> Iterable[str]:
         """Names of classes, or a row of scores for each."""
         if scores.ndim == 1:
-            names = [*self.run.classes.names, ""]
+            names = [*self.classes.names, ""]
             return [str(names[code]) for code in scores.tolist()]
-        table = self.run.learner.loss.probabilities(scores) if self.link == "prob" else scores
+        table = self.session.run.learner.loss.probabilities(scores) if self.link == "prob" else scores
         return [",".join(map(repr, row)) for row in table.tolist()]
 
 
-def score_file(path: str | None, link: str | None, session: Session) -> ScoreFile:
+def score_file(path: str | None, link: str | None, session: Served) -> ScoreFile:
     """Where predictions go: scores unless said otherwise, of many classes their names."""
     run = session.run
-    many = isinstance(run, MulticlassRun)
     if link == "prob":
-        run.learner.loss.probabilities(np.zeros((1, 1) if many else 1))  # which says so if there are none
-    if not isinstance(run, MulticlassRun):
+        nothing = np.zeros(1 if run.classes is None else (1, 1))
+        run.learner.loss.probabilities(nothing)  # which says so if there are none
+    if run.classes is None:
         return ScoreFile(path, link or "raw", session)
     run.keep_scores = path is not None and link in ("raw", "prob")
-    return ClassFile(path, link or "label", session, run)
+    return ClassFile(path, link or "label", session, run.classes)
 
 
 def apply_link(scores: Vector, link: str, loss: Loss | MultiLoss) -> Vector:

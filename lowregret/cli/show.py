@@ -13,7 +13,7 @@ from lowregret.rule import FTRLProximal
 from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged
 from lowregret.run.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, SIGNS
-from lowregret.run.multiclass import MulticlassRun
+from lowregret.run.served import Served
 from lowregret.run.session import Session
 from lowregret.show.text import AGAIN, BEFORE, describe, describe_kept, describe_risk
 from lowregret.words import counted
@@ -102,7 +102,7 @@ def _tell_held_out(session: Session) -> list[str]:
     return [f"held out   {who}", *(f"  {line}" for line in [*loss, *tell_metrics(session, held)])]
 
 
-def tell_loss(session: Session, metrics: Judged, mean: float | None) -> str:
+def tell_loss(session: Served, metrics: Judged, mean: float | None) -> str:
     """A mean loss by name."""
     return f"{mean:.4g} {_each(metrics)} ({loss_name(session.run.learner.loss)})"
 
@@ -133,12 +133,12 @@ def _tell_proof(session: Session) -> list[str]:
     return lines
 
 
-def tell_metrics(session: Session, metrics: Judged) -> list[str]:
+def tell_metrics(session: Served, metrics: Judged) -> list[str]:
     """Error against the simplest guess, and what was taken for what."""
     if not metrics.rows:
         return []
     if isinstance(metrics, Confusion):
-        assert isinstance(session.run, MulticlassRun)
+        assert session.run.classes is not None
         return _tell_confusion(metrics, session.run.classes.names)
     if not metrics.loss.classifies:
         told = metrics.to_json()

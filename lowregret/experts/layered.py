@@ -90,10 +90,8 @@ class Layered(ExpertMixture):
         chief, p = self.chief.ask([said for _, said in asked])
         x = self.as_forecasts(np.asarray(forecasts, float)[None])
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
-        self.asked += 1
-        number = self.asked - 1
+        number = self._wait(x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0)))
         self._rounds[number] = [*(own for own, _ in asked), chief]
-        self.pending[number] = x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0))
         return number, p
 
     def tell(self, number: int, outcome: Any) -> float:
@@ -104,7 +102,8 @@ class Layered(ExpertMixture):
         own = self.chief.tell(chief, outcome)
         for lane, round_ in zip(self.lanes, lanes, strict=True):
             lane.tell(round_, outcome)
-        x, p, _ = self.pending.pop(number)
+        x, p, _ = self.pending[number]
+        self._forget(number)
         del self._rounds[number]
         call(book_rows, self.compiled, self.loss_function, self.book, x, y, p, np.empty(1))
         self.late = self.chief.late

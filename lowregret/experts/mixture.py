@@ -19,12 +19,13 @@ from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificate, is_mixable, rounding
+from lowregret.experts.given import as_classes, given_forecasts, given_outcomes
 from lowregret.experts.schema import MixtureSchema
-from lowregret.experts.state import OWN, ROUNDS, Book
+from lowregret.experts.state import OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
 from lowregret.loss.verify import MetScores, first_met
-from lowregret.run.round_by_round import Contents, Recorded
+from lowregret.run.round_by_round import Contents, Recorded, elsewhere
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -84,12 +85,14 @@ class ExpertMixture(Recorded):
         self.aggregator, self.loss_function, self.substitution = aggregator, loss, substitution
         self.parts, self.linearised = parts, linearised
         self.compiled = compiled and all(map(compilable, (aggregator, loss, substitution)))
-        self.book = Book.fresh(_prior(prior, len(self.names)))
+        self.book = Book.fresh(as_prior(prior, len(self.names)))
         self.late = 0  # outcomes that came after later forecasts had been made
         self.inside = True  # forecasts and outcomes were where the substitution wants them
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
         self.pending: dict[int, tuple[Matrix, Matrix, Matrix]] = {}  # forecasts, mixture and weights by round
         self.asked = 0
+        self.ahead = self.first = 0  # numbers less rounds, and the first round so numbered: see `ask`
+        self._round_of: dict[int, int] = {}  # of numbers that wait
         self.forecasts: Matrix = np.empty(0)
         self._weights: list[Vector] = []
         self._regrets: list[float] = []
@@ -128,22 +131,29 @@ class ExpertMixture(Recorded):
             raise DataError(self.refusal(y, p, done, self.asked))
 
     def ask(self, forecasts: Any) -> tuple[int, Any]:
-        """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N)."""
+        """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N).
+
+        Rounds are numbered 0, 1, 2, …, in a run from a file from a random place on, so that no number is given twice
+        though an older save be restored. Rounds that wait keep their numbers.
+        """
         x = self.as_forecasts(np.asarray(forecasts, float)[None])
         p, weights = np.empty((1, self.parts)), np.empty((1, len(self.names)))
         if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
             raise DataError("no expert has a forecast: all are NaN")
         self._keep(weights, np.array([self.regret]), self._marks(1))
+        return self._wait(x, p, weights), float(p[0, 0]) if self.parts == 1 else p[0].copy()
+
+    def _wait(self, x: Matrix, p: Matrix, weights: Matrix) -> int:
+        """Remember a round until its outcome is told; returns its number."""
+        number = self.asked + self.ahead
+        self.pending[number], self._round_of[number] = (x, p, weights), self.asked
         self.asked += 1
-        self.pending[self.asked - 1] = x, p, weights
-        return self.asked - 1, float(p[0, 0]) if self.parts == 1 else p[0].copy()
+        return number
 
     def tell(self, number: int, outcome: Any) -> float:
         """The outcome of a round that was asked; returns the loss: O(N)."""
         if number not in self.pending:
-            known = 0 <= number < self.asked
-            reason = "its outcome was told before" if known else f"rounds so far: {self.asked}"
-            raise DataError(f"round {number} waits for no outcome: {reason}")
+            raise DataError(f"round {number} waits for no outcome: {self._unknown(number)}")
         x, p, weights = self.pending[number]
         y = self.as_outcomes([outcome], 1)
         if np.isnan(y[0, 0]):
@@ -152,10 +162,22 @@ class ExpertMixture(Recorded):
         own = call(learn_late, self.compiled, *parts, self.book, x, y, p, weights, self.linearised)
         if not math.isfinite(own):
             raise DataError(self.refusal(y, p, 0, number))
-        self.late += any(other > number for other in self.pending) or number + 1 < self.asked
-        del self.pending[number]
+        self.late += self._forget(number) + 1 < self.asked
         self._mark()
         return float(own)
+
+    def _forget(self, number: int) -> int:
+        """Let go of a round whose outcome was told; returns which it was."""
+        del self.pending[number]
+        return self._round_of.pop(number)
+
+    def _unknown(self, number: int) -> str:
+        """Why there is no round of this number that waits."""
+        if self.first <= number - self.ahead < self.asked:
+            return "its outcome was told before"
+        if self.ahead > 0:
+            return "its outcome was told before, or it was asked after the save that this run goes on from, and is lost"
+        return f"rounds so far: {self.asked}"
 
     # ---- results -----------------------------------------------------------------------------------------------------
 
@@ -254,7 +276,8 @@ class ExpertMixture(Recorded):
         } | {name: getattr(self, name) for name in _PLAIN}
         waiting = list(self.pending.values())
         pending = {
-            "pending.round": np.array(list(self.pending), np.int64),
+            "pending.number": np.array(list(self.pending), np.int64),
+            "pending.round": np.array([self._round_of[number] for number in self.pending], np.int64),
             "pending.forecasts": stacked([x for x, _, _ in waiting], self.parts, len(self.names)),
             "pending.mixture": stacked([p for _, p, _ in waiting], self.parts),
             "pending.weights": stacked([w for _, _, w in waiting], self._kept_weights),
@@ -273,9 +296,11 @@ class ExpertMixture(Recorded):
         made.met = MetScores.of(found.description["met"]) if "met" in found.description else made.met
         made._weights, made._regrets = list(found.arrays["weights"]), found.arrays["regrets"].tolist()
         waiting = [found.arrays[f"pending.{name}"] for name in ("forecasts", "mixture", "weights")]
-        for row, number in enumerate(found.arrays["pending.round"].tolist()):
+        numbers, rounds = (found.arrays[f"pending.{name}"].tolist() for name in ("number", "round"))
+        for row, number in enumerate(numbers):
             x, p, w = (array[row : row + 1].copy() for array in waiting)
-            made.pending[number] = x, p, w
+            made.pending[number], made._round_of[number] = (x, p, w), rounds[row]
+        made.first, made.ahead = made.asked, elsewhere()
         return made
 
     @classmethod
@@ -306,39 +331,18 @@ class ExpertMixture(Recorded):
 
     def as_forecasts(self, forecasts: Any) -> Matrix:
         """Forecasts as x[t, k, i], experts side by side in memory, or an error that says what is wrong with them."""
-        wanted = (len(self.names),) if self.parts == 1 else (len(self.names), self.parts)
-        try:
-            x = np.ascontiguousarray(forecasts, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"forecasts must be numbers: {error}") from None
-        if x.shape[1:] != wanted:
-            raise DataError(f"a round has forecasts of shape {x.shape[1:]}, expected {wanted}: experts, then classes")
-        infinite = np.isinf(x)
-        if infinite.any():
-            t, i = np.argwhere(infinite)[0][:2].tolist()
-            raise DataError(f"round {self.asked + t}: the forecast of {self.names[i]} is infinite")
+        x = given_forecasts(forecasts, self.names, self.parts, self.asked)
         self._note(x)
         self._meet(scores=x[~np.isnan(x)])
         return x[:, None] if self.parts == 1 else np.ascontiguousarray(x.transpose(0, 2, 1))
 
     def as_outcomes(self, outcomes: Any, rounds: int) -> Matrix:
         """Outcomes as y[t, k], with classes 0s and a 1, or an error that says what is wrong with them."""
-        try:
-            y = np.ascontiguousarray(outcomes, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"outcomes must be numbers: {error}") from None
-        if y.shape != (rounds,):
-            raise DataError(f"got {counted(rounds, 'round')} of forecasts, but outcomes of shape {y.shape}")
+        y = given_outcomes(outcomes, rounds)
         if self.parts > 1:
-            wrong = np.flatnonzero(~(np.isnan(y) | np.isin(y, np.arange(self.parts))))
-            if wrong.size:
-                raise DataError(
-                    f"round {self.asked + int(wrong[0])}: the outcome {y[wrong[0]]:g} is no class: "
-                    f"they are numbered 0 to {self.parts - 1}"
-                )
-            came = (y[:, None] == np.arange(self.parts)).astype(float)
-            self._meet(labels=came)
-            return np.where(np.isnan(y)[:, None], math.nan, came)
+            came = as_classes(y, self.parts, self.asked)
+            self._meet(labels=came[~np.isnan(came)])
+            return came
         t = call(first_refused, self.compiled, self.loss_function, y)
         if t < y.size:
             raise DataError(
@@ -383,12 +387,3 @@ _PLAIN = ("parts", "linearised", "compiled", "late", "inside", "asked")
 def stacked(rows: list[Matrix], *shape: int) -> Matrix:
     """Arrays of one round each as one array, also if there are none."""
     return np.concatenate(rows) if rows else np.empty((0, *shape))
-
-
-def _prior(prior: Any, n: int) -> Vector:
-    if prior is None:
-        return np.full(n, 1 / n)
-    found = np.ascontiguousarray(prior, np.float64)
-    if found.shape != (n,) or not np.all(np.isfinite(found)) or np.any(found < 0) or found.sum() <= 0:
-        raise DataError(f"the prior must be {n} numbers from 0 on, not all 0")
-    return found / found.sum()

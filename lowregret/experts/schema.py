@@ -80,6 +80,7 @@ class MixtureSchema(BookSchema):
         return book_arrays(n) | {
             "weights": floats("shown", width, low=0),
             "regrets": anything("shown"),
+            "pending.number": wholes("pending", high=2**53),
             "pending.round": wholes("pending", high=max(told["asked"] - 1, 0)),
             "pending.forecasts": anything("pending", parts, n),
             "pending.mixture": floats("pending", parts),
@@ -94,6 +95,7 @@ class MixtureSchema(BookSchema):
         yield len(arrays["weights"]) == shown, f"weights of {shown} rounds"
         yield arrays["counts"][ROUNDS] <= asked, f"at most {asked} rounds"
         yield np.unique(pending).size == pending.size <= asked, "pending rounds that were asked"
+        yield np.unique(arrays["pending.number"]).size == pending.size, "pending rounds of different numbers"
         yield not np.isinf(arrays["pending.forecasts"]).any(), "forecasts that are finite, or not there"
 
 
@@ -119,7 +121,7 @@ class LayeredSchema(MixtureSchema):
             experts, inner = len(told["names"]) if name in self.lanes else len(self.lanes), told[name]
             same = all(inner[key] == told[key] for key in ("asked", "every", "parts"))
             yield same and len(inner["names"]) == experts, f"{name} of the same rounds and experts"
-            known = np.isin(arrays["pending.inside"][:, i], arrays[f"{name}.pending.round"])
+            known = np.isin(arrays["pending.inside"][:, i], arrays[f"{name}.pending.number"])
             yield np.all(known), f"rounds that wait in {name}"
 
 

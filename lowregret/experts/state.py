@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lowregret.errors import DataError
 from lowregret.types import Vector
 
 # ---- sums[...] ------------------------------------------------------------------------------------------------------
@@ -50,3 +51,13 @@ class Book(NamedTuple):
         blank = {name: np.zeros(prior.size) for name in cls._fields[:-2]}
         blank |= {"prior": prior.copy(), "mass": prior.copy(), "sums": np.zeros(BOOK_SUMS)}
         return cls(**blank, counts=np.zeros(BOOK_COUNTS, np.int64))
+
+
+def as_prior(prior: Any, n: int) -> Vector:
+    """A distribution over n experts from any weights, uniform if there are none; or an error."""
+    if prior is None:
+        return np.full(n, 1 / n)
+    found = np.ascontiguousarray(prior, np.float64)
+    if found.shape != (n,) or not np.all(np.isfinite(found)) or np.any(found < 0) or found.sum() <= 0:
+        raise DataError(f"the prior must be {n} numbers from 0 on, not all 0")
+    return found / found.sum()

@@ -11,7 +11,7 @@ from lowregret.errors import DataError
 from lowregret.hindsight.passes import Pass
 from lowregret.learner.validate import refuse, require_finite
 from lowregret.loss import Loss
-from lowregret.rows import Dense, Rows, Sparse, as_rows
+from lowregret.rows import Dense, Features, Rows, Sparse, as_rows
 from lowregret.types import Vector
 
 BUDGET = 2e9  # bytes of rows that are kept
@@ -51,7 +51,13 @@ def _check(loss: Loss, x: Rows, y: Vector, weights: Vector, counted: Vector, don
         refuse(loss, x, y[wrong[0]], weights, wrong[0], f"row {done + wrong[0]}")
 
 
+def sound(features: Features) -> Features:
+    """A SciPy matrix as compressed rows, all of it checked; anything else as it is."""
+    return as_matrix(as_rows(features)) if hasattr(features, "tocsr") else features
+
+
 def as_matrix(x: Rows) -> Any:
+    """The rows as a matrix of NumPy or SciPy, in the same memory."""
     if isinstance(x, Dense):
         return x.data
     assert isinstance(x, Sparse)

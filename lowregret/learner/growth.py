@@ -20,6 +20,8 @@ from lowregret.types import Cells, Vector
 
 FIRST = 1024  # features that there is room for in the beginning
 
+Shape = tuple[int, int]  # features without the bias, lanes
+
 
 def require_growth(learner: Linear) -> None:
     """Refuse a learner whose start depends on the number of features."""
@@ -51,23 +53,63 @@ def double_room(room: int, needed: int) -> int:
     return room
 
 
-def grow(s: State, features: int, bias: bool) -> State:
-    """Make room in a state for at least this many features; the bias stays last: amortised O(1)."""
-    d = double_room(FIRST, features) + bias
-    counts = s.counts.copy()
-    counts[DIMENSION] = d
-    table, lag = (lengthen(cells, s.dimension, d, bias) for cells in (s.table, s.lag))
-    return State(table, lag, s.sums, counts)
+class Together:
+    """Arrays that grow together, or not at all: if there is no memory for one, all are as they were.
 
+    Arrays may grow where they lie, and biases are moved at the end of the `with` block: from then on, the old arrays
+    are of no use.
+    """
 
-def lengthen(cells: Cells, old: int, new: int, bias: bool) -> Cells:
-    """Make cells of `old` places those of `new` places, the bias the last of both: amortised O(1)."""
-    width = cells.size // old
-    last = cells[(old - bias) * width :].copy()
-    cells = extend(cells, new * width)
-    cells[(old - bias) * width : old * width] = 0
-    cells[cells.size - last.size :] = last
-    return cells
+    def __init__(self) -> None:
+        self._moves: list[tuple[Cells, slice, Cells]] = []  # grown arrays, where their biases were, and the biases
+
+    def __enter__(self) -> Together:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for cells, before, last in self._moves if kind is None else ():
+            cells[before] = 0
+            cells[cells.size - last.size :] = last
+
+    def grow(self, s: State, features: int, bias: bool) -> State:
+        """Make room in a state for at least this many features; the bias stays last: amortised O(1)."""
+        d = double_room(FIRST, features) + bias
+        counts = s.counts.copy()
+        counts[DIMENSION] = d
+        table, lag = (self.lengthen(cells, s.dimension, d, bias) for cells in (s.table, s.lag))
+        return State(table, lag, s.sums, counts)
+
+    def lengthen(self, cells: Cells, old: int, new: int, bias: bool) -> Cells:
+        """Make cells of `old` places those of `new` places, the bias the last of both: amortised O(1)."""
+        width = cells.size // old
+        before = slice((old - bias) * width, old * width)
+        longer = extend(cells, new * width)
+        self._moves.append((longer, before, cells[before].copy()))
+        return longer
+
+    def refit_state(self, s: State, old: Shape, new: Shape, bias: bool) -> State:
+        """Fit a state of (features, lanes) into room for more or fewer of both; the bias stays last: O(d)."""
+        if new == old:
+            return s
+        counts = s.counts.copy()
+        counts[DIMENSION] = (new[0] + bias) * new[1]
+        table, lag = (self.refit(cells, old, new, bias) for cells in (s.table, s.lag))
+        return State(table, lag, s.sums, counts)
+
+    def refit(self, cells: Cells, old: Shape, new: Shape, bias: bool) -> Cells:
+        """Lay cells of (features, lanes), equally many a weight, out for more or fewer of both; the bias stays last."""
+        if old[1] == new[1] and old[0] <= new[0]:
+            return self.lengthen(cells, old[0] + bias, new[0] + bias, bias)
+        width = cells.size // ((old[0] + bias) * old[1])
+        before = cells.reshape(old[0] + bias, old[1], width)
+        fitted = roomy((new[0] + bias) * new[1] * width, cells.dtype)
+        after = fitted.reshape(new[0] + bias, new[1], width)
+        features, lanes = min(old[0], new[0]), min(old[1], new[1])
+        met = np.flatnonzero(before[:features].any(axis=(1, 2)))  # memory that is never written to is never taken
+        after[met, :lanes] = before[met, :lanes]
+        if bias:
+            after[-1, :lanes] = before[-1, :lanes]
+        return fitted
 
 
 def resize(w: Vector, features: int, bias: bool) -> Vector:
@@ -97,33 +139,7 @@ def join(name: str, arrays: dict[str, Any], places: int) -> Cells:
     return cells
 
 
-Shape = tuple[int, int]  # features without the bias, lanes
-
-
 def refit_state(s: State, old: Shape, new: Shape, bias: bool) -> State:
-    """Fit a state of (features, lanes) into room for more or fewer of both; the bias stays the last feature: O(d).
-
-    Arrays may grow where they lie, so that the old state is of no use any more.
-    """
-    if new == old:
-        return s
-    counts = s.counts.copy()
-    counts[DIMENSION] = (new[0] + bias) * new[1]
-    table, lag = (refit(cells, old, new, bias) for cells in (s.table, s.lag))
-    return State(table, lag, s.sums, counts)
-
-
-def refit(cells: Cells, old: Shape, new: Shape, bias: bool) -> Cells:
-    """Lay cells of (features, lanes), equally many a weight, out for more or fewer of both; the bias stays last."""
-    if old[1] == new[1] and old[0] <= new[0]:
-        return lengthen(cells, old[0] + bias, new[0] + bias, bias)
-    width = cells.size // ((old[0] + bias) * old[1])
-    before = cells.reshape(old[0] + bias, old[1], width)
-    fitted = roomy((new[0] + bias) * new[1] * width, cells.dtype)
-    after = fitted.reshape(new[0] + bias, new[1], width)
-    features, lanes = min(old[0], new[0]), min(old[1], new[1])
-    met = np.flatnonzero(before[:features].any(axis=(1, 2)))  # memory that is never written to is never taken
-    after[met, :lanes] = before[met, :lanes]
-    if bias:
-        after[-1, :lanes] = before[-1, :lanes]
-    return fitted
+    """Fit a state of (features, lanes) into room for more or fewer of both, as `Together.refit_state` does."""
+    with Together() as together:
+        return together.refit_state(s, old, new, bias)

@@ -33,17 +33,24 @@ class ClassNames:
     def encode(self, labels: Any, learnt: Any = None, names: Mapping[float, str] | None = None) -> Any:
         """The code of each label; new names are taken up, in their order, from rows that are `learnt` (a mask).
 
+        A row before the first that is learnt with a new name has no known class, as if it came in a batch of its own.
         `names` are those that numbers among the labels stand for, as formats with texts hand them over.
         O(n log n), and a look at each distinct label.
         """
-        values, first, inverse = np.unique(np.asarray(labels), return_index=True, return_inverse=True)
+        values, first, inverse = _distinct(np.asarray(labels))
         codes = np.full(values.size, UNKNOWN, np.int64)
         if learnt is not None and values.size:
             first = np.full(values.size, inverse.size)
             np.minimum.at(first, inverse[learnt], np.flatnonzero(learnt))
+        before = len(self.names)
         for k in np.argsort(first, kind="stable").tolist():
             codes[k] = self._code(name_label(values[k], names), first[k] < inverse.size)
-        return codes[inverse.reshape(-1)]
+        met = np.full(len(self.names) + 2, inverse.size)  # the row of each name that makes it known; 0 if it was
+        met[:before] = 0
+        np.minimum.at(met, codes, first)
+        found = codes[inverse.reshape(-1)]
+        found[(found >= before) & (np.arange(found.size) < met[found])] = UNKNOWN
+        return found
 
     def _code(self, value: Any, taken: bool) -> int:
         name = name_of(value)
@@ -62,7 +69,7 @@ class ClassNames:
 
     def decode(self, codes: Any) -> Any:
         """Names by code: an array of whole numbers if all names are, else of texts; None where there is no class."""
-        whole = all(isinstance(name, int) for name in self.names) and bool(np.all(codes >= 0))
+        whole = all(isinstance(name, int) and abs(name) < 1 << 63 for name in self.names) and bool(np.all(codes >= 0))
         names = np.array([*self.names, None], object)[codes]
         return names.astype(np.int64) if whole else names
 
@@ -72,6 +79,18 @@ class ClassNames:
             return f"label {_plain(label)!r} is no class: expected a whole number or a name"
         shown = ", ".join(map(str, self.names[:10])) + (", …" if len(self) > 10 else "")
         return f"class {name_of(label)!r} is not among those named: {shown}; name it too, or leave classes to be met"
+
+
+def _distinct(labels: Any) -> tuple[Any, Any, Any]:
+    """The distinct labels, the first row of each, and which of them each row has."""
+    try:
+        return np.unique(labels, return_index=True, return_inverse=True)
+    except TypeError:  # labels of several types have no order
+        names = [name_of(label) for label in labels.tolist()]
+    numbers: dict[Name | None, int] = {}
+    inverse = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)
+    first = np.unique(inverse, return_index=True)[1]
+    return labels[first], first, inverse
 
 
 def name_of(value: Any) -> Name | None:

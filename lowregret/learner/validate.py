@@ -29,7 +29,10 @@ WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is acce
 def numbers(values: Any, what: str, size: int) -> Vector:
     """A float64 vector of the right length, not read-only: for such, loops would be compiled once more."""
     try:
-        vector = np.require(np.ascontiguousarray(values, np.float64), requirements=["W"])
+        given = np.asarray(values)
+        if given.dtype.kind in "cmM":  # NumPy would drop what is imaginary, and count days
+            raise TypeError(f"{given.dtype} is not a real number")
+        vector = np.require(np.ascontiguousarray(given, np.float64), requirements=["W", "A"])
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} must be numbers: {error}") from None
     if vector.shape != (size,):
@@ -112,10 +115,10 @@ def require_moderate(x: Rows, i: int, label: Any, weights: Vector, place: str) -
 
 
 def require_scores(x: Rows, scores: Vector) -> None:
-    """Refuse the first row whose score is not a finite number, saying why."""
-    for i in np.flatnonzero(~np.isfinite(scores)).tolist():
+    """Refuse the first row that has a score that is not a finite number, saying why."""
+    for i in np.flatnonzero(~np.isfinite(scores).all(axis=tuple(range(1, scores.ndim)))).tolist():
         require_finite(x, i, f"row {i}")
-        raise DivergedError(f"row {i}: the score left the range of numbers although the row is finite")
+        raise DivergedError(f"row {i}: a score left the range of numbers although the row is finite")
 
 
 def refuse(loss: Loss, x: Rows, label: float, weights: Vector, i: int, place: str) -> NoReturn:

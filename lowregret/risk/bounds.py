@@ -30,6 +30,7 @@ from lowregret.risk.online_to_batch import (
     require_delta,
 )
 from lowregret.risk.statistics import (
+    ALARM,
     LARGEST_LABEL,
     LONGEST_ROW,
     SPREAD,
@@ -41,7 +42,7 @@ from lowregret.risk.statistics import WEIGHTED as WEIGHTED_LOSS
 from lowregret.state import LONGEST, State
 
 INDEPENDENT = "rows are drawn independently from one source"
-ALARM = 1e-3  # the chance that independent rows are ever taken for dependent ones
+ONCE = "no rows were noticed that come again"
 HUGE = 1e140  # what is larger counts as unbounded: its square, times weights and summed, would overflow
 ROUNDING = 1 + 1e-5  # far more than the rules' lengths are off
 _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
@@ -94,7 +95,8 @@ def risk_json(found: list[RiskCertificate]) -> dict[str, Any]:
 def _premises(e: RiskEvidence) -> Iterator[Premise]:
     against = e.tally.dependence
     yield Premise(INDEPENDENT, against < math.log(1 / ALARM), chance(against))
-    yield Premise("no row is learnt twice", not e.tally.repeated)
+    sample = f"{chance(e.tally.repetition.against)} in a sample of {e.tally.repetition.size} rows"
+    yield Premise(ONCE, not e.tally.repeated, sample)
     yield Premise("all importance weights are 1", e.tally.alike)
     yield Premise("every round was counted", e.tally.rounds == e.rounds, e.tally.rounds)
 
@@ -151,7 +153,15 @@ def _of_output(e: RiskEvidence, delta: float) -> Iterator[RiskCertificate]:
         worth = e.learner.loss.error_per_loss
         if worth is not None:
             yield _error(best, worth)
-        yield best
+        yield _within(best, e.tally.classifies)
+
+
+def _within(of_loss: RiskCertificate, classifies: bool) -> RiskCertificate:
+    """E[ℓ(w̄)·1(‖x‖ ≤ X, |y| ≤ Y)] ≤ the bound, and the share of rows of which that says nothing."""
+    d = of_loss.details
+    where = f"‖x‖ ≤ {d['row']:.4g}" + ("" if classifies else f" and |y| ≤ {d['label']:.4g}")
+    rest = f"of other rows, a share of at most {min(d['outside'], 1.0):.2g}, nothing is said"
+    return replace(of_loss, statement=f"E[loss where {where}] ≤ {of_loss.statement}; {rest}")
 
 
 def _error(of_loss: RiskCertificate, worth: float) -> RiskCertificate:

@@ -26,8 +26,10 @@ _PSI = -np.log1p(-_RATES) - _RATES
 class RiskCertificate:
     """E f(model) ≤ bound on a new row, with probability ≥ 1 − delta (or in expectation over runs, delta None).
 
-    `of` says what is bounded: error, loss, or excess (loss over that of a fixed comparator). `anytime`: simultaneously
-    after every round, so one may look and stop whenever one likes; else for a number of rounds fixed beforehand.
+    `of` says what is bounded: error, loss, or excess (loss over that of a fixed comparator). A loss without a bound of
+    its own is that of rows no larger than those met: the `statement` says which they are, and how many may be left out.
+    `anytime`: simultaneously after every round, so one may look and stop whenever one likes; else for a number of
+    rounds fixed beforehand.
     """
 
     id: str

@@ -17,10 +17,12 @@ from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
 from lowregret.risk.independence import close_block, evidence, first_levels
+from lowregret.risk.repetition import Repetition
 from lowregret.rows import Rows, Sparse
 from lowregret.types import Vector
 
 BLOCK = 64  # rounds
+ALARM = 1e-3  # the chance that independent rows are ever taken for dependent ones, or for rows that come again
 SAMPLE = 20  # rows by which the beginning of the data is known again
 
 # ---- counts[...]: a bit says whether a label lies above a threshold; the first block of a regression settles it ------
@@ -152,6 +154,7 @@ class Tally:
         self.sums = told.get("tally.sums", np.zeros(TALLIES))
         self.counts = told.get("tally.counts", np.zeros(COUNTS, np.int64))
         self.levels = told.get("tally.levels", first_levels())
+        self.repetition = Repetition(told)
         if "tally.sums" not in told:
             self.sums[THRESHOLD] = 0.0 if classifies else math.inf
 
@@ -166,6 +169,7 @@ class Tally:
         into = (self.sums, self.counts, self.levels, self._warm)
         call(count_rows, compiled, learner.judge, x, y, w, scores, into, end)
         self.counts[PRINTED:AGAIN] = prints
+        self.repetition.see(x, y, w, end, compiled)
 
     def _prints(self, x: Rows, y: Vector, end: int) -> tuple[int, int, int]:
         """How the data begin: the counts PRINTED, FIRST_PRINT and PRINT after these rows."""
@@ -193,7 +197,8 @@ class Tally:
 
     def arrays(self) -> dict[str, Any]:
         """The arrays that a file must keep to go on counting."""
-        return {"tally.sums": self.sums, "tally.counts": self.counts, "tally.levels": self.levels}
+        found = {"tally.sums": self.sums, "tally.counts": self.counts, "tally.levels": self.levels}
+        return found | self.repetition.arrays()
 
     # ---- results -----------------------------------------------------------------------------------------------------
 
@@ -223,7 +228,7 @@ class Tally:
     @property
     def repeated(self) -> bool:
         """Whether rows were learnt more than once, as far as that was noticed."""
-        return bool(self.counts[AGAIN])
+        return bool(self.counts[AGAIN]) or self.repetition.against >= math.log(1 / ALARM)
 
     @property
     def mistake_spread(self) -> float:

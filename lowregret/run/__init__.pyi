@@ -10,3 +10,4 @@ from .kernel import KernelRun as KernelRun
 from .linear import LinearRun as LinearRun
 from .metrics import Metrics as Metrics
 from .multiclass import MulticlassRun as MulticlassRun
+from .predictor import Predictor as Predictor

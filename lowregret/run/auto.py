@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.kept import Frozen, foretell_rows
-from lowregret.auto.learner import Auto, Mind, Workspace, learn_rows
+from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, learn_rows, require_light
+from lowregret.auto.regression import take_unit
+from lowregret.auto.view import FAR
 from lowregret.auto.weights import linear_weights
 from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
-from lowregret.learner.growth import grow, lengthen
+from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
-from lowregret.rows import Features, Rows, longest
+from lowregret.rows import Rows
 from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.eras import Eras
+from lowregret.run.models import AutoModel
 from lowregret.run.one_score import ScoredRun
 from lowregret.run.schema_classes import AutoRowSchema
 from lowregret.state import State
@@ -74,29 +76,38 @@ class AutoRun(ScoredRun):
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
         given = self.learner, self.state, self.record.mind, self.record.desk(self, x, True), x, y, w, self.scores
-        return int(call(learn_rows, self.compiled, *given, i, goal))
+        while True:
+            i = int(call(learn_rows, self.compiled, *given, i, goal))
+            if i == len(y) or self.state.rounds >= goal:
+                return i
+            if not self._rescaled(x, i, float(y[i]), float(w[i]) if w.size else 1.0):
+                return i
+
+    def _rescaled(self, x: Rows, i: int, y: float, weight: float) -> bool:
+        """Take a larger unit of labels if row i could not be learnt for want of that; returns whether it was so."""
+        mind, entries = self.record.mind, range(int(x.begin(i)), int(x.end(i)))
+        sound = 0 < weight <= HEAVY and weight * y * y < WIDE and x.inside(i)
+        sound = sound and all(abs(x.value(i, np.uint64(k))) < FAR for k in entries)
+        if not sound or self.learner.fits(mind, y, weight):
+            return False
+        take_unit(mind, self.record.average, weight * abs(y - mind.past[ORIGIN]))
+        return True
+
+    def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
+        require_light(w, i, place)
+        super()._refuse(x, label, w, i, place)
 
     def _carried(self) -> Sequence[Any]:
-        return *self.state, *self.record.mind
+        return *self.state, *self.record.mind, self.record.average
 
-    def decision_function(self, features: Features) -> Vector:
-        """Scores by the model that is kept, which knows no label of these rows: see `kept` for how good it is."""
-        x = self._rows(features)
-        every = np.arange(x.shape[0])
-        desk = self.new_desk(longest(x))  # of its own: several threads may predict at once
-        scores = self._foretell(self.record.model(self), desk, self.located(x), every, np.empty(0), np.empty(0))
-        require_scores(x, scores)
-        return scores
-
-    def _foretell(self, model: Frozen, desk: Workspace, x: Rows, picked: Any, y: Vector, weights: Vector) -> Vector:
-        scores, kept = np.empty(picked.size), self.record
-        given = x, picked, y, weights, scores, kept.votes, kept.means, kept.priors
-        self._call(foretell_rows, self.learner, model, desk, *given)
-        return scores
+    @property
+    def _model(self) -> AutoModel:
+        return AutoModel(self.learner, self.record.model(self))
 
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
-        judged = picked, y[picked], weights / self.trial.share
-        scores = self._foretell(self.frozen, self.record.desk(self, x, False), x, *judged)
+        scores, kept = np.empty(picked.size), self.record
+        judged = x, picked, y[picked], weights / self.trial.share, scores, kept.votes, kept.means, kept.priors
+        self._call(foretell_rows, self.learner, self.frozen, kept.desk(self, x, False), *judged)
         return self._judged(y[picked], scores, self.scores[picked])
 
     def _freeze(self) -> None:
@@ -157,17 +168,17 @@ class AutoRun(ScoredRun):
         return linear_weights(self.state, self.record.mind)
 
     def _widen(self, features: int) -> None:
-        old, kept = self.state.dimension, self.record
-        self.state = grow(self.state, features, True)
-        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
-        live = widened(Frozen(self.state.table, kept.average, kept.mind), old, self.state.dimension)
-        kept.mind, kept.average = live.mind, live.average
-        if frozen is not None:
-            model = widened(frozen, old, self.state.dimension)
-            self.frozen = model._replace(measures=lengthen(model.measures, old, self.state.dimension, True))
+        old, kept, frozen = self.state.dimension, self.record, self.frozen
+        with Together() as together:
+            state = together.grow(self.state, features, True)
+            live = widened(Frozen(state.table, kept.average, kept.mind), old, state.dimension, together)
+            if frozen is not None:
+                measures = together.lengthen(frozen.measures, old, state.dimension, True)
+                frozen = widened(frozen, old, state.dimension, together)._replace(measures=measures)
+        self.state, kept.mind, kept.average, self.frozen = state, live.mind, live.average, frozen
 
 
-def widened(model: Frozen, old: int, new: int) -> Frozen:
+def widened(model: Frozen, old: int, new: int, together: Together) -> Frozen:
     """A model whose arrays, but for its measures, have room for more features; `old` and `new` count the bias."""
-    mind = {name: lengthen(getattr(model.mind, name), old, new, True) for name in model.mind.by_feature()}
-    return model._replace(average=lengthen(model.average, old, new, True), mind=model.mind._replace(**mind))
+    mind = {name: together.lengthen(getattr(model.mind, name), old, new, True) for name in model.mind.by_feature()}
+    return model._replace(average=together.lengthen(model.average, old, new, True), mind=model.mind._replace(**mind))

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
 from lowregret.auto.kept import Frozen
 from lowregret.auto.kept_classes import foretell_classes
+from lowregret.auto.learner import require_light
 from lowregret.auto.weights import class_weights
 from lowregret.compile.call import call
-from lowregret.learner.growth import Shape, refit
+from lowregret.learner.growth import Shape, Together
 from lowregret.learner.multiclass import Multiclass, Room
-from lowregret.learner.validate import require_scores
 from lowregret.risk.kept import Foretold
-from lowregret.rows import Features, Rows, longest
+from lowregret.rows import Rows
 from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.eras import Eras
+from lowregret.run.models import AutoClassModel
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.schema_classes import AutoClassSchema
 from lowregret.store.file import Arrays
@@ -46,30 +47,20 @@ class AutoMulticlassRun(MulticlassRun):
     def _carried(self) -> Sequence[Any]:
         return *super()._carried(), *self.record.mind
 
-    def decision_function(self, features: Features) -> Vector:
-        """ln(chance) of each class by the model that is kept, which knows no label of these rows: O(nnz · classes)."""
-        x = self._rows(features)
-        room = Room.of(np.array([self._need_classes()]), self.lanes, max(x.shape[0], 2))
-        every = np.arange(x.shape[0])
-        desk = self.new_desk(longest(x))  # of its own: several threads may predict at once
-        given = room, every, np.empty(0, np.int64), np.empty(0)
-        self._foretell(self.record.model(self), desk, self.located(x), *given)
-        scores = room.scores[: x.shape[0], : len(self.classes)]
-        require_scores(x, scores[:, 0])
-        return scores
+    def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
+        require_light(w, i, place)
+        super()._refuse(x, label, w, i, place)
 
-    def _foretell(
-        self, model: Frozen, desk: ClassWorkspace, x: Rows, room: Room, picked: Any, codes: Any, weights: Vector
-    ) -> tuple[Vector, Any]:
-        values, guesses, kept = np.empty(picked.size), np.empty(picked.size, np.int64), self.record
-        given = x, room, picked, codes, weights, values, guesses, kept.votes, kept.means, kept.priors
-        self._call(foretell_classes, self.learner, model, desk, *given)
-        return values, guesses
+    @property
+    def _model(self) -> AutoClassModel:
+        self._require_classes()
+        return AutoClassModel(self.learner, self.record.model(self), len(self.classes), self.lanes)
 
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
-        codes, room = y[picked], Room.of(np.array([self._frozen_known]), self.lanes)
-        judged = picked, codes, weights / self.trial.share
-        values, guesses = self._foretell(self.frozen, self.record.desk(self, x, False), x, room, *judged)
+        codes, room, kept = y[picked], Room.of(np.array([self._frozen_known]), self.lanes), self.record
+        values, guesses = np.empty(picked.size), np.empty(picked.size, np.int64)
+        judged = codes, weights / self.trial.share, values, guesses, kept.votes, kept.means, kept.priors
+        self._call(foretell_classes, self.learner, self.frozen, kept.desk(self, x, False), x, room, picked, *judged)
         return self._compared(values, guesses, codes, picked)
 
     def _freeze(self) -> None:
@@ -129,16 +120,18 @@ class AutoMulticlassRun(MulticlassRun):
     def placed_weights(self) -> Vector:
         return class_weights(self.record.mind, self.lanes)[:, : len(self.classes)]
 
-    def _regrow(self, before: Shape) -> None:
-        kept, after = self.record, (self._places, self.lanes)
-        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
-        live = spread(Frozen(kept.mind.measures, kept.average, kept.mind), before, after)
-        kept.mind, kept.average = live.mind, live.average
-        if frozen is not None:
-            self.frozen = spread(frozen, before, after)
+    def _regrown(self, before: Shape, after: Shape, together: Together) -> Callable[[], None]:
+        kept = self.record
+        live = spread(Frozen(kept.mind.measures, kept.average, kept.mind), before, after, together)
+        frozen = None if self.frozen is None else spread(self.frozen, before, after, together)
+
+        def take() -> None:
+            kept.mind, kept.average, self.frozen = live.mind, live.average, frozen
+
+        return take
 
 
-def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
+def spread(model: Frozen, old: Shape, new: Shape, together: Together) -> Frozen:
     """A model with room for more features and classes; the bias stays last: O(d) if there are more classes."""
     mind, past = model.mind, np.zeros(SHARES + 2 * new[1])
     past[:SHARES] = mind.past[:SHARES]
@@ -147,6 +140,6 @@ def spread(model: Frozen, old: Shape, new: Shape) -> Frozen:
     cells = {"past": past}
     for name in mind.by_feature():
         shapes = (old, new) if name in mind.by_class() else ((old[0], 1), (new[0], 1))
-        cells[name] = refit(getattr(mind, name), *shapes, True)
+        cells[name] = together.refit(getattr(mind, name), *shapes, True)
     mind = mind._replace(**cells)
-    return Frozen(mind.measures, refit(model.average, old, new, True), mind)
+    return Frozen(mind.measures, together.refit(model.average, old, new, True), mind)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -19,17 +18,19 @@ from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
 from lowregret.learner.linear import Learner
 from lowregret.learner.places import Placed, Places
-from lowregret.learner.validate import Place, numbers, require_bounded, require_rows
+from lowregret.learner.validate import Place, numbers, require_bounded
 from lowregret.loss.verify import MetScores, first_met
 from lowregret.risk.bounds import RiskEvidence, headline, risks
-from lowregret.risk.kept import Foretold, Kept, Trial, next_freeze
+from lowregret.risk.kept import Foretold, Trial, next_freeze
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.statistics import Tally
-from lowregret.rows import Features, Rows, Sparse, as_rows, highest
+from lowregret.rows import Features, Rows, highest
 from lowregret.run import files as filed
 from lowregret.run.careful import CarefulRun
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
+from lowregret.run.predictor import Predictor
 from lowregret.run.record import NEVER, RunRecord, next_snapshot
+from lowregret.run.scoring import Scoring
 from lowregret.state import MISTAKES, State
 from lowregret.store.file import Arrays
 from lowregret.stream.batch import Batch, Stream, raise_faults
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class RowRun(CarefulRun):
+class RowRun(CarefulRun, Scoring):
     """A learner of rows, its state, and the proof of how well it has done so far."""
 
     learns: ClassVar[type]  # what its learner must be
@@ -89,7 +90,7 @@ class RowRun(CarefulRun):
             for batch in raise_faults(features.batches()):
                 self.learn_batch(batch)
             return self
-        x = self._rows(as_rows(features, checked=False))
+        x = self._rows(features)
         y = self._labels(labels, x.shape[0])
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
         self._learn(x, y, w, "row {}".format)
@@ -164,19 +165,6 @@ class RowRun(CarefulRun):
     def _labels(self, labels: Any, rows: int) -> Any:
         """The labels given, checked to be one for each row."""
 
-    def _rows(self, features: Features) -> Rows:
-        x = as_rows(features)
-        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.features:
-            x = replace(features, columns=self.features)  # rows of a stream know their highest column, not how many
-        require_rows(x, x.shape[1] if self.seen is not None else self.features)
-        return x
-
-    def located(self, x: Rows) -> Rows:
-        """Rows that are judged but not learnt, their columns renumbered as the state numbers features."""
-        if self.places is not None:
-            return self.places.find(x, self._places, self.compiled)
-        return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
-
     @property
     def weights(self) -> Vector:
         """The weights that the learner hands out, the bias last; of many classes a row for each feature: O(d).
@@ -191,11 +179,6 @@ class RowRun(CarefulRun):
         """`weights` in the order in which the state keeps features, the bias last; 0 in unused places: O(d)."""
 
     # ---- figures ---------------------------------------------------------------------------------------------------
-
-    @property
-    def features(self) -> int:
-        """The number of features; in a run that grows with them, up to the highest column met so far."""
-        return self._places if self.seen is None else self.seen
 
     @property
     def dimension(self) -> int:
@@ -254,10 +237,9 @@ class RowRun(CarefulRun):
 
     # ---- the model that is kept ------------------------------------------------------------------------------------
 
-    @property
-    def kept(self) -> Kept | None:
-        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds."""
-        return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
+    def predictor(self) -> Predictor:
+        """The model as it is now, for prediction alone: a small file, which cannot be gone on with."""
+        return Predictor.of_run(self)
 
     @abstractmethod
     def _freeze(self) -> None:
@@ -321,11 +303,6 @@ class RowRun(CarefulRun):
     def _places(self) -> int:
         """The number of features that the state has room for."""
         return self.state.dimension - (self.learner.bias > 0)
-
-    @property
-    def _met(self) -> int:
-        """The number of features that have a place in the state."""
-        return self._places if self.places is None else len(self.places)
 
     @property
     def _coordinates(self) -> int:

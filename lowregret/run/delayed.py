@@ -24,7 +24,7 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
 from lowregret.learner.wrappers import LONGEST_DELAY
-from lowregret.rows import Features, Rows, Sparse, as_rows
+from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
 from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.linear import LinearRun
@@ -142,7 +142,7 @@ class DelayedRun(LinearRun):
                 self.learn_batch(batch, _delays(delay, done, len(batch)))
                 done += len(batch)
             return self
-        x = self._rows(as_rows(features, checked=False))
+        x = self._rows(features)
         y = numbers(labels, "labels", x.shape[0])
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
         if np.ndim(delay) and len(delay) != y.size:

@@ -9,26 +9,25 @@ import numpy as np
 
 from lowregret.compile.call import call
 from lowregret.errors import DataError
+from lowregret.learner.labels import ClassNames
 from lowregret.learner.multiclass import judge_classes
 from lowregret.learner.validate import require_weight
 from lowregret.rows import Rows
-from lowregret.run.auto import AutoRun
 from lowregret.run.confusion import Confusion
-from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
-from lowregret.run.multiclass import MulticlassRun
+from lowregret.run.scoring import Scoring
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
 Judged: TypeAlias = Metrics | Confusion  # figures on rows: of one score, or of many classes
 
 
-def no_rows(run: LinearRun | AutoRun | MulticlassRun) -> Judged:
-    """Figures of the kind that fits a run, before the first row is counted."""
-    return Confusion() if isinstance(run, MulticlassRun) else Metrics(run.learner.loss)
+def no_rows(run: Scoring) -> Judged:
+    """Figures of the kind that fits a run or predictor, before the first row is counted."""
+    return Confusion() if run.classes is not None else Metrics(run.learner.loss)
 
 
-def judge(run: LinearRun | AutoRun | MulticlassRun, batch: Batch, weights: Vector, found: Judged) -> Vector:
+def judge(run: Scoring, batch: Batch, weights: Vector, found: Judged) -> Vector:
     """The scores of a batch; for many classes the codes predicted, or with `keep_scores` a row of scores for each.
 
     Rows with a label count in `found` by their importance; no weights: all 1.
@@ -36,9 +35,9 @@ def judge(run: LinearRun | AutoRun | MulticlassRun, batch: Batch, weights: Vecto
     weights = weights.copy() if weights.size else np.ones(len(batch))
     for i in np.flatnonzero(~((weights >= 0) & (weights < np.inf))).tolist():
         require_weight(weights, i, batch.place(i))
-    if isinstance(run, MulticlassRun):
+    if run.classes is not None:
         assert isinstance(found, Confusion)
-        return _judge_classes(run, batch, weights, found)
+        return _judge_classes(run, run.classes, batch, weights, found)
     assert isinstance(found, Metrics)
     scores = run.decision_function(_fitted(run, batch))
     weights[[not run.learner.loss.accepts(y) for y in batch.labels.tolist()]] = 0.0
@@ -46,18 +45,18 @@ def judge(run: LinearRun | AutoRun | MulticlassRun, batch: Batch, weights: Vecto
     return scores
 
 
-def _judge_classes(run: MulticlassRun, batch: Batch, weights: Vector, found: Confusion) -> Any:
+def _judge_classes(run: Scoring, classes: ClassNames, batch: Batch, weights: Vector, found: Confusion) -> Any:
     scores = np.ascontiguousarray(run.decision_function(_fitted(run, batch)))
-    codes = run.classes.encode(batch.labels, np.zeros(len(batch), bool), batch.names)
+    codes = classes.encode(batch.labels, np.zeros(len(batch), bool), batch.names)
     losses, guesses, slopes = np.empty(codes.size), np.empty(codes.size, np.int64), np.empty(scores.shape[1])
     judged = run.learner.loss, slopes.size, np.maximum(codes, 0), scores, slopes, losses, guesses
     call(judge_classes, run.compiled, *judged)
     weights[np.isnan(batch.labels)] = 0.0
-    found.see(len(run.classes), codes, guesses, weights, losses)
+    found.see(len(classes), codes, guesses, weights, losses)
     return scores if run.keep_scores else guesses
 
 
-def _fitted(run: LinearRun | AutoRun | MulticlassRun, batch: Batch) -> Rows:
+def _fitted(run: Scoring, batch: Batch) -> Rows:
     """The rows, as wide as a model whose number of features was settled beforehand; refuses one that is wider."""
     rows = batch.rows
     if run.seen is not None or rows.columns == run.features:

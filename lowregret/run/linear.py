@@ -10,11 +10,12 @@ from lowregret.certificate import Certificate
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.compile.call import call
 from lowregret.errors import PartError
-from lowregret.learner.growth import grow, lengthen
+from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
-from lowregret.learner.validate import require_cheap, require_scores
+from lowregret.learner.validate import require_cheap
 from lowregret.risk.kept import Foretold
-from lowregret.rows import EVERY, Features, Rows
+from lowregret.rows import Features, Rows
+from lowregret.run.models import LinearModel
 from lowregret.run.one_score import ScoredRun
 from lowregret.run.schema import RowSchema
 from lowregret.types import Vector
@@ -40,13 +41,9 @@ class LinearRun(ScoredRun):
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
         return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal, limit))
 
-    def decision_function(self, features: Features) -> Vector:
-        """Scores ⟨w, x⟩ of rows with the learner's output (last or averaged iterate)."""
-        x = self._rows(features)
-        scores = np.empty(x.shape[0])
-        self._call(score_rows, self.learner.scorer, self.placed_weights, self.located(x), EVERY, scores)
-        require_scores(x, scores)
-        return scores
+    @property
+    def _model(self) -> LinearModel:
+        return LinearModel(self.learner, self.placed_weights)
 
     @property
     def point(self) -> Vector:
@@ -80,11 +77,12 @@ class LinearRun(ScoredRun):
         return x
 
     def _widen(self, features: int) -> None:
-        old, bias = self.state.dimension, self.learner.bias > 0
-        self.state = grow(self.state, features, bias)
-        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
-        if frozen is not None:
-            self.frozen = lengthen(frozen, old, self.state.dimension, bias)
+        old, bias, frozen = self.state.dimension, self.learner.bias > 0, self.frozen
+        with Together() as together:
+            state = together.grow(self.state, features, bias)
+            if frozen is not None:
+                frozen = together.lengthen(frozen, old, state.dimension, bias)
+        self.state, self.frozen = state, frozen
 
     def _freeze(self) -> None:
         self.frozen = self.placed_weights

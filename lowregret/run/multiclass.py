@@ -9,7 +9,8 @@ depends on the classes met up to row t, its own included, and a row of a class n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -21,7 +22,7 @@ from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.hindsight.against_classes import ClassesGivenAgain, needs_guesses
-from lowregret.learner.growth import FIRST, Shape, double_room, refit, refit_state
+from lowregret.learner.growth import FIRST, Shape, Together, double_room
 from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
@@ -34,11 +35,12 @@ from lowregret.mirror import Euclidean
 from lowregret.risk.class_statistics import ClassTally
 from lowregret.risk.kept import Foretold
 from lowregret.risk.online_to_batch import RiskCertificate, prop_3
-from lowregret.rows import EVERY, OUTSIDE, Features, Rows
+from lowregret.rows import OUTSIDE, Features, Rows
 from lowregret.rule import MirrorDescent
 from lowregret.run.base import RowRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.files import given, proof_given, with_room
+from lowregret.run.models import ClassModel, FixedModel
 from lowregret.run.outcome import Learnt
 from lowregret.run.schema_classes import ClassSchema
 from lowregret.state import DIMENSION, ENERGY, LARGEST, State
@@ -60,6 +62,7 @@ class MulticlassRun(RowRun):
     schema = ClassSchema(Multiclass)
     learns: ClassVar[type] = Multiclass
     learner: Multiclass
+    classes: ClassNames
     tally: ClassTally
 
     def __init__(
@@ -82,7 +85,6 @@ class MulticlassRun(RowRun):
         super().__init__(learner, state, comparator, tally=tally or ClassTally(), **ledger)
         self._known = np.array([(len(classes) if classes.fixed else 0) if known is None else known])
         self.confusion = confusion or Confusion()  # of all rows that were learnt
-        self.keep_scores = False  # whether `scores` are kept: a row for each row of the latest batch
         self.codes = self.guesses = np.empty(0, np.int64)  # of the latest batch, guessed before its rows were learnt
         self._room = self._new_room(0)  # for the batch at hand
         self._frozen_known = frozen_known  # classes met when the model on trial was frozen
@@ -121,23 +123,10 @@ class MulticlassRun(RowRun):
         if done:
             self.tally.judge(x, y.astype(float), w, self.guesses.astype(float), done, self.compiled)
 
-    def predict(self, features: Features) -> Any:
-        """The class of each row, by name, with the learner's output (last or averaged iterate)."""
-        return self.classes.decode(np.argmax(self.decision_function(features), axis=1))
-
-    def predict_proba(self, features: Features) -> Vector:
-        """The chance of each class, a column each in the order of `classes.names`: of `Softmax` and logistic losses."""
-        return self.learner.loss.probabilities(self.decision_function(features))
-
-    def decision_function(self, features: Features) -> Vector:
-        """Scores ⟨w_ℓ, x⟩ of rows, a column for each class: O(nnz · classes)."""
-        x = self._rows(features)
-        scores = np.empty((x.shape[0], self._need_classes()))
-        self._call(score_classes, self.learner, self.placed_weights.ravel(), self.located(x), EVERY, scores)
-        for i in np.flatnonzero(~np.isfinite(scores).all(axis=1)).tolist():
-            require_finite(x, i, f"row {i}")
-            raise DivergedError(f"row {i}: a score left the range of numbers although the row is finite")
-        return scores
+    @property
+    def _model(self) -> FixedModel:
+        self._require_classes()
+        return ClassModel(self.learner, self.placed_weights)
 
     @property
     def point(self) -> Vector:
@@ -230,10 +219,9 @@ class MulticlassRun(RowRun):
     def snapshot(self) -> Vector:
         return snapshot(summed(self._worker, self.state, self.lanes), self.learner.rule)
 
-    def _need_classes(self) -> int:
+    def _require_classes(self) -> None:
         if not len(self.classes):
             raise DataError("no row was learnt yet, so there is no class to predict: learn some, or name the classes")
-        return len(self.classes)
 
     def _new_room(self, rows: int, before: Room | None = None) -> Room:
         """Memory for a batch, with the scores that `before` holds, if it is given."""
@@ -273,17 +261,22 @@ class MulticlassRun(RowRun):
             return False
         places = double_room(FIRST, int(placed.needs[i])) if wide else self._places
         before = self._places, self._stride
-        self.lanes = stride(self._worker, more_lanes(self.lanes, int(self.codes[i]) + 1)) if new else self.lanes
-        self.state = refit_state(self.state, before, (places, self._stride), self.learner.bias > 0)
-        self._regrow(before)
+        lanes = stride(self._worker, more_lanes(self.lanes, int(self.codes[i]) + 1)) if new else self.lanes
+        after = places, stride(self._worker, lanes)
+        with Together() as together:
+            state = together.refit_state(self.state, before, after, self.learner.bias > 0)
+            take = self._regrown(before, after, together)
+        self.state, self.lanes = state, lanes
+        take()
         self._room = self._new_room(self.codes.size, self._room)
         return True
 
-    def _regrow(self, before: Shape) -> None:
-        """Resize other arrays with cells for each feature to the state's; `before` is (features, lanes) of old."""
-        frozen, self.frozen = self.frozen, None  # a model that does not fit must not stay if there is no memory
+    def _regrown(self, before: Shape, after: Shape, together: Together) -> Callable[[], None]:
+        """Fit other arrays with cells for each of (features, lanes) to new ones; returns the step that takes them."""
+        frozen = self.frozen
         if frozen is not None:
-            self.frozen = refit(frozen, before, (self._places, self._stride), self.learner.bias > 0)
+            frozen = together.refit(frozen, before, after, self.learner.bias > 0)
+        return partial(setattr, self, "frozen", frozen)
 
     def _freeze(self) -> None:
         self.frozen, self._frozen_known = np.empty(self.state.dimension), int(self._known[0])

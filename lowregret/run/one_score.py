@@ -34,18 +34,6 @@ class ScoredRun(RowRun):
     def _widen(self, features: int) -> None:
         """Make room for this many features."""
 
-    @abstractmethod
-    def decision_function(self, features: Features) -> Vector:
-        """The score of each row, by the model that is kept: O(nnz)."""
-
-    def predict(self, features: Features) -> Vector:
-        """−1 or +1 for each row if the loss classifies, else a number: its forecast of the label."""
-        return self.learner.loss.predictions(self.decision_function(features))
-
-    def predict_proba(self, features: Features) -> Vector:
-        """The chances of −1 and +1, a column each: of logistic losses."""
-        return self.learner.loss.probabilities(self.decision_function(features))
-
     # ---- learning ------------------------------------------------------------------------------------------------
 
     def _taken(self, labels: Any, w: Vector, names: Mapping[float, str] | None) -> Vector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -44,6 +45,17 @@ class Contents(NamedTuple):
 def prefixed(name: str, arrays: Arrays) -> Arrays:
     """The arrays of the run `name` inside another run, their names prefixed with its own."""
     return {f"{name}.{key}": array for key, array in arrays.items()}
+
+
+ELSEWHERE = 2**40, 2**52  # where numbers go on; all of them are exact as doubles, as in JSON
+
+
+def elsewhere() -> int:
+    """A number from which on a run from a file counts what it gives out, drawn by chance for every run.
+
+    Two runs from files whose numbers run into each other are as likely as one in 4·10¹⁵ for each number given.
+    """
+    return ELSEWHERE[0] + secrets.randbelow(ELSEWHERE[1] - ELSEWHERE[0])
 
 
 class Recorded(Saved):

@@ -23,6 +23,7 @@ from lowregret.learner.schema import (
     ledger_slots,
 )
 from lowregret.learner.wrappers import Doubling
+from lowregret.risk import repetition
 from lowregret.risk import statistics as tally
 from lowregret.risk.independence import COUNT, LENGTH, LEVELS, ONES
 from lowregret.risk.kept import FIELDS, PARTS, freezes
@@ -116,6 +117,12 @@ class LedgerSchema(ProofSchema):
             "tally.levels": floats(LEVELS, 4),
             "trial": anything("freezes", PARTS, FIELDS),
         }
+        if "tally.prints" in present:  # not in files from before rows were sampled, whose sample is empty
+            found |= {
+                "tally.prints": Array("uint64", ("sampled",)),
+                "tally.sampled": wholes(repetition.SIZE),
+                "tally.order": floats(1, low=0),
+            }
         if told["seen"] is not None:
             found["columns"] = wholes("met", high=max(told["seen"] - 1, 0), kind="uint64")
         if any(name.startswith("frozen") for name in present):
@@ -173,7 +180,7 @@ class LedgerSchema(ProofSchema):
         yield found == wanted, f"{wanted} models frozen in {rounds} rounds"
         yield np.all(arrays["trial"][:, :, 0] >= 0), "counts of rows that were judged"
         model = any(name.startswith("frozen") for name in arrays)
-        yield found > 0 or not model, "no model on trial before one was frozen"  # it may be gone for want of memory
+        yield model == (found > 0), "a model on trial if one was frozen"
 
     def session(self, told: Told, present: Collection[str]) -> dict[str, Array]:
         """The further arrays of a run that was fed from files."""
@@ -198,16 +205,19 @@ def _form(spec: Any) -> Any:
     return from_json(spec)
 
 
+FED: dict[str, Field] = {
+    "form": Field("the description of a format", lambda value: isinstance(value, dict), _form),
+    "algorithm": TEXT,
+    "labels": items(TEXT),
+    "columns": items(TEXT),
+    "spelt": table(TEXT, TEXT),
+}
 SESSION = record(
     {
-        "form": Field("the description of a format", lambda value: isinstance(value, dict), _form),
-        "algorithm": TEXT,
+        **FED,
         **{name: whole() for name in ("rows", "nonzeros", "unlabelled", "skipped")},
         "seconds": number(0),
         "again": items(NUMBER),
-        "labels": items(TEXT),
-        "columns": items(TEXT),
-        "spelt": table(TEXT, TEXT),
     }
 )._replace(needed=False)
 
@@ -225,6 +235,10 @@ def tally_demands(arrays: Arrays, warm: int) -> Demands:
     sizes = [tally.WEIGHTS, tally.SQUARED_WEIGHTS, tally.SPREAD, tally.MISTAKE_SPREAD, tally.LONGEST_ROW]
     yield np.all(sums[[*sizes, tally.LARGEST_LABEL, tally.WEIGHT, tally.WRONG]] >= 0), "tally.sums ≥ 0"
     yield not rounds or sums[tally.WEIGHT] > 0, "tally.sums: weight > 0"
+    if "tally.prints" in arrays:
+        yield arrays["tally.prints"].size <= repetition.CAPACITY, f"a sample of {repetition.CAPACITY} rows"
+        _, level, glances = arrays["tally.sampled"].tolist()
+        yield glances <= min(level, repetition.QUICK) and level <= 64, "tally.sampled: a level of the sample"
     inside = (levels[:, ONES] >= 0) & (levels[:, ONES] <= levels[:, COUNT]) & (levels[:, COUNT] < levels[:, LENGTH])
     yield np.all(inside), "tally.levels: ones ≤ bits < length"
 

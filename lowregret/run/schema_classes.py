@@ -27,7 +27,7 @@ from lowregret.run.schema import LedgerSchema, RowSchema
 from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, extended, floats, items, whole, wholes
 
 SLACK = 1e-6  # of sums that are 1
-_NAME = Field("a whole number or a text", lambda value: isinstance(value, int | str) and value != "")
+CLASS_NAME = Field("a whole number or a text", lambda value: isinstance(value, int | str) and value != "")
 
 
 class ClassSchema(LedgerSchema):
@@ -35,7 +35,7 @@ class ClassSchema(LedgerSchema):
 
     def fields(self) -> dict[str, Field]:
         numbers = dict.fromkeys(("known", "frozen_known"), whole())
-        return super().fields() | {"classes": items(_NAME), "fixed": FLAG, "lanes": whole(1)} | numbers
+        return super().fields() | {"classes": items(CLASS_NAME), "fixed": FLAG, "lanes": whole(1)} | numbers
 
     def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
         return super().arrays(told, present) | _confusion("confusion", "confusion.sums")
@@ -115,9 +115,9 @@ class AutoSchema(LedgerSchema):
         judged = np.isfinite(votes[KEPT_GAP]) and np.isfinite((votes[:NOW] + votes[NOW:KEPT_GAP]).min())
         yield judged and votes[KEPT_GAP] >= 0, "votes: losses of the kept experts"
         for trust in (arrays["mind.trust"][None], arrays["contests"], arrays["eras"][:, KEPT:]):
-            yield _are_weights(trust) and np.all(trust[:, int(PRODUCTS) : GAP] >= FAINT), "trust in each expert"
+            yield are_weights(trust) and np.all(trust[:, int(PRODUCTS) : GAP] >= FAINT), "trust in each expert"
         if "frozen.mind.trust" in arrays:
-            yield _are_weights(arrays["frozen.mind.trust"][None]), "trust in each expert of the model on trial"
+            yield are_weights(arrays["frozen.mind.trust"][None]), "trust in each expert of the model on trial"
         yield np.all(ends >= 1) and np.all(np.diff(ends) > 0) and np.all(ends <= rounds), "eras one after the other"
 
 
@@ -128,7 +128,7 @@ def _averages(name: str) -> dict[str, Array]:
     }
 
 
-def _are_weights(trust: Any) -> bool:
+def are_weights(trust: Any) -> bool:
     """Whether the weights in each row of trust are ≥ 0 and sum to 1."""
     weights = trust[:, WEIGHTS : WEIGHTS + EXPERTS]
     return bool(np.all(weights >= 0) and np.all(np.abs(weights.sum(axis=1) - 1) <= SLACK))

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.certificate import Certificate
-from lowregret.compile.part import Part
 from lowregret.compile.spec import from_json, to_json
 from lowregret.convex.minimise import Solution
 from lowregret.errors import PartError, StoreError
@@ -31,16 +30,18 @@ from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged, judge, no_rows
 from lowregret.run.linear import LinearRun
-from lowregret.run.metrics import SIGNS, Metrics
+from lowregret.run.metrics import Metrics
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.outcome import NOTHING, Learnt, Steps
 from lowregret.run.passes import Pass, best_pass, weighed
+from lowregret.run.predictor import Predictor
+from lowregret.run.scoring import Scoring
+from lowregret.run.served import Served, read_served
 from lowregret.state import RIDGE, TOTAL, WEIGHTED
 from lowregret.store import file as store
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Dictionary
-from lowregret.stream.names import Met
-from lowregret.stream.read import know_formats, positive_name
+from lowregret.stream.read import positive_name
 from lowregret.types import Vector
 
 if TYPE_CHECKING:
@@ -52,12 +53,10 @@ Observer = Callable[[Batch, Learnt], object]  # what wants to know of each batch
 
 
 @dataclass
-class Session:
+class Session(Served):
     """A run fed from a stream, with counts of the rows read and figures on its predictions."""
 
     run: LinearRun | AutoRun | MulticlassRun
-    form: Part  # how rows are read
-    algorithm: str
     rows: int = 0  # read, with those held out or without a label
     reread: int = 0  # in passes after the first
     nonzeros: int = 0
@@ -71,11 +70,8 @@ class Session:
     passes: list[Pass] = field(default_factory=list)  # made since the session was begun or loaded
     dictionary: Dictionary | None = None  # names of features, if they are kept
     remarks: list[str] = field(default_factory=list)  # on columns of which little is learnt
-    unwritten: str = ""  # lines of predictions that found no room in their file
     best: Solution | None = None  # the best fixed choice in hindsight
     theirs: Vector | None = None  # its losses at the rounds of the run's trace
-    met: Met = field(default_factory=Met)  # names of labels and columns
-    origin: tuple[str, Met] | None = None  # the file that it was loaded from, and what was met by then
 
     def __post_init__(self) -> None:
         self.metrics, self.held = no_rows(self.run), no_rows(self.run)
@@ -253,12 +249,9 @@ class Session:
         return float(wrong / (weight or 1.0)) if self.run.learner.loss.classifies else None
 
     @property
-    def signs(self) -> tuple[str, str] | None:
-        """The names of +1 and −1, if one of the labels was named as the positive one."""
-        positive = positive_name(self.form)
-        if positive is None:
-            return None
-        return positive, self.met.labels[0] if len(self.met.labels) == 1 else f"not {positive}"
+    def lacks_positive(self) -> bool:
+        """Whether a positive label was named that no row had so far."""
+        return self.signs is not None and isinstance(self.metrics, Metrics) and self.metrics.constant == -1
 
     @property
     def one_label(self) -> str | None:
@@ -319,22 +312,11 @@ class Session:
         """The public form of risk, the bounds for future rows; None where all labels were the same."""
         return risk_json(self.run.risks()) | ({"risk": None} if self.one_label is not None else {})
 
-    def judged(self, metrics: Judged) -> dict[str, Any]:
-        """The public form of figures on predictions."""
-        if isinstance(self.run, MulticlassRun) and isinstance(metrics, Confusion):
-            metrics.make_room(len(self.run.classes))
-            return metrics.to_json(self.run.classes.names)
-        assert isinstance(metrics, Metrics)
-        return metrics.to_json(self.signs or SIGNS)
-
     # ---- files -------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run and the rest of the session into one file, which `lowregret.load` reads as a run."""
-        description, arrays = self.run.contents()
-        counts = {name: getattr(self, name) for name in _COUNTS} | {"again": self.again.tolist()}
-        met = {"labels": self.met.labels, "columns": list(self.met.columns), "spelt": self.met.spelling}
-        description["session"] = {"form": to_json(self.form), "algorithm": self.algorithm} | counts | met
+    def contents(self) -> tuple[dict[str, Any], store.Arrays]:
+        description, arrays = super().contents()
+        description["session"] |= {name: getattr(self, name) for name in _COUNTS} | {"again": self.again.tolist()}
         held = no_rows(self.run) if self.held_last else self.held  # a later model would judge the last rows otherwise
         for name, found in (("metrics", self.metrics), ("held", held)):
             arrays |= {f"{name}.{key}": array for key, array in found.arrays().items()}
@@ -342,33 +324,23 @@ class Session:
             arrays |= self.dictionary.save()
         if self.unwritten:
             arrays["unwritten"] = np.frombuffer(self.unwritten.encode(), np.uint8)
-        store.write(path, self.run.kind, *self.run.schema.named(description, arrays))
+        return description, arrays
+
+    def predictor(self) -> Served:
+        """The model as it is now, for prediction alone: a small file, which cannot be resumed."""
+        return Served(self.run.predictor(), self.form, self.algorithm, met=self.met)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Session:
         """Read a session written by `save`."""
-        kind = store.kind_of(path)
-        if kind not in _RUNS:
+        if store.kind_of(path) == Predictor.kind:
             raise StoreError(
-                f"{path} holds a {kind}, not a run from files: open it in Python, lowregret.load({path!r})"
+                f"{path} was written for prediction alone: resume the model of a training without --predict-only"
             )
-        description, arrays = store.read(path, kind)
-        if "session" not in description:
-            raise StoreError(
-                f"{path} was saved by `run.save`, which does not say how to read rows: train it from files"
-            )
-        know_formats()
-        description, arrays = _RUNS[kind].schema.checked(path, description, arrays)
-        run = _RUNS[kind].from_checked(path, description, arrays)
-        return cls._of(path, run, description["session"], arrays)
-
-    @classmethod
-    def _of(cls, path: str | os.PathLike[str], run: Any, told: dict[str, Any], arrays: store.Arrays) -> Session:
-        """The session of a run, with the counts, figures and names saved beside the run."""
+        run, told, arrays = read_served(path, _RUNS)
         counts = {name: told[name] for name in _COUNTS} | {"again": np.array(told["again"], float)}
         session = cls(run, from_json(told["form"]), told["algorithm"], **counts)
-        known = Met(list(told["labels"]), {str(path): tuple(told["columns"])}, spelt={str(path): told["spelt"]})
-        session.met, session.origin = copy.deepcopy(known), (str(path), known)
+        session.remember(path, told)
         for name in ("metrics", "held"):
             if isinstance(run, MulticlassRun):
                 found: Judged = Confusion(arrays[f"{name}.confusion"], arrays[f"{name}.sums"])
@@ -382,12 +354,17 @@ class Session:
         return session
 
 
+def load_served(path: str | os.PathLike[str]) -> Served:
+    """Whatever a file holds that can score rows from files: a predictor, or a session."""
+    return (Served if store.kind_of(path) == Predictor.kind else Session).load(path)
+
+
 _ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (LinearRun, AutoRun, MulticlassRun, AutoMulticlassRun)
 _RUNS = {run.kind: run for run in _ALL}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
 
 
-def loss_json(run: LinearRun | AutoRun | MulticlassRun, total: float, mean: float | None) -> dict[str, Any]:
+def loss_json(run: Scoring, total: float, mean: float | None) -> dict[str, Any]:
     """The public form of a loss: in all, and per unit of weight."""
     plain = None if mean is None else _plain(mean)
     return {"name": loss_name(run.learner.loss), "total": _plain(total), "mean": plain}

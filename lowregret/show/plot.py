@@ -216,8 +216,19 @@ def label_regret(axes: Axes, certificate: Certificate) -> None:
     axes.legend(fontsize="small")
 
 
+def spell_out(figure: Figure) -> None:
+    """Show titles and names as they are, whoever gave them: what stands between two dollar signs is no formula."""
+    texts = list(figure.texts)
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        texts += [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *(legend.get_texts() if legend else ())]
+    for text in texts:
+        text.set_parse_math(False)
+
+
 def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    """Write the figure if a path is given."""
+    """Spell out what the figure says, and write it if a path is given."""
+    spell_out(figure)
     if path is not None:
         try:
             figure.savefig(path, dpi=150)

@@ -17,6 +17,7 @@ KINDS = {
     "class-run": "run.multiclass:MulticlassRun",
     "auto-run": "run.auto:AutoRun",
     "auto-class-run": "run.auto_multiclass:AutoMulticlassRun",
+    "predictor": "run.predictor:Predictor",
     "kernel-run": "run.kernel:KernelRun",
     "game": "play.game:Game",
     "bandit": "bandit.bandit:Bandit",
@@ -47,7 +48,7 @@ KINDS = {
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The run, game, bandit or panel of experts in a file, ready to go on where it stopped."""
+    """The run, game, bandit or panel of experts in a file, ready to go on where it stopped, or a predictor."""
     kind = kind_of(path)
     if kind not in KINDS:
         raise StoreError(f"{path} holds a {kind}, which this version of lowregret cannot read: upgrade to read it")

@@ -17,12 +17,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 4  # raised when readers of the one could not make sense of the other
+FORMAT = 5  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
-STEPS: dict[int, Step] = {}  # from format n to n + 1, for all n from OLDEST on
+
+
+def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 5: bandits may centre costs, which those from before do not; numbers of choices and rounds may jump."""
+    if kind in ("bandit", "exp4"):
+        slots, issued, algorithm = (description.get(name) for name in ("slots", "issued", "algorithm"))
+        if isinstance(slots, dict) and isinstance(slots.get("sums"), list) and "sums" in arrays:
+            slots["sums"] = [*slots["sums"], "shift", "level", "least"]
+            arrays["sums"] = np.append(arrays["sums"], np.zeros(3))
+        if isinstance(issued, int):
+            description["latest"] = issued - 1
+        if isinstance(algorithm, dict) and algorithm.get("part") in ("Exp3", "TsallisInf"):
+            algorithm["centred"] = False
+    for name in [name for name in arrays if name.endswith("pending.round")]:
+        arrays[name.removesuffix("round") + "number"] = arrays[name]
+    return description, arrays
+
+
+STEPS: dict[int, Step] = {4: from_4}  # from format n to n + 1, for all n from OLDEST on
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:

@@ -18,6 +18,7 @@ from lowregret.stream.inflate import Inflated, is_open, kind_of
 from lowregret.stream.signature import LENGTH, no_rows
 
 SLACK = 64  # bytes after the text that parsers may look at
+STEPS = 8  # a block is at most this part of the text before it, and at least this part of the largest
 LONGEST_LINE = 1 << 30  # of a line
 STDIN = "-"
 PATIENCE = 0.1  # seconds between looks whether anybody still waits for a pipe
@@ -158,20 +159,24 @@ class Block:
 
 
 def blocks(source: Source, size: int, buffer: Callable[[], bytearray]) -> Iterator[Block]:
-    """Cut a source into blocks of about `size` bytes. `buffer` gives memory for each, of any length.
+    """Cut a source into blocks that grow up to about `size` bytes. `buffer` gives memory for each, of any length.
+
+    A block is at least an eighth of the largest and at most an eighth of the text before it: files that are small take
+    little memory, and rows come early.
 
     At a failure of the source all whole lines before it come first. Memory not used in the end goes back unseen.
     """
-    rest, first = b"", True
+    rest, first, read = b"", True, 0
     while True:
         text = buffer()
-        end, more = _fill(source, text, rest, size)
+        end, more = _fill(source, text, rest, min(size, max(size // STEPS, read // STEPS, 1)))
         whole = not more and source.failure is None
         cut = end if whole else text.rfind(b"\n", 0, end) + 1
         rest = bytes(memoryview(text)[cut:end])
         if whole and end and text[end - 1] != 10:
             text[end] = 10
             cut = end + 1
+        read += cut
         if cut or (first and whole):
             text[cut : cut + SLACK] = b"\n" * SLACK
             yield Block(text, cut, source, first, source.position)

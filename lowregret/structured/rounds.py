@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lowregret.compile.part import Part
 from lowregret.errors import DataError
+from lowregret.hindsight.gather import sound
 from lowregret.rows import Features, Rows, as_rows
 
 Whole = NDArray[np.int64]
@@ -182,7 +183,7 @@ def require_integers(labels: Any, what: str) -> None:
 def _matrix(features: Features) -> Any:
     """A matrix of finite numbers."""
     rows = as_rows(features)
-    matrix: Any = features.tocsr() if hasattr(features, "tocsr") else rows.parameters["data"]
+    matrix: Any = sound(features) if hasattr(features, "tocsr") else rows.parameters["data"]
     if rows.shape[0] == 0:
         raise DataError("there are no rows")
     values = matrix.data if hasattr(matrix, "tocsr") else matrix
@@ -230,7 +231,7 @@ def _join(given: Iterable[Any], what: str, per_row: bool) -> tuple[Any, Any, Who
         raise DataError(f"there is no {what}")
     blocks: list[Any] = []
     for t, (x, y) in enumerate(pairs):
-        matrix = x.tocsr() if hasattr(x, "tocsr") else np.atleast_2d(np.asarray(x))
+        matrix = sound(x) if hasattr(x, "tocsr") else np.atleast_2d(np.asarray(x))
         if matrix.shape[0] == 0 or matrix.shape[1] == 0:
             raise DataError(f"{what} {t} is empty: leave it out")
         if blocks and matrix.shape[1] != blocks[0].shape[1]:

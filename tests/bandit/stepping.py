@@ -8,7 +8,7 @@ import numpy as np
 
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.loops import taken
-from lowregret.bandit.state import BanditState
+from lowregret.bandit.state import SHIFT, BanditState
 from lowregret.types import Vector
 
 
@@ -29,10 +29,15 @@ def policy_of(algorithm: BanditAlgorithm, s: BanditState) -> Vector:
     return w
 
 
+def estimates_of(s: BanditState) -> Vector:
+    """Ĉ, with the baselines that were taken off."""
+    return np.array(s.estimates) + s.sums[SHIFT]
+
+
 def learnt(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: float) -> BanditState:
     """The state after a cost; the one given stays."""
     after = copied(s)
-    taken(algorithm, after, arm, p, y, 0.0)
+    taken(algorithm, after, arm, p, y, algorithm.baseline(after))
     return after
 
 

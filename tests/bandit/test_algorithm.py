@@ -40,27 +40,36 @@ def tsallis_policy(estimates: Vector, t: int) -> Vector:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "policy", "gamma"),
+    ("algorithm", "policy", "gamma", "room"),
     [
-        (Exp3(0.03), softmax_policy(0.03), 0.0),
-        (Exp3IX(0.03, 0.07), softmax_policy(0.03), 0.07),
-        (TsallisInf(), tsallis_policy, 0.0),
+        (Exp3(0.03, centred=False), softmax_policy(0.03), 0.0, None),
+        (Exp3IX(0.03, 0.07), softmax_policy(0.03), 0.07, None),
+        (TsallisInf(centred=False), tsallis_policy, 0.0, None),
+        (Exp3(0.03), softmax_policy(0.03), 0.0, lambda least, _: 3 * least / 0.03),
+        (TsallisInf(), tsallis_policy, 0.0, lambda least, t: math.sqrt(least * t)),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_a_slow_transcription_makes_the_same_choices(
-    algorithm: BanditAlgorithm, policy: Callable[[Vector, int], Vector], gamma: float
+    algorithm: BanditAlgorithm,
+    policy: Callable[[Vector, int], Vector],
+    gamma: float,
+    room: Callable[[float, int], float] | None,
 ) -> None:
     """At small rates: an error in a weight is multiplied by η/w whenever its arm is drawn."""
     costs = np.random.default_rng(1).random((400, 7))
-    chance, estimates, arms = new_chance(9), np.zeros(7), []
+    chance, estimates, arms, level = new_chance(9), np.zeros(7), [], 0.0
     for t in range(400):
         w = policy(estimates, t + 1)
         with np.errstate(over="ignore"):
             u = uniform(chance)
         arm = int(np.searchsorted(np.cumsum(w), u, side="right"))
         arms.append(arm)
-        estimates[arm] += costs[t, arm] / (w[arm] + gamma)
+        r = math.nan if room is None else room(float(w.min()), t + 1)
+        b = 0.0 if room is None else min(level, float(np.max(np.roots([1.0, 1 / r, -1.0]))))
+        estimates += b
+        estimates[arm] += (costs[t, arm] - b) / (w[arm] + gamma)
+        level += (costs[t, arm] - level) / min(t + 1, 100)
     bandit = Bandit(7, algorithm, seed=9)
     assert np.array_equal(bandit.learn(costs).played.arms, arms)
     assert np.allclose(bandit.estimates, estimates)

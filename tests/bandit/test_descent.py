@@ -147,3 +147,18 @@ def test_a_file_whose_rounds_do_not_fit_its_curves_is_refused(rounds: int) -> No
     assert BanditDescent.from_file("f", description, arrays).rounds == 20
     with pytest.raises(StoreError, match="rounds that go on from the last point of the curves, 16"):
         BanditDescent.from_file("f", description | {"rounds": rounds}, arrays)
+
+
+@pytest.mark.parametrize("points", [1, 2])
+@pytest.mark.parametrize("scale", [1e-150, 1e-100, 1.0, 1e100])
+def test_tuning_at_any_scale(scale: float, points: int) -> None:
+    """Sets and slopes that are tiny together made δ = 0, which was divided by."""
+    player = BanditDescent.tuned(L2Ball(scale), 3, 50, scale, 2 * scale * scale, points=points)
+    assert 0 < player.delta <= scale / 2
+    assert 0 < player.eta < math.inf
+
+
+@pytest.mark.parametrize(("lipschitz", "largest"), [(0.0, 1.0), (math.inf, 1.0), (1.0, 0.0), (math.nan, 1.0)])
+def test_tuning_needs_numbers_above_0(lipschitz: float, largest: float) -> None:
+    with pytest.raises(PartError, match="numbers above 0"):
+        BanditDescent.tuned(L2Ball(1.0), 3, 50, lipschitz, largest)

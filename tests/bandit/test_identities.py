@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from lowregret.bandit import Exp3, Exp3IX, TsallisInf
-from lowregret.bandit.algorithm import BanditAlgorithm
+from lowregret.bandit.algorithm import BanditAlgorithm, centre, local
 from lowregret.bandit.proof import bandit_certificates
 from lowregret.bandit.state import BanditState
 from lowregret.types import Vector
-from tests.bandit.stepping import learnt, paths, policy_of, started
+from tests.bandit.stepping import estimates_of, learnt, paths, policy_of, started
 
 GAMES = {
     "random": np.random.default_rng(5).random((6, 3)),
@@ -22,6 +22,13 @@ GAMES = {
     "all one": np.ones((6, 3)),
     "all nought": np.zeros((6, 3)),
 }
+
+
+BOTH = [
+    made
+    for centred in (True, False)
+    for made in (*(Exp3(eta, centred) for eta in (0.1, 0.7, 5.0)), TsallisInf(centred))
+]
 
 
 def test_the_estimate_is_unbiased_and_its_second_moment_known() -> None:
@@ -39,7 +46,7 @@ def test_the_example_of_the_theory() -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("algorithm", [Exp3(0.1), Exp3(0.7), Exp3(5.0), TsallisInf()], ids=str)
+@pytest.mark.parametrize("algorithm", BOTH, ids=str)
 def test_expected_regret_and_every_path(algorithm: BanditAlgorithm, game: str) -> None:
     """COR-4.2+, also with Σy² for KT; TSALLIS; the pathwise certificates on every path; Ĉ unbiased."""
     costs = GAMES[game]
@@ -47,9 +54,9 @@ def test_expected_regret_and_every_path(algorithm: BanditAlgorithm, game: str) -
     for chance, paid, s in paths(algorithm, costs):
         mass += chance
         expected += chance * paid
-        estimates += chance * s.estimates
+        estimates += chance * estimates_of(s)
         path, promised = bandit_certificates(algorithm, s)
-        assert path.linear_regret == pytest.approx(paid - np.min(s.estimates))
+        assert path.linear_regret == pytest.approx(paid - np.min(estimates_of(s)))
         assert path.holds
     regret = expected - np.min(np.sum(costs, axis=0))
     assert mass == pytest.approx(1.0)
@@ -92,7 +99,7 @@ def expected_estimates(algorithm: BanditAlgorithm, costs: Vector, recomputed: bo
 
     def walk(k: int, s: BanditState, made: dict[int, tuple[int, float]]) -> Vector:
         if k == len(ORDER):
-            return np.array(s.estimates)
+            return estimates_of(s)
         what, t = ORDER[k]
         w = policy_of(algorithm, s)
         if what == "cost":
@@ -103,8 +110,38 @@ def expected_estimates(algorithm: BanditAlgorithm, costs: Vector, recomputed: bo
     return walk(0, started(algorithm, costs.shape[1]), {})
 
 
-@pytest.mark.parametrize("algorithm", [Exp3(0.8), TsallisInf()], ids=str)
+@pytest.mark.parametrize("algorithm", [Exp3(0.8), Exp3(0.8, False), TsallisInf(), TsallisInf(False)], ids=str)
 def test_late_costs_stay_unbiased_because_the_probability_is_kept(algorithm: BanditAlgorithm) -> None:
     costs = np.random.default_rng(3).random((4, 3))
     assert np.allclose(expected_estimates(algorithm, costs, recomputed=False), np.sum(costs, axis=0))
     assert not np.allclose(expected_estimates(algorithm, costs, recomputed=True), np.sum(costs, axis=0), atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["exp3", "tsallis-inf"])
+def test_centring_is_worth_something(name: str) -> None:
+    """The noise of estimates of costs near 1 falls."""
+    costs = 1 - 0.1 * np.random.default_rng(8).random((7, 2))
+    noise = {}
+    for centred in (True, False):
+        one = Exp3(0.1, centred) if name == "exp3" else TsallisInf(centred)
+        far = [chance * np.sum((estimates_of(s) - np.sum(costs, axis=0)) ** 2) for chance, _, s in paths(one, costs)]
+        noise[centred] = float(np.sum(far))
+    assert noise[True] < 0.6 * noise[False]
+
+
+@pytest.mark.parametrize("v", [1e-6, 1e-3, 0.05, 0.4])
+@pytest.mark.parametrize("eta", [0.003, 0.1, 1.0])
+def test_a_step_costs_no_more_than_was_allowed_for(eta: float, v: float) -> None:
+    """v·(cost of a step of z = (y − b)/v) ≤ η/2 of EXP3 and η√v of Tsallis-INF, for all y and the b that is allowed."""
+    for y in (0.0, 0.01, 0.3, 0.9, 1.0):
+        b = centre(1.0, 3 * v / eta)
+        z = (y - b) / v
+        assert v * local(v * z * z, z, v, eta / 3, 2 / eta) * eta / 2 <= eta / 2 * (1 + 1e-9)
+        exact = v * z + math.log1p(v * math.expm1(min(-eta * z, 600.0))) / eta  # the step itself
+        assert exact <= local(v * z * z, z, v, eta / 3, 2 / eta) * eta / 2 + 1e-12
+        b = centre(1.0, math.sqrt(v) / eta)
+        z = (y - b) / v
+        square, slope = eta * v**1.5 * z * z, eta * math.sqrt(v)
+        assert v * local(square, z, v, slope, 1.0) <= eta * math.sqrt(v) * (1 + 1e-9)
+        for w in np.linspace(0, 1, 2001):
+            assert (v - w) * z - (math.sqrt(v) - math.sqrt(w)) ** 2 / slope <= local(square, z, v, slope, 1.0) + 1e-12

@@ -12,7 +12,7 @@ import pytest
 
 from lowregret import DataError, PartError
 from lowregret.bandit import BanditLog, Estimate, bandit_log, doubly_robust, ips, logged_value, read_log, snips
-from lowregret.bandit.value import arm_values, evaluate
+from lowregret.bandit.value import arm_values, evaluate, lowest_mean
 from lowregret.types import Vector
 
 P, MEANS, POLICY = np.array([0.6, 0.3, 0.1]), np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.3, 0.6])
@@ -71,8 +71,8 @@ def test_the_logging_policy_is_its_own_mean() -> None:
 
 def test_the_interval_of_cross_fitting_by_hand() -> None:
     """Each half by the other's means, drawn to the overall mean by one row; 1 − δ/2 for each half."""
-    log = drawn_log(4000, 2)
-    w, value, half = POLICY[log.arms] / P[log.arms], 0.0, 0.0
+    log = drawn_log(4000, 2, np.full(3, 1 / 3))
+    w, value, half = 3 * POLICY[log.arms], 0.0, 0.0
     for a, b in ((0, 1), (1, 0)):
         arms, r = log.arms[b::2], log.values[b::2]
         q = np.array([(np.sum(r[arms == i]) + np.mean(r)) / (np.sum(arms == i) + 1) for i in range(3)])
@@ -88,7 +88,7 @@ def test_the_interval_of_cross_fitting_by_hand() -> None:
 
 @pytest.mark.parametrize(("method", "most"), [(ips, 10), (doubly_robust, 10), (snips, 30)])
 def test_intervals_cover(method: Callable[..., Estimate], most: int) -> None:
-    """200 logs: empirical Bernstein fails in at most 5 %; the normal approximation, no guarantee, in not many more."""
+    """200 logs: betting fails in at most 5 %; the normal approximation, no guarantee, in not many more."""
     truth, failures, width = POLICY @ MEANS, 0, 0.0
     for seed in range(200):
         e = method(drawn_log(800, seed), POLICY)
@@ -103,7 +103,7 @@ def test_a_good_model_narrows_the_interval() -> None:
     plain = ips(log, POLICY)
     helped = doubly_robust(log, POLICY, model=lambda rows: np.tile(MEANS, (rows.size, 1)))
     spread = [np.ptp([f(drawn_log(500, s), POLICY).value for s in range(60)]) for f in (ips, doubly_robust)]
-    assert plain.interval == helped.interval == "empirical Bernstein"
+    assert plain.interval == helped.interval == "betting"
     assert abs(helped.value - POLICY @ MEANS) < 0.03
     assert spread[1] < spread[0]
 
@@ -157,3 +157,57 @@ def test_real_logs_agree_about_the_uniform_policy(data_file: Callable[[str], Pat
 
 def test_names_order_numbers_by_value() -> None:
     assert bandit_log([10, 9, 1], reward=[0, 0, 1]).names == ("1", "9", "10")
+
+
+@pytest.mark.parametrize("method", [ips, doubly_robust])
+@pytest.mark.parametrize("good", [0.0, 1.0])
+def test_the_largest_weight_need_not_have_been_seen(method: Callable[..., Estimate], good: float) -> None:
+    """An arm that is logged once in 2,000 rows or, with luck, once in 4: most logs of 200 rows never saw its weight."""
+    misses, unseen = 0, 0
+    for seed in range(500):
+        rng = np.random.default_rng(seed)
+        rare = np.where(rng.random(200) < 0.5, 1 / 2000, 1 / 4)  # in half of the rows
+        chosen = rng.random(200) < rare
+        rewards = np.where(chosen & (rare < 0.01), good, np.where(chosen, 1 - good, 0.5))
+        p = np.where(chosen, rare, 1 - rare)
+        log = BanditLog(chosen.astype(np.int64), rewards, p, ("usual", "rare"))
+        e = method(log, 1)  # its reward is good or bad, as often as not
+        misses += not e.low <= 0.5 <= e.high
+        unseen += not np.any(p < 0.01)
+        assert e.assumes == "rows are independent, propensities true; no weight is assumed to be the largest"
+    assert unseen > 400
+    assert misses <= 25
+
+
+def test_bets_on_a_mean() -> None:
+    """Of nothing the bound is nothing, of a constant it comes near; it exceeds the mean no oftener than δ allows."""
+    assert lowest_mean(np.zeros(100), 1.0, 0.05) < 1e-12
+    assert 0.45 < lowest_mean(np.full(1000, 0.5), 1.0, 0.05) < 0.5
+    rng, failures = np.random.default_rng(3), 0
+    for _ in range(400):
+        x = np.where(rng.random(300) < 1e-3, 500.0, 0.0)  # mean ½, of which most samples see nothing
+        failures += lowest_mean(x, 1.0, 0.1) > 0.5
+    assert failures <= 40
+
+
+def test_a_propensity_of_next_to_nothing_stays_a_number() -> None:
+    log = BanditLog(np.array([0, 1, 1]), np.array([0.0, 1.0, 0.0]), np.array([1.0, 5e-324, 0.5]), ("0", "1"))
+    alike = BanditLog(np.array([0, 1, 1]), np.array([0.0, 1.0, 0.0]), np.full(3, 5e-324), ("0", "1"))
+    for e in (*evaluate(log, 1), *evaluate(alike, [0.5, 0.5])):
+        assert 0 <= e.low <= e.high <= 1
+        assert np.isfinite(e.value)
+
+
+def test_propensities_that_cannot_be_true_prove_nothing() -> None:
+    """From weights of 1e6 in every row both a high value and a low one would follow."""
+    log = BanditLog(np.zeros(40, np.int64), np.tile([0.0, 1.0], 20), np.full(40, 1e-6), ("0", "1"))
+    e = ips(log, 0)
+    assert (e.low, e.high) == (0.0, 1.0)
+
+
+def test_every_estimate_says_what_it_assumes() -> None:
+    log, uniform = drawn_log(100, 1), drawn_log(100, 1, np.full(3, 1 / 3))
+    assert "no weight is assumed" in ips(uniform, POLICY).assumes
+    assert "propensity of the log" in doubly_robust(uniform, POLICY).assumes
+    assert "no proof" in snips(log, POLICY).assumes
+    assert logged_value(log).to_json()["assumes"] == "rows are independent"

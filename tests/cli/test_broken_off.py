@@ -19,6 +19,7 @@ from lowregret.cli import scores
 from lowregret.cli.room import give_back, set_aside
 from lowregret.cli.scores import ScoreFile
 from lowregret.cli.work import train as learning
+from lowregret.learner.growth import Together
 from lowregret.loss import Hinge
 from lowregret.risk.kept import Trial
 from lowregret.risk.statistics import Tally
@@ -103,7 +104,10 @@ PLACES: dict[str, Callable[[pytest.MonkeyPatch, BaseException], None]] = {
         linear, "learn_rows", Looped(Trap(linear.learn_rows.py_func, problem, 6, after=True))
     ),
     "in a row": lambda patch, problem: patch.setattr(Hinge, "at", Trap(Hinge.at, problem, 301)),
-    "in growing": lambda patch, problem: patch.setattr(linear, "grow", Trap(linear.grow, problem, 0)),
+    "in growing": lambda patch, problem: patch.setattr(Together, "grow", Trap(Together.grow, problem, 0)),
+    "in growing the frozen model": lambda patch, problem: patch.setattr(
+        Together, "lengthen", Trap(Together.lengthen, problem, 2)
+    ),
     "in judging": lambda patch, problem: patch.setattr(Trial, "judge", Trap(Trial.judge, problem, 6)),
     "in freezing": lambda patch, problem: patch.setattr(LinearRun, "_freeze", Trap(LinearRun._freeze, problem, 3)),
     "at a mark": lambda patch, problem: patch.setattr(RunRecord, "mark", Trap(RunRecord.mark, problem, 1)),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lowregret import Hinge, read, train, zoo
-from lowregret.cli.work.train import Keeper
+from lowregret.cli.keeper import Keeper
 from lowregret.run.session import Session
 from tests.cli.running import run, svm_lines, written
 from tests.cli.test_train import bits

@@ -46,3 +46,32 @@ def test_output_that_cannot_spell_everything(tmp_path: Path) -> None:
     plain = json.loads(said(tmp_path, "ascii", *words, "--json").decode("ascii"))
     assert "größe 😀" in plain["metrics"]["confusion"]
     assert plain["certificate"] == whole["certificate"]
+
+
+FORMULA = r"$\frac{$"  # which would be a formula, and a wrong one
+
+
+def test_names_with_dollar_signs_are_drawn_as_they_are(capsys: Capsys, tmp_path: Path) -> None:
+    results = "--plot", tmp_path / "p.png", "--report", tmp_path / "r.html"
+    log = written(tmp_path / "log.csv", ["arm,reward", *[f"{FORMULA},1", "b$x^$,0"] * 20])
+    told = run(capsys, "bandit", log, "--action", "arm", "--reward", "reward", *results)
+    assert told.code == 0, told.err
+    assert FORMULA in (tmp_path / "r.html").read_text()
+    forecasts = written(tmp_path / f"{FORMULA}.csv", [f"y,{FORMULA},b$x^$", *["1,0.5,2", "0,1,0.25"] * 20])
+    told = run(capsys, "experts", forecasts, "--target", "y", *results)
+    assert told.code == 0, told.err
+    rows = written(tmp_path / f"{FORMULA}.svm", svm_lines(40))
+    told = run(capsys, "train", rows, "--algorithm", "ogd", "--quiet", *results)
+    assert told.code == 0, told.err
+
+
+def test_names_with_markup_are_escaped_in_reports(capsys: Capsys, tmp_path: Path) -> None:
+    script = "<script>alert(1)</script>"
+    rows = written(tmp_path / "<script>.csv", ["y,x", *[f"{script},1", "<img src=x>,2", f"b,{script}"] * 10])
+    said = "--target", "y", "--loss", "softmax", "--algorithm", "ogd", "--report", tmp_path / "r.html"
+    told = run(capsys, "train", rows, *said, "--quiet")
+    assert told.code == 0, told.err
+    page = (tmp_path / "r.html").read_text()
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script" not in page
+    assert "<img" not in page

@@ -15,9 +15,9 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from lowregret import Reals, load, train, zoo
+from lowregret.cli.keeper import Keeper
 from lowregret.cli.progress import Progress
 from lowregret.cli.scores import ScoreFile
-from lowregret.cli.work.train import Keeper
 from lowregret.hindsight import best_in_hindsight
 from lowregret.loss import LOSSES, Hinge, Poisson
 from lowregret.output import Random
@@ -125,7 +125,7 @@ def test_a_second_pass_ends_what_is_known_of_new_rows(capsys: Capsys, tmp_path: 
     told = run(capsys, "train", file, "--passes", passes, "--json", "--quiet")
     assert (told.json["certificate"]["risk"] is None) == (passes > 1)
     said = run(capsys, "train", file, "--passes", passes)
-    assert ("unknown, for this is not so: no row is learnt twice" in said.out) == (passes > 1)
+    assert ("unknown, for this is not so: no rows were noticed that come again" in said.out) == (passes > 1)
 
 
 def test_the_summary_is_for_people(capsys: Capsys, file: Path) -> None:

@@ -100,6 +100,27 @@ def test_rounds_that_wait_are_saved(tmp_path: Path) -> None:
         assert np.array_equal(again.weights, panel.weights)
 
 
+def test_a_number_is_not_given_twice_though_an_older_save_is_restored(tmp_path: Path) -> None:
+    """The outcome of a round asked after the save is an error, not taken for that of another round."""
+    x, _ = random_rounds(20, 3, 4)
+    for panel in (ExpertMixture(3, AdaHedge()), Layered(3)):
+        before, _ = panel.ask(x[0])
+        path = panel.save(tmp_path / "older.lr")
+        after = {panel.ask(row)[0] for row in x[1:]}
+        again: Any = lowregret.load(path)
+        given = [again.ask(row)[0] for row in x[1:]]
+        assert not after & set(given)
+        for number in after:
+            with pytest.raises(DataError, match="asked after the save"):
+                again.tell(number, 1.0)
+        again.tell(given[-1], 1.0)
+        assert again.late == 0
+        again.tell(before, 1.0)
+        assert (again.late, again.rounds) == (1, 2)
+        with pytest.raises(DataError, match=r"its outcome was told before$"):
+            again.tell(given[-1], 1.0)
+
+
 def test_late_outcomes_are_learnt_but_nothing_is_claimed() -> None:
     x, y = random_rounds(3, 3, 4)
     for panel in (ExpertMixture(3, Hedge(0.1)), Layered(3)):

@@ -202,6 +202,40 @@ def test_rows_of_weight_0_are_no_rounds_and_bring_no_classes() -> None:
     assert [x.tobytes() for x in run.state] == [x.tobytes() for x in train(COMPILED[0], X, y).state]
 
 
+@pytest.mark.parametrize(
+    "learner", [zoo.mc_perceptron(), zoo.auto(Softmax())], ids=lambda learner: type(learner).__name__
+)
+def test_a_class_first_met_in_a_row_of_weight_0_and_learnt_later(learner: Any) -> None:
+    """Such a row has no known class, whether the row that brings the class is in the same batch or in a later one."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, y, w = rng.normal(size=(12, 3)), rng.integers(0, 6, 12), rng.choice([0.0, 1.0], 12)
+        found = []
+        for cut in range(12):
+            run, codes = begin(learner, 3, compiled=False), []
+            for part in (slice(0, cut), slice(cut, 12)) if cut else (slice(0, 12),):
+                run.learn(X[part], y[part], w[part])
+                codes += run.learnt.labels.tolist()
+            description, arrays = run.contents()
+            found.append((codes, description, {name: array.tobytes() for name, array in arrays.items()}))
+        assert all(other == found[0] for other in found)
+        known: set[int] = set()
+        for label, weight, code in zip(y.tolist(), w, found[0][0], strict=True):
+            known |= {label} if weight else set()
+            assert (code >= 0) == (label in known)
+
+
+def test_names_of_several_types_and_numbers_beyond_64_bits() -> None:
+    X, y = np.eye(3), np.array([1, "a", 1 << 70], object)
+    run = train(zoo.mc_perceptron(), X, y, compiled=False)
+    assert run.classes.names == [1, "a", 1 << 70]
+    assert set(run.learn(X, y).predict(X).tolist()) <= {1, "a", 1 << 70}
+    large = train(zoo.mc_perceptron(), X, [1e300, 7.0, 7.0], compiled=False)
+    assert set(large.predict(X).tolist()) <= {int(1e300), 7}
+    with pytest.raises(DataError, match="row 1: label None is no class"):
+        train(zoo.mc_perceptron(), X, np.array([1, None, 2], object), compiled=False)
+
+
 def test_features_and_classes_grow_together() -> None:
     rng = np.random.default_rng(0)
     n, columns = 300, 5000

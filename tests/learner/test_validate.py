@@ -14,7 +14,7 @@ from lowregret import zoo
 from lowregret.domain import Box, L1Ball, L2Ball, Point, Reals, Simplex
 from lowregret.errors import DataError, DivergedError, LowRegretError, PartError
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import WHOLE_LIMIT
+from lowregret.learner.validate import WHOLE_LIMIT, numbers
 from lowregret.loss import Hinge, Logistic, LogWealth, Loss, Poisson, Square
 from lowregret.mirror import Entropy, Euclidean
 from lowregret.rule import MirrorDescent, ProjectedGradient
@@ -294,3 +294,16 @@ def test_every_refusal_is_one_of_ours() -> None:
     for kind in (DataError, PartError, DivergedError):
         assert issubclass(kind, LowRegretError)
     assert issubclass(DataError, ValueError)
+
+
+@pytest.mark.parametrize("values", [np.array([1j, 2.0]), np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")])
+def test_complex_numbers_and_dates_are_no_labels(values: Any) -> None:
+    with pytest.raises(DataError, match=r"labels must be numbers: .* is not a real number"):
+        numbers(values, "labels", 2)
+
+
+def test_a_vector_that_lies_askew_in_memory() -> None:
+    askew = np.frombuffer(bytearray(b"." + np.array([1.0, 2.0]).tobytes()), np.float64, offset=1)
+    found = numbers(askew, "labels", 2)
+    assert found.flags.aligned
+    assert found.tolist() == [1.0, 2.0]

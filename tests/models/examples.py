@@ -190,6 +190,17 @@ def structured() -> Iterator[tuple[str, Example]]:
     yield "ranking-run", ranking
 
 
+def scored(thing: Any) -> Any:
+    """The scores of all rows, by what cannot go on."""
+    return thing.decision_function(X)
+
+
+def predictor(learner: Any, y: Any, features: int | None = None) -> Example:
+    """What a run leaves for prediction alone, after so many rows that `auto` has taken means of its lanes."""
+    x, labels = np.tile(X[:HALF], (4, 1)), np.tile(y[:HALF], 4)
+    return Example(saved(lambda: begin(learner, features, **PLAIN).learn(x, labels).predictor()), scored)
+
+
 def session(*words: str, y: Any = Y) -> Example:
     """What the command line writes, with names of columns, figures and rows held out."""
 
@@ -237,6 +248,13 @@ EXAMPLES: dict[str, Example] = {
     ),
     "auto-run-session": session(),
     "auto-class-run": of_rows(AutoMulticlass(), NAMES),
+    "predictor": predictor(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y),
+    "predictor-average": predictor(Linear(Square(), ProjectedGradient(L2Ball(2.0), Constant(0.1)), Average()), Z, 3),
+    "predictor-classes": predictor(Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), NAMES),
+    "predictor-auto": predictor(AutoClassifier(), Y, 3),
+    "predictor-auto-regression": predictor(AutoRegressor(), Z),
+    "predictor-auto-classes": predictor(AutoMulticlass(), NAMES),
+    "predictor-session": session("--predict-only")._replace(more=scored),
     "kernel-run": of_rows(KernelPerceptron(Gaussian(0.5)), Y),
     "kernel-run-history": of_rows(KernelPerceptron(Gaussian(0.5)), Y),
     "game": game(MirrorDescent(Euclidean(L2Ball()), Constant(0.1))),
@@ -244,6 +262,8 @@ EXAMPLES: dict[str, Example] = {
     "game-doubling": game(Doubling(ProjectedGradient(L2Ball(), Constant(0.1)))),
     "game-leader": game(FollowTheLeader(L2Ball()), [QuadraticFunction(x, 1.0) for x in X]),
     "bandit": bandit(Exp3(0.1)),
+    "bandit-centred": bandit(Exp3(0.1)),
+    "bandit-tsallis-centred": bandit(TsallisInf()),
     "bandit-ix": bandit(Exp3IX(0.1, 0.05)),
     "bandit-tsallis": bandit(TsallisInf()),
     "bandit-thompson": bandit(Thompson()),

@@ -74,6 +74,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "class-run": lambda: train(Multiclass(Softmax(), MirrorDescent(Euclidean(), Constant(0.1))), X, NAMES, **PLAIN),
     "auto-run": lambda: train(AutoClassifier(), X, Y, **PLAIN),
     "auto-class-run": lambda: train(AutoMulticlass(), X, NAMES, **PLAIN),
+    "predictor": lambda: train(AutoClassifier(), X, Y, **PLAIN).predictor(),
     "delayed-run": late,
     "doubling-run": lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X, Y),
     "kernel-run": kernelised,

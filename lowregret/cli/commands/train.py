@@ -65,6 +65,9 @@ def _arguments(command: ArgumentParser) -> None:
     keeping.add_argument(
         "--checkpoint", type=positive, default=60.0, metavar="SECONDS", help="how often to write the model (60)"
     )
+    keeping.add_argument(
+        "--predict-only", action="store_true", help="write the model for prediction alone: small, not to be resumed"
+    )
     keeping.add_argument("--weights", metavar="FILE", help="write weights by name, and report names that share one")
     showing = command.add_argument_group("showing")
     add_scores(showing, "progressive scores, each made before its row was learnt")

@@ -20,7 +20,8 @@ from lowregret.run import notes
 from lowregret.run.judge import Judged, judge, no_rows
 from lowregret.run.metrics import Metrics
 from lowregret.run.outcome import Learnt
-from lowregret.run.session import Session, loss_json
+from lowregret.run.served import Served
+from lowregret.run.session import load_served, loss_json
 from lowregret.stream.batch import Batch, raise_faults
 from lowregret.stream.names import Met
 from lowregret.stream.read import positive_name, read_alike, stream_of
@@ -30,7 +31,7 @@ from lowregret.words import counted
 
 def predict(args: Namespace) -> int:
     """Write a score or class for each row, in order; figures on the rows that have a label."""
-    session = Session.load(args.model)
+    session = load_served(args.model)
     session.unwritten = ""  # of training
     scorer = Scorer(session, no_rows(session.run))
     form = read_alike(session.form, args.data, args.format)
@@ -59,7 +60,7 @@ def predict(args: Namespace) -> int:
     return 0
 
 
-def _figures(session: Session, found: Judged) -> list[str]:
+def _figures(session: Served, found: Judged) -> list[str]:
     """How the rows with a label were predicted, as `train` tells it."""
     if not found.rows:
         return []
@@ -71,7 +72,7 @@ def _figures(session: Session, found: Judged) -> list[str]:
 class Scorer:
     """Scores rows with a model, and counts those that have a label."""
 
-    session: Session
+    session: Served
     found: Judged
     rows: int = 0
     met: Met = field(default_factory=Met)

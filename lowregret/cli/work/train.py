@@ -6,11 +6,8 @@ import json
 import os
 import signal
 import sys
-import tempfile
-import time
 from argparse import Namespace
 from collections.abc import Iterator
-from pathlib import Path
 from types import FrameType
 
 from lowregret.auto import AutoMulticlass
@@ -18,6 +15,7 @@ from lowregret.cli import BAD, DONE, INTERRUPTED
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, open_rows
 from lowregret.cli.holdout import Holdout
+from lowregret.cli.keeper import Keeper
 from lowregret.cli.labels import settle_labels
 from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
@@ -63,7 +61,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
     args.holdout = _count_held_out(args.holdout, stream, args)
     problem: BaseException | None = None
     with Interruption() as interruption, score_file(args.predictions, args.link, session) as scores:
-        keeper = Keeper(session, args.model, args.checkpoint, scores)
+        keeper = Keeper(session, args.model, args.checkpoint, scores, args.predict_only)
         try:
             _go_over(session, stream, args, scores, keeper, interruption)
         except KeyboardInterrupt:
@@ -79,7 +77,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
         _look_back(session, stream, args)
     if problem is None or (session.run.rounds and isinstance(problem, LowRegretError)):
         _tell(session, args, clock.read(), model)
-    if session.unwritten and model:
+    if session.unwritten and model and not args.predict_only:
         lines = counted(session.unwritten.count("\n"), "line")
         print(f"lowregret: {lines} of predictions wait in {model}: --resume writes them first", file=sys.stderr)
     if isinstance(problem, MemoryError):
@@ -109,6 +107,8 @@ def _ready(args: Namespace, form: Part | None, stream: Stream | None) -> tuple[S
 
 def _where(session: Session, args: Namespace, model: str | None) -> str:
     """How far it went, and how to go on from there."""
+    if args.predict_only and model:
+        return f"{counted(session.rows, 'row')}; {model} is for prediction alone: begin again to learn all of them"
     if args.passes > 1:
         return f"{counted(session.run.rounds, 'round')}; passes cannot be gone on with, --resume begins a first one"
     again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
@@ -125,7 +125,7 @@ def _nothing(session: Session, args: Namespace) -> str:
 
 def _require_positive(session: Session, args: Namespace) -> None:
     """Refuse a positive label that no row has: there is nothing to keep."""
-    if _lacks_positive(session):
+    if session.lacks_positive:
         assert session.signs is not None
         if isinstance(session.held, Metrics) and session.held.rows and session.held.positives > 0:
             raise DataError(
@@ -138,11 +138,6 @@ def _require_positive(session: Session, args: Namespace) -> None:
         )
 
 
-def _lacks_positive(session: Session) -> bool:
-    """Whether a positive label was named that no row had so far."""
-    return session.signs is not None and isinstance(session.metrics, Metrics) and session.metrics.constant == -1
-
-
 def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
     for note in session.notes[len(session.remarks) :]:  # those were said when the first rows had been read
@@ -150,7 +145,7 @@ def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None
     if args.json:
         print(json.dumps(session.to_json(seconds.to_json(), model), ensure_ascii=False))
     elif not args.quiet:
-        print(show(session, seconds, model))
+        print(show(session, seconds, f"{model}, for prediction alone" if model and args.predict_only else model))
     if args.weights:
         write_weights(session, args.weights)
     if args.plot:
@@ -164,6 +159,8 @@ def _require_places(args: Namespace) -> None:
     for path in (args.model, args.weights, args.predictions, args.report, args.plot):
         if path and path != STDIN:
             require_place(path)
+    if args.predict_only and not args.model:
+        raise PartError("--predict-only says what -o writes: name a file after -o")
     if args.model == STDIN:
         raise StoreError("a model cannot be written to standard output: name a file after -o")
     if args.model and not os.access(folder := real_file(args.model).parent, os.W_OK):
@@ -221,8 +218,10 @@ def _go_over(
                         _notice(session, stream, args.quiet)
                         _tell_faults(batch, session.skipped - skipped)
                     _require_known(session, batch)
-                    scores.make_room(batch)
-                    session.learn(batch, scores.see, scores.flush, progress.see, keeper.checkpoint)
+                    seen = [scores.see] if turn == 0 else []  # scores are those of the first pass
+                    if seen:
+                        scores.make_room(batch)
+                    session.learn(batch, *seen, scores.flush, progress.see, keeper.checkpoint)
                 if interruption.wanted or not session.end_pass(more=turn + 1 < args.passes):
                     break
         finally:
@@ -295,72 +294,6 @@ def write_weights(session: Session, path: str) -> None:
             file.writelines(f"{name}\t{weight!r}\n" for name, weight in weights_by_name(session))
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
-
-
-class Keeper:
-    """Writes the model now and then, and in the end; if it cannot, it looks for another place."""
-
-    def __init__(self, session: Session, path: str | None, every: float, scores: ScoreFile) -> None:
-        self.session, self.path, self.every, self.scores = session, path, every, scores
-        self.failed = False  # to write the model where it was wanted
-        self.kept = time.perf_counter()
-        again = session.origin is not None and session.origin[0] == path
-        self.written = 0 if again else None  # bytes of predictions by then, if there is a model at the path
-
-    def checkpoint(self, *_: object) -> None:
-        """Write the model if that was long ago. A failure can wait for the end."""
-        if self.path is None or time.perf_counter() - self.kept < self.every:
-            return
-        if not self.session.run.rounds or _lacks_positive(self.session):  # all may yet be refused
-            return
-        try:
-            self._save()
-        except StoreError as error:
-            print(f"lowregret: no checkpoint: {error}", file=sys.stderr)
-        self.kept = time.perf_counter()
-
-    def _save(self) -> None:
-        self.session.save(str(self.path))
-        self.written = self.scores.end
-
-    def finish(self) -> str | None:
-        """Write the model; returns where it is, if it is anywhere.
-
-        If it is nowhere, predictions are cut back to where those of the model begin that was written last.
-        """
-        if self.path is None or not self.session.run.rounds:
-            return None
-        try:
-            return self._save_somewhere()
-        except BaseException:
-            self._cut_back()
-            raise
-
-    def _cut_back(self) -> None:
-        if self.written is not None:
-            self.scores.cut_back(self.written)
-
-    def _save_somewhere(self) -> str | None:
-        try:
-            self._save()
-        except StoreError as error:
-            self.failed = True
-            elsewhere = self._rescue()
-            if elsewhere is None:
-                self._cut_back()
-            told = f"the model is kept in {elsewhere}" if elsewhere else "the model is lost, for nowhere else is room"
-            print(f"lowregret: {error}; {told}", file=sys.stderr)
-            return elsewhere
-        return self.path
-
-    def _rescue(self) -> str | None:
-        """Write the model to a new folder; returns where it is, if that can be."""
-        try:
-            elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(str(self.path)).name
-            self.session.save(elsewhere)
-        except OSError:
-            return None
-        return str(elsewhere)
 
 
 class Interruption:

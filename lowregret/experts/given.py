@@ -1,0 +1,54 @@
+"""Forecasts and outcomes as they are brought to a panel, made into arrays, or refused with the reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.errors import DataError
+from lowregret.types import Vector
+from lowregret.words import counted
+
+Matrix = NDArray[np.float64]
+
+
+def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int) -> Matrix:
+    """Forecasts of rounds from `first` on: a column for each expert, then one for each class if there are `parts`."""
+    x, wanted = _numbers(forecasts, "forecasts"), (len(names),) if parts == 1 else (len(names), parts)
+    if x.shape[1:] != wanted:
+        raise DataError(f"a round has forecasts of shape {x.shape[1:]}, expected {wanted}: experts, then classes")
+    infinite = np.isinf(x)
+    if infinite.any():
+        t, i = np.argwhere(infinite)[0][:2].tolist()
+        raise DataError(f"round {first + t}: the forecast of {names[i]} is infinite")
+    return x
+
+
+def given_outcomes(outcomes: Any, rounds: int) -> Vector:
+    """Outcomes, one for each round."""
+    y = _numbers(outcomes, "outcomes")
+    if y.shape != (rounds,):
+        raise DataError(f"got {counted(rounds, 'round')} of forecasts, but outcomes of shape {y.shape}")
+    return y
+
+
+def as_classes(y: Vector, parts: int, first: int) -> Matrix:
+    """The classes 0 … parts − 1 of rounds from `first` on as 0s and a 1 each; not a number where there is none."""
+    wrong = np.flatnonzero(~(np.isnan(y) | np.isin(y, np.arange(parts))))
+    if wrong.size:
+        raise DataError(
+            f"round {first + int(wrong[0])}: the outcome {y[wrong[0]]:g} is no class: "
+            f"they are numbered 0 to {parts - 1}"
+        )
+    return np.where(np.isnan(y)[:, None], math.nan, (y[:, None] == np.arange(parts)).astype(float))
+
+
+def _numbers(values: Any, what: str) -> Vector:
+    try:
+        return np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} must be numbers: {error}") from None

@@ -1,0 +1,99 @@
+"""The base of whatever scores rows by a model: runs, which go on learning, and predictors, which do not."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lowregret.learner.labels import ClassNames
+from lowregret.learner.places import Places
+from lowregret.learner.validate import require_rows, require_scores
+from lowregret.risk.kept import Kept, Trial
+from lowregret.rows import Features, Rows, Sparse, as_rows
+from lowregret.run.models import FixedModel
+from lowregret.store.file import Saved
+from lowregret.types import Vector
+
+
+class Scoring(Saved):
+    """A learner of rows and the model that it hands out."""
+
+    learner: Any
+    compiled: bool
+    classes: ClassNames | None = None  # the names of classes, where rows have a score for each
+    seen: int | None  # features that occurred so far, where they were not known beforehand
+    places: Places | None  # where they lie; None: at their columns
+    trial: Trial  # how good the model was, frozen
+    keep_scores = False  # whether many classes' scores are wanted of each row, not only the class predicted
+
+    # ---- predicting --------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _model(self) -> FixedModel:
+        """The model that predicts, as it is now: O(d) if it is still learning."""
+
+    def decision_function(self, features: Features) -> Vector:
+        """Scores of rows by the model that is kept, a column for each class if there are many: O(nnz · classes).
+
+        They are ⟨w, x⟩ of linear learners, w their output (last or averaged iterate), and ln(chance) of each class by
+        `auto`. The model knows no label of these rows: see `kept` for how good it is.
+        """
+        x = self._rows(features)
+        scores = self._model.scores(self.located(x), self.compiled)
+        require_scores(x, scores)
+        return scores
+
+    def predict(self, features: Features) -> Any:
+        """The class of each row: by name of many, else −1 or +1; if the loss does not classify, a forecast."""
+        scores = self.decision_function(features)
+        if self.classes is None:
+            return self.learner.loss.predictions(scores)
+        return self.classes.decode(np.argmax(scores, axis=1))
+
+    def predict_proba(self, features: Features) -> Vector:
+        """The chances of −1 and +1, or of each class in the order of `classes.names`: of losses that give chances."""
+        return self.learner.loss.probabilities(self.decision_function(features))
+
+    @property
+    def kept(self) -> Kept | None:
+        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds."""
+        return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
+
+    @property
+    @abstractmethod
+    def rounds(self) -> int:
+        """Rows that were learnt."""
+
+    # ---- features --------------------------------------------------------------------------------------------------
+
+    @property
+    def features(self) -> int:
+        """The number of features; where they were not known beforehand, up to the highest column met so far."""
+        return self._places if self.seen is None else self.seen
+
+    @property
+    @abstractmethod
+    def _places(self) -> int:
+        """The number of features that there is room for."""
+
+    @property
+    def _met(self) -> int:
+        """The number of features that have a place."""
+        return self._places if self.places is None else len(self.places)
+
+    def located(self, x: Rows) -> Rows:
+        """Rows that are judged but not learnt, their columns renumbered as the model numbers features."""
+        if self.places is not None:
+            return self.places.find(x, self._places, self.compiled)
+        return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
+
+    def _rows(self, features: Features) -> Rows:
+        x = as_rows(features)
+        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.features:
+            x = replace(features, columns=self.features)  # rows of a stream know their highest column, not how many
+        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        return x

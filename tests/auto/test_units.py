@@ -1,0 +1,118 @@
+"""The unit of labels in `auto`: no first difference, however small, and no label, however large, ends learning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret import Logistic, Softmax, Square, train, zoo
+from lowregret.auto import regression
+from lowregret.auto.learner import UNIT
+from lowregret.errors import DataError, LowRegretError
+from lowregret.run.auto import AutoRun
+from lowregret.run.begin import begin
+
+AUTO = zoo.auto(Square())
+
+
+def source(rows: int = 400) -> tuple[Any, Any]:
+    X = np.random.default_rng(0).normal(size=(rows, 4))
+    return X, X @ [1000.0, 2000.0, 3000.0, 4000.0] + 5000.0
+
+
+def late_error(run: AutoRun, y: Any) -> float:
+    """Mean square error of the last hundred scores, in the variance of all labels."""
+    return float(np.mean((run.scores[-100:] - y[-100:]) ** 2) / np.var(y))
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "factor"),
+    [
+        ("nearly the same", [0.3, 0.1 + 0.2], 1.0),
+        ("the least difference", [0.0, 5e-324], 1.0),
+        ("labels 1e19 times the first difference", [0.0, 1.0], 1e16),
+        ("labels 1e100 times the first difference", [0.0, 1e-10], 1e90),
+        ("after the same label three times", [0.3, 0.3, 0.3, 0.1 + 0.2], 1e3),
+    ],
+)
+def test_labels_far_beyond_their_first_difference(name: str, first: list[float], factor: float) -> None:
+    X, y = source()
+    y = np.array([*first, *(y[len(first) :] * factor)])
+    run = train(AUTO, X, y)
+    assert np.isfinite(run.scores).all()
+    assert np.isfinite(run.decision_function(X)).all()
+    assert late_error(run, y) < 1e-3
+
+
+def test_labels_that_grow_by_steps_of_1e14() -> None:
+    X, y = source(600)
+    y = y * np.repeat([1.0, 1e14, 1e28], 200)
+    run = train(AUTO, X, y)
+    assert np.isfinite(run.scores).all()
+    assert late_error(run, y[400:]) < 1e-2
+
+
+def test_the_certificate_holds_across_units() -> None:
+    X, y = source()
+    y[:2] = 0.3, 0.1 + 0.2
+    run = train(AUTO, X, y)
+    c = run.certificate
+    assert c.premises_hold
+    assert c.linear_regret is not None
+    assert c.linear_regret <= c.bound
+    assert run.loss == pytest.approx(np.sum((run.scores - y) ** 2))
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 150, 200, 201])
+def test_split_is_whole_and_saved_is_unbroken_across_units(cut: int, tmp_path: Path) -> None:
+    X, y = source(300)
+    y[:2] = 0.3, 0.1 + 0.2
+    y[200:] *= 1e15
+    whole = train(AUTO, X, y)
+    first = train(AUTO, X[:cut], y[:cut])
+    second = AutoRun.load(first.save(tmp_path / "first")).learn(X[cut:], y[cut:])
+    for run in (first.learn(X[cut:], y[cut:]), second):
+        assert run.save(tmp_path / "run").read_bytes() == whole.save(tmp_path / "whole").read_bytes()
+
+
+def test_compiled_is_interpreted_across_units() -> None:
+    X, y = source(80)
+    y[:2] = 0.3, 0.1 + 0.2
+    one, other = train(AUTO, X, y), train(AUTO, X, y, compiled=False)
+    assert one.scores.tobytes() == other.scores.tobytes()
+
+
+def test_a_larger_unit_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a unit may be exceeded four times only, it changes on ordinary labels: losses stay what they are, nearly."""
+    X, y = source(300)
+    y += np.random.default_rng(1).normal(size=300) * 500
+    usual = train(AUTO, X, y, compiled=False)
+    monkeypatch.setattr(regression, "FINEST", 4.0)
+    scaled = train(AUTO, X, y, compiled=False)
+    assert scaled.record.mind.past[UNIT] > usual.record.mind.past[UNIT]
+    assert scaled.mean_loss == pytest.approx(usual.mean_loss, rel=0.1)
+
+
+def test_a_row_that_is_refused_changes_no_unit() -> None:
+    X, y = source(50)
+    run = train(AUTO, X, y)
+    before = run.record.mind.past.copy()
+    for row, label, weight in ((np.full(4, 1e200), 1e30, 1.0), (X[0], np.nan, 1.0), (X[0], 1e30, 1e18)):
+        with pytest.raises(LowRegretError):
+            run.learn(row[None, :], [label], [weight])
+        assert np.array_equal(run.record.mind.past, before)
+
+
+@pytest.mark.parametrize("loss", [Square(), Logistic(), Softmax()], ids=repr)
+def test_weights_beyond_single_precision_are_refused_before_they_are_learnt(loss: Any) -> None:
+    X, y = source(60)
+    y = y if isinstance(loss, Square) else np.sign(y - 5000.0)
+    run = begin(zoo.auto(loss), 4)
+    with pytest.raises(DataError, match=r"row 3: weight 1e\+18 is above 1e\+12.*divide all weights"):
+        run.learn(X, y, np.where(np.arange(60) < 3, 1.0, 1e18))
+    assert run.rounds == 3
+    run = train(zoo.auto(loss), X, y, np.full(60, 1e12))
+    assert np.isfinite(run.decision_function(X)).all()

@@ -1,0 +1,180 @@
+"""Rows that come again: what the test computes, how often it cries wolf, and what it must see."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lowregret import Hinge, Square, train, zoo
+from lowregret.risk.bounds import ONCE, headline
+from lowregret.risk.repetition import (
+    CAPACITY,
+    GLANCES,
+    LEVEL,
+    Repetition,
+    evidence,
+    next_look,
+    reaches,
+)
+from lowregret.rows import as_rows
+from lowregret.run.begin import begin
+from lowregret.store.kinds import load
+from lowregret.stream.read import read
+from tests.risk.test_bounds import source
+
+NONE = np.empty(0)
+
+
+def sampled(X: Any, y: Any, step: int | None = None, compiled: bool = True) -> Repetition:
+    found, step = Repetition(), step or len(y)
+    for a in range(0, len(y), step):
+        part = np.ascontiguousarray(y[a : a + step])
+        found.see(as_rows(X[a : a + step]), part, NONE, part.size, compiled)
+    return found
+
+
+@pytest.mark.parametrize(
+    "counts", [(1, 1, 1, 1), (2, 2, 2), (1, 1, 2, 2), (3, 3), (5, 1, 1), (2, 1, 1, 1, 1), (2, 2, 2, 1)]
+)
+def test_evidence_has_mean_1_at_most_over_all_orders(counts: tuple[int, ...]) -> None:
+    rows = [row for row, count in enumerate(counts) for _ in range(count)]
+    found = [evidence(np.array(order, np.uint64), False) for order in set(permutations(rows))]
+    mean = math.fsum(map(math.exp, found)) / len(found)
+    assert 0.9 < mean <= 1 + 1e-12
+    assert max(counts) == 1 or max(found) > 0.5
+
+
+def test_looks_come_at_fixed_rounds_whatever_the_batches() -> None:
+    wanted = [round(32 * 2 ** (j / 4)) for j in range(90)]
+    rounds = 0
+    found: list[int] = []
+    while len(found) < 90:
+        j, rounds = next_look(rounds)
+        assert j == len(found)
+        found.append(rounds)
+    assert found == wanted
+    for t in (0, 1, 31, 32, 33, 37, 38, 10**6):
+        j, after = next_look(t)
+        assert after == wanted[j] > t
+        assert j == 0 or wanted[j - 1] <= t
+
+
+# ---- the sample ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [100, 3000, 40_000])
+def test_the_sample_depends_on_which_rows_came_and_not_on_their_order(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    X, y = rng.integers(0, 9, size=(rows, 6)).astype(float), rng.normal(size=rows).round(1)
+    one, p = sampled(X, y), rng.permutation(rows)
+    other = sampled(X[p], y[p])
+    assert sorted(one.prints[: one.size]) == sorted(other.prints[: other.size])
+    assert one.book.tolist() == other.book.tolist()
+    assert all(reaches(found, one.book[LEVEL], one.book[GLANCES]) for found in one.prints[: one.size])
+    assert min(rows, CAPACITY // 4) <= one.size <= CAPACITY
+
+
+@pytest.mark.parametrize("wide", [3, 40])
+def test_compiled_is_interpreted_and_batches_change_nothing(wide: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, wide)), np.sign(rng.normal(size=1500))
+    X, y = np.tile(X, (2, 1)), np.tile(y, 2)
+    whole = sampled(sp.csr_array(X), y)
+    for other in (sampled(sp.csr_array(X), y, compiled=False), sampled(sp.csr_array(X), y, 7)):
+        assert other.prints.tobytes() == whole.prints.tobytes()
+        assert other.book.tolist() == whole.book.tolist()
+        assert other.against == whole.against
+
+
+# ---- what is no offence ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("atoms", [2, 30, 300, 3000, 10**9])
+def test_rows_that_are_equal_by_chance_are_not_suspected(atoms: int) -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        share = rng.dirichlet(np.full(min(atoms, 5000), 0.3)) if seed % 2 else None
+        drawn = rng.choice(min(atoms, 5000), 1500, p=share) if share is not None else rng.integers(0, atoms, 1500)
+        found = sampled(drawn[:, None].astype(float), np.where(drawn % 2, 1.0, -1.0))
+        assert found.against < math.log(10)
+
+
+@pytest.mark.parametrize("name", ["a9a.svm.gz", "farm_ads.svm.gz"])
+def test_real_data_with_equal_rows_are_not_suspected_but_their_second_pass_is(name: str, data_file: Any) -> None:
+    rows = read(data_file(name))
+    run = train(zoo.ogd(Hinge()), rows)
+    found = run.tally.repetition
+    assert found.size > CAPACITY // 4
+    assert np.unique(found.prints[: found.size]).size < found.size
+    assert not run.tally.repeated
+    run.learn(rows)
+    assert found.against > math.log(1e6)
+
+
+# ---- what must be seen -----------------------------------------------------------------------------------------------
+
+
+def epochs(n: int, times: float, rng: np.random.Generator | None) -> Any:
+    turns = [np.arange(n) if rng is None else rng.permutation(n) for _ in range(math.ceil(times))]
+    return np.concatenate(turns)[: int(times * n)]
+
+
+@pytest.mark.parametrize("n", [100, 700, 20_000])
+@pytest.mark.parametrize("times", [1.5, 2, 3, 10])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_another_pass_is_seen(n: int, times: float, shuffled: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 20)), np.sign(rng.normal(size=n))
+    p = epochs(n, times, rng if shuffled else None)
+    assert sampled(X[p], y[p]).against > math.log(1e6)
+
+
+def test_every_row_twice_and_natural_copies_twice() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(500, 3)), np.sign(rng.normal(size=500))
+    assert sampled(np.repeat(X, 2, axis=0), np.repeat(y, 2)).against > math.log(1e6)
+    drawn = np.where(rng.random(3000) < 0.5, rng.normal(size=3000), rng.integers(0, 400, 3000))  # half of them unique
+    once, p = sampled(drawn[:, None], np.ones(3000)), rng.permutation(3000)
+    assert once.against < math.log(10)
+    twice = np.concatenate([drawn, drawn[p]])
+    assert sampled(twice[:, None], np.ones(6000)).against > math.log(1e3)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_risk_is_claimed_where_data_are_gone_over_again(seed: int) -> None:
+    """Tiled rows in one call, in small batches, and in epochs that are shuffled anew."""
+    rng = np.random.default_rng(seed)
+    X, y = source(rng, 300)
+    p = epochs(300, 5, rng if seed % 3 == 2 else None)
+    run = begin(zoo.ogd(Hinge()), 4, compiled=False)
+    step = 7 if seed % 3 == 1 else p.size
+    for a in range(0, p.size, step):
+        run.learn(X[p[a : a + step]], y[p[a : a + step]])
+    assert ONCE in {premise.name for premise in run.risks()[0].premises if not premise.holds}
+    assert headline(run.risks()) is None
+    assert run.tally.repeated
+
+
+@pytest.mark.parametrize("learner", [zoo.ogd(Square(), 1e-3), zoo.mc_perceptron(), zoo.auto()], ids=repr)
+def test_rows_of_an_earlier_session_are_known_again(learner: Any, tmp_path: Path) -> None:
+    X, y = source(np.random.default_rng(1), 600)
+    p = np.random.default_rng(2).permutation(600)
+    first = train(learner, X, y)
+    assert not first.tally.repeated
+    second = load(first.save(tmp_path / "run")).learn(X[p], y[p])
+    assert second.tally.repeated
+    whole = first.learn(X[p], y[p])
+    assert second.save(tmp_path / "one").read_bytes() == whole.save(tmp_path / "other").read_bytes()
+
+
+def test_rows_of_weight_0_are_not_sampled() -> None:
+    X, y = source(np.random.default_rng(1), 300)
+    weights = np.tile([1.0, 0.0], 150)
+    some, only = train(zoo.ogd(Hinge()), X, y, weights), train(zoo.ogd(Hinge()), X[::2], y[::2])
+    assert some.tally.repetition.prints.tobytes() == only.tally.repetition.prints.tobytes()
