@@ -33,7 +33,7 @@ from lowregret.run.record import NEVER, RunRecord, next_snapshot
 from lowregret.run.scoring import Scoring
 from lowregret.state import MISTAKES, State
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch, Stream, raise_faults
+from lowregret.stream.batch import Batch, Stream, is_stream, raise_faults
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -86,7 +86,7 @@ class RowRun(CarefulRun, Scoring):
 
     def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
-        if isinstance(features, Stream):
+        if is_stream(features):
             for batch in raise_faults(features.batches()):
                 self.learn_batch(batch)
             return self

@@ -33,7 +33,7 @@ from lowregret.run.outcome import Learnt
 from lowregret.run.pending import NEVER, Pending
 from lowregret.run.schema import DelayedSchema
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch, Stream, raise_faults
+from lowregret.stream.batch import Batch, Stream, is_stream, raise_faults
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -136,7 +136,7 @@ class DelayedRun(LinearRun):
         `delay`: a number, or one per row. Answers due after the last row arrive as more rounds are asked, or by
         `deliver`. Splitting the rows over several calls changes nothing, not even the last bit.
         """
-        if isinstance(features, Stream):
+        if is_stream(features):
             done = 0
             for batch in raise_faults(features.batches()):
                 self.learn_batch(batch, _delays(delay, done, len(batch)))
