@@ -88,6 +88,13 @@ class ProofSchema(Schema):
         raise NotImplementedError
 
 
+_SAMPLE = {
+    "tally.prints": Array("uint64", ("sampled",)),
+    "tally.sampled": wholes(repetition.SIZE),
+    "tally.order": floats(1, low=0),
+}
+
+
 class LedgerSchema(ProofSchema):
     """The schema of a run on rows: cells for each feature that was met, the counts behind risk, the model on trial."""
 
@@ -117,12 +124,8 @@ class LedgerSchema(ProofSchema):
             "tally.levels": floats(LEVELS, 4),
             "trial": anything("freezes", PARTS, FIELDS),
         }
-        if "tally.prints" in present:  # not in files from before rows were sampled, whose sample is empty
-            found |= {
-                "tally.prints": Array("uint64", ("sampled",)),
-                "tally.sampled": wholes(repetition.SIZE),
-                "tally.order": floats(1, low=0),
-            }
+        if any(name in present for name in _SAMPLE):  # none in files from before rows were sampled
+            found |= _SAMPLE
         if told["seen"] is not None:
             found["columns"] = wholes("met", high=max(told["seen"] - 1, 0), kind="uint64")
         if any(name.startswith("frozen") for name in present):
