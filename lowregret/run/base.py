@@ -21,7 +21,7 @@ from lowregret.learner.places import Placed, Places
 from lowregret.learner.validate import Place, numbers, require_bounded
 from lowregret.loss.verify import MetScores, first_met
 from lowregret.risk.bounds import RiskEvidence, headline, risks
-from lowregret.risk.kept import Foretold, Trial, next_freeze
+from lowregret.risk.kept_trial import Foretold, Trial, next_freeze
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, highest

@@ -20,10 +20,10 @@ from lowregret.certificate.delay import BOOK, DRIFT, LEDGER, WEIGHT, WRONG, dual
 from lowregret.certificate.trace import Trace
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.learner.delayed import LONGEST_DELAY
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
-from lowregret.learner.wrappers import LONGEST_DELAY
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
 from lowregret.run.delayed_loop import ask_and_learn

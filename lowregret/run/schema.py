@@ -12,6 +12,7 @@ from lowregret.certificate.delay import NAMES as LATE_NAMES
 from lowregret.certificate.trace import NAMES, WIDTH
 from lowregret.compile.spec import from_json
 from lowregret.domain import Domain
+from lowregret.learner.doubling import Doubling
 from lowregret.learner.growth import FIRST
 from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.linear import Linear
@@ -22,11 +23,10 @@ from lowregret.learner.schema import (
     ledger_demands,
     ledger_slots,
 )
-from lowregret.learner.wrappers import Doubling
 from lowregret.risk import repetition
 from lowregret.risk import statistics as tally
 from lowregret.risk.independence import COUNT, LENGTH, LEVELS, ONES
-from lowregret.risk.kept import FIELDS, PARTS, freezes
+from lowregret.risk.kept_trial import FIELDS, PARTS, freezes
 from lowregret.run import metrics
 from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, MISTAKES, ROUNDS, SUM_NAMES, SUMS
 from lowregret.store.schema import (

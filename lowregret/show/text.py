@@ -14,7 +14,7 @@ from lowregret.words import counted
 
 if TYPE_CHECKING:
     from lowregret.certificate import Certificate
-    from lowregret.risk.kept import Figures
+    from lowregret.risk.kept_trial import Figures
     from lowregret.risk.online_to_batch import RiskCertificate
     from lowregret.show.subjects import LearntRun, RecordedRun, Supported
 
