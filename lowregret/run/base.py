@@ -21,7 +21,7 @@ from lowregret.learner.places import Placed, Places
 from lowregret.learner.validate import Place, numbers, require_bounded
 from lowregret.loss.verify import MetScores, first_met
 from lowregret.risk.bounds import RiskEvidence, headline, risks
-from lowregret.risk.kept_trial import Foretold, Trial, next_freeze
+from lowregret.risk.kept_trial import Foretold, Kept, Trial, next_freeze
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, highest
@@ -236,6 +236,14 @@ class RowRun(CarefulRun, Scoring):
         return self.record.plot(self, path, theirs)
 
     # ---- the model that is kept ------------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> Kept | None:
+        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds.
+
+        None also if rows were noticed to come again, nobody knows since when: models were judged by rows they knew.
+        """
+        return None if self.tally.repeated and self.trial.ended is None else super().kept
 
     def predictor(self) -> Predictor:
         """The model as it is now, for prediction alone: a small file, which cannot be gone on with."""

@@ -59,7 +59,7 @@ class Predictor(Scoring):
             run.learner,
             run._model.compact(run._met, room),
             run.rounds,
-            Trial(run.trial.records.copy(), run.trial.ended),
+            Trial() if run.kept is None else Trial(run.trial.records.copy(), run.trial.ended),
             room=room,
             seen=run.seen,
             places=None if run.places is None else Places(run.places.columns),
