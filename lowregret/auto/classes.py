@@ -1,7 +1,7 @@
 """`auto` for many classes: a bank of lanes for each class against all others, and stacks and a mixture of all classes.
 
-Lane k scores class ℓ as p_kℓ and gives it the chance σ(p_kℓ)/Σσ; a stack adds the lanes' scores, weighted, and gives e^{…}/Σ.
-All chances are mixed with a grain of doubt, which is what a class that was never met gets.
+Lane k scores class ℓ as p_kℓ and gives it the chance σ(p_kℓ)/Σσ; a stack adds the lanes' scores, weighted, and gives
+e^{sum}/Σ. All chances are mixed with a grain of doubt, which is what a class that was never met gets.
 """
 
 from __future__ import annotations
