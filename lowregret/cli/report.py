@@ -17,6 +17,7 @@ from lowregret.compile.spec import to_json
 from lowregret.errors import StoreError
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
+from lowregret.words import writable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ def write_report(path: str, session: Session, data: Iterable[str], seconds: Seco
 def write_page(path: str, text: str) -> None:
     """Write a page, or say why not."""
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_text(writable(text), encoding="utf-8")  # names of files may be any bytes
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
 

@@ -25,6 +25,8 @@ _OTHER = {
 
 def require_place(path: str | os.PathLike[str]) -> None:
     """Say before the work that its result could not be written: only files, pipes and terminals are written to."""
+    if not os.fspath(path):
+        raise StoreError("cannot write to a file without a name: name one")
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise StoreError(f"cannot write {path}: there is no folder {folder}")

@@ -164,6 +164,15 @@ def test_folders_and_sockets_are_refused_before_learning(capsys: Capsys, here: P
     assert told.err.startswith(f"lowregret: cannot write s.{RESULTS[option]}: it is a socket")
 
 
+@pytest.mark.parametrize("option", RESULTS)
+def test_a_result_without_a_name_is_refused_before_learning(capsys: Capsys, here: Path, option: str) -> None:
+    """As `-o "$MODEL"` gives it where there is no such variable."""
+    written(here / "rows.svm", ["this is never read"])
+    told = run(capsys, *TRAIN, option, "")
+    assert (told.code, told.out) == (2, "")
+    assert told.err == "lowregret: cannot write to a file without a name: name one\n"
+
+
 @pytest.mark.parametrize("option", ["--predictions", "--weights", "--report", "--plot"])
 def test_pipes_are_written_to(capsys: Capsys, here: Path, option: str) -> None:
     name, found = RESULTS[option], []

@@ -33,7 +33,7 @@ def experts(args: Namespace) -> int:
 
 def _mix(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot, args.predictions):
-        if path:
+        if path is not None:
             require_place(path)
     found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
     panel = make_panel(args, found)

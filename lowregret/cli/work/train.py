@@ -157,7 +157,7 @@ def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None
 def _require_places(args: Namespace) -> None:
     """Say before learning that something could not be written after it."""
     for path in (args.model, args.weights, args.predictions, args.report, args.plot):
-        if path and path != STDIN:
+        if path not in (None, STDIN):
             require_place(path)
     if args.predict_only and not args.model:
         raise PartError("--predict-only says what -o writes: name a file after -o")
