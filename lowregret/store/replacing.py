@@ -83,6 +83,21 @@ def replaced(target: Path) -> Iterator[IO[bytes]]:
     _sync_folder(target.parent)
 
 
+def write_result(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write what was asked for: a file is replaced as a whole, and a pipe, a terminal or a device is written to.
+
+    A file in a folder that may not be written to is written over.
+    """
+    try:
+        if os.path.exists(path) and not (os.path.isfile(path) and os.access(real_file(path).parent, os.W_OK)):
+            Path(path).write_bytes(data)
+        else:
+            with replaced(real_file(path)) as file:
+                file.write(data)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+
+
 def _remove_leftovers(target: Path) -> None:
     """Remove temporary files of processes that were killed while they replaced the same file."""
     ours = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.(\d+)\.tmp")

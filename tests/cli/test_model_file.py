@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import stat
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lowregret.show.plot import require_picture
 from lowregret.store import file as store
 from lowregret.store.kinds import load
 from tests.cli.running import run, svm_lines, written
@@ -162,6 +164,23 @@ def test_folders_and_sockets_are_refused_before_learning(capsys: Capsys, here: P
         told = run(capsys, *TRAIN, option, f"s.{RESULTS[option]}")
     assert told.code == 2
     assert told.err.startswith(f"lowregret: cannot write s.{RESULTS[option]}: it is a socket")
+
+
+@pytest.mark.parametrize("option", ["-o", "--weights", "--report", "--plot"])
+def test_a_full_disk_leaves_the_old_result(capsys: Capsys, here: Path, option: str) -> None:
+    place = here / RESULTS[option]
+    place.write_text("before")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    require_picture("p.svg")  # imports of which may write
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+    try:
+        told = run(capsys, *TRAIN, option, place)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert told.code == 2
+    assert f"cannot write {place}: File too large" in told.err
+    assert place.read_text() == "before"
+    assert not list(here.glob(".*.tmp"))
 
 
 @pytest.mark.parametrize("option", RESULTS)

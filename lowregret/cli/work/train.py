@@ -34,7 +34,7 @@ from lowregret.run.metrics import Metrics
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
 from lowregret.show.plot import require_picture
-from lowregret.store.replacing import real_file, require_place
+from lowregret.store.replacing import real_file, require_place, write_result
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.stream.choose import skip_and_hold_out
@@ -289,11 +289,8 @@ def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
 
 def write_weights(session: Session, path: str) -> None:
     """A table of names and weights, the largest weights first."""
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(f"{name}\t{weight!r}\n" for name, weight in weights_by_name(session))
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    lines = (f"{name}\t{weight!r}\n" for name, weight in weights_by_name(session))
+    write_result(path, "".join(lines).encode())
 
 
 class Interruption:
