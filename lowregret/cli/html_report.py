@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lowregret.certificate import Certificate
 from lowregret.cli.clock import Seconds
-from lowregret.cli.show import show
+from lowregret.cli.summary import show
 from lowregret.compile.spec import to_json
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
