@@ -8,7 +8,9 @@ import socket
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from lowregret.show.plot import require_picture
@@ -202,3 +204,28 @@ def test_pipes_are_written_to(capsys: Capsys, here: Path, option: str) -> None:
     reader.join(10)
     assert len(found[0]) > 100
     assert stat.S_ISFIFO(os.stat(name).st_mode)
+
+
+@pytest.mark.parametrize("classes", ["ab", "abc"])
+@pytest.mark.parametrize(
+    ("name", "array", "demand"),
+    [
+        ("name_ends", np.array([2**45, 2]), "names one after the other"),
+        ("name_ends", np.array([2, 2**45]), "names up to the end of their text"),
+        ("unwritten", np.frombuffer(b"0.5\n\xff\n", np.uint8), "unwritten lines of text"),
+        ("unwritten", np.frombuffer(b"0.5\n0.", np.uint8), "unwritten lines of text"),
+    ],
+)
+def test_texts_in_the_file_of_a_session(
+    capsys: Capsys, here: Path, classes: str, name: str, array: Any, demand: str
+) -> None:
+    rows = written(here / "rows.csv", ["y,z,x", *[f"{classes[k % len(classes)]},{k % 5},{k}" for k in range(20)]])
+    kind = ("--positive", "a") if len(classes) == 2 else ("--loss", "softmax")
+    words = "train", rows, "--target", "y", "--algorithm", "ogd", *kind, "--weights", "w.tsv", "-o", "m.lr", "--quiet"
+    assert run(capsys, *words).code == 0
+    found = store.kind_of("m.lr")
+    description, arrays = store.read("m.lr", found)
+    assert arrays["name_ends"].size == 2
+    store.write("m.lr", found, description, arrays | {name: array})
+    told = run(capsys, "train", rows, "--resume", "m.lr", "--weights", "w.tsv")
+    assert (told.code, told.err) == (2, f"lowregret: m.lr is damaged or was changed: {demand} does not hold\n")
