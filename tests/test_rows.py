@@ -192,7 +192,7 @@ def fewer_offsets() -> Any:
 
 
 def far_offsets() -> Any:
-    x = sp.dia_matrix(np.ones((60, 60)))
+    x: Any = sp.dia_matrix(np.ones((60, 60)))
     x.offsets = x.offsets.astype(np.int64) + 2**32  # which are 0, … in the 32 bits that SciPy converts with
     return x
 
