@@ -172,8 +172,10 @@ def _compressed(features: Any) -> Any:
             _require_indices(indices, size)
             if indices.shape != features.data.shape:
                 raise ValueError(f"{features.data.size} numbers, but {indices.size} indices")
-    if kind == "lil" and any(len(row) != len(data) for row, data in zip(features.rows, features.data, strict=True)):
-        raise ValueError("a row has more indices than numbers, or fewer")
+    if kind == "lil":
+        _require_lists(features.rows, features.data, shape[0])
+    if kind == "dia":
+        _require_diagonals(features.offsets, features.data, shape)
     if kind in ("csc", "bsr", "coo"):
         features = type(features)(features, dtype=_real(features.data[:0]).dtype)  # sums of small integers overflow
     return features.tocsr()
@@ -209,8 +211,26 @@ def _require_ends(indptr: NDArray[Any], rows: int, entries: int) -> None:
         raise ValueError(f"`indptr` speaks of {indptr[-1]} entries, but there are {entries}")
 
 
+def _require_lists(rows: NDArray[Any], data: NDArray[Any], size: int) -> None:
+    """Refuse lists of indices and numbers that are not as many as there are rows, or that differ in length."""
+    if not rows.shape == data.shape == (size,):
+        raise ValueError(f"lists of shapes {rows.shape} and {data.shape} for {size} rows")
+    if any(len(indices) != len(numbers) for indices, numbers in zip(rows, data, strict=True)):
+        raise ValueError("a row has more indices than numbers, or fewer")
+
+
+def _require_diagonals(offsets: NDArray[Any], data: NDArray[Any], shape: tuple[int, int]) -> None:
+    """Refuse diagonals without an offset, and offsets that lead far out of a matrix of this shape."""
+    if data.ndim != 2 or offsets.shape != data.shape[:1]:
+        raise ValueError("more diagonals than offsets, or fewer")
+    if offsets.dtype.kind not in "iu" or (offsets.size and max(-int(offsets.min()), int(offsets.max())) > max(shape)):
+        raise ValueError("offsets of diagonals that are not in the matrix")
+
+
 def _require_indices(indices: NDArray[Any], size: int) -> None:
-    """Refuse indices below 0 or beyond the last."""
+    """Refuse indices below 0 or beyond the last, and what is no whole number: NaN would pass for any."""
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"indices of type {indices.dtype}")
     if indices.size and (indices.min() < 0 or indices.max() >= size):
         raise DataError(OUTSIDE.format(size))
 

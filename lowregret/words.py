@@ -28,3 +28,12 @@ class Brief:
             return f"<{type(self).__name__}{of and f' of {of}'}: {', '.join(self._facts())}>"
         except Exception:  # half made, or damaged: just then people want to see what it is
             return object.__repr__(self)
+
+
+def writable(text: str) -> str:
+    """A text that every file can hold: lone surrogates, as JSON can spell them, are replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

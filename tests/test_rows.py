@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -175,3 +177,44 @@ def test_entries_that_spoil_a_row_are_named() -> None:
         assert describe_entry(x, 0) == "feature 2 is -inf"
         assert describe_entry(x, 1) is None
         assert describe_entry(x, 2) == "feature 1 is nan"
+
+
+def longer_lists() -> Any:
+    x = sp.lil_matrix(X)
+    x.rows, x.data = np.concatenate([x.rows] * 40), np.concatenate([x.data] * 40)
+    return x
+
+
+def fewer_offsets() -> Any:
+    x = sp.dia_matrix(np.ones((60, 60)))
+    x.offsets = x.offsets[:-20]
+    return x
+
+
+def far_offsets() -> Any:
+    x: Any = sp.dia_matrix(np.ones((60, 60)))
+    x.offsets = x.offsets.astype(np.int64) + 2**32  # which are 0, … in the 32 bits that SciPy converts with
+    return x
+
+
+def broken_indices() -> Any:
+    x = sp.csc_matrix(X)
+    x.indices = np.where(x.indices == 2, np.nan, x.indices)
+    return x
+
+
+@pytest.mark.parametrize("make", [longer_lists, fewer_offsets, far_offsets, broken_indices])
+def test_arrays_that_scipy_would_convert_out_of_bounds_are_refused(make: Any) -> None:
+    """In a process of its own: without the checks, SciPy writes beyond its arrays, which may end it."""
+    code = f"import tests.test_rows as t; t.refused(t.{make.__name__}())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
+
+
+def refused(features: Any) -> None:
+    """Say on standard output whether features are refused."""
+    try:
+        as_rows(features)
+        print("taken")
+    except DataError:
+        print("refused")

@@ -16,6 +16,7 @@ DONE, BAD, INTERRUPTED = 0, 2, 130
 
 def command() -> NoReturn:
     """Run this process's command line, and leave without Python's ceremony, which takes as long as a small file."""
+    _open_what_is_closed()
     gc.disable()  # importing makes much that stays, and no garbage
     code = main()
     with suppress(OSError):  # which `main` has told already
@@ -26,26 +27,10 @@ def command() -> NoReturn:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    from lowregret.cli.parser import parser
-
-    _escape_what_cannot_be_written()
-    args = parser().parse_args(argv)
-    from lowregret.cli.commands import command as named
-    from lowregret.cli.overwrite import require_apart
     from lowregret.errors import LowRegretError
 
     try:
-        command = named(args.command)
-        require_apart(command, args)
-        if not gc.isenabled():
-            gc.freeze()
-            gc.enable()
-        from lowregret.cli.notice import Notice
-
-        with Notice(wanted=not getattr(args, "quiet", False)):
-            code = command.run(args)
-        sys.stdout.flush()
-        return code
+        return _run(argv)
     except LowRegretError as error:
         print(f"lowregret: {error}", file=sys.stderr)
         return BAD
@@ -64,6 +49,41 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return BAD
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """Read the options and run the command that they name; returns the exit code."""
+    from lowregret.cli.parser import parser
+
+    _escape_what_cannot_be_written()
+    args = parser().parse_args(argv)
+    from lowregret.cli.commands import command as named
+    from lowregret.cli.overwrite import require_apart
+
+    command = named(args.command)
+    require_apart(command, args)
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+    from lowregret.cli.notice import Notice
+
+    with Notice(wanted=not getattr(args, "quiet", False)):
+        code = command.run(args)
+    sys.stdout.flush()
+    return code
+
+
+def _open_what_is_closed() -> None:
+    """Give a process without standard input, output or error one: files it opens must not be taken for them.
+
+    Output that cannot be written is an error, and messages go nowhere.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)  # the lowest free number, this one
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
 def _escape_what_cannot_be_written() -> None:

@@ -7,16 +7,16 @@ import itertools
 import json
 from collections.abc import Iterable
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lowregret.certificate import Certificate
 from lowregret.cli.clock import Seconds
 from lowregret.cli.summary import show
 from lowregret.compile.spec import to_json
-from lowregret.errors import StoreError
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
+from lowregret.store.replacing import write_result
+from lowregret.words import writable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,10 +31,7 @@ def write_report(path: str, session: Session, data: Iterable[str], seconds: Seco
 
 def write_page(path: str, text: str) -> None:
     """Write a page, or say why not."""
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    write_result(path, writable(text).encode())  # names of files may be any bytes
 
 
 def report(session: Session, data: Iterable[str], seconds: Seconds, model: str | None) -> str:

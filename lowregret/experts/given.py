@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.errors import DataError
+from lowregret.learner.validate import real_numbers
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -18,7 +19,7 @@ Matrix = NDArray[np.float64]
 
 def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int) -> Matrix:
     """Forecasts of rounds from `first` on: a column for each expert, then one for each class if there are `parts`."""
-    x, wanted = _numbers(forecasts, "forecasts"), (len(names),) if parts == 1 else (len(names), parts)
+    x, wanted = real_numbers(forecasts, "forecasts"), (len(names),) if parts == 1 else (len(names), parts)
     if x.shape[1:] != wanted:
         raise DataError(f"a round has forecasts of shape {x.shape[1:]}, expected {wanted}: experts, then classes")
     infinite = np.isinf(x)
@@ -30,7 +31,7 @@ def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int
 
 def given_outcomes(outcomes: Any, rounds: int) -> Vector:
     """Outcomes, one for each round."""
-    y = _numbers(outcomes, "outcomes")
+    y = real_numbers(outcomes, "outcomes")
     if y.shape != (rounds,):
         raise DataError(f"got {counted(rounds, 'round')} of forecasts, but outcomes of shape {y.shape}")
     return y
@@ -45,10 +46,3 @@ def as_classes(y: Vector, parts: int, first: int) -> Matrix:
             f"they are numbered 0 to {parts - 1}"
         )
     return np.where(np.isnan(y)[:, None], math.nan, (y[:, None] == np.arange(parts)).astype(float))
-
-
-def _numbers(values: Any, what: str) -> Vector:
-    try:
-        return np.ascontiguousarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what} must be numbers: {error}") from None

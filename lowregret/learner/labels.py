@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lowregret.errors import DataError
+from lowregret.learner.validate import require_unmasked
+from lowregret.words import writable
 
 Name: TypeAlias = int | str
 
@@ -98,7 +100,7 @@ def name_of(value: Any) -> Name | None:
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     if isinstance(value, str):
-        return str(value) or None
+        return writable(str(value)) or None
     if isinstance(value, (bool, np.bool_, int, np.integer)):
         return int(value)
     number = float(value) if isinstance(value, (float, np.floating)) else 0.5
@@ -132,6 +134,7 @@ def _plain(value: Any) -> Any:
 
 def one_label_each(labels: Any, rows: int) -> Any:
     """A label for each row."""
+    require_unmasked(labels, "labels")
     found = np.asarray(labels)
     if found.shape != (rows,):
         raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")

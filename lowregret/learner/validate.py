@@ -26,15 +26,27 @@ LARGE = 1e40  # numbers of a row up to which their squares can be summed over al
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
 
 
-def numbers(values: Any, what: str, size: int) -> Vector:
-    """A float64 vector of the right length, not read-only: for such, loops would be compiled once more."""
+def real_numbers(values: Any, what: str) -> Vector:
+    """A C-ordered float64 array, not read-only: for such, loops would be compiled once more."""
+    require_unmasked(values, what)
     try:
         given = np.asarray(values)
         if given.dtype.kind in "cmM":  # NumPy would drop what is imaginary, and count days
             raise TypeError(f"{given.dtype} is not a real number")
-        vector = np.require(np.ascontiguousarray(given, np.float64), requirements=["W", "A"])
+        return np.require(np.ascontiguousarray(given, np.float64), requirements=["W", "A"])
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} must be numbers: {error}") from None
+
+
+def require_unmasked(values: Any, what: str) -> None:
+    """Refuse values of which some are masked: what is behind a mask would be taken for a value."""
+    if np.ma.is_masked(values):
+        raise DataError(f"some {what} are masked: fill them in or leave the rows out")
+
+
+def numbers(values: Any, what: str, size: int) -> Vector:
+    """A float64 vector of the right length."""
+    vector = real_numbers(values, what)
     if vector.shape != (size,):
         raise DataError(f"{what} must be a vector of {size} numbers, got shape {vector.shape}")
     return vector

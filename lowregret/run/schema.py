@@ -162,6 +162,7 @@ class LedgerSchema(ProofSchema):
         yield from super().demands(told, arrays)
         yield from self.trial(told, arrays)
         yield from tally_demands(arrays, self.warm(told))
+        yield from session_demands(arrays)
 
     def warm(self, told: Told) -> int:
         """The number of rounds before the tally begins to count its bits."""
@@ -225,6 +226,17 @@ SESSION = record(
 )._replace(needed=False)
 
 
+def session_demands(arrays: Arrays) -> Demands:
+    """Conditions on the texts that a session keeps: names of features, and predictions that wait."""
+    if "names" in arrays:
+        ends = arrays["name_ends"]
+        yield np.all(np.diff(ends, prepend=0) >= 0), "names one after the other"
+        yield (ends[-1] if ends.size else 0) == arrays["names"].size, "names up to the end of their text"
+    if "unwritten" in arrays:
+        lines = arrays["unwritten"].tobytes().decode(errors="replace")
+        yield lines.encode() == arrays["unwritten"].tobytes() and lines.endswith("\n"), "unwritten lines of text"
+
+
 def tally_demands(arrays: Arrays, warm: int) -> Demands:
     """Conditions on the sums and counts from which risk is computed."""
     sums, counts, levels = (arrays[f"tally.{name}"] for name in ("sums", "counts", "levels"))
@@ -267,10 +279,6 @@ class RowSchema(LedgerSchema):
                 bins = arrays[f"{name}.bins"][0]
                 yield np.all((bins < 2 * metrics.BINS) & (bins == np.floor(bins))), f"{name}.bins that there are"
                 yield np.all(arrays[f"{name}.sums"][[metrics.ROWS, metrics.WEIGHT]] >= 0), f"{name}.sums ≥ 0"
-        if "names" in arrays:
-            ends = arrays["name_ends"]
-            yield np.all(np.diff(ends, prepend=0) >= 0), "names one after the other"
-            yield (ends[-1] if ends.size else 0) == arrays["names"].size, "names up to the end of their text"
 
 
 class DelayedSchema(RowSchema):

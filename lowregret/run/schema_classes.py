@@ -24,10 +24,12 @@ from lowregret.risk.kept_trial import freezes
 from lowregret.run.eras import KEPT, ROUND
 from lowregret.run.eras import WIDTH as ERA
 from lowregret.run.schema import LedgerSchema, RowSchema
-from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, extended, floats, items, whole, wholes
+from lowregret.store.schema import FLAG, TEXT, Array, Arrays, Field, Told, extended, floats, items, whole, wholes
 
 SLACK = 1e-6  # of sums that are 1
-CLASS_NAME = Field("a whole number or a text", lambda value: isinstance(value, int | str) and value != "")
+CLASS_NAME = Field(
+    "a whole number or a text", lambda value: isinstance(value, int) or (TEXT.accepts(value) and value != "")
+)
 
 
 class ClassSchema(LedgerSchema):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowregret.errors import LowRegretError, StoreError
+from lowregret.store.replacing import write_result
 from lowregret.words import counted
 
 if TYPE_CHECKING:
@@ -230,10 +232,10 @@ def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
     """Spell out what the figure says, and write it if a path is given."""
     spell_out(figure)
     if path is not None:
+        drawing, (stem, ending) = io.BytesIO(), os.path.splitext(path)
         try:
-            figure.savefig(path, dpi=150)
-        except OSError as error:
-            raise StoreError(f"cannot write {path}: {error.strerror}") from None
+            figure.savefig(drawing, format=ending[1:].lower() or "png", dpi=150)
         except ValueError as error:  # a kind of file that matplotlib does not know
             raise StoreError(f"cannot write {path}: {error}") from None
+        write_result(stem + (ending or ".png"), drawing.getvalue())
     return figure

@@ -186,11 +186,15 @@ def _unpacked(file: IO[bytes], code: str, shape: list[int], sizes: list[int]) ->
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
-        return open(path, "rb")
+        file = open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise StoreError(f"there is no file {path}") from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} is not a lowregret file, or it is damaged: {error}") from error
+    if not file.seekable():
+        file.close()
+        raise StoreError(f"{path} is a pipe, of which a model cannot be read: put it into a file")
+    return file
 
 
 def _header(file: IO[bytes], path: str | os.PathLike[str]) -> dict[str, Any]:

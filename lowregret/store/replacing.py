@@ -25,6 +25,8 @@ _OTHER = {
 
 def require_place(path: str | os.PathLike[str]) -> None:
     """Say before the work that its result could not be written: only files, pipes and terminals are written to."""
+    if not os.fspath(path):
+        raise StoreError("cannot write to a file without a name: name one")
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise StoreError(f"cannot write {path}: there is no folder {folder}")
@@ -79,6 +81,21 @@ def replaced(target: Path) -> Iterator[IO[bytes]]:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def write_result(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write what was asked for: a file is replaced as a whole, and a pipe, a terminal or a device is written to.
+
+    A file in a folder that may not be written to is written over.
+    """
+    try:
+        if os.path.exists(path) and not (os.path.isfile(path) and os.access(real_file(path).parent, os.W_OK)):
+            Path(path).write_bytes(data)
+        else:
+            with replaced(real_file(path)) as file:
+                file.write(data)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _remove_leftovers(target: Path) -> None:

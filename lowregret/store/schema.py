@@ -28,6 +28,7 @@ import numpy as np
 from lowregret.compile.part import Part
 from lowregret.compile.spec import from_json
 from lowregret.errors import DataError, PartError, StoreError
+from lowregret.words import writable
 
 MOST = 1 << 48  # rounds, rows and whatever else is counted
 LARGEST = float(np.finfo(np.float64).max)
@@ -56,7 +57,7 @@ def _is_whole(value: Any) -> bool:
 
 FLAG = Field("true or false", lambda value: isinstance(value, bool))
 NUMBER = Field("a number", lambda value: isinstance(value, float) or (_is_whole(value) and abs(value) <= MOST))
-TEXT = Field("a text", lambda value: isinstance(value, str))
+TEXT = Field("a text", lambda value: isinstance(value, str) and value == writable(value))
 
 
 def whole(low: int = 0, high: int = MOST) -> Field:

@@ -7,16 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lowregret.stream.names import spelling
+from lowregret.words import writable
 
 
-def text_at(found: Any, name: str) -> str:
-    """The text in the column `name` of a JSON object, by the names of the objects and arrays around it."""
-    if isinstance(found, list):
-        found = {str(place): value for place, value in enumerate(found)}
-    if name in found:
-        return str(found[name])
-    around = next(key for key, value in found.items() if name.startswith(f"{key}.") and isinstance(value, dict | list))
-    return text_at(found[around], name[len(around) + 1 :])
+def text_at(line: str, name: str) -> str:
+    """The text in the column `name` of a line; the last one, if there are several."""
+    *_, text = (value for found, value in _leaves(None, _read(line)) if found == name and isinstance(value, str))
+    return writable(text)
 
 
 def texts_in(lines: Iterable[str]) -> dict[str, list[str]]:
@@ -37,18 +34,23 @@ def _columns(lines: Iterable[str]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for line in lines:
         try:
-            row = json.loads(line)
+            row = _read(line)
         except (ValueError, RecursionError):
             continue
-        for name, value in _leaves("", row):
+        for name, value in _leaves(None, row):
             found.setdefault(name, []).append(value)
     return found
 
 
-def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The numbers and texts within a value, with their columns."""
+def _read(line: str) -> Any:
+    """The value in a line, an object as a tuple of pairs, for a name may come twice; the first line may have a mark."""
+    return json.loads(line.removeprefix("\ufeff"), object_pairs_hook=tuple)
+
+
+def _leaves(name: str | None, value: Any) -> Iterator[tuple[str, Any]]:
+    """The numbers and texts within a value, with their columns; that of the whole line has no name."""
     if isinstance(value, str | int | float):
-        yield from [(name, value)] if value != "" else []
-    elif isinstance(value, dict | list):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _leaves(f"{name}.{key}" if name else str(key), inner)
+        yield from [(name or "", value)] if value != "" else []
+    elif isinstance(value, tuple | list):
+        for key, inner in value if isinstance(value, tuple) else enumerate(value):
+            yield from _leaves(str(key) if name is None else f"{name}.{key}", inner)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -119,7 +118,7 @@ class JsonRows(ColumnRows):
         """The text in the target column of a line."""
         target = int(np.flatnonzero(self.columns.kinds == TARGET)[0])
         name = self.names[self.ends[target] : self.ends[target + 1]].tobytes().decode(errors="surrogateescape")
-        return text_at(json.loads(line), name)
+        return text_at(line, name)
 
     def texts(self, lines: Sequence[str]) -> dict[str, list[str]]:
         return {name: texts for name, texts in texts_in(lines).items() if self.kind(name) == FEATURE}

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from lowregret.show.plot import require_picture
 from lowregret.store import file as store
 from lowregret.store.kinds import load
 from tests.cli.running import run, svm_lines, written
@@ -164,6 +168,32 @@ def test_folders_and_sockets_are_refused_before_learning(capsys: Capsys, here: P
     assert told.err.startswith(f"lowregret: cannot write s.{RESULTS[option]}: it is a socket")
 
 
+@pytest.mark.parametrize("option", ["-o", "--weights", "--report", "--plot"])
+def test_a_full_disk_leaves_the_old_result(capsys: Capsys, here: Path, option: str) -> None:
+    place = here / RESULTS[option]
+    place.write_text("before")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    require_picture("p.svg")  # imports of which may write
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+    try:
+        told = run(capsys, *TRAIN, option, place)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert told.code == 2
+    assert f"cannot write {place}: File too large" in told.err
+    assert place.read_text() == "before"
+    assert not list(here.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize("option", RESULTS)
+def test_a_result_without_a_name_is_refused_before_learning(capsys: Capsys, here: Path, option: str) -> None:
+    """As `-o "$MODEL"` gives it where there is no such variable."""
+    written(here / "rows.svm", ["this is never read"])
+    told = run(capsys, *TRAIN, option, "")
+    assert (told.code, told.out) == (2, "")
+    assert told.err == "lowregret: cannot write to a file without a name: name one\n"
+
+
 @pytest.mark.parametrize("option", ["--predictions", "--weights", "--report", "--plot"])
 def test_pipes_are_written_to(capsys: Capsys, here: Path, option: str) -> None:
     name, found = RESULTS[option], []
@@ -174,3 +204,28 @@ def test_pipes_are_written_to(capsys: Capsys, here: Path, option: str) -> None:
     reader.join(10)
     assert len(found[0]) > 100
     assert stat.S_ISFIFO(os.stat(name).st_mode)
+
+
+@pytest.mark.parametrize("classes", ["ab", "abc"])
+@pytest.mark.parametrize(
+    ("name", "array", "demand"),
+    [
+        ("name_ends", np.array([2**45, 2]), "names one after the other"),
+        ("name_ends", np.array([2, 2**45]), "names up to the end of their text"),
+        ("unwritten", np.frombuffer(b"0.5\n\xff\n", np.uint8), "unwritten lines of text"),
+        ("unwritten", np.frombuffer(b"0.5\n0.", np.uint8), "unwritten lines of text"),
+    ],
+)
+def test_texts_in_the_file_of_a_session(
+    capsys: Capsys, here: Path, classes: str, name: str, array: Any, demand: str
+) -> None:
+    rows = written(here / "rows.csv", ["y,z,x", *[f"{classes[k % len(classes)]},{k % 5},{k}" for k in range(20)]])
+    kind = ("--positive", "a") if len(classes) == 2 else ("--loss", "softmax")
+    words = "train", rows, "--target", "y", "--algorithm", "ogd", *kind, "--weights", "w.tsv", "-o", "m.lr", "--quiet"
+    assert run(capsys, *words).code == 0
+    found = store.kind_of("m.lr")
+    description, arrays = store.read("m.lr", found)
+    assert arrays["name_ends"].size == 2
+    store.write("m.lr", found, description, arrays | {name: array})
+    told = run(capsys, "train", rows, "--resume", "m.lr", "--weights", "w.tsv")
+    assert (told.code, told.err) == (2, f"lowregret: m.lr is damaged or was changed: {demand} does not hold\n")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run, svm_lines, written
+from lowregret.store.file import kind_of
+from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
 BEYOND = 10**20
@@ -75,3 +76,51 @@ def test_names_with_markup_are_escaped_in_reports(capsys: Capsys, tmp_path: Path
     assert "&lt;script&gt;alert(1)" in page
     assert "<script" not in page
     assert "<img" not in page
+
+
+def test_names_that_no_encoding_has(tmp_path: Path) -> None:
+    """Lone surrogates, which JSON can spell, and names of files in other encodings."""
+    odd = tmp_path / os.fsdecode(b"\xff.jsonl")
+    odd.write_text("\n".join(json.dumps({"y": ["a", "\ud800b", "c"][k % 3], f"k{k % 3}": 1}) for k in range(60)) + "\n")
+    results = "--predictions", tmp_path / "p", "--weights", tmp_path / "w", "--report", tmp_path / "r.html"
+    words = "train", odd, "--target", "y", "--algorithm", "ogd", "--loss", "softmax", "-o", tmp_path / "m.lr"
+    command = [sys.executable, "-m", "lowregret", *map(str, (*words, *results))]
+    done = subprocess.run(command, capture_output=True, env=os.environ | {"PYTHONIOENCODING": "utf-8"}, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set((tmp_path / "p").read_text().split()) <= {"a", "\ufffdb", "c"}
+    assert "\ufffd.jsonl" in (tmp_path / "r.html").read_text()
+    told = process("predict", tmp_path / "m.lr", odd, "--quiet")
+    assert (told.code, set(told.out.split())) == (0, {"a", "\ufffdb", "c"}), told.err
+
+
+@pytest.mark.parametrize(
+    ("closed", "words", "code"),
+    [
+        ("<&- >&- 2>&-", "--quiet", 0),
+        (">&-", "--quiet", 0),
+        (">&-", "", 2),  # what is said is lost
+        (">&- 2>&-", "--json", 2),
+        ("2>&-", "", 0),
+        ("2>&-", "--l1 7", 2),  # which ogd does not take
+    ],
+)
+def test_without_standard_streams(tmp_path: Path, closed: str, words: str, code: int) -> None:
+    rows, model = written(tmp_path / "r.svm", svm_lines(50)), tmp_path / "m.lr"
+    command = f"{sys.executable} -m lowregret train {rows} --algorithm ogd -o {model} {words} {closed}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert "lowregret:" not in done.stdout  # messages are no output
+    if "--l1" not in words:
+        assert kind_of(model) == "run"
+
+
+def test_an_interruption_while_options_are_read(tmp_path: Path) -> None:
+    code = (
+        "import lowregret.cli.parser as p, lowregret.cli as c\n"
+        "def stop(): raise KeyboardInterrupt\n"
+        "p.parser = stop\n"
+        "c.command()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "lowregret: interrupted\n")

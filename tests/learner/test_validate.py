@@ -13,9 +13,11 @@ import scipy.sparse as sp
 from lowregret import zoo
 from lowregret.domain import Box, L1Ball, L2Ball, Point, Reals, Simplex
 from lowregret.errors import DataError, DivergedError, LowRegretError, PartError
+from lowregret.experts.given import given_outcomes
 from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.validate import WHOLE_LIMIT, numbers
-from lowregret.loss import Hinge, Logistic, LogWealth, Loss, Poisson, Square
+from lowregret.loss import Hinge, Logistic, LogWealth, Loss, Poisson, Softmax, Square
 from lowregret.mirror import Entropy, Euclidean
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.linear import LinearRun
@@ -307,3 +309,16 @@ def test_a_vector_that_lies_askew_in_memory() -> None:
     found = numbers(askew, "labels", 2)
     assert found.flags.aligned
     assert found.tolist() == [1.0, 2.0]
+
+
+def test_what_is_behind_a_mask_is_no_label_weight_class_or_outcome() -> None:
+    x, y = np.ones((4, 1)), np.ma.masked_array([1.0, -1.0, 1.0, -1.0], mask=[False, True, False, False])
+    with pytest.raises(DataError, match="some labels are masked"):
+        train(HINGE, x, y)
+    with pytest.raises(DataError, match="some weights are masked"):
+        train(HINGE, x, y.data, abs(y))
+    with pytest.raises(DataError, match="some labels are masked"):
+        train(Multiclass(Softmax(), MirrorDescent(Euclidean(Reals()), Constant(0.1))), x, y)
+    with pytest.raises(DataError, match="some outcomes are masked"):
+        given_outcomes(y, 4)
+    assert train(HINGE, x, np.ma.masked_array(y.data, mask=False)).rounds == 4

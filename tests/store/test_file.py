@@ -202,6 +202,18 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         store.read(tmp_path, "thing")
 
 
+def test_a_pipe_is_no_file(written: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    end = os.open(tmp_path / "pipe", os.O_RDWR)  # so that opening it does not wait
+    try:
+        os.write(end, written.read_bytes())
+        for look in (store.kind_of, lambda path: store.read(path, "thing")):
+            with pytest.raises(StoreError, match="pipe is a pipe, of which a model cannot be read"):
+                look(tmp_path / "pipe")
+    finally:
+        os.close(end)
+
+
 @pytest.mark.parametrize("bytes_", [b"", b"hello", b"\0" * 100, b"\xff" * 100, b'{"json": true}' * 20])
 def test_other_files_are_refused(tmp_path: Path, bytes_: bytes) -> None:
     (tmp_path / "f").write_bytes(bytes_)

@@ -158,6 +158,7 @@ def test_whatever_is_missing_or_unknown() -> None:
         (maybe(whole()), [None, 0], [-1, "", False]),
         (items(whole(), 1), [[1], [1, 2]], [[], [-1], None, {}]),
         (table(TEXT, whole()), [{}, {"a": 1}], [[], {"a": -1}, None]),
+        (TEXT, ["", "größe 😀"], [1, None, "\ud800"]),  # no file and no terminal could take it
         (record({"a": whole()}), [{"a": 1}], [[], None, 1]),
         (part(Hinge), [{"part": "Hinge", "margin": 1.0}], [None, "Hinge", []]),
     ],

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lowregret import stream
 from lowregret.errors import DataError, PartError
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats.csv import DelimitedText
@@ -329,3 +330,21 @@ def test_real_data_are_read_as_from_a_table(data_file: Callable[[str], Path], ca
 def member(name: str, text: str) -> str:
     plain = text if number(text) is not None else "null" if text in ("", "NA") else json.dumps(text)
     return f"{json.dumps(name)}: {plain}"
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "text"),
+    [
+        (b'\xef\xbb\xbf{"y": "a", "x": 1}', "y", "a"),
+        (b'{"y": {"z": "a"}, "y": {"x": 1}}', "y.z", "a"),
+        (b'{"y": "b", "y": "a"}', "y", "a"),
+        (b'{"y": {"z.u": 1}, "y.z": {"u": "a"}}', "y.z.u", "a"),
+        (b'{"": {"y": "a"}, "y": "b"}', ".y", "a"),
+        (b'{"y": "\\ud800a\\udfff", "x": 1}', "y", "\ufffda\ufffd"),
+        (b'{"y": "\\ud83d\\ude00"}', "y", "\U0001f600"),
+    ],
+)
+def test_the_class_of_a_line_is_the_text_that_was_read(tmp_path: Path, line: bytes, name: str, text: str) -> None:
+    (tmp_path / "r.jsonl").write_bytes(line + b"\n")
+    (batch,) = stream.read(tmp_path / "r.jsonl", target=name, classes=True).batches()
+    assert batch.names == {batch.labels[0]: text}

@@ -45,7 +45,7 @@ def _run(args: Namespace) -> int:
     begin = time.monotonic()
     from lowregret.finite.dimension import dimensions, get_ready
 
-    if args.plot:
+    if args.plot is not None:
         from lowregret.store.replacing import require_place
 
         require_place(args.plot)

@@ -32,7 +32,7 @@ def bandit(args: Namespace) -> int:
 
 def _study(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot):
-        if path:
+        if path is not None:
             require_place(path)
     log = read_log(
         args.log, args.action, reward=args.reward, cost=args.cost, propensity=args.propensity,

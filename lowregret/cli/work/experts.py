@@ -16,11 +16,11 @@ from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, table, write_page
 from lowregret.cli.mixing import make_panel
 from lowregret.compile.spec import to_json
-from lowregret.errors import DataError, StoreError
+from lowregret.errors import DataError
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.review import Review
-from lowregret.store.replacing import require_place
+from lowregret.store.replacing import require_place, write_result
 from lowregret.stream.table import read_table
 from lowregret.words import counted
 
@@ -33,7 +33,7 @@ def experts(args: Namespace) -> int:
 
 def _mix(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot, args.predictions):
-        if path:
+        if path is not None:
             require_place(path)
     found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
     panel = make_panel(args, found)
@@ -120,8 +120,5 @@ def _ranking(panel: ExpertMixture) -> str:
 
 def _write_predictions(path: str, p: Any) -> None:
     """One line a row, the parts of a forecast side by side; nan where nobody had one."""
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines("\t".join(map(repr, row)) + "\n" for row in p.reshape(len(p), -1).tolist())
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    lines = ("\t".join(map(repr, row)) + "\n" for row in p.reshape(len(p), -1).tolist())
+    write_result(path, "".join(lines).encode())

@@ -26,7 +26,7 @@ def play(args: Namespace) -> int:
     if args.algorithm is None:
         print(json.dumps(_fact(e), ensure_ascii=False) if args.json else _page(args.game, e))
         return 0
-    if args.plot:
+    if args.plot is not None:
         require_place(args.plot)
     played = contest(e, args.algorithm, args.rounds, seed=args.seed, eta=args.eta, name=args.game)
     if args.plot:

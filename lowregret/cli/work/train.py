@@ -34,7 +34,7 @@ from lowregret.run.metrics import Metrics
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
 from lowregret.show.plot import require_picture
-from lowregret.store.replacing import real_file, require_place
+from lowregret.store.replacing import real_file, require_place, write_result
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.stream.choose import skip_and_hold_out
@@ -157,7 +157,7 @@ def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None
 def _require_places(args: Namespace) -> None:
     """Say before learning that something could not be written after it."""
     for path in (args.model, args.weights, args.predictions, args.report, args.plot):
-        if path and path != STDIN:
+        if path not in (None, STDIN):
             require_place(path)
     if args.predict_only and not args.model:
         raise PartError("--predict-only says what -o writes: name a file after -o")
@@ -289,11 +289,8 @@ def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
 
 def write_weights(session: Session, path: str) -> None:
     """A table of names and weights, the largest weights first."""
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(f"{name}\t{weight!r}\n" for name, weight in weights_by_name(session))
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    lines = (f"{name}\t{weight!r}\n" for name, weight in weights_by_name(session))
+    write_result(path, "".join(lines).encode())
 
 
 class Interruption:
