@@ -103,7 +103,8 @@ class Bandit(Chooser):
         """Refuse a table with a cost beyond the limits, also of an arm that may not be chosen: no bound knows of it."""
         out = np.argwhere(~((costs >= self.choices.low) & (costs <= self.choices.high)))
         if out.size:
-            raise DataError(self._beyond(*out[0], costs[tuple(out[0])]))
+            t, arm = out[0].tolist()
+            raise DataError(self._beyond(t, arm, costs[t, arm]))
 
     def _beyond(self, t: int, arm: int, cost: float) -> str:
         return (

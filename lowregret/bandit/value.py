@@ -174,11 +174,11 @@ def _excluded(x: Vector, bet: float, low: float, high: float, needed: float) -> 
     return low
 
 
-def require_delta(delta: float) -> float:
+def require_delta(delta: Any) -> float:
     """The δ of an interval, or an error if it is none."""
-    if not (isinstance(delta, Real) and 0 < delta < 1):
+    if not (isinstance(delta, Real) and 0 < float(delta) < 1):
         raise PartError(f"delta must lie between 0 and 1, got {delta!r}")
-    return delta
+    return float(delta)
 
 
 # ---- inside ---------------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def hash_number(key: Any, n: Any) -> Any:
     return mix(key + _U(n) * _STRIDE)
 
 
-def key_of(seed: int) -> Any:
+def key_of(seed: Any) -> Any:
     """The key of a seed: seeds that are close have keys that are not."""
     if not isinstance(seed, Integral):
         raise PartError(f"a seed must be a whole number, got {seed!r}")

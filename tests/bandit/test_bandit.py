@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -249,17 +250,19 @@ def test_a_table_is_refused_for_a_cost_of_an_arm_that_may_not_be_chosen(wrong: f
 
 
 def test_what_is_no_number_is_refused_with_the_reason() -> None:
-    for limits in ({"low": "a"}, {"high": None}):
+    wrong: list[dict[str, Any]] = [{"low": "a"}, {"high": None}]
+    for limits in wrong:
         with pytest.raises(PartError, match="costs must lie between"):
-            Bandit(3, **limits)  # type: ignore[arg-type]
+            Bandit(3, **limits)
     for seed in ("a", 1.5, None):
         with pytest.raises(PartError, match="seed must be a whole number"):
             Bandit(3, seed=seed)  # type: ignore[arg-type]
     for rounds in (-1, 0.5, "3"):
         with pytest.raises(PartError, match="rounds must be a whole number"):
             Bandit(3).learn(np.zeros((4, 3)), rounds)  # type: ignore[arg-type]
-    for number in ([0], {}, "0"):
+    numbers: list[Any] = [[0], {}, "0"]
+    for number in numbers:
         bandit = Bandit(3)
         bandit.choose()
         with pytest.raises(DataError, match="there is no choice"):
-            bandit.reward(number, 0.5)  # type: ignore[arg-type]
+            bandit.reward(number, 0.5)
