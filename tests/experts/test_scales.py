@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lowregret.errors import DataError
-from lowregret.experts import AdaHedge, Drawing, ExpertMixture, Hedge, MLPoly, Squint
+from lowregret.experts import AdaHedge, Drawing, ExpertMixture, Hedge, Layered, MLPoly, Squint
 from lowregret.loss import Absolute, Square
 
 SIZES = (1e-300, 1e-200, 1e-150, 1e-100, 1e-30, 1.0, 1e30, 1e100, 1e150, 1e200, 1e300)
@@ -74,3 +74,35 @@ def test_aggregators_that_square_nothing_take_all_sizes(aggregator: Any) -> None
     panel = ExpertMixture(2, aggregator, Absolute(), compiled=False)
     panel.learn([[1e-300, 2e-300], [0.0, 1e200]], [0.0, 0.0])
     assert panel.rounds == 2
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("wrong", [0, 10])
+def test_layers_refuse_a_round_all_together(wrong: int, late: bool) -> None:
+    """After a round that one lane refuses, all lanes have learnt the rounds before it, to the last bit, and go on."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    good = np.arange(20) != wrong
+    told = np.where(good, y, 1e150)
+    panel, wanted = Layered(3), Layered(3)
+    if late:
+        for t in range(20):
+            number, _ = panel.ask(x[t])
+            if good[t]:
+                panel.tell(number, told[t])
+                wanted.tell(wanted.ask(x[t])[0], told[t])
+            else:
+                with pytest.raises(DataError, match=f"round {wrong}"):
+                    panel.tell(number, told[t])
+                assert panel.pending
+    else:
+        with pytest.raises(DataError, match=f"round {wrong}"):
+            panel.learn(x, told)
+        assert panel.rounds == panel.asked == wrong
+        panel.learn(x[wrong + 1 :], y[wrong + 1 :])
+        wanted.learn(x[good], y[good])
+        assert np.array_equal(panel.weights_over_time[1], wanted.weights_over_time[1])
+    for mine, other in zip((*panel.lanes, panel.chief, panel), (*wanted.lanes, wanted.chief, wanted), strict=True):
+        assert mine.rounds == other.rounds == 19
+        assert all(map(np.array_equal, mine.book, other.book))
+        assert np.array_equal(mine.history.points, other.history.points, equal_nan=True)
