@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,12 @@ from lowregret.step import Constant
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
+
+
+def require_item(item: Any, items: int) -> None:
+    """Refuse what is no item's number."""
+    if not (isinstance(item, Integral) and 0 <= int(item) < items):
+        raise DataError(f"there is no item {item!r}: they are numbered from 0 to {items - 1}")
 
 
 class BanditRanking(Recorded):
@@ -94,8 +101,7 @@ class ExpertRanking(BanditRanking):
         """The item that was wanted: its position in the order that was shown is lost."""
         if self._orders is None:
             raise DataError("rank first, then say which item was wanted")
-        if not 0 <= item < self.items:
-            raise DataError(f"there is no item {item}: they are numbered from 0 to {self.items - 1}")
+        require_item(item, self.items)
         places = np.argmax(self._orders == item, axis=1)
         self._orders = None
         self.descent.learn(places / max(self.items - 1, 1))
@@ -155,8 +161,7 @@ class ScoreRanking(BanditRanking):
         table: Vector = self._features
         if table is None:
             raise DataError("rank first, then say which item was wanted")
-        if not 0 <= item < len(table):
-            raise DataError(f"there is no item {item}: they are numbered from 0 to {len(table) - 1}")
+        require_item(item, len(table))
         self._features = None
         margins = (table[item] - table) @ self.descent.point
         others = np.arange(len(table)) != item
