@@ -87,7 +87,7 @@ class ExpertRanking(BanditRanking):
 
     def rank(self, orders: Any) -> Any:
         """The order of an expert drawn by the weights; `orders`: experts × items, each row a permutation of 0 … k−1."""
-        table, w = np.asarray(orders), self.descent.point
+        table, w = np.array(orders), self.descent.point
         if table.shape != (w.size, self.items) or not np.array_equal(
             np.sort(table, axis=1), np.tile(np.arange(self.items), (w.size, 1))
         ):
@@ -149,7 +149,7 @@ class ScoreRanking(BanditRanking):
 
     def rank(self, features: Any) -> Any:
         """Items in falling order of score; `features` is items × d."""
-        table = np.asarray(features, float)
+        table = np.array(features, float)
         w = self.descent.point
         if table.ndim != 2 or table.shape[1] != w.size or not len(table) or not np.all(np.isfinite(table)):
             raise DataError(f"features must be items × {w.size} finite numbers, got shape {table.shape}")

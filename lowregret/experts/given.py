@@ -28,6 +28,11 @@ def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int
     return x
 
 
+def given_round(forecasts: Any) -> Matrix:
+    """Forecasts of one round as a table of their own: they wait for their outcome, whatever becomes of the given."""
+    return np.array(_numbers(forecasts, "forecasts"))[None]
+
+
 def given_outcomes(outcomes: Any, rounds: int) -> Vector:
     """Outcomes, one for each round."""
     y = _numbers(outcomes, "outcomes")

@@ -20,6 +20,7 @@ from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
 from lowregret.experts.before import Before, all_or_none
 from lowregret.experts.certify import bound_against, rounding
+from lowregret.experts.given import given_round
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import LayeredSchema
 from lowregret.experts.state import NAPS
@@ -100,7 +101,7 @@ class Layered(ExpertMixture):
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         asked = [lane.ask(forecasts) for lane in self.lanes]
         chief, p = self.chief.ask([said for _, said in asked])
-        x = self.as_forecasts(np.asarray(forecasts, float)[None])
+        x = self.as_forecasts(given_round(forecasts))
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
         number = self._wait(x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0)))
         self._rounds[number] = [*(own for own, _ in asked), chief]

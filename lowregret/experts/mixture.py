@@ -19,7 +19,7 @@ from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificate, is_mixable, rounding
-from lowregret.experts.given import as_classes, given_forecasts, given_outcomes
+from lowregret.experts.given import as_classes, given_forecasts, given_outcomes, given_round
 from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
@@ -136,7 +136,7 @@ class ExpertMixture(Recorded):
         Rounds are numbered 0, 1, 2, …, in a run from a file from a random place on, so that no number is given twice
         though an older save be restored. Rounds that wait keep their numbers.
         """
-        x = self.as_forecasts(np.asarray(forecasts, float)[None])
+        x = self.as_forecasts(given_round(forecasts))
         p, weights = np.empty((1, self.parts)), np.empty((1, len(self.names)))
         if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
             raise DataError("no expert has a forecast: all are NaN")

@@ -117,7 +117,7 @@ class OnlineNewton(Portfolio):
 
     @property
     def weights(self) -> Vector:
-        return self._w
+        return self._w.copy()
 
     def _invest(self, relatives: Vector) -> float:
         p = float(self._w @ relatives)

@@ -104,3 +104,15 @@ def test_rounding_is_told_in_positions() -> None:
     found = certificates(ranking.descent.seat.learner, ranking.descent.seat.state, ranking.descent.comparator)
     assert [c.rounding for c in ranking.certificates] == [1000 * c.rounding for c in found]
     assert ranking.certificate.rounding > 0
+
+
+def test_an_array_may_be_used_again_while_its_round_waits() -> None:
+    rule = MirrorDescent(Euclidean(L2Ball(3.0)), Constant(0.1))
+    scores, orders = ScoreRanking(rule, 2), ExpertRanking(2, 3, 0.1)
+    features, table = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0, 1, 2], [0, 1, 2]])
+    scores.rank(features)
+    orders.rank(table)
+    features[:], table[:] = 0.0, [2, 1, 0]
+    scores.learn(1)
+    assert scores.descent.point.tolist() == pytest.approx([-0.1, 0.1])
+    assert orders.learn(0).position == 1

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from lowregret.errors import DataError
-from lowregret.experts import AdaHedge, Drawing, ExpertMixture, Hedge, Layered, MLPoly, Squint
+from lowregret.experts import (
+    AdaHedge,
+    BoxHedge,
+    Drawing,
+    ExpertMixture,
+    Hedge,
+    Layered,
+    MLPoly,
+    OnlineNewton,
+    Squint,
+)
 from lowregret.loss import Absolute, Square
 
 SIZES = (1e-300, 1e-200, 1e-150, 1e-100, 1e-30, 1.0, 1e30, 1e100, 1e150, 1e200, 1e300)
@@ -106,3 +116,42 @@ def test_layers_refuse_a_round_all_together(wrong: int, late: bool) -> None:
         assert mine.rounds == other.rounds == 19
         assert all(map(np.array_equal, mine.book, other.book))
         assert np.array_equal(mine.history.points, other.history.points, equal_nan=True)
+
+
+@pytest.mark.parametrize("experts", [1, 3, 7])
+@pytest.mark.parametrize("aggregator", [Hedge(1e10), MLPoly(), Squint(), AdaHedge(), None], ids=repr)
+def test_experts_who_say_the_same_are_repeated_to_the_last_bit(experts: int, aggregator: Any) -> None:
+    """All are right, and large: a mean that rounding moves would owe them more than any theorem allows."""
+    y = np.random.default_rng(0).random(500) * 1e8
+    panel = Layered(experts, Absolute()) if aggregator is None else ExpertMixture(experts, aggregator, Absolute())
+    panel.learn(np.tile(y[:, None], (1, experts)), y)
+    assert np.array_equal(panel.forecasts, y)
+    assert panel.certificate.holds
+    assert panel.regret <= panel.certificate.proved
+
+
+@pytest.mark.parametrize("kind", [Layered, lambda experts: ExpertMixture(experts, Hedge(0.5))])
+def test_an_array_may_be_used_again_while_its_round_waits(kind: Any) -> None:
+    rng, reused = np.random.default_rng(0), np.empty(3)
+    panel, wanted = kind(3), kind(3)
+    for _ in range(20):
+        x, y = rng.normal(size=3), rng.normal()
+        reused[:] = x
+        number, _ = panel.ask(reused)
+        reused[:] = y  # as if all had known
+        panel.tell(number, y)
+        wanted.tell(wanted.ask(x)[0], y)
+    assert panel.loss == wanted.loss
+    assert panel.regret == wanted.regret
+
+
+def test_what_is_handed_out_is_ones_own() -> None:
+    """Weights are often turned into amounts where they are."""
+    portfolio, box = OnlineNewton(2), BoxHedge([0.0, 0.0], [1.0, 1.0], 0.5, seed=3)
+    weights, point = portfolio.weights, box.draw()
+    drawn = point.copy()
+    weights *= 1000.0
+    point *= 1000.0
+    assert portfolio.weights.tolist() == [0.5, 0.5]
+    assert box.draw().tolist() == drawn.tolist()
+    assert box.learn([1.0, 1.0]).realised == drawn.sum()
