@@ -78,10 +78,10 @@ class ExpertRanking(BanditRanking):
     schema = ExpertRankingSchema()
 
     def __init__(self, experts: int, items: int, eta: float, *, seed: int = 0) -> None:
-        if items < 1:
-            raise PartError(f"there must be at least one item to rank, got {items}")
+        if not (isinstance(items, (int, np.integer)) and items >= 1):
+            raise PartError(f"there must be a whole number of items to rank, at least 1, got {items!r}")
         super().__init__(EstimatedDescent(MirrorDescent(Entropy(), Constant(eta)), experts))
-        self.items, self.chance = items, new_chance(seed)
+        self.items, self.chance = int(items), new_chance(seed)
         self._orders: Any = None
         self._drawn = 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,17 @@ from lowregret.types import Vector
 from lowregret.words import counted
 
 Matrix = NDArray[np.float64]
+
+
+def given_names(experts: Any) -> list[str]:
+    """The names of experts, or of as many as a whole number says."""
+    if isinstance(experts, (int, np.integer)):
+        experts = [f"expert {i}" for i in range(int(experts))]
+    if not isinstance(experts, Iterable):
+        raise DataError(f"experts must be a whole number, or their names; got {experts!r}")
+    if not (names := list(experts)):
+        raise DataError("there are no experts")
+    return names
 
 
 def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int) -> Matrix:

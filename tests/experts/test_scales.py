@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lowregret.errors import DataError
+from lowregret import load
+from lowregret.errors import DataError, StoreError
 from lowregret.experts import (
     AdaHedge,
     BoxHedge,
@@ -155,3 +157,28 @@ def test_what_is_handed_out_is_ones_own() -> None:
     assert portfolio.weights.tolist() == [0.5, 0.5]
     assert box.draw().tolist() == drawn.tolist()
     assert box.learn([1.0, 1.0]).realised == drawn.sum()
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    """The good file stays where it is."""
+    path, panel = tmp_path / "panel.lr", ExpertMixture(2, Hedge(0.5))
+    good = panel.learn([[0.0, 1.0]], [0.0]).save(path).read_bytes()
+    panel.book.prior[:] = 2.0
+    with pytest.raises(StoreError, match=r"not written, as it could not be read again: .*prior that sums to 1"):
+        panel.save(path)
+    assert path.read_bytes() == good
+
+
+@pytest.mark.parametrize("seed", [2**60, 10**30, -(2**50), np.int64(3)])
+def test_a_drawing_of_any_seed_is_read_again(seed: Any, tmp_path: Path) -> None:
+    costs = np.random.default_rng(0).random((40, 3))
+    drawing = Drawing(np.int64(3), Hedge(0.5), seed=seed)  # type: ignore[arg-type]
+    whole = Drawing(3, Hedge(0.5), seed=int(seed)).learn(costs).realised
+    assert load(drawing.learn(costs[:20]).save(tmp_path / "d.lr")).learn(costs[20:]).realised == whole
+
+
+def test_priors_of_any_size() -> None:
+    assert ExpertMixture(2, Hedge(0.5), prior=[1e308, 1e308]).weights.tolist() == [0.5, 0.5]
+    for wrong in (["a", "b"], [0.0, 0.0], [-1.0, 2.0]):
+        with pytest.raises(DataError, match="the prior must be"):
+            ExpertMixture(2, Hedge(0.5), prior=wrong)
