@@ -11,7 +11,7 @@ import numpy as np
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.places import Places
 from lowregret.learner.validate import require_rows, require_scores
-from lowregret.risk.kept import Kept, Trial
+from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.models import FixedModel
 from lowregret.store.file import Saved
