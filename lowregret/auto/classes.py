@@ -1,7 +1,7 @@
 """`auto` for many classes: a bank of lanes for each class against all others, and stacks and a mixture of all classes.
 
-Lane k scores class ℓ as p_kℓ and gives it the chance e^{p_kℓ}/Σ; a stack adds the lanes' scores, weighted, before that.
-All chances are mixed with a grain of doubt, which is what a class that was never met gets.
+Lane k scores class ℓ as p_kℓ and gives it the chance σ(p_kℓ)/Σσ; a stack adds the lanes' scores, weighted, and gives
+e^{sum}/Σ. All chances are mixed with a grain of doubt, which is what a class that was never met gets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.learner import EXPERTS, HEAVY, WEIGHTS, fresh_trust
-from lowregret.auto.logit import bends, implicit, margins, slopes
+from lowregret.auto.logit import CERTAIN, bends, implicit, margins, slopes
 from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
     EVEN,
@@ -151,14 +151,22 @@ class AutoMulticlass(Learner):
 
     def judge_classes(self, mind: ClassMind, work: ClassWorkspace, room: Room, aware: bool, experts: int) -> None:
         """Write the chances that the first experts give; without `aware` the labels before do not count."""
-        lots, known = room.raw.size, room.known[0]
         for k in range(experts):
-            for c in range(known):
-                if k < LANES:
-                    work.chances[k * lots + c] = work.inputs[k * lots + c]
-            if k >= LANES:
+            if k < LANES:
+                self.share(work, room, k)
+            else:
                 self.weigh(mind.stacks, k - LANES, work, room, INPUTS if aware else LAST_LABEL, k)
-            self.normalise(work, room, k)
+                self.normalise(work, room, k)
+
+    def share(self, work: ClassWorkspace, room: Room, k: int) -> None:
+        """Make chances of lane k's scores, σ(p)/Σσ: each class was learnt against all others, so σ(p) is its chance."""
+        first, known, total = k * room.raw.size, room.known[0], 0.0
+        for c in range(known):
+            p = np.float64(work.lanes[np.uint64(c * LANES + k)])
+            work.chances[first + c] = 1.0 / (1.0 + math.exp(min(max(-p, -CERTAIN), CERTAIN)))
+            total += work.chances[first + c]
+        for c in range(first, first + known):
+            work.chances[c] = (1.0 - DOUBT) * work.chances[c] / total + DOUBT / (known + 1)
 
     def weigh(self, stacks: Cells, stack: int, work: ClassWorkspace, room: Room, inputs: int, k: int) -> None:
         """Write the scores of a stack, made of the first inputs, where expert k's chances will be."""

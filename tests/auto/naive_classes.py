@@ -45,10 +45,11 @@ class Memory:
         self.counts, self.recent = np.append(self.counts, 0.0), np.append(self.recent, 0.0)
 
 
-def chances_of(scores: Vector) -> Vector:
-    """Softmax of each row, with a grain of doubt."""
-    known = scores.shape[1]
-    return (1 - DOUBT) * np.exp(log_softmax(scores, axis=1)) + DOUBT / (known + 1)
+def chances_of(raw: Vector, stacked: Vector) -> Vector:
+    """Lanes: σ of each score over their sum; stacks: softmax; both with a grain of doubt."""
+    alone = expit(np.clip(raw, -30, 30))
+    shares = np.vstack([alone / alone.sum(axis=1, keepdims=True), np.exp(log_softmax(stacked, axis=1))])
+    return (1 - DOUBT) * shares + DOUBT / (raw.shape[1] + 1)
 
 
 def teach(stack: Stack, u: Vector, chances: Vector, y: int, weight: float) -> None:
@@ -83,7 +84,7 @@ def classify_many(X: Vector, codes: Any, weights: Vector | None = None, known: i
         chances = np.zeros((11, before))
         if before:
             u = np.vstack([np.maximum(raw - raw.max(axis=1, keepdims=True), -DEEP), memory.inputs(t)])
-            chances = chances_of(np.vstack([u[:8], np.array([stack.m for stack in pile]) @ u]))
+            chances = chances_of(raw, np.array([stack.m for stack in pile]) @ u)
             guesses[t - 1] = int(np.argmax(trust @ chances))
         mixed.append(trust @ chances)
         new = DOUBT / (before + 1)

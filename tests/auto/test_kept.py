@@ -143,6 +143,17 @@ def test_the_kept_model_on_houses(data_file: Find) -> None:
     assert len(KEPT_NAMES) == 11
 
 
+@pytest.mark.parametrize("cut", [0.5, 0.7, 0.76, 0.9])
+def test_two_classes_by_name_are_kept_as_well_as_two_signs(cut: float, data_file: Find) -> None:
+    p = PROBLEMS["elec2"](data_file)
+    n, named = int(cut * len(p.y)), np.where(p.y > 0, "UP", "DOWN")
+    signs, names = train(zoo.auto(), p.x[:n], p.y[:n]), train(zoo.auto(Softmax()), p.x[:n], named[:n])
+    one = float(np.mean(signs.predict(p.x[n:]) != p.y[n:]))
+    other = float(np.mean(names.predict(p.x[n:]) != named[n:]))
+    assert other <= 1.05 * one
+    assert names.kept.error == pytest.approx(signs.kept.error, rel=0.1)
+
+
 @pytest.mark.parametrize("loss", [Square(), Softmax()], ids=["Square", "Softmax"])
 def test_models_of_numbers_and_classes_agree_with_what_was_announced(loss: Any) -> None:
     X, y = rows_for(loss, n=3000)

@@ -43,7 +43,8 @@ def begun(loss: Any, features: int | None) -> AutoRun | AutoMulticlassRun:
 
 def same(one: Any, other: Any) -> bool:
     """Whether two runs agree to the last bit, in all that their files hold but the rows' own prints."""
-    mine, theirs = ({k: v for k, v in run.contents()[1].items() if k != "tally.counts"} for run in (one, other))
+    prints = {"tally.counts", "tally.prints", "tally.sampled", "tally.order"}
+    mine, theirs = ({k: v for k, v in run.contents()[1].items() if k not in prints} for run in (one, other))
     return mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k], equal_nan=True) for k in mine)
 
 
