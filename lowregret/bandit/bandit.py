@@ -81,19 +81,36 @@ class Bandit(Chooser):
         source = costs if isinstance(costs, Costs) else CostTable(costs)
         source.fits(self.arms)
         first = 0
-        if isinstance(source, CostTable):
-            rounds = len(source.costs) if rounds is None else rounds
-            if rounds > len(source.costs):
-                raise DataError(f"the table has {len(source.costs)} rounds, wanted are {rounds}")
-        else:
-            first = int(self.state.counts[CHOICES])
+        if rounds is None and isinstance(source, CostTable):
+            rounds = len(source.costs)
         if rounds is None:
             raise PartError(f"{type(source).__name__} never ends by itself: give rounds")
+        if not isinstance(rounds, (int, np.integer)) or rounds < 0:
+            raise PartError(f"rounds must be a whole number, not below 0, got {rounds!r}")
+        if isinstance(source, CostTable):
+            if rounds > len(source.costs):
+                raise DataError(f"the table has {len(source.costs)} rounds, wanted are {rounds}")
+            self._within(source.costs[:rounds])
+        else:
+            first = int(self.state.counts[CHOICES])
         arms, paid = np.empty(rounds, np.int64), np.empty(rounds)
         self._play(source, first, arms, paid)
         best = np.min(np.sum(source.costs[:rounds], axis=0)) if isinstance(source, CostTable) else None
         self.played = Played(arms, paid, None if best is None else float(np.sum(paid) - best))
         return self
+
+    def _within(self, costs: Any) -> None:
+        """Refuse a table with a cost beyond the limits, also of an arm that may not be chosen: no bound knows of it."""
+        out = np.argwhere(~((costs >= self.choices.low) & (costs <= self.choices.high)))
+        if out.size:
+            t, arm = out[0].tolist()
+            raise DataError(self._beyond(t, arm, costs[t, arm]))
+
+    def _beyond(self, t: int, arm: int, cost: float) -> str:
+        return (
+            f"round {t}: arm {arm} costs {cost}, which is not between {self.choices.low:g} and {self.choices.high:g}: "
+            "make the bandit with the low and high of your costs"
+        )
 
     def _play(self, source: Costs, first: int, arms: Any, paid: Vector) -> None:
         """Play len(arms) rounds, with a stop wherever a point of the curves is due."""
@@ -102,10 +119,7 @@ class Bandit(Chooser):
             done = at + self._call(play_rounds, source, first + at, self.choices.low, self.choices.high, *of_part)
             self.choices.skip(done - at)
             if done < end:
-                raise DataError(
-                    f"round {done}: arm {arms[done]} costs {paid[done]}, which is not between {self.choices.low:g} and "
-                    f"{self.choices.high:g}: make the bandit with the low and high of your costs"
-                )
+                raise DataError(self._beyond(done, arms[done], paid[done]))
 
     def learn_log(self, arms: Any, costs: Any, propensities: Any) -> Self:
         """Learn from logged choices of another policy: each has its arm, cost and the probability it was made with.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -86,7 +87,10 @@ class BanditDescent(Recorded):
                 f"eta must be positive and delta above 0 and at most half the in-radius, {self.shape.inner / 2:.6g}; "
                 f"got {eta} and {delta}"
             )
-        self.eta, self.delta, self.points = float(eta), float(delta), points
+        told: tuple[Any, ...] = lipschitz, largest
+        if not all(isinstance(size, Real) and float(size) >= 0 for size in told):
+            raise PartError(f"lipschitz and largest must be numbers from 0 on, got {lipschitz!r} and {largest!r}")
+        self.eta, self.delta, self.points = float(eta), float(delta), int(points)
         self.alpha = self.delta / self.shape.inner
         self.chance = new_chance(seed)
         self.lipschitz, self.largest = float(lipschitz), float(largest)
@@ -104,6 +108,8 @@ class BanditDescent(Recorded):
                 f"tuning needs how steep the functions are and, with one point, how large: numbers above 0, got "
                 f"lipschitz={lipschitz!r} and largest={largest!r}"
             )
+        if not (isinstance(rounds, (int, np.integer)) and rounds >= 1):
+            raise PartError(f"tuning needs a whole number of rounds, at least 1, got {rounds!r}")
         s = Shape(domain, dimension)
         slope, root = (2 + s.outer / s.inner) * lipschitz, math.sqrt(rounds)
         reach = s.outer * s.dimension

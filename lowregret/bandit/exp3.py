@@ -9,6 +9,7 @@ from lowregret.bandit.algorithm import BanditAlgorithm, bounded, centre, local
 from lowregret.bandit.state import BASE, CLAMPED, COSTS, LEAST, LEVEL, LINEAR, LOCAL, SMALLEST, BanditState
 from lowregret.bandit.tree import build_tree, draw_leaf, leaf, new_tree, put_leaf
 from lowregret.compile.random import uniform
+from lowregret.errors import PartError
 from lowregret.types import Vector
 
 FAINT = 1e-100  # when the sum of weights leaves (FAINT, 1/FAINT) they are computed afresh, 1 for the best arm
@@ -115,4 +116,6 @@ class Exp3IX(Exponential):
 
 def exp3_rate(arms: int, rounds: int) -> float:
     """√(2 ln K/(KT)); any positive number will do for a single arm."""
+    if arms < 1:
+        raise PartError(f"tuning needs at least 1 arm, got {arms}")
     return math.sqrt(2 * math.log(max(arms, 2)) / (arms * max(rounds, 1)))

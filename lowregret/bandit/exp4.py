@@ -39,10 +39,11 @@ class Exp4(Chooser):
         self, experts: int, arms: int, eta: float, *, seed: int = 0, low: float = 0.0, high: float = 1.0,
         compiled: bool = True,
     ) -> None:  # fmt: skip
-        if experts < 1 or arms < 1 or not 0 < eta < math.inf:
+        sizes: tuple[Any, ...] = experts, arms
+        if not (all(isinstance(n, (int, np.integer)) and n >= 1 for n in sizes) and 0 < eta < math.inf):
             raise PartError(f"EXP4 needs experts and arms ≥ 1 and eta > 0, got {experts}, {arms}, {eta}")
         super().__init__(low, high)
-        self.arms, self.eta, self.compiled = arms, float(eta), compiled
+        self.arms, self.eta, self.compiled = int(arms), float(eta), compiled
         self.state = BanditState.start(experts, np.full(experts, 1 / experts), seed)
 
     def choose(self, advice: Any) -> tuple[int, int]:

@@ -32,8 +32,11 @@ class BanditLog:
 
     def __post_init__(self) -> None:
         n, k = self.arms.size, len(self.names)
-        if not (n == self.values.size == self.propensities.size) or np.any((self.arms < 0) | (self.arms >= k)):
-            raise DataError(f"a log needs arms from 0 to {k - 1}, and as many values and propensities as arms")
+        if n == 0:
+            raise DataError("the log has no rows")
+        known = self.arms.dtype.kind in "iu" and np.all((self.arms >= 0) & (self.arms < k))
+        if not (known and n == self.values.size == self.propensities.size):
+            raise DataError(f"a log needs whole numbers from 0 to {k - 1} as arms, and as many values and propensities")
         if not np.all((self.propensities > 0) & (self.propensities <= 1)):
             raise DataError("propensities must be above 0 and at most 1")
         if not 0 < self.unit < np.inf:
@@ -61,8 +64,9 @@ class BanditLog:
 
     @property
     def uniform(self) -> bool:
-        """Whether all choices were made with one probability."""
-        return bool(np.ptp(self.propensities) <= 1e-9 * self.propensities[0])
+        """Whether all choices were made with one probability, which every arm can have: K of them are at most 1."""
+        p = self.propensities
+        return bool(np.ptp(p) <= 1e-9 * p[0] and p[0] * len(self.names) <= 1 + 1e-6)
 
 
 def bandit_log(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -26,7 +26,8 @@ class PendingChoices(Generic[Choice]):
     """
 
     def __init__(self, low: float, high: float) -> None:
-        if not (low < high and 0 < high - low < math.inf):
+        ends: tuple[Any, Any] = low, high
+        if not (all(isinstance(end, Real) for end in ends) and low < high and 0 < high - low < math.inf):
             raise PartError(f"costs must lie between low < high, a finite number apart, got {low} and {high}")
         self.low, self.high, self.issued, self.latest = float(low), float(high), 0, -1
         self.first = self.next = 0  # number that this run gave, and that it gives next
@@ -63,8 +64,8 @@ class PendingChoices(Generic[Choice]):
 
     def settle(self, number: Any) -> tuple[Choice, bool]:
         """Forget a choice whose cost has come; returns it, and whether a later choice was made meanwhile."""
-        if number in self.pending:
-            return self.pending.pop(number), number != self.latest
+        if isinstance(number, Integral) and number in self.pending:
+            return self.pending.pop(int(number)), number != self.latest
         if isinstance(number, Integral) and self.first <= int(number) < self.next:
             raise DataError(f"the cost of choice {number} is known already: each choice has one cost")
         if self.first > 0:

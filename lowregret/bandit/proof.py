@@ -39,12 +39,14 @@ def bandit_certificates(algorithm: BanditAlgorithm, s: BanditState, delta: float
 
 
 def scaled(certificate: Certificate, factor: float) -> Certificate:
-    """A certificate with its bound, regret and details multiplied by a factor, to change the unit of costs."""
-    linear = certificate.linear_regret
+    """A certificate with all its numbers multiplied by a factor, to change the unit of costs."""
+    names = ("linear_regret", "regret", "slack")
+    numbers = {name: getattr(certificate, name) for name in names if getattr(certificate, name) is not None}
     return replace(
         certificate,
+        **{name: value * factor for name, value in numbers.items()},
         bound=certificate.bound * factor,
-        linear_regret=None if linear is None else linear * factor,
+        rounding=certificate.rounding * factor,
         details={name: value * factor for name, value in certificate.details.items()},
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,12 @@ from lowregret.step import Constant
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
+
+
+def require_item(item: Any, items: int) -> None:
+    """Refuse what is no item's number."""
+    if not (isinstance(item, Integral) and 0 <= int(item) < items):
+        raise DataError(f"there is no item {item!r}: they are numbered from 0 to {items - 1}")
 
 
 class BanditRanking(Recorded):
@@ -71,16 +78,16 @@ class ExpertRanking(BanditRanking):
     schema = ExpertRankingSchema()
 
     def __init__(self, experts: int, items: int, eta: float, *, seed: int = 0) -> None:
-        if items < 1:
-            raise PartError(f"there must be at least one item to rank, got {items}")
+        if not (isinstance(items, (int, np.integer)) and items >= 1):
+            raise PartError(f"there must be a whole number of items to rank, at least 1, got {items!r}")
         super().__init__(EstimatedDescent(MirrorDescent(Entropy(), Constant(eta)), experts))
-        self.items, self.chance = items, new_chance(seed)
+        self.items, self.chance = int(items), new_chance(seed)
         self._orders: Any = None
         self._drawn = 0
 
     def rank(self, orders: Any) -> Any:
         """The order of an expert drawn by the weights; `orders`: experts × items, each row a permutation of 0 … k−1."""
-        table, w = np.asarray(orders), self.descent.point
+        table, w = np.array(orders), self.descent.point
         if table.shape != (w.size, self.items) or not np.array_equal(
             np.sort(table, axis=1), np.tile(np.arange(self.items), (w.size, 1))
         ):
@@ -94,8 +101,7 @@ class ExpertRanking(BanditRanking):
         """The item that was wanted: its position in the order that was shown is lost."""
         if self._orders is None:
             raise DataError("rank first, then say which item was wanted")
-        if not 0 <= item < self.items:
-            raise DataError(f"there is no item {item}: they are numbered from 0 to {self.items - 1}")
+        require_item(item, self.items)
         places = np.argmax(self._orders == item, axis=1)
         self._orders = None
         self.descent.learn(places / max(self.items - 1, 1))
@@ -143,7 +149,7 @@ class ScoreRanking(BanditRanking):
 
     def rank(self, features: Any) -> Any:
         """Items in falling order of score; `features` is items × d."""
-        table = np.asarray(features, float)
+        table = np.array(features, float)
         w = self.descent.point
         if table.ndim != 2 or table.shape[1] != w.size or not len(table) or not np.all(np.isfinite(table)):
             raise DataError(f"features must be items × {w.size} finite numbers, got shape {table.shape}")
@@ -155,8 +161,7 @@ class ScoreRanking(BanditRanking):
         table: Vector = self._features
         if table is None:
             raise DataError("rank first, then say which item was wanted")
-        if not 0 <= item < len(table):
-            raise DataError(f"there is no item {item}: they are numbered from 0 to {len(table) - 1}")
+        require_item(item, len(table))
         self._features = None
         margins = (table[item] - table) @ self.descent.point
         others = np.arange(len(table)) != item

@@ -14,9 +14,10 @@ from lowregret.bandit.exp3 import Exp3, Exp3IX
 from lowregret.bandit.log import BanditLog
 from lowregret.bandit.stochastic import Thompson, Ucb1
 from lowregret.bandit.tsallis import TsallisInf
-from lowregret.bandit.value import ASSUMES, AZUMA, Estimate
+from lowregret.bandit.value import ASSUMES, AZUMA, Estimate, require_delta
 from lowregret.errors import DataError, PartError
 from lowregret.types import Vector
+from lowregret.words import counted
 
 NAMES = ("exp3", "exp3-ix", "tsallis-inf", "ucb1", "thompson")
 
@@ -37,10 +38,12 @@ def replay(log: BanditLog, algorithm: BanditAlgorithm, *, seed: int = 0, delta: 
     With uniform logging and independent rows, the rows that count are as if the learner had been online: about n/K of
     them. The interval is for the mean of their expected values, whatever the learner did (Azuma), for a fixed number.
     """
+    require_delta(delta)
     if not log.uniform:
         low, high = np.min(log.propensities), np.max(log.propensities)
         raise DataError(
-            f"rejection replay needs uniform logging, these propensities go from {low:.3g} to {high:.3g}: "
+            f"rejection replay needs uniform logging, these propensities go from {low:.3g} to {high:.3g} "
+            f"with {counted(len(log.names), 'arm')}: "
             "learn from the log with its propensities instead (Bandit.learn_log), or evaluate policies with ips"
         )
     bandit = Bandit(len(log.names), algorithm, seed=seed, low=log.low, high=log.high)

@@ -7,7 +7,8 @@ DR      mean of Σ_a π(a) q(a) + w_t (r_t − q(a_t))             unbiased what
 The largest weight need not have been seen, so no interval may rest on it. w_t r_t is at least 0, and bets on its mean
 bound that from below however large it may become (`lowest_mean`); E w_t(1 − r_t) ≤ 1 − the value, so the same bound of
 w_t(1 − r_t) bounds the value from above (Karampatziakis, Mineiro, Ramdas 2021). Both hold for independent rows with
-true propensities, also where an arm could not be chosen at all. A c ≥ q makes DR a number from 0 on, as E w_t c ≤ c:
+true propensities, though rewards and propensities drift, also where an arm could not be chosen at all; the value is the
+mean over these rows. A c ≥ q makes DR a number from 0 on, as E w_t c ≤ c:
 
     value + c ≥ E[w_t(r_t − q(a_t) + c) + Σ_a π(a)q(a)].
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from numbers import Real
 from statistics import NormalDist
 from typing import Any
 
@@ -38,7 +40,7 @@ ASSUMES = {
     AZUMA: "every choice is made with the propensity of the log, the number of rows is fixed in advance",
 }
 HUGE = 1e150  # a weight: larger ones are taken for this, which lowers what is a bound from below
-HALVINGS = 60
+NEAR = 1e-9  # of the largest mean there can be: how near a bound comes to what can be proved
 
 Model = Callable[[Any], Any]  # row numbers → (rows × arms) predicted rewards or costs
 
@@ -74,7 +76,7 @@ def logged_value(log: BanditLog, delta: float = 0.05) -> Estimate:
 def ips(log: BanditLog, policy: Any, delta: float = 0.05) -> Estimate:
     """Inverse propensity scoring. The policy: an arm, K probabilities, or rows × K of them."""
     w, r = _weights(log, _policy(log, policy)), _scaled(log)
-    half = _checked(delta) / 2
+    half = require_delta(delta) / 2
     ends = lowest_mean(w * r, 1.0, half), 1 - lowest_mean(w * (1 - r), 1.0, half)
     return _told(log, "IPS", float(np.mean(w * r)), ends, BETTING, w)
 
@@ -88,7 +90,7 @@ def snips(log: BanditLog, policy: Any, delta: float = 0.05) -> Estimate:
     value = float(w @ r) / total
     spread = math.sqrt(float(w**2 @ (r - value) ** 2)) / total
     half = (
-        NormalDist().inv_cdf(1 - _checked(delta) / 2) * spread if spread > 0 else math.inf
+        NormalDist().inv_cdf(1 - require_delta(delta) / 2) * spread if spread > 0 else math.inf
     )  # all alike: it cannot say
     return _told(log, "SNIPS", value, (value - half, value + half), NORMAL, w)
 
@@ -99,7 +101,7 @@ def doubly_robust(log: BanditLog, policy: Any, delta: float = 0.05, model: Model
     The two halves' intervals hold with 1 − δ/2 each. A `model` must not have been fitted to these rows.
     """
     pi, r, everyone = _policy(log, policy), _scaled(log), np.arange(len(log))
-    w, _ = _weights(log, pi), _checked(delta)
+    w, _ = _weights(log, pi), require_delta(delta)
     if model is not None:
         parts = [(everyone, _predicted(log, model))]
     else:
@@ -131,7 +133,7 @@ def bernstein(x: Vector, span: float, delta: float) -> float:
 
     √(2V ln(4/δ)/n) + 7·span·ln(4/δ)/(3(n − 1)), V the sample variance.
     """
-    _checked(delta)
+    require_delta(delta)
     if x.size < 2:
         return math.inf
     log_term = math.log(4 / delta)
@@ -139,27 +141,44 @@ def bernstein(x: Vector, span: float, delta: float) -> float:
 
 
 def lowest_mean(x: Vector, most: float, delta: float) -> float:
-    """A number that the mean of independent x ≥ 0 exceeds with probability ≥ 1 − δ, if that is at most `most`.
+    """A number that the mean of the means of independent x ≥ 0 exceeds with probability ≥ 1 − δ, if it is ≤ `most`.
 
-    For the mean m the product of 1 + λ_t(x_t − m) is a martingale that begins with 1 and never falls below 0, if
-    λ_t ≤ 1/m is known before x_t: with probability 1 − δ it ends below 1/δ (Ville; Waudby-Smith and Ramdas 2024). It
-    falls in m, so what it excludes lies below one number. λ_t = √(2 ln(1/δ)/(n·variance so far)), at most 1/(2·most).
+    For that mean m and a bet λ ≤ 1/m settled in advance, the product of 1 + λ(x_t − m) ≥ 0 has the expectation
+    Π(1 + λ(E x_t − m)) ≤ 1, for no product of numbers exceeds the power of their mean: whatever each x_t has for its
+    own, rows may drift. So it is G/δ or more with probability δ/G at most (Markov), and some product of G bets with δ
+    at most. Each falls in m, so what it excludes lies below one number. λ = 2⁻ʲ/most, down to 1/(n·most); a bet that
+    were learnt from earlier x would need the same mean in every row.
     """
-    n, log_term = x.size, math.log(1 / delta)
-    means = _so_far(x, most / 2)
-    spread = _so_far((x - means) ** 2, most * most / 4)
-    bets = np.minimum(0.5 / most, np.sqrt(2 * log_term / (n * np.maximum(spread, 1e-300))))
-    low, high = 0.0, most
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        excluded = float(np.sum(np.log1p(bets * (x - middle)))) >= log_term
-        low, high = (middle, high) if excluded else (low, middle)
+    bets = 0.5 ** np.arange(math.ceil(math.log2(max(x.size, 1))) + 1) / most
+    needed, low = math.log(bets.size / delta), 0.0
+    spread = min(max(float(np.var(x)), most * most / HUGE), HUGE) if x.size else 1.0
+    likely = math.sqrt(2 * needed / (max(x.size, 1) * spread))
+    with np.errstate(divide="ignore"):
+        for bet in sorted(bets, key=lambda bet: abs(math.log(bet / likely))):  # the others rarely exclude more
+            low = _excluded(x, float(bet), low, most, needed)
     return low
 
 
-def _so_far(x: Vector, prior: float) -> Vector:
-    """Before each of the numbers, the mean of those before it and of one more, `prior`."""
-    return np.cumsum(np.concatenate([[prior], x[:-1]])) / np.arange(1, x.size + 1)
+def _excluded(x: Vector, bet: float, low: float, high: float, needed: float) -> float:
+    """The largest m in [low, high] for which ln of the product of 1 + bet·(x − m) is at least `needed`, or else low."""
+
+    def excludes(m: float) -> bool:
+        return float(np.sum(np.log1p(bet * (x - m)))) >= needed
+
+    if not excludes(low):
+        return low
+    near = NEAR * high
+    while high - low > near:
+        middle = (low + high) / 2
+        low, high = (middle, high) if excludes(middle) else (low, middle)
+    return low
+
+
+def require_delta(delta: Any) -> float:
+    """The δ of an interval, or an error if it is none."""
+    if not (isinstance(delta, Real) and 0 < float(delta) < 1):
+        raise PartError(f"delta must lie between 0 and 1, got {delta!r}")
+    return float(delta)
 
 
 # ---- inside ---------------------------------------------------------------------------------------------------------
@@ -174,7 +193,10 @@ def _policy(log: BanditLog, policy: Any) -> Vector:
         always = np.zeros(k)
         always[policy] = 1.0
         return always
-    pi = np.asarray(policy, float)
+    try:
+        pi = np.asarray(policy, float)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a policy must be numbers: {error}") from None
     if pi.shape not in ((k,), (n, k)):
         raise DataError(f"a policy is an arm, {k} probabilities, or {n} rows of them; got shape {pi.shape}")
     if not (np.all(pi >= 0) and np.all(np.abs(np.sum(pi, axis=-1) - 1) <= 1e-6)):
@@ -243,9 +265,3 @@ def _told(log: BanditLog, method: str, value: float, ends: tuple[float, float], 
     effective = float(np.sum(w)) ** 2 / squares if squares else 0.0
     value, low, high = (log.low + log.unit * v for v in (value, low, high))
     return Estimate(method, value, low, high, interval, len(log), effective, ASSUMES[interval])
-
-
-def _checked(delta: float) -> float:
-    if not 0 < delta < 1:
-        raise PartError(f"delta must lie between 0 and 1, got {delta!r}")
-    return delta

@@ -28,6 +28,15 @@ class History:
         self._points.append([float(rounds), loss, math.nan if known is None else known, bound])
         self.theorem, self.due = found.id, next_mark(rounds)
 
+    def mark(self) -> tuple[int, str, int]:
+        """Where the curves end, to come `back` to."""
+        return len(self._points), self.theorem, self.due
+
+    def back(self, mark: tuple[int, str, int]) -> None:
+        """Forget the points kept since a mark."""
+        count, self.theorem, self.due = mark
+        del self._points[count:]
+
     @property
     def points(self) -> NDArray[np.float64]:
         """All points, one a row."""

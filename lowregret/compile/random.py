@@ -6,9 +6,12 @@ Interpreted, the products overflow on purpose: `call` keeps NumPy quiet about it
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from lowregret.errors import PartError
 
 _U = np.uint64
 _STRIDE = _U(0x9E3779B97F4A7C15)
@@ -34,10 +37,12 @@ def hash_number(key: Any, n: Any) -> Any:
     return mix(key + _U(n) * _STRIDE)
 
 
-def key_of(seed: int) -> Any:
+def key_of(seed: Any) -> Any:
     """The key of a seed: seeds that are close have keys that are not."""
+    if not isinstance(seed, Integral):
+        raise PartError(f"a seed must be a whole number, got {seed!r}")
     with np.errstate(over="ignore"):
-        return hash_number(_U(0), seed % (1 << 64))
+        return hash_number(_U(0), int(seed) % (1 << 64))
 
 
 def new_chance(seed: int) -> Any:

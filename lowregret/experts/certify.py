@@ -47,8 +47,8 @@ def bound_against(aggregator: Aggregator, mixable: bool, s: Book, k: int, switch
             return "SHARE", statement, _path(s, share, switches, surprise) / eta + spread
         case AdaHedge():
             share = surprise / math.log(max(s.prior.size, 2))
-            statement = "R[k] ≤ Δ_T + Δ_{T−1}·ln(1/π[k])/ln N"
-            return "ADAHEDGE", statement, float(s.sums[GAPS] + (share * s.sums[BEFORE] if s.sums[BEFORE] else 0.0))
+            earlier = share * float(s.sums[BEFORE]) if s.prior[k] > 0 else math.inf
+            return "ADAHEDGE", "R[k] ≤ Δ_T + Δ_{T−1}·ln(1/π[k])/ln N", float(s.sums[GAPS]) + earlier
         case MLPoly(memory) if memory == 1:
             rate = float(s.prior[k] * s.rate[k])
             value = math.sqrt(float(s.sums[ENERGY]) / rate) if rate > 0 else (0.0 if s.prior[k] > 0 else math.inf)

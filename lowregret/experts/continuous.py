@@ -57,7 +57,7 @@ class Drawer(Recorded):
         if self._coins is None:
             self._coins = self.rng.bit_generator.state
             self._drawn = self._point()
-        return self._drawn
+        return self._drawn.copy() if isinstance(self._drawn, np.ndarray) else self._drawn
 
     @abstractmethod
     def _point(self) -> Any:

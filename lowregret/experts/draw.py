@@ -50,7 +50,8 @@ class Drawing(Recorded):
     ) -> None:
         super().__init__()
         self.mixture = ExpertMixture(experts, aggregator, Cost(), prior=prior, compiled=compiled)
-        self.seed, self.realised = seed, 0.0
+        key_of(seed)  # which refuses what is none
+        self.seed, self.realised = int(seed) % 2**64, 0.0
         self.drawn: NDArray[np.int64] = np.empty(0, np.int64)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,17 @@ from lowregret.words import counted
 Matrix = NDArray[np.float64]
 
 
+def given_names(experts: Any) -> list[str]:
+    """The names of experts, or of as many as a whole number says."""
+    if isinstance(experts, (int, np.integer)):
+        experts = [f"expert {i}" for i in range(int(experts))]
+    if not isinstance(experts, Iterable):
+        raise DataError(f"experts must be a whole number, or their names; got {experts!r}")
+    if not (names := list(experts)):
+        raise DataError("there are no experts")
+    return names
+
+
 def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int) -> Matrix:
     """Forecasts of rounds from `first` on: a column for each expert, then one for each class if there are `parts`."""
     x, wanted = real_numbers(forecasts, "forecasts"), (len(names),) if parts == 1 else (len(names), parts)
@@ -27,6 +38,11 @@ def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int
         t, i = np.argwhere(infinite)[0][:2].tolist()
         raise DataError(f"round {first + t}: the forecast of {names[i]} is infinite")
     return x
+
+
+def given_round(forecasts: Any) -> Matrix:
+    """Forecasts of one round as a table of their own: they wait for their outcome, whatever becomes of the given."""
+    return np.array(_numbers(forecasts, "forecasts"))[None]
 
 
 def given_outcomes(outcomes: Any, rounds: int) -> Vector:

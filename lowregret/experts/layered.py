@@ -15,10 +15,12 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
-from lowregret.errors import PartError
+from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
+from lowregret.experts.before import Before, all_or_none
 from lowregret.experts.certify import bound_against, rounding
+from lowregret.experts.given import given_round
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import LayeredSchema
 from lowregret.experts.state import NAPS
@@ -75,9 +77,20 @@ class Layered(ExpertMixture):
         return self
 
     def _learn_part(self, forecasts: Matrix, outcomes: Vector, x: Matrix, y: Matrix) -> Matrix:
-        """Learn rounds between two points of the curves; returns the forecasts."""
-        said = np.stack([lane.learn(forecasts, outcomes).forecasts for lane in self.lanes], axis=1)
-        p = np.ascontiguousarray(self.chief.learn(said, outcomes).forecasts.reshape(len(x), -1))
+        """Learn rounds between two points of the curves; returns the forecasts.
+
+        If a mixture inside refuses a round, all of them learn the rounds before it, and no more.
+        """
+        before = [Before(mixture) for mixture in (*self.lanes, self.chief)]
+        try:
+            with all_or_none(before):
+                said = np.stack([lane.learn(forecasts, outcomes).forecasts for lane in self.lanes], axis=1)
+                p = np.ascontiguousarray(self.chief.learn(said, outcomes).forecasts.reshape(len(x), -1))
+        except DataError:
+            good = next(old.done for old in before if old.done < len(x))  # of the one that refused
+            if good:
+                self._learn_part(forecasts[:good], outcomes[:good], x[:good], y[:good])
+            raise
         regrets = np.empty(len(x))
         call(book_rows, self.compiled, self.loss_function, self.book, x, y, p, regrets)
         marks = self._marks(len(x))
@@ -88,7 +101,7 @@ class Layered(ExpertMixture):
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         asked = [lane.ask(forecasts) for lane in self.lanes]
         chief, p = self.chief.ask([said for _, said in asked])
-        x = self.as_forecasts(np.asarray(forecasts, float)[None])
+        x = self.as_forecasts(given_round(forecasts))
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
         number = self._wait(x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0)))
         self._rounds[number] = [*(own for own, _ in asked), chief]
@@ -98,10 +111,9 @@ class Layered(ExpertMixture):
         if number not in self.pending:
             return super().tell(number, outcome)  # which says why not
         y = self.as_outcomes([outcome], 1)
-        *lanes, chief = self._rounds[number]
-        own = self.chief.tell(chief, outcome)
-        for lane, round_ in zip(self.lanes, lanes, strict=True):
-            lane.tell(round_, outcome)
+        waiting = list(zip((*self.lanes, self.chief), self._rounds[number], strict=True))
+        with all_or_none([Before(mixture, inside) for mixture, inside in waiting]):
+            *_, own = (mixture.tell(inside, outcome) for mixture, inside in waiting)
         x, p, _ = self.pending[number]
         self._forget(number)
         del self._rounds[number]

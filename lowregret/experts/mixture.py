@@ -19,7 +19,7 @@ from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificate, is_mixable, rounding
-from lowregret.experts.given import as_classes, given_forecasts, given_outcomes
+from lowregret.experts.given import as_classes, given_forecasts, given_names, given_outcomes, given_round
 from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.state import OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
@@ -71,9 +71,9 @@ class ExpertMixture(Recorded):
         compiled: bool = True,
     ) -> None:
         super().__init__()
-        self.names = [f"expert {i}" for i in range(experts)] if isinstance(experts, int) else list(experts)
-        if not self.names:
-            raise DataError("there are no experts")
+        self.names = given_names(experts)
+        if not (isinstance(loss, Loss) and isinstance(parts, (int, np.integer)) and parts >= 1):
+            raise PartError(f"a mixture needs a loss such as Square() and parts from 1 on, got {loss!r} and {parts!r}")
         if not isinstance(aggregator, Aggregator):
             raise PartError(f"the aggregator must be one such as AdaHedge() or Hedge(0.1), got {aggregator!r}")
         if linearised and not isinstance(substitution, Mean):
@@ -83,7 +83,7 @@ class ExpertMixture(Recorded):
         if isinstance(substitution, BrierSimplex) and parts == 1:
             raise PartError("BrierSimplex mixes probabilities of classes: say parts=, or for numbers use SquareOn()")
         self.aggregator, self.loss_function, self.substitution = aggregator, loss, substitution
-        self.parts, self.linearised = parts, linearised
+        self.parts, self.linearised = int(parts), bool(linearised)
         self.compiled = compiled and all(map(compilable, (aggregator, loss, substitution)))
         self.book = Book.fresh(as_prior(prior, len(self.names)))
         self.late = 0  # outcomes that came after later forecasts had been made
@@ -136,7 +136,7 @@ class ExpertMixture(Recorded):
         Rounds are numbered 0, 1, 2, …, in a run from a file from a random place on, so that no number is given twice
         though an older save be restored. Rounds that wait keep their numbers.
         """
-        x = self.as_forecasts(np.asarray(forecasts, float)[None])
+        x = self.as_forecasts(given_round(forecasts))
         p, weights = np.empty((1, self.parts)), np.empty((1, len(self.names)))
         if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
             raise DataError("no expert has a forecast: all are NaN")

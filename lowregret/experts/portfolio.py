@@ -117,7 +117,7 @@ class OnlineNewton(Portfolio):
 
     @property
     def weights(self) -> Vector:
-        return self._w
+        return self._w.copy()
 
     def _invest(self, relatives: Vector) -> float:
         p = float(self._w @ relatives)
@@ -186,7 +186,9 @@ class Universal(Portfolio):
         self, assets: int | list[str], rounds: int, *, nodes: int = 10_000, seed: int = 0, compiled: bool = True
     ) -> None:
         super().__init__(assets, compiled=compiled)
-        n, self.horizon = len(self.names), rounds
+        if not (isinstance(rounds, (int, np.integer)) and rounds >= 0):
+            raise PartError(f"Universal: rounds must be a whole number, not below 0, got {rounds!r}")
+        n, self.horizon = len(self.names), int(rounds)
         count = rounds // 2 + 2
         self.exact = n == 1 or (n - 1) * math.log(count) + math.log(n) <= math.log(CELLS)
         if self.exact:

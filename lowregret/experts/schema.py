@@ -34,6 +34,7 @@ from lowregret.store.schema import (
 
 SIZES = ("square", "rate", "prior", "mass", "awake")  # of the book, which are not below 0
 SLACK = 1e-6  # of sums that are 1
+SEEDS = 2**64 - 1  # of which no two are the same
 
 
 def book_arrays(experts: int) -> dict[str, Array]:
@@ -161,7 +162,7 @@ class DrawingSchema(RecordedSchema):
         return {"mixture": MixtureSchema(pictured=False)}
 
     def own_fields(self) -> dict[str, Field]:
-        return {"seed": whole(-MOST), "realised": number()}
+        return {"seed": whole(-MOST, SEEDS), "realised": number()}
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         mixture = told["mixture"]

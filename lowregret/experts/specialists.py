@@ -42,8 +42,8 @@ class Specialists(Recorded):
     def __init__(
         self, experts: int, eta: float, loss: Loss = Square(), *, linearised: bool = True, compiled: bool = True
     ) -> None:
-        if experts < 1:
-            raise DataError("there are no experts")
+        if not (isinstance(experts, (int, np.integer)) and experts >= 1):
+            raise DataError(f"there must be a whole number of experts, at least 1, got {experts!r}")
         super().__init__()
         self.aggregator, self.loss_function, self.linearised = Hedge(eta), loss, linearised
         self.compiled = compiled and compilable(loss)

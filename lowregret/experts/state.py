@@ -57,7 +57,13 @@ def as_prior(prior: Any, n: int) -> Vector:
     """A distribution over n experts from any weights, uniform if there are none; or an error."""
     if prior is None:
         return np.full(n, 1 / n)
-    found = np.ascontiguousarray(prior, np.float64)
-    if found.shape != (n,) or not np.all(np.isfinite(found)) or np.any(found < 0) or found.sum() <= 0:
+    try:
+        found = np.ascontiguousarray(prior, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the prior must be numbers: {error}") from None
+    if found.shape != (n,) or not np.all(np.isfinite(found)) or np.any(found < 0) or not np.any(found):
         raise DataError(f"the prior must be {n} numbers from 0 on, not all 0")
-    return found / found.sum()
+    with np.errstate(over="ignore"):
+        total = found.sum()
+    found, total = (found, total) if total < np.inf else (found / found.size, (found / found.size).sum())
+    return found / total

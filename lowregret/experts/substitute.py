@@ -14,6 +14,8 @@ from typing import Any
 from lowregret.compile.part import Part
 from lowregret.experts.state import Book
 
+ALIKE = 1e-9  # of a forecast: far more than rounding of a mean, far less than forecasts usually differ by
+
 
 class Substitution(Part):
     """p_t from w_t and x_t."""
@@ -24,15 +26,22 @@ class Substitution(Part):
 
 
 class Mean(Substitution):
-    """p = Σ w[i] x[i]"""
+    """p = Σ w[i] x[i], between the least and the largest x[i], which rounding would leave where all are alike."""
 
     def forecast(self, s: Book, x: Any, t: int, p: Any) -> None:
         parts = p.shape[1]
         for k in range(parts):
-            total = 0.0
+            total, last = 0.0, 0.0
             for i in range(s.mass.size):
                 if s.mass[i] > 0.0:
-                    total += s.mass[i] * x[t, k, i]
+                    last = x[t, k, i]
+                    total += s.mass[i] * last
+            if abs(total - last) <= ALIKE * abs(last):
+                least, most = last, last
+                for i in range(s.mass.size):
+                    if s.mass[i] > 0.0:
+                        least, most = min(least, x[t, k, i]), max(most, x[t, k, i])
+                total = min(max(total, least), most)
             p[t, k] = total
 
 

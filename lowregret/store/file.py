@@ -41,7 +41,7 @@ _FIRST_FORMAT = b'{"__metadata__":{"lowregret":'  # how files of format 1 went o
 def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], arrays: Arrays) -> None:
     """Write one file: to a temporary name beside it, flushed to disk, then renamed over the old one."""
     target = real_file(path)
-    header = {"kind": kind, "format": FORMAT, "description": json.dumps(description, allow_nan=True, sort_keys=True)}
+    header = {"kind": kind, "format": FORMAT, "description": _json(description)}
     try:
         with replaced(target) as file:
             _write(file, header, arrays)
@@ -110,8 +110,16 @@ class Saved(Brief, ABC):
             raise StoreError(f"{path} cannot be made use of: {reason}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything, so that what `load` reads goes on equal to the last bit. Saving changes nothing."""
-        write(path, self.kind, *self.to_file())
+        """Write everything, so that what `load` reads goes on equal to the last bit. Saving changes nothing.
+
+        What `load` would refuse is not written, so that no good file makes way for it.
+        """
+        description, arrays = self.to_file()
+        try:
+            self.schema.checked(path, json.loads(_json(description)), arrays)
+        except StoreError as error:
+            raise StoreError(f"not written, as it could not be read again: {error}") from error
+        write(path, self.kind, description, arrays)
         return Path(path)
 
     @classmethod
@@ -121,6 +129,17 @@ class Saved(Brief, ABC):
 
 
 # ---- inside a file --------------------------------------------------------------------------------------------------
+
+
+def _json(description: dict[str, Any]) -> str:
+    """A description as text; numbers of NumPy become plain ones."""
+    return json.dumps(description, allow_nan=True, sort_keys=True, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is nothing that a file can hold")
 
 
 def _write(file: IO[bytes], header: dict[str, Any], arrays: Arrays) -> None:

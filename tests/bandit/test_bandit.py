@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -234,3 +235,34 @@ def test_the_confidence_bound_is_kept_over_many_seeds() -> None:
 def test_bounds_that_are_no_finite_number_apart_are_refused(low: float, high: float) -> None:
     with pytest.raises(PartError, match="a finite number apart"):
         Bandit(3, low=low, high=high)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, -1000.0, 1.5])
+def test_a_table_is_refused_for_a_cost_of_an_arm_that_may_not_be_chosen(wrong: float) -> None:
+    """Such a cost makes regret of any size, of which no bound knows; nothing is played before it is found."""
+    costs = np.full((50, 2), 0.5)
+    costs[45] = 0.5, wrong
+    for seed in range(6):
+        bandit = Bandit(2, seed=seed)
+        with pytest.raises(DataError, match="round 45: arm 1 costs"):
+            bandit.learn(costs)
+        assert bandit.rounds == 0
+
+
+def test_what_is_no_number_is_refused_with_the_reason() -> None:
+    wrong: list[dict[str, Any]] = [{"low": "a"}, {"high": None}]
+    for limits in wrong:
+        with pytest.raises(PartError, match="costs must lie between"):
+            Bandit(3, **limits)
+    for seed in ("a", 1.5, None):
+        with pytest.raises(PartError, match="seed must be a whole number"):
+            Bandit(3, seed=seed)  # type: ignore[arg-type]
+    for rounds in (-1, 0.5, "3"):
+        with pytest.raises(PartError, match="rounds must be a whole number"):
+            Bandit(3).learn(np.zeros((4, 3)), rounds)  # type: ignore[arg-type]
+    numbers: list[Any] = [[0], {}, "0"]
+    for number in numbers:
+        bandit = Bandit(3)
+        bandit.choose()
+        with pytest.raises(DataError, match="there is no choice"):
+            bandit.reward(number, 0.5)

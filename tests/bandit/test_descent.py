@@ -162,3 +162,12 @@ def test_tuning_at_any_scale(scale: float, points: int) -> None:
 def test_tuning_needs_numbers_above_0(lipschitz: float, largest: float) -> None:
     with pytest.raises(PartError, match="numbers above 0"):
         BanditDescent.tuned(L2Ball(1.0), 3, 50, lipschitz, largest)
+
+
+def test_sizes_below_nothing_promise_nothing() -> None:
+    """A steepness of −1 would be a promise of less than no regret."""
+    for told in ({"lipschitz": -1.0}, {"lipschitz": 1.0, "largest": -1.0}, {"lipschitz": "a"}):
+        with pytest.raises(PartError, match="numbers from 0 on"):
+            BanditDescent(L2Ball(1.0), 2, 0.1, 0.1, **told)
+    with pytest.raises(PartError, match="whole number of rounds"):
+        BanditDescent.tuned(L2Ball(1.0), 2, 0, 1.0, 1.0)

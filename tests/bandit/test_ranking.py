@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from lowregret import Constant, DataError, Euclidean, L2Ball, MirrorDescent
 from lowregret.bandit import ExpertRanking, ScoreRanking
+from lowregret.certificate import certificates
 
 
 def test_experts_regret_in_positions() -> None:
@@ -78,3 +81,38 @@ def test_refusals() -> None:
     for features in (np.zeros((3, 3)), np.zeros(2), [[np.nan, 0.0]]):
         with pytest.raises(DataError, match="features"):
             scores.rank(features)
+
+
+@pytest.mark.parametrize("item", [0.5, "1", None, [0], -1])
+def test_what_is_no_item_is_refused_and_changes_nothing(item: Any) -> None:
+    experts, scores = ExpertRanking(2, 3, 0.1), ScoreRanking(MirrorDescent(Euclidean(L2Ball(3.0)), Constant(0.1)), 2)
+    experts.rank([[0, 1, 2], [2, 1, 0]])
+    scores.rank(np.eye(2))
+    for ranking in (experts, scores):
+        with pytest.raises(DataError, match="there is no item"):
+            ranking.learn(item)
+        assert ranking.rounds == 0
+        assert ranking.learn(1).rounds == 1
+
+
+def test_rounding_is_told_in_positions() -> None:
+    """Of 1,001 items a cost of 1 is a thousand positions, and so is what rounding may add to it."""
+    ranking = ExpertRanking(2, 1001, 0.1)
+    for t in range(50):
+        ranking.rank([np.roll(np.arange(1001), t), np.arange(1001)])
+        ranking.learn(7 * t)
+    found = certificates(ranking.descent.seat.learner, ranking.descent.seat.state, ranking.descent.comparator)
+    assert [c.rounding for c in ranking.certificates] == [1000 * c.rounding for c in found]
+    assert ranking.certificate.rounding > 0
+
+
+def test_an_array_may_be_used_again_while_its_round_waits() -> None:
+    rule = MirrorDescent(Euclidean(L2Ball(3.0)), Constant(0.1))
+    scores, orders = ScoreRanking(rule, 2), ExpertRanking(2, 3, 0.1)
+    features, table = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0, 1, 2], [0, 1, 2]])
+    scores.rank(features)
+    orders.rank(table)
+    features[:], table[:] = 0.0, [2, 1, 0]
+    scores.learn(1)
+    assert scores.descent.point.tolist() == pytest.approx([-0.1, 0.1])
+    assert orders.learn(0).position == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowregret import DataError
+from lowregret import DataError, PartError
 from lowregret.bandit import Exp3, TsallisInf, Ucb1, bandit_log, learn_from, read_log, replay
 from lowregret.bandit.rejection import NAMES, expected_rounds, make_algorithm
 
@@ -66,3 +66,15 @@ def test_the_real_log(name: str, data_file: Callable[[str], Path]) -> None:
     assert done.estimate is not None
     assert done.estimate.low <= 0.0038 <= done.estimate.high
     assert all(c.holds or c.id == "NONE" for c in done.bandit.certificates)
+
+
+@pytest.mark.parametrize("delta", [0.0, 2.0, -1.0])
+def test_an_interval_of_no_probability_is_refused(delta: float) -> None:
+    with pytest.raises(PartError, match="delta"):
+        replay(bandit_log(["a", "b"], reward=[0, 1]), TsallisInf(), delta=delta)
+
+
+def test_one_propensity_that_not_all_arms_can_have_is_not_uniform() -> None:
+    log = bandit_log(["a", "b", "c"], reward=[0, 1, 1], propensity=[0.9] * 3)
+    with pytest.raises(DataError, match=r"uniform logging, these propensities go from 0\.9 to 0\.9 with 3 arms"):
+        replay(log, Ucb1())

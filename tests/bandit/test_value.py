@@ -211,3 +211,36 @@ def test_every_estimate_says_what_it_assumes() -> None:
     assert "propensity of the log" in doubly_robust(uniform, POLICY).assumes
     assert "no proof" in snips(log, POLICY).assumes
     assert logged_value(log).to_json()["assumes"] == "rows are independent"
+
+
+@pytest.mark.parametrize("method", [ips, doubly_robust])
+def test_logs_may_drift(method: Callable[..., Estimate]) -> None:
+    """A policy that all but gives up an arm while its rewards fall: rows are independent, but not alike."""
+    early, misses = np.arange(20_000) < 10_000, 0
+    p, mean = np.where(early, 0.9, 0.05), np.where(early, 0.6, 0.4)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        other = rng.random(20_000) >= p
+        rewards = (rng.random(20_000) < mean).astype(float)
+        e = method(BanditLog(other.astype(np.int64), rewards, np.where(other, 1 - p, p), ("given up", "taken up")), 0)
+        misses += not e.low <= 0.5 <= e.high
+    assert misses <= 1
+
+
+def test_one_propensity_seen_is_not_that_of_an_arm_never_seen() -> None:
+    """Of two arms one is chosen with 0.99: in many logs alone, and of the other nothing is known then."""
+    misses = 0
+    for seed in range(200):
+        rare = np.random.default_rng(seed).random(100) < 0.01
+        log = BanditLog(rare.astype(np.int64), np.where(rare, 0.0, 1.0), np.where(rare, 0.01, 0.99), ("a", "b"))
+        e = doubly_robust(log, 1)
+        misses += not e.low <= 0.0 <= e.high
+    assert misses <= 10
+
+
+def test_a_log_has_rows_of_whole_numbers() -> None:
+    for arms in (np.array([], np.int64), np.array([0.5])):
+        with pytest.raises(DataError):
+            BanditLog(arms, np.full(arms.size, 0.5), np.full(arms.size, 0.5), ("a",))
+    with pytest.raises(DataError, match="a policy must be numbers"):
+        ips(drawn_log(10, 0), "first")
