@@ -59,7 +59,7 @@ class Predictor(Scoring):
             run.learner,
             run._model.compact(run._met, room),
             run.rounds,
-            Trial(run.trial.records.copy(), run.trial.ended),
+            Trial(run.trial.records.copy(), run.judged_rounds),
             room=room,
             seen=run.seen,
             places=None if run.places is None else Places(run.places.columns),

@@ -60,8 +60,16 @@ class Scoring(Saved):
 
     @property
     def kept(self) -> Kept | None:
-        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds."""
-        return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
+        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds.
+
+        It is None as well where rows came again in an order of their own, so that no rows are known to be new.
+        """
+        return Trial(self.trial.records, self.judged_rounds).kept(self.rounds, bool(self.learner.loss.classifies))
+
+    @property
+    def judged_rounds(self) -> int | None:
+        """The rounds during which frozen models were judged by rows new to them; None if they still are."""
+        return self.trial.ended
 
     @property
     @abstractmethod
