@@ -59,7 +59,7 @@ class Theorem:
             comparator=e.comparator.describe(),
             linear_regret=self.linear(e) if all(p.holds for p in trusted) else None,
             bound=bound,
-            premises=(e.inside(), *trusted, *self.premises(e)),
+            premises=(e.inside(), *trusted, *e.rates(), *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
             rounding=rounding,

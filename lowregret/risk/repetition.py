@@ -11,7 +11,7 @@ r_f/Σr, r_f of its occurrences being left. For any forecaster q of the next row
 has expectation ≤ 1 if all orders are equally likely: each factor has, given those before. Here q mixes forecasters: the
 row that came after the last one before; the last row again; rows of which more is left than of all, each as likely as
 much of it is left; new rows; the urn itself. E is looked at after 32·2^{j/4} rounds, j = 0, 1, …, with half the share
-1/((j+1)(j+2)) of the risk of a false alarm, and whenever someone asks, after t rounds with half the share 1/((t+1)(t+2)).
+1/((j+1)(j+2)) of the risk of a false alarm, and whenever someone asks, after t rounds with half of 1/((t+1)(t+2)).
 
 The sample: those rows are kept whose hash ends with as many zeros as the level says, the least level at which they are
 at most CAPACITY. So the sample depends on which rows came, not on their order, and a repetition of some share of the
@@ -207,9 +207,7 @@ class Repetition:
         self.book = np.zeros(4, np.int64)
         self.book[SIZE] = found.size
         self.book[:SIZE] = told.get("tally.sampled", 0)
-        self.looked = (
-            float(told["tally.order"][0]) if "tally.order" in told else 0.0
-        )  # the most that E was at a look, ln
+        self.looked = float(told["tally.order"][0]) if "tally.order" in told else 0.0  # the most of ln E at a look
         self._asked = 0, 0.0  # rounds when someone asked last, and ln E then
         self._compiled = True
 

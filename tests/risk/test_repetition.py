@@ -219,11 +219,9 @@ def test_dense_rows_that_are_mostly_0_are_told_apart() -> None:
 def test_what_is_kept_is_not_told_of_rows_that_came_again_in_another_order(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     X, y = memorised(rng, 512)
-    run = train(zoo.perceptron(), X, y)
-    assert run.kept is not None
-    for _ in range(4):
-        p = rng.permutation(512)
-        run.learn(X[p], y[p])
+    assert train(zoo.perceptron(), X, y).kept is not None
+    p = np.concatenate([np.arange(512), *(rng.permutation(512) for _ in range(4))])
+    run = train(zoo.perceptron(), X[p], y[p])
     assert run.kept is None
     assert run.predictor().kept is None
     run = load(run.save(tmp_path / "run")).learn(X, y)  # in the order of the first time, which ends the trial
