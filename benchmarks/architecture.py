@@ -191,7 +191,7 @@ def steps_of_a_round(found: dict[str, Stack]) -> Stack:
 
 def path(found: dict[str, Stack]) -> str:
     """The path of a row, in tables: read, handed down to the loop, learnt, proved and shown."""
-    show = next(k for k, name in enumerate(found[PROVED]) if name.startswith("cli.show"))
+    show = next(k for k, name in enumerate(found[PROVED]) if name.startswith("cli.summary"))
     parts = [
         ("From the file to a batch, in threads of their own", [*found[CUT], READ, *found[PARSED], *found[HANDED]]),
         ("From the command to the compiled loop", found[LOOP]),

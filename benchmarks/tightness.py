@@ -23,8 +23,9 @@ from lowregret.compile.part import Part
 from lowregret.convex.functions import QuadraticFunction
 from lowregret.convex.leader import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import Domain, L2Ball, LqBall, Point, Reals, Simplex
+from lowregret.learner.delayed import Delayed
+from lowregret.learner.doubling import Doubling
 from lowregret.learner.linear import Linear
-from lowregret.learner.wrappers import Delayed, Doubling
 from lowregret.loss import Cost
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.play.game import Game, play

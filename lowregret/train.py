@@ -19,7 +19,7 @@ from lowregret.run.kernel import KernelRun
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.stream.ahead import Ahead
-from lowregret.stream.batch import Stream
+from lowregret.stream.batch import Stream, is_stream
 from lowregret.structured import Task, TaskRun, train_task
 
 
@@ -129,7 +129,7 @@ def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compile
 
 def _told(features: Features | Stream, labels: Any, weights: Any, dimension: int | None) -> tuple[Any, int | None]:
     """The rows, and how many columns they have, if that is known."""
-    if isinstance(features, Stream):
+    if is_stream(features):
         if labels is not None or weights is not None:
             raise DataError("a stream brings its own labels and weights: leave them out")
         return features, dimension

@@ -254,7 +254,11 @@ BOWL = Function(lambda w: float(w @ w), lambda w: 2 * w, 2.0)
 
 
 @pytest.mark.parametrize("player", [ProjectedGradient(L2Ball(1.0), Constant(0.1)), FollowTheLeader(L2Ball(1.0))])
-@pytest.mark.parametrize("f", [Dip(), DIP, Regularised(DIP, 0.1), ScoreFunction(Cauchy(), [30.0, 0.0], 5.0)], ids=str)
+@pytest.mark.parametrize(
+    "f",
+    [Dip(), DIP, Regularised(DIP, 0.1), ScoreFunction(Cauchy(), [30.0, 0.0], 5.0)],
+    ids=["own class", "function", "regularised", "of a score"],
+)
 def test_games(player: Any, f: Convex) -> None:
     game = play(player, [f] * 12, dimension=2)
     assert not any(c.holds for c in game.certificates)

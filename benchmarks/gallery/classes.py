@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.gallery.exhibit import Curves, Exhibit, curves
 from benchmarks.gallery.measures import HORIZONS, horizons, sitting
 from benchmarks.gallery.rows import DIMENSIONS
-from lowregret.game.finite import Bisection, FiniteGame, Needle, NoisyLabels, TreeAdversary
+from lowregret.game.finite_games import Bisection, FiniteGame, Needle, NoisyLabels, TreeAdversary
 
 SIZES = (4, 8, 16, 32, 64)
 NOISY = NoisyLabels(kind="thresholds:16", noise=0.1)

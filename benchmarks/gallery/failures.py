@@ -12,8 +12,8 @@ from benchmarks.gallery.measures import along, at_costs, energy, horizons, root,
 from benchmarks.gallery.rows import DIMENSIONS
 from lowregret.domain import Box, Point
 from lowregret.game import ObliviousGame
-from lowregret.game.costs import Wobble
-from lowregret.game.rows import Disjunction, Orthonormal
+from lowregret.game.cost_games import Wobble
+from lowregret.game.row_games import Disjunction, Orthonormal
 from lowregret.mirror import PNorm
 from lowregret.risk.online_to_batch import thm_14_9
 from lowregret.rule import MirrorDescent, ProjectedGradient

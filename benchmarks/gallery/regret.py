@@ -11,7 +11,7 @@ from benchmarks.gallery.exhibit import Curves, Exhibit, curves
 from benchmarks.gallery.measures import HORIZONS, along, at_costs, doubled, energy, horizons, root, sitting
 from lowregret.domain import Point, Reals
 from lowregret.game import game
-from lowregret.game.costs import Wobble
+from lowregret.game.cost_games import Wobble
 from lowregret.game.tables import CostGameTable
 from lowregret.mirror import Entropy, PNorm
 from lowregret.play.game import Game

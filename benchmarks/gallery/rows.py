@@ -15,8 +15,8 @@ from lowregret.certificate.surrogate import surrogate_certificate
 from lowregret.convex.functions import Function
 from lowregret.domain import L2Ball, Point
 from lowregret.game import LateAnswers, game
-from lowregret.game.costs import Circling
-from lowregret.game.rows import Halfspace, Orthonormal
+from lowregret.game.cost_games import Circling
+from lowregret.game.row_games import Halfspace, Orthonormal
 from lowregret.game.tables import RowTable
 from lowregret.play.game import Game, play
 from lowregret.regret import Moving, regret

@@ -8,17 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowregret.auto.learner import LAST, RECENT, Auto, Mind, Workspace
-from lowregret.auto.logit import (
-    CERTAIN,
-    FLAT,
-    bends,
-    both_implicit,
-    exponential,
-    implicit,
-    margins,
-    share_trust,
-    slopes,
-)
+from lowregret.auto.logit import CERTAIN, FLAT, bends, both_implicit, exponential, implicit, margins, slopes
+from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
     BOLD,
     FADE,

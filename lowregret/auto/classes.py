@@ -13,7 +13,8 @@ import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.learner import EXPERTS, HEAVY, WEIGHTS, fresh_trust
-from lowregret.auto.logit import bends, implicit, margins, share_trust, slopes
+from lowregret.auto.logit import bends, implicit, margins, slopes
+from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
     EVEN,
     FADE,

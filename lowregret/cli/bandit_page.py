@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowregret.bandit.value import Estimate
-from lowregret.cli.report import page, picture, proof, table
+from lowregret.cli.html_report import page, picture, proof, table
 from lowregret.cli.work.bandit import Study
 from lowregret.compile.spec import to_json
 from lowregret.show.plot import BOUND, REGRET, finish, new_figure

@@ -7,8 +7,9 @@ from lowregret.finite.dimension import Dimensions, dimensions
 from lowregret.finite.generate import make_hypotheses
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import Consistent, FiniteLearner, Halving, StandardOptimal
-from lowregret.finite.randomised import Restarting, SurrogateHalving, WeightedMajority
 from lowregret.finite.search import Littlestone
+from lowregret.finite.surrogate_halving import Restarting, SurrogateHalving
+from lowregret.finite.weighted_majority import WeightedMajority
 
 __all__ = [
     "Agnostic",

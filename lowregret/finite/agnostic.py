@@ -16,9 +16,9 @@ import numpy as np
 from lowregret.certificate import Certificate
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner, optimal_label
-from lowregret.finite.randomised import require_horizon, require_round_left, tuned_rate
 from lowregret.finite.schema import AgnosticSchema
 from lowregret.finite.search import Littlestone
+from lowregret.finite.weighted_majority import require_horizon, require_round_left, tuned_rate
 from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 

@@ -18,7 +18,7 @@ from lowregret.game.environment import (
     LateAnswers,
     ObliviousGame,
 )
-from lowregret.game.rows import Replay, RowGame
+from lowregret.game.row_games import Replay, RowGame
 from lowregret.game.tables import Row
 
 __all__ = [

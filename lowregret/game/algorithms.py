@@ -26,8 +26,8 @@ from lowregret.finite import (
     WeightedMajority,
 )
 from lowregret.game.environment import BanditFeedback, CostGame, Environment
-from lowregret.game.finite import FiniteGame
-from lowregret.game.rows import RowGame
+from lowregret.game.finite_games import FiniteGame
+from lowregret.game.row_games import RowGame
 from lowregret.game.tables import (
     BanditTable,
     CostGameTable,
@@ -38,8 +38,8 @@ from lowregret.game.tables import (
     PanelTable,
     RowTable,
 )
+from lowregret.learner.doubling import Doubling
 from lowregret.learner.linear import Linear
-from lowregret.learner.wrappers import Doubling
 from lowregret.loss import Loss
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.rule import MirrorDescent, ProjectedGradient

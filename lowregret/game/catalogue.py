@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import lowregret.game.costs as costs
-import lowregret.game.finite as finite
-import lowregret.game.rows as rows
+import lowregret.game.cost_games as costs
+import lowregret.game.finite_games as finite
+import lowregret.game.row_games as rows
 from lowregret.errors import PartError
 from lowregret.game.environment import BanditFeedback, Environment, LateAnswers
 

@@ -19,7 +19,7 @@ from lowregret.compile.part import Part
 from lowregret.convex.functions import Convex, LinearFunction
 from lowregret.domain import Domain, L2Ball, Simplex
 from lowregret.errors import PartError
-from lowregret.game.sequences import Matrix
+from lowregret.game.hard_sequences import Matrix
 from lowregret.types import Vector
 from lowregret.words import counted
 

@@ -19,11 +19,11 @@ from lowregret.errors import DataError
 from lowregret.experts import Aggregator, ExpertMixture
 from lowregret.finite import FiniteLearner
 from lowregret.game.environment import BanditFeedback, CostGame, ObliviousGame
-from lowregret.game.finite import FiniteGame
-from lowregret.game.rows import RowGame
+from lowregret.game.finite_games import FiniteGame
+from lowregret.game.row_games import RowGame
 from lowregret.hindsight import best_in_hindsight
+from lowregret.learner.delayed import Delayed
 from lowregret.learner.linear import Linear
-from lowregret.learner.wrappers import Delayed
 from lowregret.loss import Cost, Hinge
 from lowregret.play.game import Game
 from lowregret.rows import as_rows

@@ -1,3 +1,5 @@
+from .delayed import Delayed as Delayed
+from .doubling import Doubling as Doubling
 from .kernel_perceptron import Coordinatewise as Coordinatewise
 from .kernel_perceptron import Gaussian as Gaussian
 from .kernel_perceptron import InnerProduct as InnerProduct
@@ -6,5 +8,3 @@ from .kernel_perceptron import KernelPerceptron as KernelPerceptron
 from .kernel_perceptron import Polynomial as Polynomial
 from .linear import Linear as Linear
 from .multiclass import Multiclass as Multiclass
-from .wrappers import Delayed as Delayed
-from .wrappers import Doubling as Doubling

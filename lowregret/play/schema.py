@@ -13,9 +13,10 @@ from lowregret.certificate.trace import next_mark
 from lowregret.convex.functions import Convex
 from lowregret.convex.leader import Follower
 from lowregret.domain import Domain
+from lowregret.learner.delayed import Delayed
+from lowregret.learner.doubling import Doubling
 from lowregret.learner.linear import Linear
 from lowregret.learner.schema import UNSIGNED, Demands, ledger_demands, ledger_slots, state_arrays
-from lowregret.learner.wrappers import Delayed, Doubling
 from lowregret.loss import Cost
 from lowregret.rule import Rule
 from lowregret.state import COUNT_NAMES, ROUNDS, SUM_NAMES

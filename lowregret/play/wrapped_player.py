@@ -1,4 +1,4 @@
-"""Seats of players made of players (see `learner/wrappers.py`), and the seat of any player."""
+"""Seats of players made of players (see `learner/delayed.py`, `learner/doubling.py`), and the seat of any player."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from lowregret.certificate.doubling import bounds_of, sum_blocks
 from lowregret.convex.functions import Convex
 from lowregret.convex.leader import Follower
 from lowregret.errors import PartError
+from lowregret.learner.delayed import Delayed
+from lowregret.learner.doubling import Doubling, block_of
 from lowregret.learner.linear import Linear
-from lowregret.learner.wrappers import Delayed, Doubling, block_of
 from lowregret.loss import Cost
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat
 from lowregret.rule import Rule

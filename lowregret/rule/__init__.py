@@ -4,10 +4,11 @@
 coordinate.
 """
 
-from lowregret.rule.adagrad import AdaGrad, Diagonal, DiagonalNewton, FTRLProximal
+from lowregret.rule.adagrad import AdaGrad, Diagonal, DiagonalNewton
 from lowregret.rule.arow import AROW
 from lowregret.rule.base import SEEN, Rule
 from lowregret.rule.betting import COCOB, KT, Betting, FreeGrad
+from lowregret.rule.ftrl_proximal import FTRLProximal
 from lowregret.rule.mirror_descent import MirrorDescent
 from lowregret.rule.nag import NAG
 from lowregret.rule.newton import Newton

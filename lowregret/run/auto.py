@@ -9,17 +9,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
-from lowregret.auto.kept import Frozen, foretell_rows
+from lowregret.auto.frozen import Frozen, foretell_rows
 from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, learn_rows, require_light
+from lowregret.auto.linear_view import linear_weights
 from lowregret.auto.regression import take_unit
 from lowregret.auto.view import FAR
-from lowregret.auto.weights import linear_weights
 from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
 from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear
-from lowregret.risk.kept import Foretold
+from lowregret.risk.kept_trial import Foretold
 from lowregret.rows import Rows
 from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of

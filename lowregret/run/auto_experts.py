@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from lowregret.auto.kept import DONE, KEPT_NAMES, NOW, OWN, close_round, hedge_weights
-from lowregret.auto.kept import GAP as KEPT_GAP
-from lowregret.auto.kept import MIXED as KEPT_MIXED
+from lowregret.auto.frozen import DONE, KEPT_NAMES, NOW, OWN, close_round, hedge_weights
+from lowregret.auto.frozen import GAP as KEPT_GAP
+from lowregret.auto.frozen import MIXED as KEPT_MIXED
 from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, WEIGHTS, expert_losses
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.numerics import EPSILON

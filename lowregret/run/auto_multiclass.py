@@ -8,14 +8,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
-from lowregret.auto.kept import Frozen
-from lowregret.auto.kept_classes import foretell_classes
+from lowregret.auto.frozen import Frozen
+from lowregret.auto.frozen_classes import foretell_classes
 from lowregret.auto.learner import require_light
-from lowregret.auto.weights import class_weights
+from lowregret.auto.linear_view import class_weights
 from lowregret.compile.call import call
 from lowregret.learner.growth import Shape, Together
 from lowregret.learner.multiclass import Multiclass, Room
-from lowregret.risk.kept import Foretold
+from lowregret.risk.kept_trial import Foretold
 from lowregret.rows import Rows
 from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowregret.auto.kept import (
+from lowregret.auto.frozen import (
     OFTEN,
     VOTES,
     Frozen,

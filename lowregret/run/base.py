@@ -21,7 +21,7 @@ from lowregret.learner.places import Placed, Places
 from lowregret.learner.validate import Place, numbers, require_bounded
 from lowregret.loss.verify import MetScores, first_met
 from lowregret.risk.bounds import RiskEvidence, headline, risks
-from lowregret.risk.kept import Foretold, Trial, next_freeze
+from lowregret.risk.kept_trial import Foretold, Kept, Trial, next_freeze
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, highest
@@ -33,7 +33,7 @@ from lowregret.run.record import NEVER, RunRecord, next_snapshot
 from lowregret.run.scoring import Scoring
 from lowregret.state import MISTAKES, State
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch, Stream, raise_faults
+from lowregret.stream.batch import Batch, Stream, is_stream, raise_faults
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -86,7 +86,7 @@ class RowRun(CarefulRun, Scoring):
 
     def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
-        if isinstance(features, Stream):
+        if is_stream(features):
             for batch in raise_faults(features.batches()):
                 self.learn_batch(batch)
             return self
@@ -237,6 +237,14 @@ class RowRun(CarefulRun, Scoring):
 
     # ---- the model that is kept ------------------------------------------------------------------------------------
 
+    @property
+    def kept(self) -> Kept | None:
+        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds.
+
+        None also if rows were noticed to come again, nobody knows since when: models were judged by rows they knew.
+        """
+        return None if self.tally.repeated and self.trial.ended is None else super().kept
+
     def predictor(self) -> Predictor:
         """The model as it is now, for prediction alone: a small file, which cannot be gone on with."""
         return Predictor.of_run(self)
@@ -256,13 +264,9 @@ class RowRun(CarefulRun, Scoring):
             self.trial.judge(w, begin, self._reached, rounds, partial(self._foretold, x, y))
         self._unjudged = self._reached, self.rounds
 
-    @property
-    def judged_rounds(self) -> int | None:
-        return 0 if self.trial.ended is None and self.tally.shuffled else self.trial.ended
-
     def end_trial(self) -> None:
         """Judge frozen models no more, for the rows to come were learnt before."""
-        if self.judged_rounds == 0:  # what was found so far is worth nothing
+        if self.trial.ended is None and self.tally.shuffled:  # what was found so far is worth nothing
             self.trial, self.frozen = Trial(ended=0), None
         self.trial.end(self.rounds)
 

@@ -20,10 +20,10 @@ from lowregret.certificate.delay import BOOK, DRIFT, LEDGER, WEIGHT, WRONG, dual
 from lowregret.certificate.trace import Trace
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.learner.delayed import LONGEST_DELAY
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
-from lowregret.learner.wrappers import LONGEST_DELAY
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
 from lowregret.run.delayed_loop import ask_and_learn
@@ -33,7 +33,7 @@ from lowregret.run.outcome import Learnt
 from lowregret.run.pending import NEVER, Pending
 from lowregret.run.schema import DelayedSchema
 from lowregret.store.file import Arrays
-from lowregret.stream.batch import Batch, Stream, raise_faults
+from lowregret.stream.batch import Batch, Stream, is_stream, raise_faults
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -136,7 +136,7 @@ class DelayedRun(LinearRun):
         `delay`: a number, or one per row. Answers due after the last row arrive as more rounds are asked, or by
         `deliver`. Splitting the rows over several calls changes nothing, not even the last bit.
         """
-        if isinstance(features, Stream):
+        if is_stream(features):
             done = 0
             for batch in raise_faults(features.batches()):
                 self.learn_batch(batch, _delays(delay, done, len(batch)))

@@ -19,10 +19,10 @@ from lowregret.certificate.trace import Trace
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Domain
 from lowregret.errors import PartError, StoreError
-from lowregret.hindsight.against import GivenAgain
+from lowregret.hindsight.fixed_comparator import GivenAgain
+from lowregret.learner.doubling import Doubling
 from lowregret.learner.growth import resize
 from lowregret.learner.linear import Linear
-from lowregret.learner.wrappers import Doubling
 from lowregret.output import Last
 from lowregret.risk.online_to_batch import DRAWN, RiskCertificate
 from lowregret.rows import Features

@@ -11,7 +11,7 @@ from lowregret.errors import StoreError
 from lowregret.learner.growth import join, split
 from lowregret.learner.places import Places
 from lowregret.loss.verify import MetScores
-from lowregret.risk.kept import Trial
+from lowregret.risk.kept_trial import Trial
 from lowregret.run.record import RunRecord
 from lowregret.state import State
 from lowregret.store.file import Arrays

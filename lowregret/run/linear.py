@@ -13,7 +13,7 @@ from lowregret.errors import PartError
 from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.learner.validate import require_cheap
-from lowregret.risk.kept import Foretold
+from lowregret.risk.kept_trial import Foretold
 from lowregret.rows import Features, Rows
 from lowregret.run.models import LinearModel
 from lowregret.run.one_score import ScoredRun

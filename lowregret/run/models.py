@@ -15,8 +15,8 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace
-from lowregret.auto.kept import Frozen, foretell_rows, trust_in
-from lowregret.auto.kept_classes import foretell_classes
+from lowregret.auto.frozen import Frozen, foretell_rows, trust_in
+from lowregret.auto.frozen_classes import foretell_classes
 from lowregret.auto.learner import EXPERTS, WEIGHTS, Auto, Mind, Workspace
 from lowregret.auto.view import COLUMNS, COUNT
 from lowregret.compile.call import call

@@ -21,7 +21,7 @@ from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
-from lowregret.hindsight.against_classes import ClassesGivenAgain, needs_guesses
+from lowregret.hindsight.fixed_comparator_classes import ClassesGivenAgain, needs_guesses
 from lowregret.learner.growth import FIRST, Shape, Together, double_room
 from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
@@ -33,7 +33,7 @@ from lowregret.learner.validate import numbers, require_cheap, require_finite, r
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.risk.class_statistics import ClassTally
-from lowregret.risk.kept import Foretold
+from lowregret.risk.kept_trial import Foretold
 from lowregret.risk.online_to_batch import RiskCertificate, prop_3
 from lowregret.rows import OUTSIDE, Features, Rows
 from lowregret.rule import MirrorDescent

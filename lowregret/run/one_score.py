@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lowregret.hindsight.against import GivenAgain
+from lowregret.hindsight.fixed_comparator import GivenAgain
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import Placed
 from lowregret.learner.validate import finite_numbers, numbers, refuse
-from lowregret.risk.kept import Foretold, judge_scores
+from lowregret.risk.kept_trial import Foretold, judge_scores
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, length
 from lowregret.run.base import RowRun

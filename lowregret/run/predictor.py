@@ -17,7 +17,7 @@ from typing import Any, Self
 from lowregret.compile.spec import from_json, to_json
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.places import Places
-from lowregret.risk.kept import Trial
+from lowregret.risk.kept_trial import Trial
 from lowregret.run.models import FixedModel, model_for
 from lowregret.run.schema_predictor import PredictorSchema
 from lowregret.run.scoring import Scoring
@@ -59,7 +59,7 @@ class Predictor(Scoring):
             run.learner,
             run._model.compact(run._met, room),
             run.rounds,
-            Trial(run.trial.records.copy(), run.judged_rounds),
+            Trial() if run.kept is None else Trial(run.trial.records.copy(), run.trial.ended),
             room=room,
             seen=run.seen,
             places=None if run.places is None else Places(run.places.columns),

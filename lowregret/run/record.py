@@ -13,7 +13,7 @@ from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.loss.verify import counterexample
-from lowregret.risk.kept import next_freeze
+from lowregret.risk.kept_trial import next_freeze
 from lowregret.state import State
 from lowregret.store.file import Arrays
 from lowregret.types import Vector

@@ -12,6 +12,7 @@ from lowregret.certificate.delay import NAMES as LATE_NAMES
 from lowregret.certificate.trace import NAMES, WIDTH
 from lowregret.compile.spec import from_json
 from lowregret.domain import Domain
+from lowregret.learner.doubling import Doubling
 from lowregret.learner.growth import FIRST
 from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.linear import Linear
@@ -22,11 +23,10 @@ from lowregret.learner.schema import (
     ledger_demands,
     ledger_slots,
 )
-from lowregret.learner.wrappers import Doubling
 from lowregret.risk import repetition
 from lowregret.risk import statistics as tally
 from lowregret.risk.independence import COUNT, LENGTH, LEVELS, ONES
-from lowregret.risk.kept import FIELDS, PARTS, freezes
+from lowregret.risk.kept_trial import FIELDS, PARTS, freezes
 from lowregret.run import metrics
 from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, MISTAKES, ROUNDS, SUM_NAMES, SUMS
 from lowregret.store.schema import (
@@ -88,6 +88,13 @@ class ProofSchema(Schema):
         raise NotImplementedError
 
 
+_SAMPLE = {
+    "tally.prints": Array("uint64", ("sampled",)),
+    "tally.sampled": wholes(repetition.SIZE),
+    "tally.order": floats(1, low=0),
+}
+
+
 class LedgerSchema(ProofSchema):
     """The schema of a run on rows: cells for each feature that was met, the counts behind risk, the model on trial."""
 
@@ -117,12 +124,8 @@ class LedgerSchema(ProofSchema):
             "tally.levels": floats(LEVELS, 4),
             "trial": anything("freezes", PARTS, FIELDS),
         }
-        if "tally.prints" in present:  # not in files from before rows were sampled, whose sample is empty
-            found |= {
-                "tally.prints": Array("uint64", ("sampled",)),
-                "tally.sampled": wholes(repetition.SIZE),
-                "tally.order": floats(1, low=0),
-            }
+        if any(name in present for name in _SAMPLE):  # none in files from before rows were sampled
+            found |= _SAMPLE
         if told["seen"] is not None:
             found["columns"] = wholes("met", high=max(told["seen"] - 1, 0), kind="uint64")
         if any(name.startswith("frozen") for name in present):

@@ -9,10 +9,10 @@ import numpy as np
 
 from lowregret.auto.bank import WIDTH
 from lowregret.auto.classes import SHARES
-from lowregret.auto.kept import GAP as KEPT_GAP
-from lowregret.auto.kept import NOW, VOTES
+from lowregret.auto.frozen import GAP as KEPT_GAP
+from lowregret.auto.frozen import NOW, VOTES
 from lowregret.auto.learner import EXPERTS, GAP, PAST, PRODUCTS, TRUST, WEIGHTS
-from lowregret.auto.logit import FAINT
+from lowregret.auto.mixture import FAINT
 from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS, PACE, ROWS
 from lowregret.compile.simd import LANES
@@ -20,7 +20,7 @@ from lowregret.learner.layout import stride
 from lowregret.learner.multiclass_simd import at_work
 from lowregret.learner.schema import Demands
 from lowregret.risk import statistics as tally
-from lowregret.risk.kept import freezes
+from lowregret.risk.kept_trial import freezes
 from lowregret.run.eras import KEPT, ROUND
 from lowregret.run.eras import WIDTH as ERA
 from lowregret.run.schema import LedgerSchema, RowSchema

@@ -16,7 +16,7 @@ from lowregret.compile.simd import LANES
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.schema import Demands
-from lowregret.risk.kept import FIELDS, PARTS, freezes
+from lowregret.risk.kept_trial import FIELDS, PARTS, freezes
 from lowregret.run.schema import COLUMNS, FED
 from lowregret.run.schema_classes import CLASS_NAME, are_weights
 from lowregret.store.schema import (

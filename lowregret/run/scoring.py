@@ -11,7 +11,7 @@ import numpy as np
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.places import Places
 from lowregret.learner.validate import require_rows, require_scores
-from lowregret.risk.kept import Kept, Trial
+from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.models import FixedModel
 from lowregret.store.file import Saved
@@ -60,16 +60,8 @@ class Scoring(Saved):
 
     @property
     def kept(self) -> Kept | None:
-        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds.
-
-        It is None as well where rows came again in an order of their own, so that no rows are known to be new.
-        """
-        return Trial(self.trial.records, self.judged_rounds).kept(self.rounds, bool(self.learner.loss.classifies))
-
-    @property
-    def judged_rounds(self) -> int | None:
-        """The rounds during which frozen models were judged by rows new to them; None if they still are."""
-        return self.trial.ended
+        """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds."""
+        return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
 
     @property
     @abstractmethod

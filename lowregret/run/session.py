@@ -20,7 +20,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.spec import from_json, to_json
 from lowregret.convex.minimise import Solution
 from lowregret.errors import PartError, StoreError
-from lowregret.hindsight.against import is_plain, losses_at
+from lowregret.hindsight.fixed_comparator import is_plain, losses_at
 from lowregret.loss.name import loss_name
 from lowregret.risk.bounds import risk_json
 from lowregret.rule import FTRLProximal

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from lowregret.certificate import Certificate
 from lowregret.certificate.trace import Trace
-from lowregret.risk.kept import Kept
+from lowregret.risk.kept_trial import Kept
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.types import Vector
 

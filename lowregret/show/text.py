@@ -14,7 +14,7 @@ from lowregret.words import counted
 
 if TYPE_CHECKING:
     from lowregret.certificate import Certificate
-    from lowregret.risk.kept import Figures
+    from lowregret.risk.kept_trial import Figures
     from lowregret.risk.online_to_batch import RiskCertificate
     from lowregret.show.subjects import LearntRun, RecordedRun, Supported
 
@@ -41,7 +41,8 @@ def describe_kept(run: LearntRun) -> list[str]:
     """Lines about the loss of the model once it is kept, and the worth of labels that come at once."""
     kept = run.kept
     if kept is None:
-        return []
+        again = "kept       unknown: rows came again, so models were judged by rows that they had learnt"
+        return [again] if run.tally.repeated else []
 
     def told(figures: Figures) -> str:
         if figures.error is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -88,6 +88,11 @@ class Stream(Protocol):
 
     def batches(self) -> Iterator[Batch]:
         """All rows in order. A fault ends it with a batch that says so."""
+
+
+def is_stream(data: Any) -> TypeGuard[Stream]:
+    """Whether data are a stream; a matrix of SciPy is none, and is not asked for its size, for it may be damaged."""
+    return not hasattr(data, "tocsr") and isinstance(data, Stream)
 
 
 def raise_faults(batches: Iterable[Batch], skipping: str = SKIPPING) -> Iterator[Batch]:

@@ -10,7 +10,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import DataError
-from lowregret.hindsight.against import importances
+from lowregret.hindsight.fixed_comparator import importances
 from lowregret.learner.validate import finite_numbers, require_bounded, require_cheap
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse, as_rows

@@ -30,7 +30,7 @@ from lowregret.compile.call import compilable
 from lowregret.compile.numerics import at_most
 from lowregret.domain import Domain
 from lowregret.errors import DataError, PartError
-from lowregret.hindsight.against import importances
+from lowregret.hindsight.fixed_comparator import importances
 from lowregret.learner.linear import write_point
 from lowregret.learner.validate import finite_numbers, require_bounded
 from lowregret.risk.online_to_batch import RiskCertificate

@@ -16,7 +16,7 @@ from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError
-from lowregret.hindsight.against import exact_regret, importances
+from lowregret.hindsight.fixed_comparator import exact_regret, importances
 from lowregret.learner.linear import Linear, write_model, write_point
 from lowregret.learner.validate import finite_numbers
 from lowregret.run import files as filed

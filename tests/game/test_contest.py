@@ -25,7 +25,7 @@ from lowregret.game import (
     game,
 )
 from lowregret.game.algorithms import Setting
-from lowregret.game.costs import BallGame
+from lowregret.game.cost_games import BallGame
 from lowregret.game.environment import LateAnswers, ObliviousGame
 from lowregret.game.tables import marks
 from lowregret.loss import Hinge

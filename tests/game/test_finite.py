@@ -10,7 +10,7 @@ import pytest
 
 from lowregret.finite import Consistent, Halving, StandardOptimal, SurrogateHalving
 from lowregret.game import contest, game
-from lowregret.game.finite import Cover, NoisyLabels, TreeAdversary
+from lowregret.game.finite_games import Cover, NoisyLabels, TreeAdversary
 
 DETERMINISTIC: dict[str, Any] = {
     "consistent": Consistent,

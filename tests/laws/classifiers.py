@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
 from lowregret.domain import L2Ball
-from lowregret.game import sequences as made
+from lowregret.game import hard_sequences as made
 from lowregret.loss import Hinge
 from tests.laws.comparators import hindsight
 from tests.laws.sequences import Matrix, Stream, Vector

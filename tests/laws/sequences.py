@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from lowregret.game import sequences
+from lowregret.game import hard_sequences as sequences
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.run.linear import LinearRun

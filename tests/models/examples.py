@@ -23,10 +23,11 @@ from lowregret.convex.functions import QuadraticFunction
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.domain import Box, L2Ball
 from lowregret.experts import AdaHedge, ExpertMixture, Layered
+from lowregret.learner.delayed import Delayed
+from lowregret.learner.doubling import Doubling
 from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.learner.wrappers import Delayed, Doubling
 from lowregret.loss import Hinge, Logistic, Softmax, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, Random

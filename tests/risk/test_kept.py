@@ -14,7 +14,7 @@ from lowregret import zoo
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Hinge, Logistic, Softmax, Square
 from lowregret.output import Average
-from lowregret.risk.kept import FIRST, HEADLINE, PARTS, ROWS, WEIGHT, Foretold, Trial, next_freeze
+from lowregret.risk.kept_trial import FIRST, HEADLINE, PARTS, ROWS, WEIGHT, Foretold, Trial, next_freeze
 from lowregret.store.kinds import load
 from lowregret.train import train
 from tests.naive import Matrix, Vector

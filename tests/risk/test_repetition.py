@@ -159,6 +159,9 @@ def test_no_risk_is_claimed_where_data_are_gone_over_again(seed: int) -> None:
     assert ONCE in {premise.name for premise in run.risks()[0].premises if not premise.holds}
     assert headline(run.risks()) is None
     assert run.tally.repeated
+    assert run.kept is None
+    assert run.predictor().kept is None
+    assert "kept       unknown: rows came again" in str(run)
 
 
 @pytest.mark.parametrize("learner", [zoo.ogd(Square(), 1e-3), zoo.mc_perceptron(), zoo.auto()], ids=repr)

@@ -37,7 +37,7 @@ from lowregret import (
 from lowregret.certificate.doubling import FACTOR
 from lowregret.domain import Point
 from lowregret.learner import Doubling
-from lowregret.learner.wrappers import block_of
+from lowregret.learner.doubling import block_of
 from lowregret.loss import Cost
 from lowregret.run import DoublingRun
 from tests.running import bits

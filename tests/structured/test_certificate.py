@@ -10,7 +10,7 @@ import pytest
 
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.errors import DataError, PartError
-from lowregret.hindsight.against import importances
+from lowregret.hindsight.fixed_comparator import importances
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient

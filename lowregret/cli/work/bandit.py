@@ -42,7 +42,7 @@ def _study(args: Namespace, clock: Clock) -> int:
     told = study.tell()
     if args.report or args.plot:
         from lowregret.cli.bandit_page import draw, study_page
-        from lowregret.cli.report import write_page
+        from lowregret.cli.html_report import write_page
 
         if args.plot:
             draw(study, args.plot)

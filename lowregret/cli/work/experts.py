@@ -13,8 +13,8 @@ import numpy as np
 from lowregret.cli.clock import Clock
 from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts, read_forecasts
+from lowregret.cli.html_report import page, picture, proof, table, write_page
 from lowregret.cli.mixing import make_panel
-from lowregret.cli.report import page, picture, proof, table, write_page
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, StoreError
 from lowregret.experts.layered import Layered

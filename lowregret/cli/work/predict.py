@@ -13,7 +13,7 @@ import numpy as np
 
 from lowregret.cli.form import SKIPPING
 from lowregret.cli.scores import score_file
-from lowregret.cli.show import tell_loss, tell_metrics
+from lowregret.cli.summary import tell_loss, tell_metrics
 from lowregret.errors import DataError
 from lowregret.learner.labels import name_label, name_of
 from lowregret.run import notes

@@ -15,13 +15,13 @@ from lowregret.cli import BAD, DONE, INTERRUPTED
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, open_rows
 from lowregret.cli.holdout import Holdout
+from lowregret.cli.html_report import write_report
 from lowregret.cli.keeper import Keeper
 from lowregret.cli.labels import settle_labels
 from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
-from lowregret.cli.report import write_report
 from lowregret.cli.scores import ScoreFile, score_file
-from lowregret.cli.show import show
+from lowregret.cli.summary import show
 from lowregret.compile.part import Part
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.learner.labels import class_name

@@ -6,7 +6,7 @@ steadier stacks, which look at the lanes as they are but not at labels before th
 and a stack of the means, which learns from the rows that a frozen model is judged by. Until features were seen often
 enough for means to cost little, the lanes as they are stand in for them.
 
-They are weighed by AdaHedge over what each lost *while frozen* (see `risk/kept.py`): a round of it is all that is
+They are weighed by AdaHedge over what each lost *while frozen* (see `risk/kept_trial.py`): a round of it is all that is
 judged between two freezes, and the weights of a frozen model stay what they were when it was frozen. So
 
     Σ⟨v, ℓ⟩ ≤ min_k L_k + 2Δ        (MIX-ADAHEDGE, de Rooij, van Erven, Grünwald & Koolen, JMLR 2014)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import lowregret.game.sequences as sequences
+import lowregret.game.hard_sequences as sequences
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
 from lowregret.game.environment import Answer, Environment

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowregret.certificate.multiclass_mistakes import Margins
 from lowregret.compile.call import call
-from lowregret.hindsight.against import exact_regret, importances
+from lowregret.hindsight.fixed_comparator import exact_regret, importances
 from lowregret.learner.multiclass import NONE, Multiclass, Room, class_losses, longest, score_classes
 from lowregret.loss import PerceptronLoss
 from lowregret.rows import EVERY, Rows

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lowregret.certificate import Certificate
 from lowregret.cli.clock import Seconds
-from lowregret.cli.show import show
+from lowregret.cli.summary import show
 from lowregret.compile.spec import to_json
 from lowregret.errors import StoreError
 from lowregret.run.named_weights import weights_by_name

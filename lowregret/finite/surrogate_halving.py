@@ -1,4 +1,4 @@
-"""Learners of finite classes that need no realisable labels: WeightedMajority, SurrogateHalving, restarts."""
+"""Halving by a convex surrogate where labels need not be realisable, and restarts for unknown numbers of rounds."""
 
 from __future__ import annotations
 
@@ -8,57 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate
-from lowregret.errors import DataError, PartError, StoreError
-from lowregret.experts.aggregator import Hedge
-from lowregret.experts.mixture import ExpertMixture
+from lowregret.errors import PartError, StoreError
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner
-from lowregret.finite.schema import RESTARTED, RestartingSchema, SurrogateHalvingSchema, WeightedMajoritySchema
-from lowregret.loss import Absolute
+from lowregret.finite.schema import RESTARTED, RestartingSchema, SurrogateHalvingSchema
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.store.kinds import class_of
-from lowregret.words import counted
-
-
-class WeightedMajority(FiniteLearner):
-    """ALG-WM over the hypotheses: p_t = Σw_t[i]h_i(x_t), w_t ∝ e^{−η·mistakes}, η = √(8 ln n/T), T = `rounds`
-
-    Expected mistakes ≤ those of any hypothesis + ln n/η + ηt/8 after t rounds, which is √(T ln n/2) in the end
-    (THM-1.3), whatever the labels; they may not depend on the coin of their own round. O(n) a round.
-    """
-
-    kind = "weighted-majority"
-    schema = WeightedMajoritySchema()
-
-    def __init__(self, hypotheses: Hypotheses, rounds: int) -> None:
-        super().__init__(hypotheses)
-        self.horizon = require_horizon(rounds)
-        self.eta = tuned_rate(math.log(len(hypotheses)), rounds)
-        self.mixture = ExpertMixture(len(hypotheses), Hedge(self.eta), Absolute(), linearised=False)
-
-    def predict(self, x: int) -> float:
-        self.hypotheses.check_point(x)
-        return min(float(self.mixture.weights @ self.hypotheses.by_point[x]), 1.0)
-
-    def absorb(self, x: int, y: int, p: float) -> None:
-        self.mixture.learn(self.hypotheses.by_point[x][None].astype(float), [float(y)])
-
-    @property
-    def proof(self) -> Certificate:
-        bound = math.log(len(self.hypotheses)) / self.eta + self.eta * self.rounds / 8
-        return self.certify_regret("THM-1.3", "ln n/η + ηt/8", bound)
-
-    def _written(self) -> tuple[dict[str, Any], Arrays]:
-        description, arrays = super()._written()
-        inner, kept = self.mixture.contents()
-        return description | {"horizon": self.horizon, "mixture": inner}, arrays | prefixed("mixture", kept)
-
-    @classmethod
-    def _begun(cls, found: Contents) -> Self:
-        made = cls(Hypotheses.made(found), found.description["horizon"])
-        made.mixture = ExpertMixture.from_contents(found.inner("mixture"))
-        return made
 
 
 class SurrogateHalving(FiniteLearner):
@@ -163,21 +119,3 @@ class Restarting(FiniteLearner):
         made.block = made.learner.from_contents(found.inner("block"))
         made.length, made.before = length, before
         return made
-
-
-def require_horizon(rounds: int) -> int:
-    """Refuse what is no number of rounds."""
-    if rounds < 1:
-        raise PartError(f"rounds is how many will be played, from 1 on, got {rounds}; if unknown, see Restarting")
-    return rounds
-
-
-def require_round_left(played: int, rounds: int) -> None:
-    """Refuse a round too many."""
-    if played >= rounds:
-        raise DataError(f"made for {counted(rounds, 'round')} and no more: say more, or use Restarting if nobody knows")
-
-
-def tuned_rate(log_experts: float, rounds: int) -> float:
-    """η = √(8 ln N/T); with one expert any will do."""
-    return math.sqrt(8 * max(log_experts, math.log(2)) / rounds)

@@ -1,4 +1,4 @@
-"""The model that `auto` keeps of many classes: see `kept.py`."""
+"""The model that `auto` keeps of many classes: see `frozen.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from lowregret.auto.classes import DOUBT, AutoMulticlass, ClassWorkspace
-from lowregret.auto.kept import NOW, OWN, Frozen
+from lowregret.auto.frozen import NOW, OWN, Frozen
 from lowregret.auto.learner import EXPERTS
 from lowregret.auto.stack import LAST_LABEL, STACKS
 from lowregret.auto.view import look

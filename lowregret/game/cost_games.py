@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-import lowregret.game.sequences as sequences
+import lowregret.game.hard_sequences as sequences
 from lowregret.convex.functions import Convex, QuadraticFunction
 from lowregret.domain import Domain, L2Ball, Simplex
 from lowregret.game.environment import AdaptiveGame, ExpertGame, ObliviousGame
-from lowregret.game.sequences import Matrix
+from lowregret.game.hard_sequences import Matrix
 from lowregret.types import Vector
 
 # ---- on the ball -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,68 @@
+"""How far each expert is trusted on log losses: weights by likelihood, a share for all (MIX-SHARE)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PRODUCTS
+from lowregret.compile.kernel import apart
+from lowregret.compile.simd import LANES, load, somewhere, spread, store, total
+from lowregret.types import Cells
+
+FAINT = 1e-200  # products of likelihoods below this are made losses
+
+_LOW, _HIGH = np.uint64(0), np.uint64(LANES)
+_FEW = np.array([1.0] * (EXPERTS - LANES) + [0.0] * (2 * LANES - EXPERTS))  # which of the second eight are experts
+
+
+def share_trust(trust: Cells, likelihoods: Cells, weight: float, t: float) -> None:
+    """w ← (1 − 1/(t+1))·w·likelihood^weight/Σ + (1/(t+1))/N
+
+    The loss of an expert is that kept less the logarithm of its product, so that few logarithms are taken.
+    """
+    if weight == 1.0:
+        likely, others = load(likelihoods, _LOW), load(likelihoods, _HIGH)
+        store(trust, _LOW, load(trust, _LOW) * likely)
+        store(trust, _HIGH, load(trust, _HIGH) * others)
+        low, high = load(trust, PRODUCTS + _LOW) * likely, load(trust, PRODUCTS + _HIGH) * others
+        store(trust, PRODUCTS + _LOW, low)
+        store(trust, PRODUCTS + _HIGH, high)
+        if somewhere((spread(FAINT) > low) | (spread(FAINT) > high)):
+            settle(trust)
+    else:
+        weigh(trust, likelihoods, weight)
+    low, high = load(trust, _LOW), load(trust, _HIGH)
+    share = 1.0 / (t + 1.0)
+    kept, each = (1.0 - share) / total(low + high), share / EXPERTS
+    store(trust, _LOW, low * kept + each)
+    store(trust, _HIGH, high * kept + load(_FEW, _LOW) * each)
+
+
+@apart
+def settle(trust: Cells) -> None:
+    """Make losses of the products."""
+    for k in range(EXPERTS):
+        trust[LOSSES + k] -= math.log(trust[PRODUCTS + np.uint64(k)])
+    store(trust, PRODUCTS + _LOW, spread(1.0))
+    store(trust, PRODUCTS + _HIGH, spread(1.0))
+
+
+@apart
+def weigh(trust: Cells, likelihoods: Cells, weight: float) -> None:
+    """w ← w·likelihood^weight up to a factor, for weights other than 1.
+
+    The gap is what the mixture lost beyond the mix loss −ln Σ w·likelihood^weight, which is nothing for weights ≤ 1.
+    """
+    mixed = mass = highest = 0.0
+    for k in range(EXPERTS):
+        highest = max(highest, likelihoods[k])
+        mixed += trust[k] * likelihoods[k]
+    for k in range(EXPERTS):
+        loss = -weight * math.log(likelihoods[k])
+        trust[LOSSES + k] += loss
+        trust[k] *= math.exp(-loss - weight * math.log(highest))
+        mass += trust[k]
+    if weight > 1.0:
+        trust[GAP] += max(math.log(mass) - weight * math.log(mixed / highest), 0.0)
