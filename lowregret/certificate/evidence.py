@@ -21,7 +21,10 @@ from lowregret.loss.verify import PREMISE, MetScores, counterexample
 from lowregret.mirror import Entropic, PNorm
 from lowregret.mirror.verify import PREMISE as MIRROR_PREMISE
 from lowregret.mirror.verify import counterexample as fault_of_mirror
-from lowregret.rule import MirrorDescent
+from lowregret.rule import MirrorDescent, Rule
+from lowregret.rule.verify import PREMISE as RULE_PREMISE
+from lowregret.rule.verify import RATES, growth
+from lowregret.rule.verify import counterexample as fault_of_rule
 from lowregret.state import DIMENSION, FIRST_RATE, LAST_RATE, LINEAR, LONGEST, RIDGE, ROUNDS, State
 from lowregret.types import Vector
 
@@ -113,16 +116,22 @@ class Evidence:
 
     def trusted(self) -> tuple[Premise, ...]:
         """The premises that parts of the user's own are what they say, with what refutes them."""
-        found = list(convexity(self.learner.loss, self.met, self.reach))
-        rule = self.learner.rule
-        for domain in {rule.domain, self.comparator}:
-            if is_own(domain):
-                why = fault_of_set(domain, self.dimension)
-                found.append(Premise(f"{domain.name}: {SET_PREMISE}", why is None, why or UNREFUTED))
+        rule, d = self.learner.rule, self.dimension
+        found = [*convexity(self.learner.loss, self.met, self.reach), *keeping(rule, d, self.sums)]
+        if self.comparator != rule.domain:
+            found += shape(self.comparator, d)
         if isinstance(rule, MirrorDescent) and is_own(rule.mirror) and not is_own(rule.domain):
-            why = fault_of_mirror(rule.mirror, self.comparator, self.dimension)
+            why = fault_of_mirror(rule.mirror, self.comparator, d)
             found.append(Premise(MIRROR_PREMISE, why is None, why or UNREFUTED))
         return tuple(found)
+
+    def rates(self) -> tuple[Premise, ...]:
+        """The premise that rates of a user's own step fall as it says, with what refutes it."""
+        step = self.learner.rule.schedule()
+        if not (is_own(step) and (step.falling or step.constant)):
+            return ()
+        why = growth(step, self.sums, self.rounds)
+        return (Premise(RATES, why is None, why or UNREFUTED),)
 
     def inside(self) -> Premise:
         """Comparators must be points that the learner could have played."""
@@ -140,6 +149,22 @@ def convexity(loss: Any, met: MetScores | None, reach: float) -> tuple[Premise, 
         return ()
     found = counterexample(loss, met, reach)
     return (Premise(PREMISE, found is None, found or UNREFUTED),)
+
+
+def shape(domain: Domain, d: int) -> tuple[Premise, ...]:
+    """The premise that a set of the user's own is what it says, with what refutes it; none for the package's."""
+    if not is_own(domain):
+        return ()
+    why = fault_of_set(domain, d)
+    return (Premise(f"{domain.name}: {SET_PREMISE}", why is None, why or UNREFUTED),)
+
+
+def keeping(rule: Rule, d: int, sums: Vector) -> tuple[Premise, ...]:
+    """The premises that a rule of the user's own, or with a set of his, is what it says; none for the package's."""
+    if not is_own(rule):
+        return ()
+    why = fault_of_rule(rule, d, sums)
+    return (*shape(rule.domain, d), Premise(RULE_PREMISE, why is None, why or UNREFUTED))
 
 
 def support(learner: Learner, theta: Vector, importance: float, comparator: Domain) -> float:

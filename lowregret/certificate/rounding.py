@@ -43,6 +43,12 @@ def rounding(e: Evidence) -> float:
     return (e.rounds + e.dimension + EXTRA) * (EPSILON * terms + float_info.min)
 
 
+def of_bound(e: Evidence, bound: float) -> float:
+    """By how much the linearised regret of a run, or its bound, may be less than if its sums were exact."""
+    share = e.rounding / max(e.importance, 1.0) if e.learner.rule.schedule().weighted() else e.rounding
+    return share + drift(e) + EPSILON * e.rounds * abs(bound) if bound < math.inf else share
+
+
 def drift(e: Evidence) -> float:
     """By how much iterates that are not exactly those of the theorem may have cost more than its bound."""
     if e.rounds == 0 or not _is_scaled(e):

@@ -17,9 +17,8 @@ from lowregret.certificate.betting import freegrad, kt_closed, kt_exact, kt_prem
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
-from lowregret.certificate.rounding import drift
+from lowregret.certificate.rounding import of_bound
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
-from lowregret.compile.numerics import EPSILON
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
@@ -51,18 +50,16 @@ class Theorem:
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
         trusted, bound = e.trusted(), self.bound(e)
-        share = e.rounding / max(e.importance, 1.0) if e.learner.rule.schedule().weighted() else e.rounding
-        rounding = share + drift(e) + EPSILON * e.rounds * abs(bound) if bound < math.inf else share
         return Certificate(
             id=self.id,
             statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
             comparator=e.comparator.describe(),
             linear_regret=self.linear(e) if all(p.holds for p in trusted) else None,
             bound=bound,
-            premises=(e.inside(), *trusted, *self.premises(e)),
+            premises=(e.inside(), *trusted, *e.rates(), *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
-            rounding=rounding,
+            rounding=of_bound(e, bound),
         )
 
 

@@ -39,7 +39,7 @@ def settle_facts(cls: Any, root: type) -> None:
         return
     line = cls.__mro__
     finished = [k for k, c in enumerate(line) if k and _is_finished(c, line[:k], root)]
-    changed = [k for k in finished if any(_changes(c, line[k]) for c in line[:k] if not is_ours(c.__module__))]
+    changed = [k for k in finished if any(_changes(c, line[k]) for c in line[:k] if _is_foreign(c, line[k]))]
     cls.alters = frozenset(line[k] for k in changed if is_ours(line[k].__module__))
     if changed and changed[0] == finished[0]:
         own = {name for c in line[: finished[0]] for name in (*vars(c), *vars(c).get("__annotations__", ()))}
@@ -62,11 +62,16 @@ def _is_finished(c: type, before: tuple[type, ...], root: type) -> bool:
     return issubclass(c, root) and c is not root and not (isabstract(c) or kinds)
 
 
+def _is_foreign(c: type, base: type) -> bool:
+    """Whether a class that comes before a base is a user's, or one that only a user has put before it."""
+    return not (is_ours(c.__module__) and issubclass(c, base))
+
+
 def _changes(c: type, base: type) -> bool:
     """Whether the body of a class replaces what its base has; another default of a parameter is no change."""
     parameters = getattr(base, "__dataclass_fields__", {})
     return any(
         hasattr(base, name) and not (name in SHOWN or (name in parameters and not hasattr(value, "__get__")))
         for name, value in vars(c).items()
-        if not (name.startswith("__") and name.endswith("__"))
+        if not (name.startswith("_abc_") or (name.startswith("__") and name.endswith("__")))
     )

@@ -14,6 +14,7 @@ from lowregret.compile.part import Part
 from lowregret.domain import Radial
 from lowregret.errors import PartError
 from lowregret.loss import Loss, Square
+from lowregret.loss.verify import misjudged
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
@@ -66,6 +67,8 @@ class Learner(Part):
         ):
             value = getattr(self, name)
             self.require(isinstance(value, kind), f"{name} must be a {kind.__name__} such as {example}, got {value!r}")
+        fault = misjudged(self.loss)
+        self.require(fault is None, f"{fault}: change `decision` instead, which both follow")
         self.require(0 <= self.ridge < math.inf, f"ridge must be ≥ 0, got {self.ridge}")
         self.require(0 <= self.bias < math.inf, f"bias must be ≥ 0, got {self.bias}")
         if self.ridge > 0:

@@ -91,6 +91,21 @@ def counterexample(loss: Any, met: MetScores | None, reach: float = 1.0) -> str 
     return None
 
 
+def misjudged(loss: Any) -> str | None:
+    """Where a loss of the user's own takes a wrong prediction for a right one, in words; None if that was not found."""
+    if not (isinstance(loss, Loss) and is_own(loss) and loss.classifies):
+        return None
+    sizes = np.geomspace(1e-9, 1e9, 2 * GRID + 1)
+    scores = np.concatenate([-sizes, [0.0], sizes])
+    for y in (-1.0, 1.0):
+        for p, guess in zip(scores.tolist(), loss.predictions(scores).tolist(), strict=True):
+            if loss.accepts(y) and guess != y and not loss.wrong(p, y):
+                return (
+                    f"a score of {p:.6g} predicts {guess:g}, and `wrong` takes that for right where the label is {y:g}"
+                )
+    return None
+
+
 def _at_label(loss: Loss, y: float, tried: Vector, label: float) -> str | None:
     """The first fault found at pairs of these scores, in words."""
     pairs = np.array([_at(loss, p, y) for p in tried.tolist()])

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.certificate.evidence import convexity
+from lowregret.certificate.evidence import convexity, keeping
 from lowregret.loss.verify import MetScores
 from lowregret.output import Average, Output, Random, WeightedAverage
 from lowregret.risk.online_to_batch import (
@@ -71,8 +71,9 @@ def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
     if not e.tally.rounds:
         return []
     premises = tuple(_premises(e))
-    convex = convexity(e.learner.loss, e.met, e.learner.rule.domain.reach(2, e.state.dimension))
-    found = [*_given(convex, _of_output(e, delta)), *_of_errors(e, delta), *_given(convex, _of_excess(e))]
+    rule, d = e.learner.rule, e.state.dimension
+    trusted = *convexity(e.learner.loss, e.met, rule.domain.reach(2, d)), *keeping(rule, d, e.state.sums)
+    found = [*_given(trusted, _of_output(e, delta)), *_of_errors(e, delta), *_given(trusted, _of_excess(e))]
     return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
 
 

@@ -128,7 +128,7 @@ class Trial:
 
     def __init__(self, records: Vector | None = None, ended: int | None = None) -> None:
         self.records = np.zeros((0, PARTS, FIELDS)) if records is None else records
-        self.ended = ended  # the number of rounds before
+        self.ended = ended  # the number of rounds before; 0 if no rows are known to have been new
 
     def end(self, rounds: int) -> None:
         """Judge no more."""
@@ -188,6 +188,8 @@ class Trial:
 
     def kept(self, rounds: int, classifies: bool) -> Kept | None:
         """The figures over the latter half of the rounds; None before enough rows were judged."""
+        if self.ended == 0:
+            return None
         repeated = self.ended is not None and self.ended < rounds
         rounds = rounds if self.ended is None else self.ended
         starts = [FIRST << k for k in range(len(self.records))]

@@ -10,8 +10,8 @@ r_f/Σr, r_f of its occurrences being left. For any forecaster q of the next row
 
 has expectation ≤ 1 if all orders are equally likely: each factor has, given those before. Here q mixes forecasters: the
 row that came after the last one before; the last row again; rows of which more is left than of all, each as likely as
-much of it is left; new rows; the urn itself. E is looked at after 32·2^{j/4} rounds, j = 0, 1, …, with the share
-1/((j+1)(j+2)) of the risk of a false alarm.
+much of it is left; new rows; the urn itself. E is looked at after 32·2^{j/4} rounds, j = 0, 1, …, with half the share
+1/((j+1)(j+2)) of the risk of a false alarm, and whenever someone asks, after t rounds with half of 1/((t+1)(t+2)).
 
 The sample: those rows are kept whose hash ends with as many zeros as the level says, the least level at which they are
 at most CAPACITY. So the sample depends on which rows came, not on their order, and a repetition of some share of the
@@ -38,34 +38,46 @@ FIRST = 32  # rounds before the first look
 ROUNDS, LEVEL, GLANCES, SIZE = range(4)  # book[…]: rounds, the level, zeros that are a glance's, rows of the sample
 QUICK = 6  # zeros that may be a glance's
 SEVERAL = 16  # entries of a row that its fingerprint is made of
+SEARCHED = 32  # zeros that are passed over for another entry
 SURE, SHIFT, SHARE = 0.95, 0.01, 0.2  # how far a forecaster goes by its rule; how readily trust moves; at first
 
 _ONE, _THREE, _UP, _QUICK_BITS = np.uint64(1), np.uint64(3), np.uint64(32), np.uint64(61)
+_HALF, _DROPPED = np.uint64(1 << 28), np.uint64(29)  # of the 52 bits behind the point, 23 are kept
 _ODD, _SPREAD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+
+
+def rounded(value: float) -> Index:
+    """The leading bits of a number, as many as single precision has, so that a row stored in that is known again."""
+    return np.uint64(bits(value)) + _HALF >> _DROPPED
 
 
 def mixed(h: Index, x: Rows, i: int, k: Index) -> Index:
     """A hash that goes on with entry k of row i."""
-    h = (h ^ np.uint64(x.column(i, k)) * _SPREAD ^ np.uint64(bits(x.value(i, k)))) * _ODD
+    h = (h ^ np.uint64(x.column(i, k)) * _SPREAD ^ rounded(x.value(i, k))) * _ODD
     return h ^ h >> _UP
 
 
 def glance(x: Rows, y: float, i: int) -> Index:
     """A hash of the label of row i, its number of entries, the first one and the one in the middle."""
     begin, size = x.begin(i), x.end(i) - x.begin(i)
-    h = (np.uint64(bits(y)) ^ size * _SPREAD) * _ODD
+    h = (rounded(y) ^ size * _SPREAD) * _ODD
     return mixed(mixed(h ^ h >> _UP, x, i, begin), x, i, begin + (size >> _ONE)) if size > np.uint64(0) else h
 
 
 def fingerprint(x: Rows, i: int, h: Index) -> Index:
     """The fingerprint of row i, whose glance is h: of SEVERAL entries, or all if there are fewer; then h's zeros.
 
+    These are the first of as many stretches of the row, or a later one that is not 0: rows of zeros differ by others.
     A row is known again by the entries that are looked at: that others may be different makes no order more likely.
     """
     begin, size = x.begin(i), x.end(i) - x.begin(i)
     quick, entries = np.uint64(zeros(h >> _UP, QUICK)), min(size, np.uint64(SEVERAL))
     for k in range(np.uint64(0), entries):
-        h = mixed(h, x, i, begin + k * size // entries)
+        at = begin + k * size // entries
+        end = min(at + np.uint64(SEARCHED), begin + (k + _ONE) * size // entries - _ONE)
+        while at < end and x.value(i, at) == 0.0:
+            at += _ONE
+        h = mixed(h, x, i, at)
     return h >> _THREE | quick << _QUICK_BITS
 
 
@@ -195,17 +207,31 @@ class Repetition:
         self.book = np.zeros(4, np.int64)
         self.book[SIZE] = found.size
         self.book[:SIZE] = told.get("tally.sampled", 0)
-        self.against = float(told["tally.order"][0]) if "tally.order" in told else 0.0  # the most that E ever was, ln
+        self.looked = float(told["tally.order"][0]) if "tally.order" in told else 0.0  # the most of ln E at a look
+        self._asked = 0, 0.0  # rounds when someone asked last, and ln E then
+        self._compiled = True
 
     def see(self, x: Rows, y: Vector, weights: Vector, end: int, compiled: bool) -> None:
         """Sample the first `end` rows of a batch, which were learnt."""
-        i = 0
+        i, self._compiled = 0, compiled
         while i < end:
             look, until = next_look(int(self.book[ROUNDS]))
             i = int(call(sample_rows, compiled, x, y, weights, self.prints, self.book, i, end, until))
             if self.book[ROUNDS] == until:
-                price = math.log((look + 1) * (look + 2) * (QUICK + 1))
-                self.against = max(self.against, evidence(self.prints[: self.size], compiled) - price)
+                self.looked = max(self.looked, self._evidence(look))
+
+    def _evidence(self, number: int) -> float:
+        """ln E now, less the price of the look or question that has this number."""
+        price = math.log(2 * (number + 1) * (number + 2) * (QUICK + 1))
+        return evidence(self.prints[: self.size], self._compiled) - price
+
+    @property
+    def against(self) -> float:
+        """The most that ln E was at a look, or is now."""
+        rounds = int(self.book[ROUNDS])
+        if self._asked[0] != rounds:
+            self._asked = rounds, self._evidence(rounds)
+        return max(self.looked, self._asked[1])
 
     @property
     def size(self) -> int:
@@ -214,7 +240,7 @@ class Repetition:
 
     def arrays(self) -> dict[str, Any]:
         """The arrays that a file must keep to go on."""
-        order = np.array([self.against])
+        order = np.array([self.looked])
         return {"tally.prints": self.prints[: self.size], "tally.sampled": self.book[:SIZE], "tally.order": order}
 
 

@@ -228,7 +228,12 @@ class Tally:
     @property
     def repeated(self) -> bool:
         """Whether rows were learnt more than once, as far as that was noticed."""
-        return bool(self.counts[AGAIN]) or self.repetition.against >= math.log(1 / ALARM)
+        return bool(self.counts[AGAIN]) or self.shuffled
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether the order of the rows gives away that some came again, wherever that began."""
+        return self.repetition.against >= math.log(1 / ALARM)
 
     @property
     def mistake_spread(self) -> float:

@@ -106,7 +106,7 @@ class RowRun(CarefulRun, Scoring):
         y = self._taken(labels, w, names)
         self.uniform &= bool(np.all(w == 1))
         if self.tally.recognised(x, np.asarray(y, float)):
-            self.trial.end(self.rounds)
+            self.end_trial()
         placed = self._placed(x, w)
         try:
             while self._reached < len(y):
@@ -263,6 +263,12 @@ class RowRun(CarefulRun, Scoring):
             begin, rounds = self._unjudged
             self.trial.judge(w, begin, self._reached, rounds, partial(self._foretold, x, y))
         self._unjudged = self._reached, self.rounds
+
+    def end_trial(self) -> None:
+        """Judge frozen models no more, for the rows to come were learnt before."""
+        if self.trial.ended is None and self.tally.shuffled:  # what was found so far is worth nothing
+            self.trial, self.frozen = Trial(ended=0), None
+        self.trial.end(self.rounds)
 
     def _pause(self) -> None:
         self.record.pause(self)

@@ -15,6 +15,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Evidence, certificates, support
 from lowregret.certificate.doubling import Bounds, bounds_of, sum_blocks
+from lowregret.certificate.rounding import of_bound
 from lowregret.certificate.trace import Trace
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Domain
@@ -102,17 +103,22 @@ class DoublingRun(LinearRun):
         found = certificates(self.learner, self.state, self.comparator, self.met)
         blocks = [*self.finished, bounds_of(found)] if self.state.rounds or not self.finished else self.finished
         linear = None if found[0].linear_regret is None else self.linear_regret()
-        return [replace(c, linear_regret=linear) for c in sum_blocks(found, blocks, self.rounds)]
+        whole, summed = self._evidence(self.comparator), sum_blocks(found, blocks, self.rounds)
+        return [replace(c, linear_regret=linear, rounding=of_bound(whole, c.bound)) for c in summed]
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ over all blocks, against one u: O(d)."""
-        u, ledger, bias = comparator or self.comparator, self.whole, self.learner.bias > 0
+        found = self._evidence(comparator or self.comparator).linear_regret
+        assert found is not None
+        return found
+
+    def _evidence(self, u: Domain) -> Evidence:
+        """All blocks as evidence: their sums together, none of which is less than that of one block."""
+        ledger, bias = self.whole, self.learner.bias > 0
         u.fits(self.state.dimension)
         theta = resize(self._theta, self.state.dimension - bias, bias) + self.state.theta
         height = support(self.learner, theta, float(ledger.rounds), u)
-        found = Evidence(self.learner, u, ledger.sums, ledger.counts, height).linear_regret
-        assert found is not None
-        return found
+        return Evidence(self.learner, u, ledger.sums, ledger.counts, height)
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """Bounds on the error of a model drawn from all blocks; none on outputs, which restart with each block."""

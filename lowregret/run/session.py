@@ -146,8 +146,8 @@ class Session(Served):
         `held_last`: the last rows are held out. Rows held out are judged afresh in each of `several` passes.
         """
         if self.passes:
+            self.run.end_trial()
             self.run.tally.repeat()
-            self.run.trial.end(self.run.rounds)
         if several or held_last:
             self.held = no_rows(self.run)
         self.held_last, self._begun = held_last, self._sums() if self.passes else self.again.copy()

@@ -334,3 +334,17 @@ def test_a_kernel_that_is_none() -> None:
     for kernel, known in ((Distance(), False), (Plain(), True)):
         run = train(zoo.kernel_perceptron(kernel), X, y, compiled=False)
         assert run.certificate.premises_hold == known
+
+
+class Both(Logistic, Hinge):
+    """The logistic loss, which comes before the hinge."""
+
+
+class BothAgain(Both):
+    """The same once more."""
+
+
+def test_of_two_bases_the_one_behind_is_changed_by_the_one_before() -> None:
+    for made in (Both(), BothAgain()):
+        assert isinstance(made, Logistic)
+        assert not isinstance(made, Hinge)

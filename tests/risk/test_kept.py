@@ -142,7 +142,7 @@ def test_what_is_judged_is_what_predict_would_have_done(name: str) -> None:
 
 def judged(model: Any, X: Matrix, y: Any) -> tuple[Vector, Vector]:
     """Losses and errors of a model's predictions, from what the public methods give."""
-    if hasattr(model, "classes"):
+    if model.classes is not None:
         codes = [model.classes.names.index(name) for name in y.tolist()]
         made = model.decision_function(X)
         likely = made - np.log(np.exp(made).sum(axis=1, keepdims=True)) * (not hasattr(model, "contest"))

@@ -181,3 +181,52 @@ def test_rows_of_weight_0_are_not_sampled() -> None:
     weights = np.tile([1.0, 0.0], 150)
     some, only = train(zoo.ogd(Hinge()), X, y, weights), train(zoo.ogd(Hinge()), X[::2], y[::2])
     assert some.tally.repetition.prints.tobytes() == only.tally.repetition.prints.tobytes()
+
+
+def memorised(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+    """Rows with coins for labels, dense and mostly 0: half of new ones are predicted wrongly, old ones are known."""
+    X = np.zeros((rows, 600))
+    for row in X:
+        row[rng.choice(600, 20, replace=False)] = rng.normal(size=20)
+    return X, rng.choice([-1.0, 1.0], rows)
+
+
+@pytest.mark.parametrize("rows", [1448, 1722])
+def test_rows_that_come_again_between_two_looks_are_noticed_when_someone_asks(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    X, y = memorised(rng, rows)
+    run = train(zoo.perceptron(), X, y)
+    assert run.risk() is not None
+    p = rng.permutation(rows)[: next_look(rows)[1] - rows - 1]
+    run.learn(X[p], y[p])
+    assert run.risk() is None
+    assert run.tally.repeated
+    assert run.kept is None
+
+
+@pytest.mark.parametrize("change", [lambda X: X.astype(np.float32), lambda X: X * (1 + 1e-12)], ids=["float32", "near"])
+def test_rows_whose_last_digits_differ_are_known_again(change: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, y = memorised(rng, 1000)
+    run = train(zoo.perceptron(), X, y).learn(change(X), y)
+    assert ONCE in {premise.name for premise in run.risks()[0].premises if not premise.holds}
+
+
+def test_dense_rows_that_are_mostly_0_are_told_apart() -> None:
+    X, y = memorised(np.random.default_rng(0), 600)
+    found = sampled(X, y)
+    assert np.unique(found.prints[: found.size]).size > 0.9 * found.size
+    assert found.size > 500
+
+
+def test_what_is_kept_is_not_told_of_rows_that_came_again_in_another_order(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    X, y = memorised(rng, 512)
+    assert train(zoo.perceptron(), X, y).kept is not None
+    p = np.concatenate([np.arange(512), *(rng.permutation(512) for _ in range(4))])
+    run = train(zoo.perceptron(), X[p], y[p])
+    assert run.kept is None
+    assert run.predictor().kept is None
+    run = load(run.save(tmp_path / "run")).learn(X, y)  # in the order of the first time, which ends the trial
+    assert run.kept is None
+    assert load(run.save(tmp_path / "run")).kept is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from lowregret.domain import Point
 from lowregret.learner import Doubling
 from lowregret.learner.doubling import block_of
 from lowregret.loss import Cost
+from lowregret.mirror import Euclidean
 from lowregret.run import DoublingRun
 from tests.running import bits
 
@@ -241,3 +243,18 @@ def test_what_cannot_be_doubled() -> None:
     with pytest.raises(DataError, match="rows have 2 features"):
         begin(LEARNERS["hedge"]).learn(X[:, :2], Y)
     assert isinstance(begin(LEARNERS["hedge"]).comparator, Simplex)
+
+
+@pytest.mark.parametrize("seed", [30, 34, 37])
+def test_what_is_proved_has_the_rounding_of_all_blocks(seed: int) -> None:
+    """The linearised regret of costs is the regret, so that only what is added for rounding keeps it above."""
+    rng = np.random.default_rng(seed)
+    rounds = int(rng.choice([63, 64, 255, 400]))
+    X, u = rng.normal(size=(rounds, 2)) * 10.0 ** float(rng.integers(-3, 4)), rng.normal(size=2)
+    run = doubling(Linear(Cost(), MirrorDescent(Euclidean(), Constant(0.1))), 2, Point(u), compiled=False)
+    run.learn(X, np.ones(rounds))
+    mine = sum(map(Fraction, run.scores.tolist()))
+    theirs = sum(Fraction(a) * Fraction(b) for row in X.tolist() for a, b in zip(row, u.tolist(), strict=True))
+    for c in run.certificates:
+        assert Fraction(c.proved) >= mine - theirs
+        assert c.rounding < 1e-9 * (1 + abs(c.bound))
