@@ -151,7 +151,8 @@ def test_two_classes_by_name_are_kept_as_well_as_two_signs(cut: float, data_file
     one = float(np.mean(signs.predict(p.x[n:]) != p.y[n:]))
     other = float(np.mean(names.predict(p.x[n:]) != named[n:]))
     assert other <= 1.05 * one
-    assert names.kept is not None and signs.kept is not None
+    assert names.kept is not None
+    assert signs.kept is not None
     assert names.kept.error == pytest.approx(signs.kept.error, rel=0.1)
 
 
