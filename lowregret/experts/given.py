@@ -42,7 +42,7 @@ def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int
 
 def given_round(forecasts: Any) -> Matrix:
     """Forecasts of one round as a table of their own: they wait for their outcome, whatever becomes of the given."""
-    return np.array(_numbers(forecasts, "forecasts"))[None]
+    return np.array(real_numbers(forecasts, "forecasts"))[None]
 
 
 def given_outcomes(outcomes: Any, rounds: int) -> Vector:
