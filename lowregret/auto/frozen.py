@@ -179,8 +179,15 @@ def hedge_weights(votes: Vector) -> Vector:
 
 def _weights(losses: Vector, gap: float) -> Vector:
     behind = losses - losses.min()
-    w = np.where(behind == 0, 1.0, 0.0) if gap <= 0 else np.exp(-math.log(EXPERTS) / gap * behind)
+    w = np.where(behind == 0, 1.0, 0.0) if gap <= 0 else _faded(behind, gap)
     return w / w.sum()
+
+
+def _faded(behind: Vector, gap: float) -> Vector:
+    """e^{−η·behind}, η = ln N/Δ; if that exceeds all numbers, nothing is left of whoever is behind."""
+    eta = math.log(EXPERTS) / gap
+    with np.errstate(over="ignore"):
+        return np.exp(-eta * behind) if eta < math.inf else np.where(behind == 0, 1.0, 0.0)
 
 
 def close_round(votes: Vector) -> Vector:
@@ -192,7 +199,7 @@ def close_round(votes: Vector) -> Vector:
     mix = least
     if gap > 0:
         eta = math.log(EXPERTS) / gap
-        mix = float(now.min() - math.log(float(w @ np.exp(-eta * (now - now.min())))) / eta)
+        mix = float(now.min() - math.log(float(w @ _faded(now - now.min(), gap))) / eta)
     votes[GAP] += max(mixed - mix, 0.0)
     votes[MIXED] += mixed
     votes[DONE:NOW] += now

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -38,6 +38,8 @@ block = arrays(np.float64, 11, elements=st.floats(0, 1e6))
 
 
 @given(st.lists(block, min_size=1, max_size=20))
+@example([np.full(11, 2.2e-311), np.zeros(11)])
+@example([np.arange(11) * 5e-324, np.full(11, 1e6)])
 def test_adahedge_over_blocks_keeps_its_promise(blocks: list[Vector]) -> None:
     """Σ⟨v, ℓ⟩ ≤ min_k L_k + 2Δ, whatever is lost, with the weights that each block was met with."""
     votes, mixed = np.zeros(VOTES), 0.0
