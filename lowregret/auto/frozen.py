@@ -185,7 +185,7 @@ def _weights(losses: Vector, gap: float) -> Vector:
 
 def _faded(behind: Vector, gap: float) -> Vector:
     """e^{−η·behind}, η = ln N/Δ; if that exceeds all numbers, nothing is left of whoever is behind."""
-    eta = math.log(EXPERTS) / gap
+    eta = math.log(EXPERTS) / float(gap)
     with np.errstate(over="ignore"):
         return np.exp(-eta * behind) if eta < math.inf else np.where(behind == 0, 1.0, 0.0)
 
