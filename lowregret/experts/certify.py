@@ -14,7 +14,7 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.compile.numerics import EPSILON
 from lowregret.experts.aggregator import RATES, AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
 from lowregret.experts.forecast import BinaryLogScore, LogScore
-from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
+from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import LogWealth, Loss, Square
 from lowregret.loss.verify import PREMISE
@@ -89,11 +89,18 @@ def is_mixable(aggregator: Aggregator, substitution: Substitution, loss: Loss, l
     return aggregator.eta <= mixable_rate(loss, substitution) * (1 + 1e-12)
 
 
-def rounding(s: Book) -> float:
-    """By how much sums of rounded losses may be off: n·ε times the absolute values of what was added and subtracted."""
+def rounding(s: Book, substitution: Substitution) -> float:
+    """By how much sums of rounded losses may be off: n·ε times the absolute values of what was added and subtracted.
+
+    Forecasts that are computed by logarithms are off by δ = 32(N + 16)ε times their range, which costs a square loss of
+    L in all at most 2δ√(TL) + Tδ², by Cauchy and Schwarz.
+    """
+    rounds, own = int(s.counts[ROUNDS]), float(s.sums[OWN])
     terms = np.abs(s.owed) + np.abs(s.losses) + np.abs(s.linear)
     largest = float(np.max(terms, where=np.isfinite(terms), initial=0.0))
-    return 4 * EPSILON * (int(s.counts[ROUNDS]) + s.prior.size + 16) * largest
+    delta = 32 * EPSILON * (s.prior.size + 16) * substitution.size()
+    misplaced = 2 * delta * math.sqrt(rounds * max(own, 0.0)) + rounds * delta**2 if delta > 0 else 0.0
+    return 4 * EPSILON * (rounds + s.prior.size + 16) * largest + misplaced
 
 
 def certificate(
@@ -110,7 +117,7 @@ def certificate(
     if not (mixable or isinstance(substitution, Mean) or isinstance(aggregator, AdaHedge | Squint)):
         rate = mixable_rate(loss, substitution)
         premises = [*premises, Premise("exponential weights with an η for which the loss is mixable", False, rate)]
-    off = rounding(s) + EPSILON * int(s.counts[ROUNDS]) * (bound if bound < math.inf else 0.0)
+    off = rounding(s, substitution) + EPSILON * int(s.counts[ROUNDS]) * (bound if bound < math.inf else 0.0)
     comparator: dict[str, Any] = {"set": "simplex", "radius": 1.0} if linearised else {"set": "experts"}
     return Certificate(
         name,

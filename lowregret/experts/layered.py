@@ -138,7 +138,7 @@ class Layered(ExpertMixture):
         regrets = self.book.owed - self.book.losses
         linear = float(np.max(self.book.linear))
         slept = int(self.book.counts[NAPS])  # over the rounds of one expert only, the mixture may owe a lane more
-        bound, off = min(self._bound(lane) for lane in range(len(self.lanes))), rounding(self.book)
+        bound, off = min(self._bound(lane) for lane in range(len(self.lanes))), rounding(self.book, self.substitution)
         found = Certificate(
             "LAYERED",
             "regret ≤ min over lanes of what the mixture owes to the lane + what the lane owes to the best combination",

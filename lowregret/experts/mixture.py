@@ -245,7 +245,9 @@ class ExpertMixture(Recorded):
             return math.inf
         mixable = is_mixable(self.aggregator, self.substitution, self.loss_function, self.linearised)
         least = int(np.argmin(self.book.prior))
-        return bound_against(self.aggregator, mixable, self.book, least, switches)[2] + rounding(self.book)
+        return bound_against(self.aggregator, mixable, self.book, least, switches)[2] + rounding(
+            self.book, self.substitution
+        )
 
     @property
     def weights_over_time(self) -> tuple[NDArray[np.int64], Matrix]:

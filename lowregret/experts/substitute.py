@@ -24,6 +24,10 @@ class Substitution(Part):
     def forecast(self, s: Book, x: Any, t: int, p: Any) -> None:
         """Write p[t], given normalised weights s.mass, 0 for those asleep: O(N·K)."""
 
+    def size(self) -> float:
+        """The range of numbers that a forecast is made of by logarithms, whose rounding it has; 0 if there are none."""
+        return 0.0
+
 
 class Mean(Substitution):
     """p = Σ w[i] x[i], between the least and the largest x[i], which rounding would leave where all are alike."""
@@ -74,6 +78,9 @@ class SquareOn(Substitution):
         """The largest η for which the loss is mixable."""
         return 2.0 / (self.high - self.low) ** 2
 
+    def size(self) -> float:
+        return self.high - self.low + max(abs(self.low), abs(self.high))
+
     def forecast(self, s: Book, x: Any, t: int, p: Any) -> None:
         apart = self.generalised(s, x, t, self.high) - self.generalised(s, x, t, self.low)
         middle = (self.low + self.high) / 2 - apart / (2 * (self.high - self.low))
@@ -105,6 +112,9 @@ class BrierSimplex(Substitution):
             total += p[t, k]
         for k in range(parts):
             p[t, k] /= total
+
+    def size(self) -> float:
+        return 2.0
 
     def generalised(self, s: Book, x: Any, t: int, y: int, parts: int) -> float:
         """G(y) = −ln Σ w e^{−λ(x, y)}; losses lie in [0, 2], so nothing underflows."""

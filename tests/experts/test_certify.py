@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lowregret import Absolute, DataError, Quantile, Square
@@ -122,6 +122,7 @@ def probabilities(rounds: int, experts: int, classes: int, seed: int) -> Any:
 
 @settings(max_examples=30)
 @given(st.integers(1, 5), st.integers(2, 4), st.integers(1, 60), st.integers(0, 10**6))
+@example(experts=1, classes=2, rounds=1, seed=181689)  # the one forecast, once more rounded
 def test_mixable_losses_cost_ln_n_once(experts: int, classes: int, rounds: int, seed: int) -> None:
     x, rng = probabilities(rounds, experts, classes, seed), np.random.default_rng(seed + 1)
     prior, y = rng.random(experts) + 0.05, rng.integers(0, classes, rounds).astype(float)
