@@ -21,9 +21,9 @@ from lowregret.compile.kernel import kernel
 from lowregret.rows import Rows, Sparse, longest
 from lowregret.types import Cells, Index
 
-FAR = 1e150  # features beyond are refused
 
 COARSE = 6  # splits that coarse cells are made by
+FAR = 1e150  # larger features are refused, by `auto` too
 DEEP = 0xFFFF  # the cut of a leaf, which no rank exceeds
 WALKERS = 8  # rows that go down a tree side by side: the next step of one need not wait for that of another
 
@@ -64,14 +64,17 @@ class Forest(NamedTuple):
     counts: Cells  # how many coarse cells, and cells in all
 
     @classmethod
-    def of(cls, edges: Sequence[Any], trees: Sequence[tuple[Any, Any]]) -> Forest:
-        """The forest of trees that are given by their nodes and the depths of these."""
-        sizes = [len(nodes) for nodes, _ in trees]
-        roots = np.cumsum([0, *sizes[:-1]]).astype(np.uint64)
-        nodes = np.concatenate([nodes + (root << _HALF) for root, (nodes, _) in zip(roots, trees, strict=True)])
-        depth = np.concatenate([depth for _, depth in trees])
+    def of(cls, edges: Sequence[Any], trees: Sequence[Any]) -> Forest:
+        """The forest of trees that are given by their nodes, numbered from 0 in each."""
+        roots = np.cumsum([0, *map(len, trees[:-1])]).astype(np.uint64)
+        nodes = np.concatenate([nodes + (root << _HALF) for root, nodes in zip(roots, trees, strict=True)])
         ends = np.cumsum([0, *map(len, edges)]).astype(np.uint64)
-        return cls(np.concatenate([*edges, np.empty(0)]), ends, nodes, roots, *numbered(nodes, depth))
+        return cls(np.concatenate([*edges, np.empty(0)]), ends, nodes, roots, *numbered(nodes, roots))
+
+    @classmethod
+    def stored(cls, edges: Any, ends: Any, nodes: Any, roots: Any) -> Forest:
+        """The forest that a file keeps by these arrays."""
+        return cls(edges, ends, nodes, roots, *numbered(nodes, roots))
 
     @property
     def features(self) -> int:
@@ -121,10 +124,19 @@ def feature_of(node: Any) -> Any:
     return node >> _QUARTER & _LOW
 
 
-def numbered(nodes: Any, depth: Any) -> tuple[Any, Any, Any]:
+def cut_of(node: Any) -> Any:
+    """The rank that a packed node asks whether it is exceeded."""
+    return node & _LOW
+
+
+def numbered(nodes: Any, roots: Any) -> tuple[Any, Any, Any]:
     """Numbers of fine and coarse cells by node, coarse ones first, and how many there are."""
-    leaves = child_of(nodes) == np.arange(len(nodes), dtype=np.uint64)
-    rough = (depth == COARSE) | leaves & (depth < COARSE)
+    leaves, rough = child_of(nodes) == np.arange(len(nodes), dtype=np.uint64), np.zeros(len(nodes), bool)
+    level = roots
+    for depth in range(COARSE + 1):
+        rough[level[leaves[level] | (depth == COARSE)]] = True
+        below = child_of(nodes[level[~leaves[level]]])
+        level = np.concatenate([below, below + _ONE])
     coarse, cells = np.zeros(len(nodes), np.uint32), np.zeros(len(nodes), np.uint32)
     coarse[rough] = np.arange(rough.sum())
     cells[leaves] = rough.sum() + np.arange(leaves.sum())

@@ -34,15 +34,14 @@ class Bed(NamedTuple):
     order: Cells  # rows, those of a node side by side
     first: Cells  # of each node, where its rows begin
     last: Cells  # and end
-    depth: Cells
     sums: Cells  # of aims on either side
     nodes: Cells  # as `Forest` has them
 
     @classmethod
     def of(cls, rows: int, leaves: int, aims: int) -> Bed:
         """Memory for trees of so many rows and leaves."""
-        first, last, depth = (np.zeros(2 * leaves, np.int64) for _ in range(3))
-        return cls(np.arange(rows), first, last, depth, np.zeros(2 * aims), np.zeros(2 * leaves, np.uint64))
+        first, last = (np.zeros(2 * leaves, np.int64) for _ in range(2))
+        return cls(np.arange(rows), first, last, np.zeros(2 * aims), np.zeros(2 * leaves, np.uint64))
 
 
 def grow_forest(sample: Any, aims: Any, trees: int, leaves: int, seed: int, compiled: bool) -> Forest:
@@ -56,7 +55,7 @@ def grow_forest(sample: Any, aims: Any, trees: int, leaves: int, seed: int, comp
             chance = new_chance(int(hash_number(key, tree)))
         bed.order[:] = np.arange(len(sample))
         count = int(call(grow_tree, compiled, bins, np.ascontiguousarray(aims, float), leaves, chance, bed))
-        grown.append((bed.nodes[:count].copy(), bed.depth[:count].copy()))
+        grown.append(bed.nodes[:count].copy())
     return Forest.of(edges, grown)
 
 
@@ -77,7 +76,7 @@ def aims_of(labels: Any, classes: int) -> Any:
 @kernel
 def grow_tree(bins: Any, aims: Any, leaves: int, chance: Any, bed: Bed) -> int:
     """Grow one tree; returns the number of its nodes, children after their parents."""
-    bed.first[0], bed.last[0], bed.depth[0] = 0, bins.shape[0], 0
+    bed.first[0], bed.last[0] = 0, bins.shape[0]
     count, grown, at = 1, 1, 0
     while at < count:
         bed.nodes[np.uint64(at)] = pack(_ZERO, np.uint64(DEEP), np.uint64(at))
@@ -86,9 +85,8 @@ def grow_tree(bins: Any, aims: Any, leaves: int, chance: Any, bed: Bed) -> int:
             if feature >= 0:
                 middle = part_rows(bins, bed, at, feature, cut)
                 bed.nodes[np.uint64(at)] = pack(np.uint64(feature), np.uint64(cut), np.uint64(count))
-                for child in range(count, count + 2):
-                    bed.first[child], bed.last[child], bed.depth[child] = middle, bed.last[at], bed.depth[at] + 1
                 bed.first[count], bed.last[count] = bed.first[at], middle
+                bed.first[count + 1], bed.last[count + 1] = middle, bed.last[at]
                 count, grown = count + 2, grown + 1
         at += 1
     return count

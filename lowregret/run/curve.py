@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from lowregret.features.forest import Desk
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.risk.kept_trial import Trial
 from lowregret.rows import Rows
-from lowregret.run.models import CHUNK, Curved, under
+from lowregret.run.models import CHUNK, Curved, forest_contents, under
 from lowregret.run.outcome import rows_played
 from lowregret.run.sample import Sample
 from lowregret.store.file import Arrays
@@ -33,12 +33,25 @@ NARROW, SPARSEST = 256, 16  # features met at the first look; of 16 of them, a r
 WIDEST = 1024  # features that forests look at
 
 
+class Ahead(NamedTuple):
+    """Rows of a batch from `begin` on, with their cells, in the memory of a desk."""
+
+    rows: Rows | None = None
+    begin: int = 0
+    celled: Any = None
+    desk: Desk = Desk()
+
+    def has(self, x: Rows, i: int) -> bool:
+        """Whether row i of x is among them."""
+        return x is self.rows and self.begin <= i < self.begin + self.celled.shape[0]
+
+
 class Curve:
     """The sample that forests are grown on, the forest, and the companion; each is None if there is none (any more)."""
 
     def __init__(self, sample: Sample | None = None, forest: Forest | None = None, run: Any = None) -> None:
         self.sample, self.forest, self.run = sample, forest, run
-        self._desk = Desk()
+        self._ahead = Ahead()
 
     @classmethod
     def fresh(cls, learner: Any) -> Curve:
@@ -78,7 +91,7 @@ class Curve:
         """Let the companion learn a chunk of rows; returns the first row that it did not learn, and what went wrong."""
         end, rounds = run.fitting(y, w, i, min(i + CHUNK, len(y))), run.rounds
         try:
-            rows = self._celled(x, np.arange(i, end))
+            rows = self._rows(x, i, end)
             end = i + rows.shape[0]
             return i + self._learn(rows, y[i:end], w[i:end], goal), None
         except BaseException as problem:
@@ -145,7 +158,7 @@ class Curve:
         matrix = sample.matrix(min(x.columns, WIDEST))
         self.forest = run.learner.partitions.grow(matrix, y, run.coded, run.compiled)
         self.run, i = run.companion(self.forest.columns), 0
-        rows: Any = self._celled(x, np.arange(y.size))
+        rows, self._ahead = self._celled(x, np.arange(y.size)), Ahead()
         while i < y.size:
             goal = self.run.record.next_pause(self.run)
             piece, end = replace(rows, indptr=rows.indptr[i:]), min(i + goal - self.run.rounds, y.size)
@@ -176,12 +189,20 @@ class Curve:
         """The companion's kept model, and the forest whose cells it goes by."""
         return None if self.run is None or self.forest is None else Curved(self.forest, self.run._model)
 
-    def _celled(self, x: Rows, picked: Any) -> Rows:
-        """The picked rows with the cells that they lie in, in memory that the next ones will lie in, too."""
+    def _celled(self, x: Rows, picked: Any, desk: Desk | None = None) -> Any:
+        """The picked rows with the cells that they lie in."""
         assert self.forest is not None
-        entries = 2 * self.forest.trees + self.forest.features
-        self._desk = self._desk.fitting(max(picked.size, 1), entries, self.forest.features)
-        return self.forest.rows(x, picked, self.run.compiled, self._desk)
+        return self.forest.rows(x, picked, self.run.compiled, desk)
+
+    def _rows(self, x: Rows, i: int, end: int) -> Any:
+        """Rows i, …, end − 1 with their cells, which are looked up for more rows at a time than are learnt."""
+        assert self.forest is not None
+        if not self._ahead.has(x, i):
+            entries, last = 2 * self.forest.trees + self.forest.features, min(i + CHUNK, x.shape[0])
+            desk = self._ahead.desk.fitting(CHUNK, entries, self.forest.features)
+            self._ahead = Ahead(x, i, self._celled(x, np.arange(i, last), desk), desk)
+        first, rows = i - self._ahead.begin, self._ahead.celled
+        return replace(rows, indptr=rows.indptr[first : end - self._ahead.begin + 1])
 
     # ---- files ---------------------------------------------------------------------------------------------------
 
@@ -193,7 +214,7 @@ class Curve:
             told = {name: value for name, value in told.items() if name != "curve"}
         found = {f"curve.{name}": array for name, array in found.items()}
         if self.forest is not None:
-            found |= {f"forest.{name}": array for name, array in self.forest._asdict().items()}
+            found |= forest_contents(self.forest)
         if self.sample is not None:
             found |= {f"sample.{name}": array for name, array in self.sample.arrays().items()}
         return description | {"curve": told}, arrays | found
@@ -206,5 +227,5 @@ class Curve:
         if told is not None:
             run = kind.of("the companion", told | {"curve": None}, under("curve.", arrays))
             run.keep_scores = run.classes is not None
-        return cls(Sample(**sample) if sample else None, Forest(**forest) if forest else None, run)
+        return cls(Sample(**sample) if sample else None, Forest.stored(**forest) if forest else None, run)
 

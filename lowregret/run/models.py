@@ -23,6 +23,7 @@ from lowregret.compile.call import call
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES
 from lowregret.features import Forest
+from lowregret.features.schema import PREFIX, STORED
 from lowregret.learner.growth import join, split
 from lowregret.learner.linear import Linear, score_rows
 from lowregret.learner.multiclass import Multiclass, Room, score_classes
@@ -41,7 +42,7 @@ _NONE: Vector = np.empty(0)
 _NO_CODES = np.empty(0, np.int64)
 _NO_PRIORS = np.empty((1, 0))
 _NOBODY = np.empty((0, 0))
-CHUNK = 2048  # rows whose cells are looked up at a time: trees stay in the processor's cache, rows do too
+CHUNK = 4096  # rows whose cells are looked up at a time: trees stay in the processor's cache, rows do too
 
 
 class FixedModel(ABC):
@@ -138,15 +139,20 @@ class Curved:
     def arrays(self) -> Arrays:
         """The arrays by which a file keeps a compact model."""
         kept = {f"curve.{name}": array for name, array in self.model.arrays(self.forest.columns).items()}
-        return kept | {f"forest.{name}": array for name, array in self.forest._asdict().items()}
+        return kept | forest_contents(self.forest)
 
     @classmethod
     def of(cls, model: Any, learner: Any, classes: int, arrays: Arrays) -> Self | None:
         """The companion's compact model of this kind that `arrays` tells of, if it does."""
-        forest = Forest(**under("forest.", arrays)) if "forest.nodes" in arrays else None
+        forest = Forest.stored(**under(PREFIX, arrays)) if "forest.nodes" in arrays else None
         if forest is None:
             return None
         return cls(forest, model.of(learner.plain(), classes, under("curve.", arrays), forest.columns))
+
+
+def forest_contents(forest: Forest) -> Arrays:
+    """The arrays by which a file keeps a forest."""
+    return {f"{PREFIX}{name}": getattr(forest, name) for name in STORED}
 
 
 def under(prefix: str, arrays: Arrays) -> Arrays:

@@ -30,7 +30,7 @@ class Sample:
         there = chosen if isinstance(x, Sparse) else chosen - begin
         starts, sizes = rows.indptr[there], np.diff(rows.indptr)[there]
         entries = np.repeat(starts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-        self._ends.append(self._ends[-1][-1] + np.cumsum(sizes))
+        self._ends.append(sum(data.size for data in self._data) + np.cumsum(sizes))
         self._indices.append(rows.indices[entries].astype(np.uint32))
         self._data.append(np.asarray(rows.data[entries], float))
         self._labels.append(np.asarray(y[chosen], float))
