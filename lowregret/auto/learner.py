@@ -216,7 +216,15 @@ class Auto(Learner):
 
     @abstractmethod
     def lost(self, mind: Mind, work: Workspace, k: int, y: float) -> float:
-        """The loss of expert k, once mixed."""
+        """The loss of expert k, once mixed, by which it is weighed among those that are kept.
+
+        Of two classes it is the square of the chance given to the wrong one: the log loss of a frozen expert hangs on
+        the few rows that it was much too sure of, where the mixture of all is not.
+        """
+
+    @abstractmethod
+    def weighed(self, p: float, y: float) -> float:
+        """The same loss of a score p."""
 
     @abstractmethod
     def mix(self, mind: Mind, work: Workspace) -> float:

@@ -14,6 +14,7 @@ from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, l
 from lowregret.auto.linear_view import linear_weights
 from lowregret.auto.regression import take_unit
 from lowregret.auto.view import FAR
+from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
@@ -168,6 +169,10 @@ class AutoRun(ScoredRun):
     def contest(self) -> Standings:
         """The experts of the mixture: their losses, and how far each is trusted."""
         return self.record.contest(self)
+
+    @property
+    def forest_certificate(self) -> Certificate | None:
+        return self.record.forest_certificate(self)
 
     @property
     def keeper(self) -> Keeping:

@@ -222,6 +222,11 @@ class RowRun(CarefulRun, Scoring):
         """The certificate against fixed predictors."""
         return self.record.fixed_certificate(self)
 
+    @property
+    def forest_certificate(self) -> Certificate | None:
+        """The certificate against fixed additive forests on the random partitions of the run, if it has any."""
+        return None
+
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """Bounds on loss or error of future rows, each with probability 1 − δ: the headline first, failed ones last."""
         found = self.tally, self.state, self.rounds, self.seen is not None

@@ -176,6 +176,26 @@ class Curve:
             if trial.ended == 0:
                 self.run.trial, self.run.frozen = Trial(ended=0), None
 
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    def to_json(self, run: Any) -> dict[str, Any] | None:
+        """The public form: trees, cells, the rows they were grown on, and the proof; None if there are no partitions."""
+        if self.forest is None:
+            return None
+        grown = max(look for look in LOOKS if look <= run.rounds)
+        told = {"trees": self.forest.trees, "cells": self.forest.width, "grown_on": grown}
+        return told | {"certificate": run.forest_certificate.to_json()}
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence on the partitions, if there are any."""
+        if self.forest is None:
+            return []
+        return [
+            f"rows are narrow, so {self.forest.trees} random trees with {self.forest.width:,} cells joined the experts: "
+            "--features raw does without"
+        ]
+
     # ---- the kept model ------------------------------------------------------------------------------------------
 
     def foretell(self, run: Any, x: Rows, y: Any, picked: Any, weights: Vector) -> Any:

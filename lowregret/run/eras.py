@@ -73,7 +73,8 @@ class Eras:
         if count is not None and len(found):
             wanted = found[-1, ROUND] * np.arange(1, count + 1) / count
             found = found[np.unique(np.abs(found[:, ROUND, None] - wanted).argmin(axis=0))]
-        present = np.flatnonzero(found[-1:, KEPT + LOSSES : KEPT + LOSSES + EXPERTS] < math.inf)
+        losses = found[-1, KEPT + LOSSES : KEPT + LOSSES + EXPERTS] if len(found) else np.zeros(PARTITIONS)
+        present = np.flatnonzero(losses < math.inf)
         inside = np.diff(_as_if_there(found, classifies), axis=0, prepend=np.zeros((1, WIDTH)))
         trust = inside[:, KEPT:]
         return cls(

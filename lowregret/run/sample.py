@@ -22,7 +22,7 @@ class Sample:
         self._weights = [np.empty(0) if weights is None else weights]
 
     def add(self, x: Rows, y: Any, w: Vector, begin: int, end: int) -> None:
-        """Add those of rows begin, …, end − 1 whose weight is not 0: O(nnz)."""
+        """Add those of rows begin, …, end − 1 whose weight is not 0, without the zeros in them: O(nnz)."""
         chosen = np.arange(begin, end)
         if w.size:
             chosen = chosen[w[begin:end] != 0]
@@ -30,6 +30,8 @@ class Sample:
         there = chosen if isinstance(x, Sparse) else chosen - begin
         starts, sizes = rows.indptr[there], np.diff(rows.indptr)[there]
         entries = np.repeat(starts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        whose = np.repeat(np.arange(sizes.size), sizes)[rows.data[entries] != 0]
+        entries, sizes = entries[rows.data[entries] != 0], np.bincount(whose, minlength=sizes.size)
         self._ends.append(sum(data.size for data in self._data) + np.cumsum(sizes))
         self._indices.append(rows.indices[entries].astype(np.uint32))
         self._data.append(np.asarray(rows.data[entries], float))

@@ -265,6 +265,7 @@ class Session(Served):
     def notes(self) -> list[str]:
         """Notes on the labels and columns that the figures do not show."""
         found = [*self.remarks, *notes.idle(self.met.idle)]
+        found += self.run.curve.notes if isinstance(self.run, AutoRun | AutoMulticlassRun) else []
         found += [self.one_label] if self.one_label is not None else []
         if isinstance(self.run, MulticlassRun):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
@@ -297,7 +298,7 @@ class Session(Served):
             "notes": self.notes,
         }
         if isinstance(run, AutoRun | AutoMulticlassRun):
-            found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
+            found |= run.contest.to_json() | {"mixture": run.certificate.to_json(), "partitions": run.curve.to_json(run)}
             if found["kept"] is not None:
                 found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
         if self.dictionary is not None:
