@@ -19,7 +19,7 @@ ROOT = Path(lowregret.__file__).parent
 # From the ground up. A room imports from its own floor and those below; rooms of one floor never wait for each other.
 FLOORS = [
     {"errors", "types", "words", "compile"},
-    {"state", "rows", "loss", "domain", "step", "output", "mirror", "rule", "store", "stream"},
+    {"state", "rows", "loss", "domain", "step", "output", "mirror", "rule", "features", "store", "stream"},
     {"learner", "auto", "convex", "zoo"},
     {"certificate", "risk", "hindsight"},
     {"show"},

@@ -21,7 +21,6 @@ from lowregret.compile.kernel import kernel
 from lowregret.rows import Rows, Sparse, longest
 from lowregret.types import Cells, Index
 
-
 COARSE = 6  # splits that coarse cells are made by
 FAR = 1e150  # larger features are refused, by `auto` too
 DEEP = 0xFFFF  # the cut of a leaf, which no rank exceeds
@@ -173,17 +172,17 @@ def rank_rows(f: Forest, x: Rows, picked: Any, bins: Any) -> int:
         i, row = picked[r], np.uint64(r)
         if not x.inside(i):
             return r
-        for j in range(features):
-            bins[row, j] = DEEP  # not there
+        for absent in range(features):
+            bins[row, absent] = DEEP
         for k in range(x.begin(i), x.end(i)):
             j, value = np.uint64(x.column(i, k)), x.value(i, k)
             if not abs(value) < FAR:
                 return r
             if j < features:
                 bins[row, j] = rank(f, j, value)
-        for j in range(features):
-            if bins[row, j] == DEEP:
-                bins[row, j] = rank(f, j, 0.0)
+        for absent in range(features):
+            if bins[row, absent] == DEEP:
+                bins[row, absent] = rank(f, absent, 0.0)
     return picked.size
 
 

@@ -3,9 +3,9 @@
 A split of a node asks whether a feature exceeds a value. `CANDIDATES` of them are drawn, each a feature that differs
 within the node and the value that one of its rows has there, and the one is taken that tells most of the labels, by
 
-    Σ over both sides of |Σ aim|² / rows        aim = label − mean; of classes, codes of ±1 (Geurts, Ernst & Wehenkel,
-                                                Machine Learning 2006, with few candidates; their extremely random trees)
+    Σ over both sides of |Σ aim|² / rows        aim = label − mean; of classes, their codes less the mean
 
+(extremely random trees of few candidates: Geurts, Ernst & Wehenkel, Machine Learning 2006).
 Nodes split, the oldest first, until they hold one row, or rows that are all alike, or there are leaves enough. Only the
 ranks of values matter, so that growing features monotonically changes nothing.
 """
@@ -124,10 +124,10 @@ def drawn_feature(bins: Any, at: int, chance: Any, bed: Bed) -> int:
 def differs(bins: Any, at: int, j: int, bed: Bed) -> bool:
     """Whether rows of a node differ in feature j."""
     value = bins[bed.order[bed.first[at]], j]
-    for r in range(bed.first[at] + 1, bed.last[at]):
-        if bins[bed.order[r], j] != value:
-            return True
-    return False
+    r = bed.first[at] + 1
+    while r < bed.last[at] and bins[bed.order[r], j] == value:
+        r += 1
+    return bool(r < bed.last[at])
 
 
 def drawn_cut(bins: Any, at: int, j: int, chance: Any, bed: Bed) -> int:
@@ -141,7 +141,7 @@ def drawn_cut(bins: Any, at: int, j: int, chance: Any, bed: Bed) -> int:
             below, highest = highest, value
         elif value < highest:
             below = max(below, value)
-    return cut if cut < highest else below
+    return int(cut if cut < highest else below)
 
 
 def gain(bins: Any, aims: Any, at: int, j: int, cut: int, bed: Bed) -> float:

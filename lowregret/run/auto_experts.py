@@ -162,7 +162,9 @@ def against_forests(mine: float, theirs: float, proof: Certificate, trees: int) 
     The companion has played the same rounds, some of them again once its cells were settled; what it lost is known
     exactly, and its own sums tell that no weighting of its cells and features lost less than `proof` allows.
     """
-    statement = "Σ (loss − companion's loss) + Σ g_t c_t + max_u ⟨u, −Σ g_t φ(x_t)⟩, g_t the slope at the companion's c_t"
+    statement = (
+        "Σ (loss − companion's loss) + Σ g_t c_t + max_u ⟨u, −Σ g_t φ(x_t)⟩, g_t the slope at the companion's c_t"
+    )
     comparator = proof.comparator | {"of": f"weighting of {trees} trees' cells and the features"}
     linear = mine - theirs + float(proof.linear_regret or 0.0)
     rounding = float(proof.rounding or 0.0) + off(1, mine, theirs)

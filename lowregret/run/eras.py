@@ -123,7 +123,12 @@ class Eras:
             experts = math.log(len(self.names))
             logs = np.log([self.ends[-1], *self.switches]).sum() + (self.switches.size + 1) * experts
             bound = float(logs + self.gaps.sum())
-        comparator = {"set": "experts", "count": len(self.names), "eras": self.ends.size, "switches": self.switches.size}
+        comparator = {
+            "set": "experts",
+            "count": len(self.names),
+            "eras": self.ends.size,
+            "switches": self.switches.size,
+        }
         statement = "(m + 1)·ln N + ln T + Σ ln t_i over m switches after rounds t_i + Σ[loss − mix loss]₊"
         return Certificate("MIX-SHARE-ERAS", statement, comparator, regret, bound, regret=regret)
 

@@ -14,12 +14,10 @@ from lowregret.types import Vector
 class Sample:
     """Rows that were learnt, with labels (codes of classes) and weights; rows of weight 0 are not among them."""
 
-    def __init__(self, indptr: Any = None, indices: Any = None, data: Any = None, labels: Any = None, weights: Any = None):
-        self._ends = [np.zeros(1, np.int64) if indptr is None else indptr]
-        self._indices = [np.empty(0, np.uint32) if indices is None else indices]
-        self._data = [np.empty(0) if data is None else data]
-        self._labels = [np.empty(0) if labels is None else labels]
-        self._weights = [np.empty(0) if weights is None else weights]
+    def __init__(self, **kept: Any) -> None:
+        empty = np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), np.empty(0), np.empty(0)
+        given = [[kept.get(name, array)] for name, array in zip(NAMES, empty, strict=True)]
+        self._ends, self._indices, self._data, self._labels, self._weights = given  # parts, to be joined when needed
 
     def add(self, x: Rows, y: Any, w: Vector, begin: int, end: int) -> None:
         """Add those of rows begin, …, end − 1 whose weight is not 0, without the zeros in them: O(nnz)."""

@@ -298,7 +298,10 @@ class Session(Served):
             "notes": self.notes,
         }
         if isinstance(run, AutoRun | AutoMulticlassRun):
-            found |= run.contest.to_json() | {"mixture": run.certificate.to_json(), "partitions": run.curve.to_json(run)}
+            found |= run.contest.to_json() | {
+                "mixture": run.certificate.to_json(),
+                "partitions": run.curve.to_json(run),
+            }
             if found["kept"] is not None:
                 found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
         if self.dictionary is not None:

@@ -34,7 +34,9 @@ def summary(run: LearntRun) -> str:
     if run.error is not None:
         lines.append(f"error      {run.error:.2%} of the {'rows' if run.alike else 'weight'} predicted wrongly")
     lines += describe_kept(run)
-    return "\n".join([*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_partitions(run), *describe_risk(run)])
+    return "\n".join(
+        [*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_partitions(run), *describe_risk(run)]
+    )
 
 
 def describe_kept(run: LearntRun) -> list[str]:

@@ -23,6 +23,7 @@ from lowregret.convex.functions import QuadraticFunction
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.domain import Box, L2Ball
 from lowregret.experts import AdaHedge, ExpertMixture, Layered
+from lowregret.features import Partitions
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling
 from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
@@ -48,6 +49,8 @@ Z = np.round(X @ [1.0, -2.0, 0.5], 6)
 NAMES = np.where(X[:, 1] > 0.5, "cat", np.where(Y > 0, "dog", "mouse"))
 COSTS = np.abs(X)
 HALF = 40  # rows that a file has seen
+LONG = np.round(np.sin(np.arange(840.0) ** 2).reshape(280, 3), 6)
+FEW = Partitions(trees=2, cells=40)
 
 
 class Example(NamedTuple):
@@ -96,6 +99,15 @@ def rows(run: Any, y: Any) -> Any:
 def of_rows(learner: Any, y: Any, more: Any = None, **options: Any) -> Example:
     """A run on rows, whose features are known."""
     return Example(saved(lambda: train(learner, X[:HALF], y[:HALF], **PLAIN, **options)), lambda run: rows(run, y))
+
+
+def partitioned(learner: Any, label: Callable[[Any], Any]) -> Example:
+    """A run that random partitions have joined."""
+    y = label(LONG[:, 0] * LONG[:, 1])
+    return Example(
+        saved(lambda: train(learner, LONG[:260], y[:260], **PLAIN)),
+        lambda run: run.learn(LONG[260:], y[260:]).decision_function(X),
+    )
 
 
 def growing(learner: Any, y: Any) -> Example:
@@ -249,9 +261,11 @@ EXAMPLES: dict[str, Example] = {
     ),
     "auto-run-session": session(),
     "auto-class-run": of_rows(AutoMulticlass(), NAMES),
-    "auto-run-partitions": partitioned(AutoClassifier(partitions=FEW), np.sign),
+    "auto-run-partitions": partitioned(AutoClassifier(partitions=FEW), lambda z: np.where(z > 0, 1.0, -1.0)),
     "auto-class-run-partitions": partitioned(AutoMulticlass(partitions=FEW), lambda z: np.where(z > 0.3, "cat", "dog")),
-    "predictor-partitions": predictor(AutoRegressor(partitions=FEW), LONG_Z, x=LONG_X),
+    "predictor-partitions": Example(
+        saved(lambda: train(AutoRegressor(partitions=FEW), LONG, LONG.sum(axis=1), **PLAIN).predictor()), scored
+    ),
     "predictor": predictor(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y),
     "predictor-average": predictor(Linear(Square(), ProjectedGradient(L2Ball(2.0), Constant(0.1)), Average()), Z, 3),
     "predictor-classes": predictor(Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), NAMES),
