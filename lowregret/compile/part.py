@@ -120,7 +120,9 @@ class Part(metaclass=Kind):
                 )
             fields[name] = kind
         cls = type(self)
-        return PartType(cls.__module__, cls.__qualname__, digest(cls), fields)
+        reference = cls.__module__, cls.__qualname__, digest(cls)
+        key = *reference, *fields, *map(id, fields.values())  # what is found keeps these alive
+        return _types.get(key) or _types.setdefault(key, PartType(*reference, fields))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.parameters  # not the cached properties: a Numba type does not travel
@@ -151,6 +153,8 @@ def spec_name(cls: type[Part]) -> str:
 # ---- how Numba sees a part ----------------------------------------------------------------------------------------
 
 _classes: dict[tuple[str, str, str], type[Part]] = {}
+_types: dict[tuple[Any, ...], PartType] = {}  # made before: rows are parts, and every batch has its own
+_arrays: dict[tuple[Any, ...], Any] = {}  # likewise types of arrays as fields
 
 
 class PartType(types.Type):  # type: ignore[misc]
@@ -222,6 +226,16 @@ def _kind(value: Any, owner: type[Part]) -> Any:
     Arrays of a user's own part are what they are: code that writes to a read-only one does not compile. Those of the
     package's parts are all alike, for read-only rows, as memory maps and pandas give them, need no code of their own.
     """
+    if type(value) is not np.ndarray:
+        return _found_kind(value, owner)
+    key = value.dtype, value.ndim, value.flags.num, owner.read_only, is_ours(owner.__module__)
+    if key not in _arrays:
+        _arrays[key] = _found_kind(value, owner)
+    return _arrays[key]
+
+
+def _found_kind(value: Any, owner: type[Part]) -> Any:
+    """The type of a field in compiled code, as `_kind` says, found out from the value."""
     try:
         kind = typeof(value)
     except ValueError as error:
