@@ -36,6 +36,7 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
+from numba.np.numpy_support import from_dtype, map_layout
 
 from lowregret.compile.altered import Kind, settle_facts
 from lowregret.compile.digest import digest, is_ours
@@ -265,6 +266,17 @@ def _typeof_part(part: Part, _context: Any) -> PartType:
     numba_type = part._numba_type_
     _classes[numba_type.reference] = type(part)
     return numba_type
+
+
+_typeof_array = typeof_impl.dispatch(np.ndarray)
+
+
+@typeof_impl.register(np.ndarray)
+def _typeof_plain_array(array: Any, context: Any) -> types.Array:
+    """The type of an array as Numba tells it, who would import `numpy.ma` to ask whether it is masked."""
+    if type(array) is not np.ndarray or array.dtype.kind not in "biuf":
+        return _typeof_array(array, context)
+    return types.Array(from_dtype(array.dtype), array.ndim, map_layout(array), readonly=not array.flags.writeable)
 
 
 @register_model(PartType)

@@ -90,7 +90,7 @@ class Places:
         return Placed(replace(x, indices=indices, columns=int(needs.max(initial=0))), needs, before, memory)
 
     def give_back(self, placed: Placed) -> None:
-        """Use the memory of rows, which nobody needs any more, for the next ones: fresh pages cost more than placing."""
+        """Use the memory of rows that nobody needs any more for the next ones: fresh pages cost as much as placing."""
         self._spare = NOTHING if placed.memory is None else placed.memory
 
     def _memory(self, like: Any) -> Any:
