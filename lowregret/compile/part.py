@@ -61,13 +61,10 @@ class Part(metaclass=Kind):
 
     def __post_init__(self) -> None:
         """Turn integers into floats where the annotation says float (else they would compile twice), then check."""
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if field.type in ("float", float):
-                self.require(
-                    isinstance(value, Real) and value == value, f"{field.name} must be a number, got {value!r}"
-                )
-                object.__setattr__(self, field.name, float(value))
+        for name in _float_names(type(self)):
+            value = getattr(self, name)
+            self.require(isinstance(value, Real) and value == value, f"{name} must be a number, got {value!r}")
+            object.__setattr__(self, name, float(value))
         self.check()
 
     def check(self) -> None:
@@ -81,7 +78,7 @@ class Part(metaclass=Kind):
     @property
     def parameters(self) -> dict[str, Any]:
         """Field names and values, in order."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in _field_names(type(self))}
 
     def __repr__(self) -> str:
         return f"{type(self).__qualname__}({', '.join(f'{name}={v!r}' for name, v in self.parameters.items())})"
@@ -129,6 +126,18 @@ class Part(metaclass=Kind):
         return self.parameters  # not the cached properties: a Numba type does not travel
 
 
+@cache
+def _field_names(cls: type[Part]) -> tuple[str, ...]:
+    """The fields of a class, in order."""
+    return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+
+
+@cache
+def _float_names(cls: type[Part]) -> tuple[str, ...]:
+    """The fields of a class that are annotated as float."""
+    return tuple(f.name for f in dataclasses.fields(cls) if f.type in ("float", float))  # type: ignore[arg-type]
+
+
 def _comparable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
@@ -155,7 +164,7 @@ def spec_name(cls: type[Part]) -> str:
 
 _classes: dict[tuple[str, str, str], type[Part]] = {}
 _types: dict[tuple[Any, ...], PartType] = {}  # made before: rows are parts, and every batch has its own
-_arrays: dict[tuple[Any, ...], Any] = {}  # likewise types of arrays as fields
+_kinds: dict[Any, Any] = {}  # likewise of arrays and whole numbers as fields
 
 
 class PartType(types.Type):  # type: ignore[misc]
@@ -227,12 +236,15 @@ def _kind(value: Any, owner: type[Part]) -> Any:
     Arrays of a user's own part are what they are: code that writes to a read-only one does not compile. Those of the
     package's parts are all alike, for read-only rows, as memory maps and pandas give them, need no code of their own.
     """
-    if type(value) is not np.ndarray:
+    if type(value) is np.ndarray:
+        key: Any = value.dtype, value.ndim, value.flags.num, owner.read_only, is_ours(owner.__module__)
+    elif type(value) is int and value.bit_length() < 64:
+        key = int
+    else:
         return _found_kind(value, owner)
-    key = value.dtype, value.ndim, value.flags.num, owner.read_only, is_ours(owner.__module__)
-    if key not in _arrays:
-        _arrays[key] = _found_kind(value, owner)
-    return _arrays[key]
+    if key not in _kinds:
+        _kinds[key] = _found_kind(value, owner)
+    return _kinds[key]
 
 
 def _found_kind(value: Any, owner: type[Part]) -> Any:
