@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.learner import EXPERTS, HEAVY, PARTITIONS, WEIGHTS, fresh_trust
+from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS, WEIGHTS, fresh_trust
 from lowregret.auto.logit import CERTAIN, bends, implicit, margins, slopes
 from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
@@ -265,6 +265,8 @@ class AutoMulticlass(Learner):
         keep(mind.measures, mind.pace, x, i, i, work.sheet, 0.0)
         for k in range(EXPERTS):
             work.likelihoods[k] = work.chances[k * lots + y] if y < before else DOUBT / (before + 1)
+        if mind.trust[LOSSES + PARTITIONS] == math.inf:
+            work.likelihoods[PARTITIONS] = 1.0
         if y >= before:
             scores[y] = math.log(DOUBT / (before + 1))
             for k in range(LANES):

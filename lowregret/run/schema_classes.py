@@ -146,6 +146,8 @@ class AutoSchema(LedgerSchema):
         yield judged and votes[KEPT_GAP] >= 0, "votes: losses of the kept experts"
         for trust in (arrays["mind.trust"][None], arrays["contests"], arrays["eras"][:, KEPT:]):
             yield are_weights(trust) and np.all(trust[:, int(PRODUCTS) : GAP] >= FAINT), "trust in each expert"
+            gone = trust[:, LOSSES : LOSSES + EXPERTS] == np.inf
+            yield not np.any(trust[:, WEIGHTS : WEIGHTS + EXPERTS][gone]), "no trust in those who are not there"
         if "frozen.mind.trust" in arrays:
             yield are_weights(arrays["frozen.mind.trust"][None]), "trust in each expert of the model on trial"
         yield np.all(ends >= 1) and np.all(np.diff(ends) > 0) and np.all(ends <= rounds), "eras one after the other"
