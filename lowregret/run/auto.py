@@ -50,7 +50,8 @@ def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
 
 def are_bits(labels: Any) -> bool:
     """Whether labels are 0 and 1, which may mean two classes, or numbers."""
-    return bool(np.array_equal(np.unique(labels), [0, 1]))
+    zeros, ones = np.asarray(labels) == 0, np.asarray(labels) == 1
+    return bool(np.all(zeros | ones) and np.any(zeros) and np.any(ones))
 
 
 def first_labels(stream: Ahead) -> Vector:

@@ -340,6 +340,7 @@ class RowRun(CarefulRun, Scoring):
             self.seen = max(self.seen, highest(x, done))
             if done < x.shape[0]:
                 self.places.forget_after(int(placed.needs[done - 1]) - 1 if done else placed.before)
+            self.places.give_back(placed)
 
     def _by_column(self, w: Vector) -> Vector:
         """A vector w, the bias last, brought from the order of places to the order of columns."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
-from lowregret.hindsight.fixed_comparator_classes import ClassesGivenAgain, needs_guesses
 from lowregret.learner.growth import FIRST, Shape, Together, double_room
 from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
@@ -47,6 +46,9 @@ from lowregret.state import DIMENSION, ENERGY, LARGEST, State
 from lowregret.step import Constant
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
+
+if TYPE_CHECKING:
+    from lowregret.hindsight.fixed_comparator_classes import ClassesGivenAgain
 
 LANES = 4  # classes that there is room for in the beginning, where they are not given
 
@@ -313,6 +315,8 @@ class MulticlassRun(RowRun):
         self, features: Features, labels: Any, weights: Any = None, guessed: bool = False
     ) -> ClassesGivenAgain:
         """The rows of the run, given once more; with the guesses made of them if they are needed."""
+        from lowregret.hindsight.fixed_comparator_classes import ClassesGivenAgain, needs_guesses
+
         x = self._rows(features)
         codes = self.classes.encode(self._labels(labels, x.shape[0]), np.zeros(x.shape[0], bool))
         w = np.ones(codes.size) if weights is None else numbers(weights, "weights", x.shape[0])

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from lowregret.hindsight.fixed_comparator import GivenAgain
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import Placed
 from lowregret.learner.validate import finite_numbers, numbers, refuse
@@ -20,6 +19,9 @@ from lowregret.run.base import RowRun
 from lowregret.run.outcome import Learnt
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
+
+if TYPE_CHECKING:
+    from lowregret.hindsight.fixed_comparator import GivenAgain
 
 
 class ScoredRun(RowRun):
@@ -99,6 +101,8 @@ class ScoredRun(RowRun):
 
     def _given_again(self, features: Features, labels: Any, weights: Any = None) -> GivenAgain:
         """The rows of the run, given once more."""
+        from lowregret.hindsight.fixed_comparator import GivenAgain
+
         x = self.located(self._rows(features))
         y = numbers(labels, "labels", x.shape[0])
         w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()

@@ -18,9 +18,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.compile.spec import from_json, to_json
-from lowregret.convex.minimise import Solution
 from lowregret.errors import PartError, StoreError
-from lowregret.hindsight.fixed_comparator import is_plain, losses_at
 from lowregret.loss.name import loss_name
 from lowregret.risk.bounds import risk_json
 from lowregret.rule import FTRLProximal
@@ -45,6 +43,7 @@ from lowregret.stream.read import positive_name
 from lowregret.types import Vector
 
 if TYPE_CHECKING:
+    from lowregret.convex.minimise import Solution
     from lowregret.hindsight import Pass as Rereading
     from lowregret.hindsight import Report
 
@@ -205,6 +204,7 @@ class Session(Served):
         """
         from lowregret.hindsight import best_fixed
         from lowregret.hindsight.best import silent
+        from lowregret.hindsight.fixed_comparator import is_plain, losses_at
 
         run = self.single
         learner, u, passes = run.linear, run.comparator, self.best_pass
