@@ -132,7 +132,7 @@ class AutoMulticlass(Learner):
         return Multiclass(self.loss, self.rule, bias=self.bias)
 
     def plain(self) -> Self:
-        """The same learner without partitions."""
+        """This learner without partitions."""
         return replace(self, partitions=Partitions(trees=0))
 
     def start(self, features: int, lanes: int) -> State:

@@ -184,7 +184,7 @@ class Auto(Learner):
         return State.zeros(features + 1, COLUMNS, False)._replace(table=zeros((features + 1) * COLUMNS, np.float64))
 
     def plain(self) -> Self:
-        """The same learner without partitions."""
+        """This learner without partitions."""
         return replace(self, partitions=Partitions(trees=0))
 
     @abstractmethod
@@ -224,7 +224,7 @@ class Auto(Learner):
 
     @abstractmethod
     def weighed(self, p: float, y: float) -> float:
-        """The same loss of a score p."""
+        """The loss of a score p by which kept experts are weighed."""
 
     @abstractmethod
     def mix(self, mind: Mind, work: Workspace) -> float:

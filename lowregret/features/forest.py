@@ -40,7 +40,7 @@ class Desk(NamedTuple):
     values: Any = np.empty(0)
 
     def fitting(self, rows: int, entries: int, features: int) -> Desk:
-        """This desk, or a new one if it has no room for so many rows of so many entries."""
+        """This desk, or a new one if it has no room for that many rows, each of that many entries."""
         if len(self.bins) >= rows + WALKERS and self.bins.shape[1] == features and self.values.size >= rows * entries:
             return self
         room = rows * entries

@@ -39,7 +39,7 @@ class Bed(NamedTuple):
 
     @classmethod
     def of(cls, rows: int, leaves: int, aims: int) -> Bed:
-        """Memory for trees of so many rows and leaves."""
+        """Memory for trees of up to this many rows and leaves."""
         first, last = (np.zeros(2 * leaves, np.int64) for _ in range(2))
         return cls(np.arange(rows), first, last, np.zeros(2 * aims), np.zeros(2 * leaves, np.uint64))
 
@@ -60,7 +60,7 @@ def grow_forest(sample: Any, aims: Any, trees: int, leaves: int, seed: int, comp
 
 
 def aims_of(labels: Any, classes: int) -> Any:
-    """What splits should tell of labels: numbers less their mean; a code for each class."""
+    """The aims of splits, which should tell labels apart: numbers less their mean, or a code for each class."""
     if not classes:
         return (labels - labels.mean())[:, None]
     if classes <= CODES:

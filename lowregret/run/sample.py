@@ -66,7 +66,7 @@ class Sample:
         return self.arrays()["weights"]
 
     def is_narrow(self, most: int, sparsest: int) -> bool:
-        """Whether at most so many features occurred, and rows have one of `sparsest` of them on average."""
+        """Whether at most `most` features occurred, and rows have one of `sparsest` of them on average."""
         found = self.arrays()
         features = np.unique(found["indices"]).size
         return 0 < features <= most and sparsest * found["data"].size >= features * found["labels"].size

@@ -36,7 +36,7 @@ def sample_arrays() -> dict[str, Array]:
 
 
 def sample_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:
-    """Conditions on them, in the file of a run of so many rounds."""
+    """Conditions on the arrays of a sample, in the file of a run that has played `rounds` rounds."""
     labels, weights, ends, columns = (arrays[f"{SAMPLED}{name}"] for name in ("labels", "weights", "indptr", "indices"))
     yield labels.size == rounds < LOOKS[-1] and np.all(weights > 0), "a sample of all rows"
     yield ends.size == labels.size + 1 and ends[0] == 0 and ends[-1] == columns.size, "sample.indptr: ends of rows"
