@@ -21,7 +21,7 @@ from lowregret.experts.advice import first_refused
 from lowregret.experts.aggregator import Hedge
 from lowregret.experts.certify import certificate
 from lowregret.experts.schema import SpecialistsSchema
-from lowregret.experts.state import NAPS, OWN, ROUNDS, SPREAD, Book
+from lowregret.experts.state import BLUR, NAPS, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss, Square
 from lowregret.run.round_by_round import Contents, Recorded
@@ -153,18 +153,18 @@ def learn_sparse(
             continue
         if not math.isfinite(loss.at(p[t], y[t])[0]):
             return t
-        judge_sparse(loss, s, ids, x, begin, end, p[t], y[t], linearised)
+        judge_sparse(loss, s, ids, x, begin, end, weights, p[t], y[t], linearised)
         if s.counts[ROUNDS] == until:
             return t + 1
     return int(y.size)
 
 
 def judge_sparse(
-    loss: Loss, s: Book, ids: Any, x: Any, begin: int, end: int, p: float, y: float, linearised: bool
+    loss: Loss, s: Book, ids: Any, x: Any, begin: int, end: int, weights: Any, p: float, y: float, linearised: bool
 ) -> None:
     """Book one round; an expert asleep has r = 0, which belongs to the range of r too."""
     own, slope = loss.at(p, y)
-    asleep = end - begin < s.regret.size
+    asleep, size = end - begin < s.regret.size, 0.0
     highest, lowest = (0.0, 0.0) if asleep else (-math.inf, math.inf)
     for k in range(begin, end):
         i = ids[k]
@@ -176,9 +176,12 @@ def judge_sparse(
         s.losses[i] += value
         s.owed[i] += own
         s.linear[i] += linear
+        s.added[i] += abs(value) + abs(own) + abs(linear)
         s.awake[i] += 1.0
+        size += weights[k] * abs(x[k])
     s.sums[SPREAD] += (highest - lowest) * (highest - lowest) if highest > lowest else 0.0
     s.sums[OWN] += own
+    s.sums[BLUR] += abs(slope) * size
     s.counts[NAPS] += 1 if asleep else 0
     s.counts[ROUNDS] += 1
 

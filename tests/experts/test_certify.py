@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -225,3 +226,27 @@ def test_nothing_is_promised_to_an_expert_of_no_prior() -> None:
         if panel.regret > 0:
             assert panel.regret <= panel.certificate.proved
             assert panel.certificate.holds
+
+
+@pytest.mark.parametrize("linearised", [True, False])
+def test_the_mean_of_large_forecasts_is_rounded_itself(linearised: bool) -> None:
+    """What it is off by is much more than the theorem allows to an expert who has nearly all of the prior."""
+    low = 3e8 / 7
+    x, y = np.tile([low, low * (1 + 3e-9)], (10_000, 1)), np.full(10_000, low - 1)
+    panel = ExpertMixture(2, Hedge(1e-8), Square(), linearised=linearised, prior=[1 - 1e-14, 1e-14])
+    p = panel.learn(x, y).forecasts
+    exact = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(p.tolist(), y.tolist(), strict=True))
+    exact -= 10_000 * (Fraction(low) - Fraction(y[0])) ** 2
+    assert exact > 50 * panel.certificate.bound
+    assert exact <= panel.certificate.proved
+    assert panel.certificate.holds
+
+
+def test_costs_of_either_sign_are_rounded_though_their_sum_is_small() -> None:
+    rng = np.random.default_rng(3)
+    costs = rng.uniform(1e12, 2e12, (5_000, 1)) * [[1.0, -1.0]]
+    x = np.stack([costs.reshape(-1), np.zeros(10_000)], axis=1)
+    panel = ExpertMixture(2, Hedge(1e-30), Cost(), linearised=False, prior=[1 - 1e-9, 1e-9]).learn(x, np.ones(10_000))
+    own = sum(map(Fraction, panel.forecasts.tolist()))
+    assert abs(panel.book.losses).max() < 1e-3 * panel.book.added.max()
+    assert own - sum(map(Fraction, x[:, 0].tolist())) <= panel.certificate.proved
