@@ -43,7 +43,10 @@ def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
 
 
 def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
-    """Format 6: panels of experts keep what their sums are made of, of which earlier ones know the sums alone."""
+    """Format 6: panels of experts keep what their sums are made of, earlier ones the sums; EXP4 may centre costs."""
+    if kind == "exp4":
+        description["centred"] = False
+        arrays["pending.baseline"] = np.zeros(np.size(arrays.get("pending.arm", 0)))
     for name in [name for name in arrays if name == "owed" or name.endswith(".owed")]:
         before = name.removesuffix("owed")
         known = [arrays[before + key] for key in ("owed", "losses", "linear") if before + key in arrays]
