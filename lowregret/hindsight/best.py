@@ -8,6 +8,8 @@
 | kinks, in a box, a simplex or an L1 ball    | interior points of the rows' slopes and the set     | `corner.py`     |
 | up to 600 coordinates                       | Newton, its quadratic model solved in the set; with |                 |
 |                                             | kinks, in an L2 ball, dual coordinate ascent first  | `newton.py`     |
+| the same in an L2 ball or with κ > 0, if it | with kinks, interior points in boxes, with a larger | `corner.py`     |
+| ended early                                 | ridge in a ball; smooth, as where the ball is far   | `path.py`       |
 | more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
 | more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
 | the same, smooth, where the ball is far     | Newton while the ball's multiplier falls            | `path.py`       |
@@ -23,10 +25,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
 from lowregret.compile.numerics import norm
 from lowregret.convex.functions import LinearFunction, Sum
@@ -35,7 +39,7 @@ from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight.coordinate import ascend
-from lowregret.hindsight.corner import corner, is_corner
+from lowregret.hindsight.corner import corner, is_corner, rounded
 from lowregret.hindsight.gather import gather_rows
 from lowregret.hindsight.interior import has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
@@ -218,6 +222,11 @@ def _search(o: Objective, tolerance: float, report: Report, one: float) -> Incum
     if not best.near(tolerance):
         begin = start_on_sample(o, start) if curved and o.dimension <= DENSE else best.point
         newton(o, best, slopes, tolerance, report, begin)
+    if radial and o.loss.kinked and not best.near(tolerance):
+        rounded(o, best, tolerance, report)
+    elif radial and curved and o.dimension <= DENSE and not best.near(tolerance):
+        with suppress(LinAlgError):  # of bends that are too large for numbers
+            follow(o, best, slopes, tolerance, report)
     if isinstance(o.domain, Reals) and o.kappa == 0 and o.loss.curvature > 0 and o.dimension <= DENSE:
         best.see(best.point, math.inf, best.value - _remainder(o, best.point))
     elif isinstance(o.domain, Reals) and o.kappa == 0 and not best.near(tolerance) and not _is_level(o, best.point):
