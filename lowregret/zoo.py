@@ -19,6 +19,7 @@ from lowregret.auto import Auto, AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.compile.part import Part
 from lowregret.domain import Domain, L2Ball, Reals
 from lowregret.errors import PartError
+from lowregret.features import Partitions
 from lowregret.learner.kernel_perceptron import Kernel, KernelPerceptron
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
@@ -138,8 +139,11 @@ def kernel_perceptron(kernel: Kernel) -> KernelPerceptron:
     return KernelPerceptron(kernel)
 
 
+# What `auto` goes by besides the features of narrow rows, or instead of them.
+FEATURES = {"both": Partitions(), "raw": Partitions(trees=0), "partitions": Partitions(alone=True)}
+
 # What `auto` learns with, by the loss.
-AUTO: dict[type[NamedLoss], Callable[[Any], Auto | AutoMulticlass]] = {
+AUTO: dict[type[NamedLoss], Callable[..., Auto | AutoMulticlass]] = {
     Logistic: AutoClassifier,
     Square: AutoRegressor,
     Softmax: AutoMulticlass,
@@ -147,18 +151,24 @@ AUTO: dict[type[NamedLoss], Callable[[Any], Auto | AutoMulticlass]] = {
 
 
 @overload
-def auto(loss: Loss = Logistic()) -> Auto: ...
+def auto(loss: Loss = Logistic(), features: str = "both") -> Auto: ...
 
 
 @overload
-def auto(loss: MultiLoss) -> AutoMulticlass: ...
+def auto(loss: MultiLoss, features: str = "both") -> AutoMulticlass: ...
 
 
-def auto(loss: Loss | MultiLoss = Logistic()) -> Auto | AutoMulticlass:
-    """Eleven experts and their mixture, for the logistic, square or softmax loss, without a parameter (ALG-AUTO)."""
+def auto(loss: Loss | MultiLoss = Logistic(), features: str = "both") -> Auto | AutoMulticlass:
+    """Eleven experts and their mixture, for the logistic, square or softmax loss, without a parameter (ALG-AUTO).
+
+    If rows are narrow, random partitions of them join as a twelfth; `features` is "raw" for none, "partitions" for
+    them alone.
+    """
+    if features not in FEATURES:
+        raise PartError(f"features must be {', '.join(FEATURES)}, got {features!r}")
     for kind, learner in AUTO.items():
         if isinstance(loss, kind):
-            return learner(loss)
+            return learner(loss, FEATURES[features])
     raise PartError(f"auto learns with the logistic, square or softmax loss, not {loss}: use ogd for others")
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lowregret.auto.learner import LAST, RECENT, Auto, Mind, Workspace
+from lowregret.auto.learner import LAST, PARTITIONS, RECENT, Auto, Mind, Workspace
 from lowregret.auto.logit import CERTAIN, FLAT, bends, both_implicit, exponential, implicit, margins, slopes
 from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
@@ -61,6 +61,9 @@ class AutoClassifier(Auto):
         for k in range(STACKS):
             guess = stack_guess(mind.stacks, k, work.inputs)
             work.experts[LANES + k] = min(max(guess, -CERTAIN), CERTAIN)
+
+    def heed(self, mind: Mind, work: Workspace, score: float) -> None:
+        work.experts[PARTITIONS] = min(max(score, -CERTAIN), CERTAIN)
 
     def lost(self, mind: Mind, work: Workspace, k: int, y: float) -> float:
         return -math.log(work.chances[k] if y > 0.0 else work.doubts[k])

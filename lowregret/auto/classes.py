@@ -7,12 +7,13 @@ e^{sum}/Σ. All chances are mixed with a grain of doubt, which is what a class t
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.learner import EXPERTS, HEAVY, WEIGHTS, fresh_trust
+from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS, WEIGHTS, fresh_trust
 from lowregret.auto.logit import CERTAIN, bends, implicit, margins, slopes
 from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
@@ -35,6 +36,7 @@ from lowregret.compile.kernel import apart, kernel
 from lowregret.compile.memory import zeros
 from lowregret.compile.part import Part
 from lowregret.compile.simd import LANES, load, spread, store, total
+from lowregret.features import Partitions
 from lowregret.learner.linear import Learner
 from lowregret.learner.multiclass import NONE, Multiclass, Room
 from lowregret.loss import Softmax
@@ -111,6 +113,7 @@ class AutoMulticlass(Learner):
     example: ClassVar[str] = "Softmax()"
 
     loss: Softmax = Softmax()
+    partitions: Partitions = Partitions()
 
     # What it is compared with: fixed linear predictors with a bias.
     rule: ClassVar[Rule] = MirrorDescent(Euclidean(), Constant(1.0))
@@ -127,6 +130,10 @@ class AutoMulticlass(Learner):
     def linear(self) -> Multiclass:
         """The learner of which fixed linear predictors are the comparators."""
         return Multiclass(self.loss, self.rule, bias=self.bias)
+
+    def plain(self) -> Self:
+        """The same learner without partitions."""
+        return replace(self, partitions=Partitions(trees=0))
 
     def start(self, features: int, lanes: int) -> State:
         """The ledger before round 1."""
@@ -189,11 +196,26 @@ class AutoMulticlass(Learner):
             work.chances[c] = (1.0 - DOUBT) * work.chances[c] / total + DOUBT / (known + 1)
 
     def score(
-        self, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, room: Room, scores: Cells, aware: bool
+        self,
+        mind: ClassMind,
+        work: ClassWorkspace,
+        x: Rows,
+        i: int,
+        room: Room,
+        beside: Any,
+        scores: Cells,
+        aware: bool,
     ) -> int:
         """Write ln(chance) of each class for row i, once looked at; returns the likeliest, or NONE."""
-        self.ask(mind, mind.bank, work, x, i, room, aware, EXPERTS)
+        self.ask(mind, mind.bank, work, x, i, room, aware, PARTITIONS)
+        if beside.shape[0] > 0:
+            self.heed(work, room, beside, i)
         return self.mix(mind, work, room, scores)
+
+    def heed(self, work: ClassWorkspace, room: Room, beside: Any, n: int) -> None:
+        """Write the chances that the expert that joined gives, of which the n-th scores beside are logarithms."""
+        for c in range(room.known[0]):
+            work.chances[PARTITIONS * room.raw.size + c] = math.exp(beside[n, c])
 
     @apart
     def ask(
@@ -225,15 +247,26 @@ class AutoMulticlass(Learner):
         return (lots, c, np.uint64(mind.measures.size // COLUMNS - 1))
 
     def learn(
-        self, s: State, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, y: int, weight: float, room: Room
+        self,
+        s: State,
+        mind: ClassMind,
+        work: ClassWorkspace,
+        x: Rows,
+        i: int,
+        y: int,
+        weight: float,
+        room: Room,
+        beside: Any,
     ) -> int:
         """One round: returns the class predicted before the row was learnt, or NONE."""
         scores = room.scores[i if room.scores.shape[0] > 1 else 0]
         lots, before = room.raw.size, room.known[0]
-        guess = self.score(mind, work, x, i, room, scores, True)
+        guess = self.score(mind, work, x, i, room, beside, scores, True)
         keep(mind.measures, mind.pace, x, i, i, work.sheet, 0.0)
         for k in range(EXPERTS):
             work.likelihoods[k] = work.chances[k * lots + y] if y < before else DOUBT / (before + 1)
+        if mind.trust[LOSSES + PARTITIONS] == math.inf:
+            work.likelihoods[PARTITIONS] = 1.0
         if y >= before:
             scores[y] = math.log(DOUBT / (before + 1))
             for k in range(LANES):
@@ -320,6 +353,7 @@ def learn_classes(
     y: Any,
     weights: Vector,
     room: Room,
+    beside: Any,
     guesses: Any,
     i: int,
     until: int,
@@ -336,8 +370,8 @@ def learn_classes(
             break
         if weight == 0.0:
             scores = room.scores[i if room.scores.shape[0] > 1 else 0]
-            guesses[i] = learner.score(mind, work, x, i, room, scores, False)
+            guesses[i] = learner.score(mind, work, x, i, room, beside, scores, False)
         else:
-            guesses[i] = learner.learn(s, mind, work, x, i, y[i], weight, room)
+            guesses[i] = learner.learn(s, mind, work, x, i, y[i], weight, room, beside)
         i += 1
     return i

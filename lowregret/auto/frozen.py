@@ -3,7 +3,8 @@
 Live, a lane that follows every turn is best; kept, it is a lane of the last turn only. So what is kept are eleven other
 experts: the mean of each lane's weights over the run (Polyak & Juditsky, 1992), taken at the ends of eras; the two
 steadier stacks, which look at the lanes as they are but not at labels before the row, which `predict` does not have;
-and a stack of the means, which learns from the rows that a frozen model is judged by. Until features were seen often
+and a stack of the means, which learns from the rows that a frozen model is judged by; and if an expert joined (see
+`learner.py`), what it keeps itself. Until features were seen often
 enough for means to cost little, the lanes as they are stand in for them.
 
 They are weighed by AdaHedge over what each lost *while frozen* (see `risk/kept_trial.py`): a round of it is all that is
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowregret.auto.bank import LANE_NAMES, lane_scores
-from lowregret.auto.learner import EXPERTS, TRUST, WEIGHTS, Auto, Workspace
+from lowregret.auto.learner import EXPERTS, NAMES, PARTITIONS, TRUST, WEIGHTS, Auto, Workspace
 from lowregret.auto.stack import INPUTS, SIZE, STACK_NAMES
 from lowregret.auto.view import COLUMNS, COUNT, look
 from lowregret.compile.kernel import kernel
@@ -31,17 +32,24 @@ from lowregret.compile.simd import LANES, load, store
 from lowregret.rows import Rows
 from lowregret.types import Cells, Vector
 
-KEPT_NAMES = (*(f"mean-of-{name}" for name in LANE_NAMES), *STACK_NAMES[:-1], "stack-of-means")
+KEPT_NAMES = (*(f"mean-of-{name}" for name in LANE_NAMES), *STACK_NAMES[:-1], "stack-of-means", NAMES[PARTITIONS])
 OFTEN = 32  # entries a feature that means are taken after, so that they cost a few per cent
 
 # ---- votes[…]: of the kept experts -----------------------------------------------------------------------------------
-DONE, NOW = 0, EXPERTS  # losses up to the last freeze, and since
+DONE, NOW = 0, EXPERTS  # losses up to the last freeze, ∞ of one that has not joined, and since
 GAP, MIXED, OWN = (
     2 * EXPERTS,
     2 * EXPERTS + 1,
     2 * EXPERTS + 2,
 )  # Δ and Σ⟨v, ℓ⟩ up to the last freeze; the mixture's loss
 VOTES = OWN + 1
+
+
+def fresh_votes() -> Vector:
+    """The votes before anything was judged."""
+    votes = np.zeros(VOTES)
+    votes[DONE + PARTITIONS] = math.inf
+    return votes
 
 
 class Frozen(NamedTuple):
@@ -88,8 +96,8 @@ def copy_measures(measures: Cells, into: Cells) -> None:
                 into[k] = measures[k]
 
 
-def foretell(learner: Auto, model: Frozen, work: Workspace, x: Rows, i: int) -> float:
-    """The score of row i, which was looked at: O(nnz)."""
+def foretell(learner: Auto, model: Frozen, work: Workspace, x: Rows, i: int, beside: Vector, n: int) -> float:
+    """The score of row i, which was looked at: O(nnz). If an expert joined, it gave the row the n-th score beside."""
     places, bank = np.uint64(model.measures.size) // np.uint64(COLUMNS), model.mind.bank
     at = (1, 0, places - np.uint64(1))
     still = slow = 0.0
@@ -101,6 +109,8 @@ def foretell(learner: Auto, model: Frozen, work: Workspace, x: Rows, i: int) -> 
         learner.listen(model.mind, work, False)
         if turn == 1:
             work.experts[LANES], work.experts[LANES + 1] = still, slow
+    if beside.size > 0:
+        learner.heed(model.mind, work, beside[n])
     return learner.mix(model.mind, work)
 
 
@@ -125,6 +135,7 @@ def foretell_rows(
     picked: Any,
     y: Vector,
     weights: Vector,
+    beside: Vector,
     scores: Vector,
     votes: Vector,
     stack: Cells,
@@ -139,12 +150,13 @@ def foretell_rows(
         ask_ahead(model, x, picked[min(n + 1, picked.size - 1)])
         scores[n] = math.nan
         if look(model.measures, model.mind.pace, x, i, work.sheet):
-            scores[n] = foretell(learner, model, work, x, i)
+            scores[n] = foretell(learner, model, work, x, i, beside, n)
             if y.size > 0:
                 value, _ = learner.loss.at(scores[n], y[n])
                 votes[OWN] += weights[n] * value
                 for k in range(EXPERTS):
-                    votes[NOW + k] += weights[n] * learner.lost(model.mind, work, k, y[n])
+                    if votes[DONE + k] < math.inf:
+                        votes[NOW + k] += weights[n] * learner.lost(model.mind, work, k, y[n])
                 learner.teach(stack, model.mind, work, y[n], min(weights[n], 1.0), priors)
 
 
@@ -171,6 +183,25 @@ def met(measures: Vector) -> tuple[int, int]:
     return int(np.count_nonzero(counts)), int(counts.sum())
 
 
+def joined_votes(votes: Vector, alone: bool) -> Vector:
+    """The votes with one more expert, which lost what the mixture did up to the last freeze: see docs/auto.md."""
+    votes = votes.copy()
+    votes[DONE + PARTITIONS], votes[NOW + PARTITIONS] = votes[MIXED], 0.0
+    votes[GAP] *= math.log(EXPERTS) / math.log(PARTITIONS)
+    if alone:
+        votes[DONE : DONE + PARTITIONS], votes[NOW : NOW + PARTITIONS], votes[GAP] = math.inf, 0.0, 0.0
+    return votes
+
+
+def left_votes(votes: Vector) -> Vector:
+    """The votes without the expert that joined; if it was the only one, the others come back."""
+    votes = close_round(votes)
+    votes[DONE + PARTITIONS] = math.inf
+    if not np.isfinite(votes[DONE:NOW]).any():
+        votes[DONE : DONE + PARTITIONS] = votes[MIXED]
+    return votes
+
+
 def hedge_weights(votes: Vector) -> Vector:
     """The weights by all losses so far, e^{−ηL} with η = ln N/Δ; with η = ∞, the best share all."""
     losses, gap = votes[DONE:NOW] + votes[NOW:GAP], close_round(votes)[GAP]
@@ -179,13 +210,17 @@ def hedge_weights(votes: Vector) -> Vector:
 
 def _weights(losses: Vector, gap: float) -> Vector:
     behind = losses - losses.min()
-    w = np.where(behind == 0, 1.0, 0.0) if gap <= 0 else _faded(behind, gap)
+    w = np.where(behind == 0, 1.0, 0.0) if gap <= 0 else _faded(behind, _rate(losses, gap))
     return w / w.sum()
 
 
-def _faded(behind: Vector, gap: float) -> Vector:
-    """e^{−η·behind}, η = ln N/Δ; if that exceeds all numbers, nothing is left of whoever is behind."""
-    eta = math.log(EXPERTS) / float(gap)
+def _rate(losses: Vector, gap: float) -> float:
+    """η = ln N/Δ"""
+    return math.log(max(int(np.isfinite(losses).sum()), 2)) / float(gap)
+
+
+def _faded(behind: Vector, eta: float) -> Vector:
+    """e^{−η·behind}; if η exceeds all numbers, nothing is left of whoever is behind."""
     with np.errstate(over="ignore"):
         return np.exp(-eta * behind) if eta < math.inf else np.where(behind == 0, 1.0, 0.0)
 
@@ -198,8 +233,8 @@ def close_round(votes: Vector) -> Vector:
     mixed, least = float(w @ now), float((done + now).min() - done.min())
     mix = least
     if gap > 0:
-        eta = math.log(EXPERTS) / gap
-        mix = float(now.min() - math.log(float(w @ _faded(now - now.min(), gap))) / eta)
+        eta = _rate(done, gap)
+        mix = float(now.min() - math.log(float(w @ _faded(now - now.min(), eta))) / eta)
     votes[GAP] += max(mixed - mix, 0.0)
     votes[MIXED] += mixed
     votes[DONE:NOW] += now

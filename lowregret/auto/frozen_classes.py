@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from lowregret.auto.classes import DOUBT, AutoMulticlass, ClassWorkspace
-from lowregret.auto.frozen import NOW, OWN, Frozen
-from lowregret.auto.learner import EXPERTS
+from lowregret.auto.frozen import DONE, NOW, OWN, Frozen
+from lowregret.auto.learner import EXPERTS, PARTITIONS
 from lowregret.auto.stack import LAST_LABEL, STACKS
 from lowregret.auto.view import look
 from lowregret.compile.kernel import apart, kernel
@@ -18,21 +18,34 @@ from lowregret.types import Cells, Vector
 
 
 def foretell(
-    learner: AutoMulticlass, model: Frozen, work: ClassWorkspace, x: Rows, i: int, room: Room, scores: Cells
+    learner: AutoMulticlass,
+    model: Frozen,
+    work: ClassWorkspace,
+    x: Rows,
+    i: int,
+    room: Room,
+    beside: Any,
+    n: int,
+    scores: Cells,
 ) -> int:
-    """Write ln(chance) of each class for row i, once looked at; returns the likeliest, or NONE: O(nnz · classes)."""
-    learner.ask(model.mind, model.mind.bank, work, x, i, room, False, EXPERTS)
+    """Write ln(chance) of each class for row i, once looked at; returns the likeliest, or NONE: O(nnz · classes).
+
+    If an expert joined, it gave the row the n-th scores beside.
+    """
+    learner.ask(model.mind, model.mind.bank, work, x, i, room, False, PARTITIONS)
     if model.average.size > 0:
         learner.ask(model.mind, model.average, work, x, i, room, False, LANES)
         weigh_means(learner, model.mind.stacks, STACKS - 1, work, room)
+    if beside.shape[0] > 0:
+        learner.heed(work, room, beside, n)
     return learner.mix(model.mind, work, room, scores)
 
 
 @apart
 def weigh_means(learner: AutoMulticlass, stacks: Cells, k: int, work: ClassWorkspace, room: Room) -> None:
     """Write the chances that stack k, one of means, gives to the classes."""
-    learner.weigh(stacks, k, work, room, LAST_LABEL, EXPERTS - 1)
-    learner.normalise(work, room, EXPERTS - 1)
+    learner.weigh(stacks, k, work, room, LAST_LABEL, PARTITIONS - 1)
+    learner.normalise(work, room, PARTITIONS - 1)
 
 
 @kernel
@@ -45,6 +58,7 @@ def foretell_classes(
     picked: Any,
     codes: Any,
     weights: Vector,
+    beside: Any,
     values: Vector,
     guesses: Any,
     votes: Vector,
@@ -62,13 +76,14 @@ def foretell_classes(
         if not look(model.measures, model.mind.pace, x, i, work.sheet):
             scores[0] = math.nan
             continue
-        guesses[n] = foretell(learner, model, work, x, i, room, scores)
+        guesses[n] = foretell(learner, model, work, x, i, room, beside, n, scores)
         if codes.size > 0:
             y, unmet = codes[n], -math.log(DOUBT / (known + 1))
             values[n] = -scores[y] if y < known else unmet
             votes[OWN] += weights[n] * values[n]
             for k in range(EXPERTS):
-                votes[NOW + k] += weights[n] * (-math.log(work.chances[k * lots + y]) if y < known else unmet)
+                if votes[DONE + k] < math.inf:
+                    votes[NOW + k] += weights[n] * (-math.log(work.chances[k * lots + y]) if y < known else unmet)
             if y < known:
                 weigh_means(learner, stack, 0, work, room)
-                learner.move(stack, 0, work, room, y, min(weights[n], 1.0), priors, EXPERTS - 1)
+                learner.move(stack, 0, work, room, y, min(weights[n], 1.0), priors, PARTITIONS - 1)

@@ -3,13 +3,17 @@
 Each row is seen in two views (`view.py`), scored by the lanes (`bank.py`) and the stacks (`stack.py`), and the eleven
 scores are mixed (`binary.py`, `regression.py`), with a bound on what the mixture loses to the best of them. Then the
 label comes, and all of them learn. O(nnz) a row, eight lanes in one vector instruction.
+
+A twelfth expert may join later: another `auto`, which also sees the cells of random partitions that rows lie in
+(`run/curve.py`). It is given by its scores, made `beside`. An expert that has not joined has an infinite loss.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -20,6 +24,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES, Eight, spread, store
 from lowregret.errors import DataError
+from lowregret.features import Partitions
 from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Loss
 from lowregret.mirror import Euclidean
@@ -30,8 +35,9 @@ from lowregret.state import DIMENSION, LINEAR, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.step import Constant
 from lowregret.types import Cells, Vector, cell
 
-EXPERTS = LANES + STACKS
-NAMES = LANE_NAMES + STACK_NAMES
+PARTITIONS = LANES + STACKS  # the place of the expert that may join, after all that are there from the first row
+EXPERTS = PARTITIONS + 1
+NAMES = (*LANE_NAMES, *STACK_NAMES, "partitions")
 
 # ---- trust[…]: of the mixture ---------------------------------------------------------------------------------------
 WEIGHTS, LOSSES = 0, PADDED  # of each expert
@@ -83,9 +89,39 @@ class Mind(NamedTuple):
 
 
 def fresh_trust() -> Vector:
-    """Equal trust in all experts."""
+    """Equal trust in all experts but the one that may join."""
     trust = np.zeros(TRUST)
-    trust[:EXPERTS], trust[2 * PADDED : GAP] = 1 / EXPERTS, 1.0
+    trust[:PARTITIONS], trust[2 * PADDED : GAP] = 1 / PARTITIONS, 1.0
+    trust[LOSSES + PARTITIONS] = math.inf
+    return trust
+
+
+def join(trust: Vector, lost: float, classifies: bool, alone: bool) -> Vector:
+    """A copy of the trust in which one more expert is, taken to have lost as much as the mixture so far.
+
+    `alone`: the others leave. docs/auto.md proves that the certificates go on to hold, for all of them.
+    """
+    trust = settle(trust)
+    if not classifies:
+        lost, trust[GAP] = trust[MIXED], trust[GAP] * math.log(EXPERTS) / math.log(PARTITIONS)
+    trust[LOSSES + PARTITIONS] = lost
+    if alone:
+        trust[LOSSES : LOSSES + PARTITIONS], trust[GAP] = math.inf, 0.0
+    trust[:PARTITIONS] *= 0.0 if alone else PARTITIONS / EXPERTS
+    trust[PARTITIONS] = 1.0 if alone else 1 / EXPERTS
+    return trust
+
+
+def leave(trust: Vector, lost: float) -> Vector:
+    """A copy of the trust without the expert that joined.
+
+    If it was alone, the others come back, taken to have lost as much as the mixture so far.
+    """
+    trust = settle(trust)
+    trust[PARTITIONS], trust[LOSSES + PARTITIONS] = 0.0, math.inf
+    if not trust[:PARTITIONS].sum():
+        trust[:PARTITIONS], trust[LOSSES : LOSSES + PARTITIONS] = 1.0, lost
+    trust[:PARTITIONS] /= trust[:PARTITIONS].sum()
     return trust
 
 
@@ -130,6 +166,7 @@ class Auto(Learner):
     """A learner that needs no tuning; `zoo.auto(loss)` makes the one for a loss."""
 
     loss: Loss
+    partitions: Partitions = Partitions()
 
     # What it is compared with: fixed linear predictors with a bias.
     rule: ClassVar[Rule] = MirrorDescent(Euclidean(), Constant(1.0))
@@ -146,6 +183,10 @@ class Auto(Learner):
         """The ledger before round 1 for rows of this many features."""
         return State.zeros(features + 1, COLUMNS, False)._replace(table=zeros((features + 1) * COLUMNS, np.float64))
 
+    def plain(self) -> Self:
+        """The same learner without partitions."""
+        return replace(self, partitions=Partitions(trees=0))
+
     @abstractmethod
     def stacks(self) -> Vector:
         """The stacks before the first row."""
@@ -159,6 +200,10 @@ class Auto(Learner):
     @abstractmethod
     def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
         """Write the scores of all experts, given the lanes'; `known`: whether the row follows the last one learnt."""
+
+    @abstractmethod
+    def heed(self, mind: Mind, work: Workspace, score: float) -> None:
+        """Write the score of the expert that joined, which was made beside."""
 
     @abstractmethod
     def teach(self, stacks: Cells, mind: Mind, work: Workspace, y: float, weight: float, priors: Any) -> None:
@@ -199,11 +244,13 @@ class Auto(Learner):
 
     # ---- a row, compiled -------------------------------------------------------------------------------------------
 
-    def score(self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, known: bool) -> float:
+    def score(self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, beside: Vector, known: bool) -> float:
         """The score of row i, which was looked at; `known`: whether it follows the last one learnt."""
         at = (1, 0, np.uint64(s.counts[DIMENSION] - 1))
         store(work.lanes, np.uint64(0), lane_scores(mind.bank, x, i, work.sheet, at, np.uint64(WIDTH)))
         self.listen(mind, work, known)
+        if beside.size > 0:
+            self.heed(mind, work, beside[i])
         return self.mix(mind, work)
 
     def learn(
@@ -249,6 +296,7 @@ def learn_rows(
     x: Rows,
     y: Vector,
     weights: Vector,
+    beside: Vector,
     scores: Vector,
     i: int,
     until: int,
@@ -256,7 +304,8 @@ def learn_rows(
     """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
 
     Stops early at a row that cannot be learnt, or not in this unit of labels, leaving all as it was before that row. An
-    empty `weights` means 1 everywhere; a row of weight 0 is scored but changes nothing.
+    empty `weights` means 1 everywhere; a row of weight 0 is scored but changes nothing. An empty `beside` means that no
+    expert joined.
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0
@@ -266,7 +315,7 @@ def learn_rows(
             break
         if weight != 0.0 and not learner.fits(mind, y[i], weight):
             break
-        scores[i] = learner.score(s, mind, work, x, i, weight != 0.0)
+        scores[i] = learner.score(s, mind, work, x, i, beside, weight != 0.0)
         if not math.isfinite(scores[i]):
             break
         if weight != 0.0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowregret.auto.bank import SHAPED, WIDTH
 from lowregret.auto.classes import ClassMind
-from lowregret.auto.learner import EXPERTS, Mind
+from lowregret.auto.learner import PARTITIONS, Mind
 from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS, COUNT, DEVIATION, MEAN, ROWS
 from lowregret.compile.simd import LANES
@@ -46,5 +46,10 @@ def _linear(table: Vector, pace: Vector, bank: Any, part: Vector) -> Vector:
 
 
 def lane_shares(trust: Vector, stacks: Vector) -> Vector:
-    """How much each lane's score counts in the mixture: its own trust, and its part in the stacks."""
-    return trust[:LANES] + trust[LANES:EXPERTS] @ stacks.reshape(STACKS, SIZE)[:, :LANES]
+    """How much each lane's score counts in the mixture: its own trust, and its part in the stacks.
+
+    An expert that joined has no weights of its own on features; it is left out.
+    """
+    if 0 < trust[PARTITIONS] < 1:
+        trust = trust[:PARTITIONS] / trust[:PARTITIONS].sum()
+    return trust[:LANES] + trust[LANES:PARTITIONS] @ stacks.reshape(STACKS, SIZE)[:, :LANES]

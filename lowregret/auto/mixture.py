@@ -8,17 +8,17 @@ import numpy as np
 
 from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PRODUCTS
 from lowregret.compile.kernel import apart
-from lowregret.compile.simd import LANES, load, somewhere, spread, store, total
+from lowregret.compile.simd import LANES, load, somewhere, spread, store, total, where
 from lowregret.types import Cells
 
 FAINT = 1e-200  # products of likelihoods below this are made losses
 
-_LOW, _HIGH = np.uint64(0), np.uint64(LANES)
+_LOW, _HIGH, _LOSSES = np.uint64(0), np.uint64(LANES), np.uint64(LOSSES)
 _FEW = np.array([1.0] * (EXPERTS - LANES) + [0.0] * (2 * LANES - EXPERTS))  # which of the second eight are experts
 
 
 def share_trust(trust: Cells, likelihoods: Cells, weight: float, t: float) -> None:
-    """w ← (1 − 1/(t+1))·w·likelihood^weight/Σ + (1/(t+1))/N
+    """w ← (1 − 1/(t+1))·w·likelihood^weight/Σ + (1/(t+1))/N for the N experts whose losses are finite.
 
     The loss of an expert is that kept less the logarithm of its product, so that few logarithms are taken.
     """
@@ -34,10 +34,12 @@ def share_trust(trust: Cells, likelihoods: Cells, weight: float, t: float) -> No
     else:
         weigh(trust, likelihoods, weight)
     low, high = load(trust, _LOW), load(trust, _HIGH)
-    share = 1.0 / (t + 1.0)
-    kept, each = (1.0 - share) / total(low + high), share / EXPERTS
-    store(trust, _LOW, low * kept + each)
-    store(trust, _HIGH, high * kept + load(_FEW, _LOW) * each)
+    share, nil, endless = 1.0 / (t + 1.0), spread(0.0), spread(math.inf)
+    here, there = endless > load(trust, _LOSSES), endless > load(trust, _LOSSES + _HIGH)
+    few, many = where(here, spread(1.0), nil), where(there, load(_FEW, _LOW), nil)
+    kept, each = (1.0 - share) / total(low + high), share / total(few + many)
+    store(trust, _LOW, low * kept + few * each)
+    store(trust, _HIGH, high * kept + many * each)
 
 
 @apart
@@ -57,12 +59,14 @@ def weigh(trust: Cells, likelihoods: Cells, weight: float) -> None:
     """
     mixed = mass = highest = 0.0
     for k in range(EXPERTS):
-        highest = max(highest, likelihoods[k])
-        mixed += trust[k] * likelihoods[k]
+        if trust[LOSSES + k] < math.inf:
+            highest = max(highest, likelihoods[k])
+            mixed += trust[k] * likelihoods[k]
     for k in range(EXPERTS):
-        loss = -weight * math.log(likelihoods[k])
-        trust[LOSSES + k] += loss
-        trust[k] *= math.exp(-loss - weight * math.log(highest))
-        mass += trust[k]
+        if trust[LOSSES + k] < math.inf:
+            loss = -weight * math.log(likelihoods[k])
+            trust[LOSSES + k] += loss
+            trust[k] *= math.exp(-loss - weight * math.log(highest))
+            mass += trust[k]
     if weight > 1.0:
         trust[GAP] += max(math.log(mass) - weight * math.log(mixed / highest), 0.0)

@@ -25,6 +25,7 @@ from lowregret.auto.learner import (
     MISSES,
     MIXED,
     ORIGIN,
+    PARTITIONS,
     RECENT,
     UNIT,
     WEIGHTS,
@@ -51,7 +52,7 @@ from lowregret.compile.simd import LANES, Eight, load, spread
 from lowregret.loss import Square
 from lowregret.types import Cells, Vector
 
-LOG_EXPERTS = math.log(EXPERTS)
+LOG_PARTITIONS, LOG_EXPERTS = math.log(PARTITIONS), math.log(EXPERTS)  # before one joined, and since
 FINEST = 2.0**40  # units that weight·|label − origin| may be
 
 
@@ -93,6 +94,10 @@ class AutoRegressor(Auto):
             p = stack_guess(mind.stacks, k, work.inputs) / size if size > 0.0 else 0.0
             work.experts[LANES + k] = min(max(mean + p, low), high)
 
+    def heed(self, mind: Mind, work: Workspace, score: float) -> None:
+        p = (score - mind.past[ORIGIN]) / mind.past[UNIT]
+        work.experts[PARTITIONS] = min(max(p, mind.past[LOW]), mind.past[HIGH])
+
     def lost(self, mind: Mind, work: Workspace, k: int, y: float) -> float:
         off = mind.past[ORIGIN] + mind.past[UNIT] * work.experts[k] - y
         return off * off
@@ -113,7 +118,7 @@ class AutoRegressor(Auto):
             loss = weight * self.lost(mind, work, k, y)
             work.chances[k] = loss
             mixed += mind.trust[WEIGHTS + k] * loss
-            mind.trust[LOSSES + k] += loss
+            mind.trust[LOSSES + k] += loss  # which leaves ∞ as it is
         mind.trust[MIXED] += mixed
         mind.trust[GAP] += max(mixed - self.mix_loss(mind, work), 0.0)
         self.trust(mind)
@@ -136,23 +141,28 @@ class AutoRegressor(Auto):
             before, after = min(before, sum_now - work.chances[k]), min(after, sum_now)
         if mind.trust[GAP] == 0.0:
             return after - before
-        eta, old, new = LOG_EXPERTS / mind.trust[GAP], 0.0, 0.0
+        eta, old, new = self.rate(mind), 0.0, 0.0
         for k in range(EXPERTS):
             sum_now = mind.trust[LOSSES + k]
             old += math.exp(-eta * (sum_now - work.chances[k] - before))
             new += math.exp(-eta * (sum_now - after))
         return after - before - (math.log(new) - math.log(old)) / eta
 
+    def rate(self, mind: Mind) -> float:
+        """η = ln N/Δ"""
+        return (LOG_EXPERTS if mind.trust[LOSSES + PARTITIONS] < math.inf else LOG_PARTITIONS) / mind.trust[GAP]
+
     def trust(self, mind: Mind) -> None:
         """w ∝ e^{−ηL}; with η = ∞, the best share all."""
         best, total = math.inf, 0.0
+        eta = self.rate(mind) if mind.trust[GAP] > 0.0 else 0.0
         for k in range(EXPERTS):
             best = min(best, mind.trust[LOSSES + k])
         for k in range(EXPERTS):
             behind = mind.trust[LOSSES + k] - best
             w = 1.0 if behind == 0.0 else 0.0
             if mind.trust[GAP] > 0.0:
-                w = math.exp(-LOG_EXPERTS / mind.trust[GAP] * behind)
+                w = math.exp(-eta * behind)
             mind.trust[WEIGHTS + k] = w
             total += w
         for k in range(EXPERTS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from lowregret.risk.kept_trial import Foretold
 from lowregret.rows import Rows
 from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of
+from lowregret.run.curve import Curve
 from lowregret.run.eras import Eras
 from lowregret.run.models import AutoModel
 from lowregret.run.one_score import ScoredRun
@@ -69,13 +70,27 @@ class AutoRun(ScoredRun):
     learner: Auto
     record: Mixture
 
-    def __init__(self, learner: Auto, state: State, comparator: Domain | None = None, **options: Any) -> None:
-        super().__init__(learner, state, comparator or L2Ball(1.0), **options)
+    def __init__(
+        self, learner: Auto, state: State, comparator: Domain | None = None, *, curve: Curve | None = None, **how: Any
+    ) -> None:
+        super().__init__(learner, state, comparator or L2Ball(1.0), **how)
+        self.curve = curve or Curve.fresh(learner)  # random partitions, if rows are narrow
+
+    @classmethod
+    def begun(cls, learner: Auto, features: int, **how: Any) -> Self:
+        """A run before its first row, with room for this many features."""
+        state = learner.start(features)
+        return cls(learner, state, record=Mixture(Mind.fresh(state.dimension, learner.stacks()), learner.spread), **how)
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
-        given = self.learner, self.state, self.record.mind, self.record.desk(self, x, True), x, y, w, self.scores
+        return self.curve.play(self, x, y, w, i, goal)
+
+    def pass_rows(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, beside: Any) -> int:
+        """Learn rows from i on until `goal` rounds are played; returns the first row not learnt."""
+        desk = self.record.desk(self, x, True)
+        given = self.learner, self.state, self.record.mind, desk, x, y, w, beside, self.scores
         while True:
             i = int(call(learn_rows, self.compiled, *given, i, goal))
             if i == len(y) or self.state.rounds >= goal:
@@ -98,20 +113,50 @@ class AutoRun(ScoredRun):
         super()._refuse(x, label, w, i, place)
 
     def _carried(self) -> Sequence[Any]:
-        return *self.state, *self.record.mind, self.record.average
+        return *self.state, *self.record.mind, self.record.average, *self.curve.carried()
+
+    def fitting(self, y: Vector, w: Vector, i: int, end: int) -> int:
+        """The end of those rows i, …, end − 1 that there is room for: all."""
+        return end
+
+    @property
+    def nobody(self) -> Vector:
+        """The scores beside if no expert joined."""
+        return np.empty(0)
 
     @property
     def _model(self) -> AutoModel:
-        return AutoModel(self.learner, self.record.model(self))
+        return AutoModel(self.learner, self.record.model(self), self.curve.model())
 
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
+        beside = self.curve.foretell(self, x, y, picked, weights)
+        return self._judged(y[picked], self.frozen_scores(x, y, picked, weights, beside), self.scores[picked])
+
+    def frozen_scores(self, x: Rows, y: Vector, picked: Any, weights: Vector, beside: Any) -> Vector:
+        """The scores of the frozen model for the picked rows; its experts are judged by them."""
         scores, kept = np.empty(picked.size), self.record
-        judged = x, picked, y[picked], weights / self.trial.share, scores, kept.votes, kept.means, kept.priors
+        judged = x, picked, y[picked], weights / self.trial.share, beside, scores, kept.votes, kept.means, kept.priors
         self._call(foretell_rows, self.learner, self.frozen, kept.desk(self, x, False), *judged)
-        return self._judged(y[picked], scores, self.scores[picked])
+        return scores
 
     def _freeze(self) -> None:
         self.frozen = self.record.freeze(self)
+
+    def _pause(self) -> None:
+        self.curve.pause(self, super()._pause)
+
+    def end_trial(self) -> None:
+        super().end_trial()
+        self.curve.end_trial(self.trial)
+
+    def companion(self, features: int) -> Self:
+        """A run of the same learner on rows with cells, before its first row."""
+        return self.begun(self.learner.plain(), features, certify=False, compiled=self.compiled)
+
+    @property
+    def coded(self) -> int:
+        """The number of classes that labels are codes of: none."""
+        return 0
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -142,7 +187,11 @@ class AutoRun(ScoredRun):
     def _given(cls, learner: Auto, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         mixture = Mixture.of(Mind, learner.spread, description, arrays)
         found = super()._given(learner, description, arrays)
-        return found | {"record": mixture, "frozen": frozen_of(Mind, description, arrays)}
+        found |= {"record": mixture, "frozen": frozen_of(Mind, description, arrays)}
+        return found | {"curve": Curve.of(cls, description, arrays)}
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        return self.curve.add_contents(self, *super().contents())
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from lowregret.auto.frozen import DONE, KEPT_NAMES, NOW, OWN, close_round, hedge_weights
 from lowregret.auto.frozen import GAP as KEPT_GAP
@@ -28,12 +31,21 @@ class Standings:
     classifies: bool
 
     @property
+    def present(self) -> Any:
+        """Which experts there are: one may have joined, or left."""
+        return np.flatnonzero(expert_losses(self.trust) < math.inf)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(NAMES[k] for k in self.present)
+
+    @property
     def losses(self) -> Vector:
-        return expert_losses(self.trust)
+        return expert_losses(self.trust)[self.present]
 
     @property
     def weights(self) -> Vector:
-        return self.trust[WEIGHTS : WEIGHTS + EXPERTS]
+        return self.trust[WEIGHTS : WEIGHTS + EXPERTS][self.present]
 
     @property
     def best(self) -> int:
@@ -53,7 +65,7 @@ class Standings:
     def bound(self) -> float:
         """ln N + ln T + Σ[loss − mix loss]₊ if the loss classifies, else 2Δ; plus the rounding error of such sums."""
         gap, rounding = float(self.trust[GAP]), ROUNDING * abs(self.total)
-        logs = math.log(EXPERTS) + math.log(max(self.rounds, 1))
+        logs = math.log(len(self.names)) + math.log(max(self.rounds, 1))
         return (logs + gap if self.classifies else 2 * gap) + rounding
 
     def certificate(self) -> Certificate:
@@ -63,7 +75,7 @@ class Standings:
             if self.classifies
             else ("MIX-ADAHEDGE", "2Δ, Δ = Σ(⟨w,losses⟩ − mix loss)")
         )
-        comparator = {"set": "experts", "count": EXPERTS, "best": NAMES[self.best]}
+        comparator = {"set": "experts", "count": len(self.names), "best": self.names[self.best]}
         finite = Premise("all losses are finite", math.isfinite(self.total + float(self.losses.sum())))
         return Certificate(
             name, statement, comparator, self.linear_regret, self.bound, premises=(finite,), regret=self.regret,
@@ -73,8 +85,8 @@ class Standings:
     def to_json(self) -> dict[str, object]:
         """The public form, with the keys that `lowregret experts` prints."""
         return {
-            "experts": {"names": list(NAMES), "losses": self.losses.tolist(), "weights": self.weights.tolist()},
-            "best": {"name": NAMES[self.best], "loss": float(self.losses[self.best])},
+            "experts": {"names": list(self.names), "losses": self.losses.tolist(), "weights": self.weights.tolist()},
+            "best": {"name": self.names[self.best], "loss": float(self.losses[self.best])},
         }
 
 
@@ -87,15 +99,22 @@ class Keeping:
 
     votes: Vector
 
-    names = KEPT_NAMES
+    @property
+    def present(self) -> Any:
+        """Which experts there are: one may have joined, or left."""
+        return np.flatnonzero(self.votes[DONE:NOW] < math.inf)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(KEPT_NAMES[k] for k in self.present)
 
     @property
     def losses(self) -> Vector:
-        return self.votes[DONE:NOW] + self.votes[NOW:KEPT_GAP]
+        return (self.votes[DONE:NOW] + self.votes[NOW:KEPT_GAP])[self.present]
 
     @property
     def weights(self) -> Vector:
-        return hedge_weights(self.votes)
+        return hedge_weights(self.votes)[self.present]
 
     @property
     def best(self) -> int:
@@ -107,7 +126,7 @@ class Keeping:
         settled, least = close_round(self.votes), float(self.losses[self.best])
         regret, linear = float(self.votes[OWN]) - least, float(settled[KEPT_MIXED]) - least
         bound = 2 * float(settled[KEPT_GAP]) + ROUNDING * abs(float(settled[KEPT_MIXED]))
-        comparator = {"set": "kept experts", "count": EXPERTS, "best": KEPT_NAMES[self.best]}
+        comparator = {"set": "kept experts", "count": len(self.names), "best": self.names[self.best]}
         finite = Premise("all losses are finite", math.isfinite(linear + bound))
         return Certificate(
             "KEPT-ADAHEDGE", "2Δ, Δ = Σ(⟨v,losses⟩ − mix loss) over freezes", comparator, max(regret, linear), bound,
@@ -117,10 +136,10 @@ class Keeping:
     def to_json(self) -> dict[str, object]:
         """The public form: names, losses and weights of the experts, and the best of them."""
         return {
-            "names": list(KEPT_NAMES),
+            "names": list(self.names),
             "losses": self.losses.tolist(),
             "weights": self.weights.tolist(),
-            "best": KEPT_NAMES[self.best],
+            "best": self.names[self.best],
         }
 
 

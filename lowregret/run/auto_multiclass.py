@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -14,14 +14,16 @@ from lowregret.auto.learner import require_light
 from lowregret.auto.linear_view import class_weights
 from lowregret.compile.call import call
 from lowregret.learner.growth import Shape, Together
+from lowregret.learner.labels import ClassNames
 from lowregret.learner.multiclass import Multiclass, Room
 from lowregret.risk.kept_trial import Foretold
 from lowregret.rows import Rows
 from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of
+from lowregret.run.curve import Curve
 from lowregret.run.eras import Eras
 from lowregret.run.models import AutoClassModel
-from lowregret.run.multiclass import MulticlassRun
+from lowregret.run.multiclass import LANES, MulticlassRun
 from lowregret.run.schema_classes import AutoClassSchema
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -37,15 +39,40 @@ class AutoMulticlassRun(MulticlassRun):
     learner: AutoMulticlass  # type: ignore[assignment]
     record: Mixture
 
+    def __init__(self, learner: AutoMulticlass, *given: Any, curve: Curve | None = None, **how: Any) -> None:
+        super().__init__(learner, *given, **how)
+        self.curve = curve or Curve.fresh(learner)  # random partitions, if rows are narrow
+
+    @classmethod
+    def begun(cls, learner: AutoMulticlass, features: int, names: ClassNames, **how: Any) -> Self:
+        """A run before its first row, with room for this many features."""
+        lanes = len(names) if names.fixed else LANES
+        mixture = Mixture(ClassMind.fresh(features + 1, lanes), learner.spread)
+        return cls(learner, learner.start(features, lanes), names, record=mixture, **how)
+
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
+        return self.curve.play(self, x, y, w, i, goal)
+
+    def pass_rows(self, x: Rows, y: Any, w: Vector, i: int, goal: int, beside: Any) -> int:
+        """Learn rows from i on until `goal` rounds are played; returns the first row not learnt."""
         desk = self.record.desk(self, x, True)
-        given = self.learner, self.state, self.record.mind, desk, x, y, w, self._room, self.guesses
+        given = self.learner, self.state, self.record.mind, desk, x, y, w, self._room, beside, self.guesses
         return int(call(learn_classes, self.compiled, *given, i, goal))
 
     def _carried(self) -> Sequence[Any]:
-        return *super()._carried(), *self.record.mind
+        return *super()._carried(), *self.record.mind, *self.curve.carried()
+
+    def fitting(self, y: Any, w: Vector, i: int, end: int) -> int:
+        """The end of those rows i, …, end − 1 that there is room for: up to a class that is new."""
+        new = (y[i:end] >= self.lanes) & (w[i:end] != 0 if w.size else True)
+        return i + int(np.argmax(new)) if new.any() else end
+
+    @property
+    def nobody(self) -> Any:
+        """The scores beside if no expert joined."""
+        return np.empty((0, 0))
 
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
         require_light(w, i, place)
@@ -54,17 +81,49 @@ class AutoMulticlassRun(MulticlassRun):
     @property
     def _model(self) -> AutoClassModel:
         self._require_classes()
-        return AutoClassModel(self.learner, self.record.model(self), len(self.classes), self.lanes)
+        model = self.record.model(self)
+        return AutoClassModel(self.learner, model, len(self.classes), self.lanes, self.curve.model())
 
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
-        codes, room, kept = y[picked], Room.of(np.array([self._frozen_known]), self.lanes), self.record
+        beside = self.curve.foretell(self, x, y, picked, weights)
+        values, guesses, _ = self._frozen_judged(x, y, picked, weights, beside, 1)
+        return self._compared(values, guesses, y[picked], picked)
+
+    def frozen_scores(self, x: Rows, y: Any, picked: Any, weights: Vector, beside: Any) -> Vector:
+        """The scores of the frozen model for the picked rows; its experts are judged by them."""
+        return self._frozen_judged(x, y, picked, weights, beside, max(picked.size, 2))[2]
+
+    def _frozen_judged(
+        self, x: Rows, y: Any, picked: Any, weights: Vector, beside: Any, rows: int
+    ) -> tuple[Vector, Any, Vector]:
+        """Losses, guesses and scores of the frozen model; there is room for the scores of this many rows."""
+        kept, room = self.record, Room.of(np.array([self._frozen_known]), self.lanes, rows)
         values, guesses = np.empty(picked.size), np.empty(picked.size, np.int64)
-        judged = codes, weights / self.trial.share, values, guesses, kept.votes, kept.means, kept.priors
+        judged = y[picked], weights / self.trial.share, beside, values, guesses, kept.votes, kept.means, kept.priors
         self._call(foretell_classes, self.learner, self.frozen, kept.desk(self, x, False), x, room, picked, *judged)
-        return self._compared(values, guesses, codes, picked)
+        return values, guesses, room.scores[: picked.size]
 
     def _freeze(self) -> None:
         self.frozen, self._frozen_known = self.record.freeze(self), int(self._known[0])
+
+    def _pause(self) -> None:
+        self.curve.pause(self, super()._pause)
+
+    def end_trial(self) -> None:
+        super().end_trial()
+        self.curve.end_trial(self.trial)
+
+    def companion(self, features: int) -> Self:
+        """A run of the same learner on rows with cells, before its first row; its classes are codes."""
+        names = ClassNames(list(range(len(self.classes))) if self.classes.fixed else None)
+        run = self.begun(self.learner.plain(), features, names, certify=False, compiled=self.compiled)
+        run.keep_scores = True
+        return run
+
+    @property
+    def coded(self) -> int:
+        """The number of classes that labels are codes of."""
+        return int(self._known[0])
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -95,7 +154,11 @@ class AutoMulticlassRun(MulticlassRun):
     def _given(cls, learner: AutoMulticlass, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         mixture = Mixture.of(ClassMind, learner.spread, description, arrays)
         found = super()._given(learner, description, arrays)
-        return found | {"record": mixture, "frozen": frozen_of(ClassMind, description, arrays)}
+        found |= {"record": mixture, "frozen": frozen_of(ClassMind, description, arrays)}
+        return found | {"curve": Curve.of(cls, description, arrays)}
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        return self.curve.add_contents(self, *super().contents())
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

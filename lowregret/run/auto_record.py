@@ -11,18 +11,20 @@ import numpy as np
 
 from lowregret.auto.frozen import (
     OFTEN,
-    VOTES,
     Frozen,
     blend,
     close_round,
     copy_measures,
+    fresh_votes,
     hedge_weights,
+    joined_votes,
     kept_priors,
     kept_stacks,
+    left_votes,
     met,
     trust_in,
 )
-from lowregret.auto.learner import TRUST
+from lowregret.auto.learner import MIXED, PARTITIONS, TRUST, join, leave
 from lowregret.auto.stack import EVEN, fresh_stack
 from lowregret.auto.view import COLUMNS
 from lowregret.certificate import Certificate
@@ -31,7 +33,7 @@ from lowregret.compile.call import call
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES
 from lowregret.domain import Domain
-from lowregret.learner.growth import join
+from lowregret.learner.growth import join as joined
 from lowregret.rows import Rows, longest
 from lowregret.run.auto_experts import Keeping, Standings, against_fixed
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
@@ -69,7 +71,7 @@ class Mixture(RunRecord):
         self.mind = mind  # has `trust`
         self._contests, self._eras = list(contests), list(eras)
         self.average = np.empty(0, np.float32) if average is None else average  # of the lanes' weights
-        self.votes = np.zeros(VOTES) if votes is None else votes  # on the kept experts
+        self.votes = fresh_votes() if votes is None else votes  # on the kept experts
         self.priors = kept_priors(spread)
         self.means = fresh_stack(EVEN, self.priors) if means is None else means  # the stack of the lanes' averages
         self.folded, self.glance = folded, glance  # rounds and entries when lanes were averaged; when that may be next
@@ -132,6 +134,19 @@ class Mixture(RunRecord):
         return [f"regret {self.contest(run).linear_regret:.4g} to the best expert"]
 
     # ---- while learning ----------------------------------------------------------------------------------------------
+
+    def join(self, run: Any, alone: bool) -> None:
+        """Take the companion in among the experts, live and kept; `alone`: instead of the others."""
+        if self.mind.trust[PARTITIONS] == 0:
+            classifies = bool(run.learner.loss.classifies)
+            self.mind.trust[:] = join(self.mind.trust, run.loss, classifies, alone)
+            self.votes = joined_votes(close_round(self.votes), alone)
+
+    def leave(self, run: Any) -> None:
+        """Take the companion out again; those who stay share its trust."""
+        lost = run.loss if run.learner.loss.classifies else float(self.mind.trust[MIXED])
+        self.mind.trust[:] = leave(self.mind.trust, lost)
+        self.votes = left_votes(self.votes)
 
     def mark(self, run: Any) -> None:
         now = run.snapshot()
@@ -225,7 +240,7 @@ class Mixture(RunRecord):
         kept: dict[str, Any] = {name: arrays[name] for name in ("history", "contests", "eras", "votes", "means")}
         kept |= {"folded": tuple(description["folded"]), "glance": description["glance"]}
         room = description["room"]
-        return cls(_gathered(minds, "mind", arrays, room), spread, average=join("average", arrays, room), **kept)
+        return cls(_gathered(minds, "mind", arrays, room), spread, average=joined("average", arrays, room), **kept)
 
 
 def frozen_of(minds: Any, description: dict[str, Any], arrays: Arrays) -> Frozen | None:
@@ -235,8 +250,8 @@ def frozen_of(minds: Any, description: dict[str, Any], arrays: Arrays) -> Frozen
     room = description["room"]
     mind = _gathered(minds, "frozen.mind", arrays, room)
     shared = "measures" in mind.by_feature()
-    measures = mind.measures if shared else join("frozen.measures", arrays, room)
-    return Frozen(measures, join("frozen.average", arrays, room), mind)
+    measures = mind.measures if shared else joined("frozen.measures", arrays, room)
+    return Frozen(measures, joined("frozen.average", arrays, room), mind)
 
 
 def _mind_arrays(run: Any, prefix: str, mind: Any) -> Arrays:
@@ -249,4 +264,4 @@ def _mind_arrays(run: Any, prefix: str, mind: Any) -> Arrays:
 def _gathered(kind: Any, prefix: str, arrays: Arrays, room: int) -> Any:
     """A mind of the given kind made of the arrays of a file, with room for this many features."""
     mind = kind(*(arrays[f"{prefix}.{name}"] for name in kind._fields))
-    return mind._replace(**{name: join(f"{prefix}.{name}", arrays, room) for name in mind.by_feature()})
+    return mind._replace(**{name: joined(f"{prefix}.{name}", arrays, room) for name in mind.by_feature()})

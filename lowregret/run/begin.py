@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any, TypedDict, Unpack, overload
 
 from lowregret.auto import Auto, AutoMulticlass
-from lowregret.auto.classes import ClassMind
-from lowregret.auto.learner import Mind
 from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.learner.growth import FIRST, require_growth, require_zeros
@@ -20,7 +18,6 @@ from lowregret.learner.multiclass_simd import at_work
 from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
-from lowregret.run.auto_record import Mixture
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import LANES, MulticlassRun
 
@@ -75,7 +72,7 @@ def begin(
         names = ClassNames(classes)
         lanes = len(names) if names.fixed else LANES
         if isinstance(learner, AutoMulticlass):
-            return _auto_classes(learner, features, names, lanes, how)
+            return AutoMulticlassRun.begun(learner, FIRST if features is None else features, names, **how)
         return _classes(learner, features, names, lanes, how)
     if not isinstance(learner, Linear | Auto):
         raise PartError(
@@ -84,9 +81,7 @@ def begin(
     if classes is not None:
         raise PartError(f"{learner.loss} is a loss of one score: use Multiclass(Softmax(), …) for classes")
     if isinstance(learner, Auto):
-        state = learner.start(FIRST if features is None else features)
-        mind = Mind.fresh(state.dimension, learner.stacks())
-        return AutoRun(learner, state, record=Mixture(mind, learner.spread), **how)
+        return AutoRun.begun(learner, FIRST if features is None else features, **how)
     learner = _lean(learner, certify)
     if features is None:
         require_growth(learner)
@@ -104,14 +99,6 @@ def _classes(
         require_zeros(learner.start(1, 1), learner.rule, "features", "give it as dimension (--dimension N)")
     state = begun(at_work(learner), FIRST if features is None else features, lanes)
     return MulticlassRun(learner, state, names, **how)
-
-
-def _auto_classes(
-    learner: AutoMulticlass, features: int | None, names: ClassNames, lanes: int, how: dict[str, Any]
-) -> AutoMulticlassRun:
-    places = FIRST if features is None else features
-    mixture = Mixture(ClassMind.fresh(places + 1, lanes), learner.spread)
-    return AutoMulticlassRun(learner, learner.start(places, lanes), names, record=mixture, **how)
 
 
 def _lean(learner: Any, certify: bool) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.auto.learner import EXPERTS, GAP, LOSSES, NAMES, TRUST, WEIGHTS, settle
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, MIXED, NAMES, PARTITIONS, TRUST, WEIGHTS, settle
 from lowregret.certificate import Certificate
 from lowregret.errors import PartError
 from lowregret.types import Vector
@@ -62,8 +62,7 @@ class Eras:
     weights: NDArray[np.float64]  # how far each expert was trusted at the end
     gaps: Vector  # what importance weights above 1 cost
     classifies: bool
-
-    names = NAMES
+    names: tuple[str, ...]
 
     @classmethod
     def of(cls, rows: list[Vector], count: int | None, classifies: bool) -> Eras:
@@ -74,15 +73,17 @@ class Eras:
         if count is not None and len(found):
             wanted = found[-1, ROUND] * np.arange(1, count + 1) / count
             found = found[np.unique(np.abs(found[:, ROUND, None] - wanted).argmin(axis=0))]
-        inside = np.diff(found, axis=0, prepend=np.zeros((1, WIDTH)))
+        present = np.flatnonzero(found[-1:, KEPT + LOSSES : KEPT + LOSSES + EXPERTS] < math.inf)
+        inside = np.diff(_as_if_there(found, classifies), axis=0, prepend=np.zeros((1, WIDTH)))
         trust = inside[:, KEPT:]
         return cls(
             found[:, ROUND].astype(np.int64),
             inside[:, LOST],
-            trust[:, LOSSES : LOSSES + EXPERTS],
-            found[:, KEPT + WEIGHTS : KEPT + WEIGHTS + EXPERTS],
+            trust[:, LOSSES + present],
+            found[:, KEPT + WEIGHTS + present],
             trust[:, GAP],
             classifies,
+            tuple(NAMES[k] for k in present),
         )
 
     @property
@@ -106,7 +107,7 @@ class Eras:
         loss that classifies, else ∞."""
         if not self.classifies:
             return np.full(self.ends.size, math.inf)
-        return math.log(EXPERTS) + np.log(self.ends) + self.gaps
+        return math.log(max(len(self.names), 1)) + np.log(self.ends) + self.gaps
 
     @property
     def switches(self) -> NDArray[np.int64]:
@@ -118,9 +119,10 @@ class Eras:
         """MIX-SHARE-ERAS: the mixture against the best expert of each era, one after the other."""
         regret, bound = float(self.mixture.sum() - self.least.sum()), math.inf
         if self.classifies and self.ends.size:
-            logs = np.log([EXPERTS, self.ends[-1], *self.switches]).sum() + self.switches.size * math.log(EXPERTS)
+            experts = math.log(len(self.names))
+            logs = np.log([self.ends[-1], *self.switches]).sum() + (self.switches.size + 1) * experts
             bound = float(logs + self.gaps.sum())
-        comparator = {"set": "experts", "count": EXPERTS, "eras": self.ends.size, "switches": self.switches.size}
+        comparator = {"set": "experts", "count": len(self.names), "eras": self.ends.size, "switches": self.switches.size}
         statement = "(m + 1)·ln N + ln T + Σ ln t_i over m switches after rounds t_i + Σ[loss − mix loss]₊"
         return Certificate("MIX-SHARE-ERAS", statement, comparator, regret, bound, regret=regret)
 
@@ -129,3 +131,11 @@ class Eras:
         from lowregret.show.plot import plot_eras
 
         return plot_eras(self, path)
+
+
+def _as_if_there(found: Vector, classifies: bool) -> Vector:
+    """Rows of sums in which an expert that joined later has lost what the mixture did before, as `join` takes it."""
+    found, place = found.copy(), KEPT + LOSSES + PARTITIONS
+    before = found[:, place] == math.inf
+    found[before, place] = found[before, LOST if classifies else KEPT + MIXED]
+    return found

@@ -22,6 +22,8 @@ from lowregret.auto.view import COLUMNS, COUNT
 from lowregret.compile.call import call
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES
+from lowregret.features import Forest
+from lowregret.features.schema import PREFIX, STORED
 from lowregret.learner.growth import join, split
 from lowregret.learner.linear import Linear, score_rows
 from lowregret.learner.multiclass import Multiclass, Room, score_classes
@@ -39,6 +41,8 @@ _LARGEST = (np.array(np.finfo(np.float32).max).view(np.uint32) & ~_ENDING).view(
 _NONE: Vector = np.empty(0)
 _NO_CODES = np.empty(0, np.int64)
 _NO_PRIORS = np.empty((1, 0))
+_NOBODY = np.empty((0, 0))
+CHUNK = 4096  # rows whose cells are looked up at a time: trees stay in the processor's cache, rows do too
 
 
 class FixedModel(ABC):
@@ -111,29 +115,78 @@ class ClassModel(FixedModel):
 
 
 @dataclass(frozen=True, eq=False)
+class Curved:
+    """The kept model of a companion, which goes by the cells of a forest that rows lie in: see `curve.py`."""
+
+    forest: Forest
+    model: Any  # as that of the run
+
+    def scores(self, x: Rows, compiled: bool) -> Vector:
+        """The score of each row, chunk by chunk; NaN where there is none."""
+        found = []
+        for begin in range(0, x.shape[0], CHUNK):
+            rows = np.arange(begin, min(begin + CHUNK, x.shape[0]))
+            while rows.size:
+                celled = self.forest.rows(x, rows, compiled)
+                scores = self.model.scores(celled, compiled)
+                found.append(scores)
+                rows = rows[len(scores) :]
+                if rows.size:  # one that cannot be scored
+                    found.append(np.full((1, *scores.shape[1:]), math.nan))
+                    rows = rows[1:]
+        return np.concatenate(found)
+
+    def arrays(self) -> Arrays:
+        """The arrays by which a file keeps a compact model."""
+        kept = {f"curve.{name}": array for name, array in self.model.arrays(self.forest.columns).items()}
+        return kept | forest_contents(self.forest)
+
+    @classmethod
+    def of(cls, model: Any, learner: Any, classes: int, arrays: Arrays) -> Self | None:
+        """The companion's compact model of this kind that `arrays` tells of, if it does."""
+        forest = Forest.stored(**under(PREFIX, arrays)) if "forest.nodes" in arrays else None
+        if forest is None:
+            return None
+        return cls(forest, model.of(learner.plain(), classes, under("curve.", arrays), forest.columns))
+
+
+def forest_contents(forest: Forest) -> Arrays:
+    """The arrays by which a file keeps a forest."""
+    return {f"{PREFIX}{name}": getattr(forest, name) for name in STORED}
+
+
+def under(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+@dataclass(frozen=True, eq=False)
 class AutoModel(FixedModel):
     """The model that `auto` keeps, of one score a row."""
 
     learner: Auto
     kept: Frozen
+    curved: Curved | None = None
 
     def scores(self, x: Rows, compiled: bool) -> Vector:
         scores, every = np.empty(x.shape[0]), np.arange(x.shape[0])
         desk = Workspace.of(longest(x))  # of its own: several threads may predict at once
-        given = x, every, _NONE, _NONE, scores, _NONE, _NONE, _NO_PRIORS
+        beside = self.curved.scores(x, compiled) if self.curved and x.shape[0] else _NONE
+        given = x, every, _NONE, _NONE, beside, scores, _NONE, _NONE, _NO_PRIORS
         call(foretell_rows, compiled, self.learner, self.kept, desk, *given)
         return scores
 
     def compact(self, met: int, room: int) -> Self:
-        return replace(self, kept=_compact(self.kept, 1, 1, met, room))
+        return replace(self, kept=_compact(self.kept, 1, 1, met, room), curved=compact(self.curved))
 
     def arrays(self, met: int) -> Arrays:
-        return _kept_arrays(self.kept, met)
+        return _kept_arrays(self.kept, met) | (self.curved.arrays() if self.curved else {})
 
     @classmethod
     def of(cls, learner: Any, classes: int, arrays: Arrays, room: int) -> Self:
         measures = _joined_measures(arrays, room)
-        return cls(learner, Frozen(measures, _joined_means(arrays, room), Mind(**_mind(arrays, room))))
+        kept = Frozen(measures, _joined_means(arrays, room), Mind(**_mind(arrays, room)))
+        return cls(learner, kept, Curved.of(cls, learner, classes, arrays))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,13 +197,15 @@ class AutoClassModel(FixedModel):
     kept: Frozen
     classes: int
     lots: int
+    curved: Curved | None = None
 
     def scores(self, x: Rows, compiled: bool) -> Vector:
         rows, every = x.shape[0], np.arange(x.shape[0])
         room = Room.of(np.array([self.classes]), self.lots, max(rows, 2))
         desk = ClassWorkspace.of(longest(x), self.lots)  # of its own: several threads may predict at once
         guesses = np.empty(rows, np.int64)
-        given = x, room, every, _NO_CODES, _NONE, _NONE, guesses, _NONE, _NONE, _NO_PRIORS
+        beside = self.curved.scores(x, compiled) if self.curved and rows else _NOBODY
+        given = x, room, every, _NO_CODES, _NONE, beside, _NONE, guesses, _NONE, _NONE, _NO_PRIORS
         call(foretell_classes, compiled, self.learner, self.kept, desk, *given)
         return room.scores[:rows, : self.classes]
 
@@ -159,16 +214,17 @@ class AutoClassModel(FixedModel):
         past = kept.mind.past
         shares = past[SHARES:].reshape(2, self.lots)[:, : self.classes]
         mind = kept.mind._replace(measures=kept.measures, past=np.concatenate([past[:SHARES], shares.ravel()]))
-        return replace(self, kept=kept._replace(mind=mind), lots=self.classes)
+        return replace(self, kept=kept._replace(mind=mind), lots=self.classes, curved=compact(self.curved))
 
     def arrays(self, met: int) -> Arrays:
-        return _kept_arrays(self.kept, met)
+        return _kept_arrays(self.kept, met) | (self.curved.arrays() if self.curved else {})
 
     @classmethod
     def of(cls, learner: Any, classes: int, arrays: Arrays, room: int) -> Self:
         measures = _joined_measures(arrays, room)
         mind = ClassMind(measures=measures, **_mind(arrays, room))
-        return cls(learner, Frozen(measures, _joined_means(arrays, room), mind), classes, classes)
+        kept = Frozen(measures, _joined_means(arrays, room), mind)
+        return cls(learner, kept, classes, classes, Curved.of(cls, learner, classes, arrays))
 
 
 def model_for(learner: Any) -> type[FixedModel]:
@@ -185,6 +241,13 @@ MODELS: dict[type, type[FixedModel]] = {
 
 
 # ---- the memory of models, and their arrays in files ----------------------------------------------------------------
+
+
+def compact(curved: Curved | None) -> Curved | None:
+    """A companion's model as a file keeps it."""
+    if curved is None:
+        return None
+    return replace(curved, model=curved.model.compact(curved.forest.columns, curved.forest.columns))
 
 
 def _copied(rows: Any, bias: bool, met: int, room: int) -> Any:

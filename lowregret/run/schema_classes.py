@@ -10,12 +10,14 @@ import numpy as np
 from lowregret.auto.bank import WIDTH
 from lowregret.auto.classes import SHARES
 from lowregret.auto.frozen import GAP as KEPT_GAP
-from lowregret.auto.frozen import NOW, VOTES
-from lowregret.auto.learner import EXPERTS, GAP, PAST, PRODUCTS, TRUST, WEIGHTS
+from lowregret.auto.frozen import DONE, NOW, VOTES
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PARTITIONS, PAST, PRODUCTS, TRUST, WEIGHTS
 from lowregret.auto.mixture import FAINT
 from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS, PACE, ROWS
 from lowregret.compile.simd import LANES
+from lowregret.features import Forest
+from lowregret.features.schema import PREFIX, STORED, forest_arrays, forest_demands
 from lowregret.learner.layout import stride
 from lowregret.learner.multiclass_simd import at_work
 from lowregret.learner.schema import Demands
@@ -24,7 +26,22 @@ from lowregret.risk.kept_trial import freezes
 from lowregret.run.eras import KEPT, ROUND
 from lowregret.run.eras import WIDTH as ERA
 from lowregret.run.schema import LedgerSchema, RowSchema
-from lowregret.store.schema import FLAG, TEXT, Array, Arrays, Field, Told, extended, floats, items, whole, wholes
+from lowregret.run.schema_curve import COMPANION, SAMPLED, sample_arrays, sample_demands, within
+from lowregret.store.schema import (
+    FLAG,
+    TEXT,
+    Array,
+    Arrays,
+    Field,
+    Told,
+    extended,
+    floats,
+    items,
+    maybe,
+    record,
+    whole,
+    wholes,
+)
 
 SLACK = 1e-6  # of sums that are 1
 CLASS_NAME = Field(
@@ -73,10 +90,15 @@ class AutoSchema(LedgerSchema):
     """The schema of a run of `auto`: its mind, the trust in its experts over the rounds, and the kept model."""
 
     def fields(self) -> dict[str, Field]:
-        return super().fields() | {"folded": items(whole()), "glance": whole()}
+        alone = super().fields() | {"folded": items(whole()), "glance": whole()}
+        return alone | {"curve": maybe(record(alone))}
+
+    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+        found = super().slots(present)
+        return found | {f"{COMPANION}{name}": names for name, names in found.items()}
 
     def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        return super().arrays(told, present) | {
+        found = super().arrays(told, present) | {
             "contests": extended("marks", TRUST),
             "eras": extended("eras", ERA),
             "votes": extended(VOTES),
@@ -84,6 +106,12 @@ class AutoSchema(LedgerSchema):
             **_averages("average"),
             **self.mind("mind", told, WIDTH),
         }
+        if any(name.startswith(SAMPLED) for name in present) and "curve" in told:
+            found |= sample_arrays()
+        if told.get("curve") is not None:
+            names = [name.removeprefix(COMPANION) for name in present if name.startswith(COMPANION)]
+            found |= forest_arrays() | within(COMPANION, self.arrays(told["curve"], names))
+        return found
 
     def frozen(self, told: Told) -> dict[str, Array]:
         return _averages("frozen.average") | self.mind("frozen.mind", told, LANES) | self.measures(told)
@@ -118,9 +146,34 @@ class AutoSchema(LedgerSchema):
         yield judged and votes[KEPT_GAP] >= 0, "votes: losses of the kept experts"
         for trust in (arrays["mind.trust"][None], arrays["contests"], arrays["eras"][:, KEPT:]):
             yield are_weights(trust) and np.all(trust[:, int(PRODUCTS) : GAP] >= FAINT), "trust in each expert"
+            gone = trust[:, LOSSES : LOSSES + EXPERTS] == np.inf
+            yield not np.any(trust[:, WEIGHTS : WEIGHTS + EXPERTS][gone]), "no trust in those who are not there"
         if "frozen.mind.trust" in arrays:
             yield are_weights(arrays["frozen.mind.trust"][None]), "trust in each expert of the model on trial"
         yield np.all(ends >= 1) and np.all(np.diff(ends) > 0) and np.all(ends <= rounds), "eras one after the other"
+        yield from self.curve(told, arrays)
+
+    def curve(self, told: Told, arrays: Arrays) -> Demands:
+        """Conditions on the partitions: a companion in step with the run, and rows that forests will be grown on."""
+        if "curve" not in told:
+            return
+        companion, trees = told["curve"], told["learner"].partitions.trees
+        here = np.isfinite([arrays["mind.trust"][LOSSES + PARTITIONS], arrays["votes"][DONE + PARTITIONS]])
+        yield np.all(here == (companion is not None)), "trust in the companion if there is one"
+        yield trees > 0 or not (companion or f"{SAMPLED}data" in arrays), "partitions if there are trees"
+        if f"{SAMPLED}data" in arrays:
+            yield from sample_demands(arrays, self.rounds(arrays), told)
+        if companion is not None:
+            yield from forest_demands(arrays)
+            nested = {name.removeprefix(COMPANION): a for name, a in arrays.items() if name.startswith(COMPANION)}
+            yield companion["learner"] == told["learner"].plain(), "the same learner of the companion"
+            yield self.rounds(nested) == self.rounds(arrays), "a companion that is in step"
+            forest = Forest.stored(*(arrays[f"{PREFIX}{name}"] for name in STORED))
+            yield companion["seen"] is None and companion["room"] == forest.columns, "a feature for each cell"
+            yield len(nested["trial"]) == len(arrays["trial"]), "models of the companion on trial"
+            for name in ("known", "frozen_known", "fixed"):
+                yield companion.get(name) == told.get(name), f"{name}: the same classes of the companion"
+            yield from self.demands(companion, nested)
 
 
 def _averages(name: str) -> dict[str, Array]:

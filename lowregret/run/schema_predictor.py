@@ -13,12 +13,15 @@ from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS as MEASURES
 from lowregret.auto.view import PACE, ROWS
 from lowregret.compile.simd import LANES
+from lowregret.features import Forest
+from lowregret.features.schema import PREFIX, STORED, forest_arrays, forest_demands
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.schema import Demands
 from lowregret.risk.kept_trial import FIELDS, PARTS, freezes
 from lowregret.run.schema import COLUMNS, FED
 from lowregret.run.schema_classes import CLASS_NAME, are_weights
+from lowregret.run.schema_curve import COMPANION, within
 from lowregret.store.schema import (
     FLAG,
     MOST,
@@ -71,6 +74,10 @@ class PredictorSchema(Schema):
         banks = ["lanes", *["means"] * any(name.startswith("means") for name in present)]
         for name in banks:
             found |= _by_feature(name, classes * LANES, 1, "float32")
+        if any(name.startswith(PREFIX) for name in present):
+            names = [name.removeprefix(COMPANION) for name in present if name.startswith(COMPANION)]
+            nested = self.arrays(companion(told), names)
+            found |= forest_arrays() | within(COMPANION, {name: nested[name] for name in nested if name != "trial"})
         return found
 
     def demands(self, told: Told, arrays: Arrays) -> Demands:
@@ -92,6 +99,18 @@ class PredictorSchema(Schema):
             yield are_weights(arrays["trust"][None]), "trust in each expert"
             yield arrays["pace"][ROWS] == rounds, f"measures of {rounds} rows"
             yield not many or np.all(arrays["past"][SHARES:] >= 0), "shares of classes"
+        if f"{PREFIX}nodes" in arrays:
+            yield isinstance(learner, Auto | AutoMulticlass) and learner.partitions.trees > 0, "partitions with trees"
+            yield from forest_demands(arrays)
+            nested = {name.removeprefix(COMPANION): a for name, a in arrays.items() if name.startswith(COMPANION)}
+            forest = Forest.stored(*(arrays[f"{PREFIX}{name}"] for name in STORED))
+            yield len(nested["measures"]) == forest.columns, "a feature for each cell"
+            yield from self.demands(companion(told), nested | {"trial": trial})
+
+
+def companion(told: Told) -> Told:
+    """The description of a companion's model, which stands under a prefix."""
+    return told | {"learner": told["learner"].plain(), "seen": None}
 
 
 def _by_feature(name: str, cells: int, bias: int, kind: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import numpy as np
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 6  # raised when readers of the one could not make sense of the other
+FORMAT = 7  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
 
 
@@ -43,7 +43,27 @@ def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
 
 
 def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
-    """Format 6: panels of experts keep what their sums are made of, earlier ones the sums; EXP4 may centre costs."""
+    """Format 6: a twelfth expert may join those of `auto`, which goes by partitions; runs from before have none."""
+    learner = description.get("learner")
+    if not (isinstance(learner, dict) and str(learner.get("part")).startswith("Auto")):
+        return description, arrays
+    learner["partitions"] = {"part": "Partitions", "trees": 0, "cells": 1, "seed": 0, "alone": False}
+    first, losses = 11, 16  # experts that there were, and where their losses begin
+    for name, before in (("mind.trust", 0), ("contests", 0), ("eras", 2)):
+        if name in arrays and arrays[name].shape[-1] > before + losses + first:
+            arrays[name][..., before + losses + first] = np.inf
+    if kind == "predictor" and "trust" in arrays:
+        arrays["trust"] = np.append(arrays["trust"], 0.0)
+    if "votes" in arrays and arrays["votes"].shape == (2 * first + 3,):
+        votes = arrays["votes"]
+        arrays["votes"] = np.concatenate([votes[:first], [np.inf], votes[first : 2 * first], [0.0], votes[2 * first :]])
+    if kind != "predictor":
+        description["curve"] = None
+    return description, arrays
+
+
+def from_6(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 7: panels of experts keep what their sums are made of, earlier ones the sums; EXP4 may centre costs."""
     if kind == "exp4":
         description["centred"] = False
         arrays["pending.baseline"] = np.zeros(np.size(arrays.get("pending.arm", 0)))
@@ -59,7 +79,7 @@ def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
     return description, arrays
 
 
-STEPS: dict[int, Step] = {4: from_4, 5: from_5}  # from format n to n + 1, for all n from OLDEST on
+STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6}  # from format n to n + 1, for all n from OLDEST on
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:

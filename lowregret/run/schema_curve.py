@@ -1,0 +1,53 @@
+"""The schema of what runs of `auto` keep of random partitions: rows that forests are grown on, and a companion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lowregret.auto.learner import HEAVY
+from lowregret.features.forest import FAR
+from lowregret.learner.schema import Demands
+from lowregret.run.curve import LOOKS
+from lowregret.store.schema import Array, Arrays, Told, floats, wholes
+
+SAMPLED, COMPANION = "sample.", "curve."
+
+
+def within(prefix: str, declared: dict[str, Array]) -> dict[str, Array]:
+    """Arrays declared under a prefix, the names of sizes too."""
+    return {
+        f"{prefix}{name}": replace(array, shape=tuple(f"{prefix}{n}" if isinstance(n, str) else n for n in array.shape))
+        for name, array in declared.items()
+    }
+
+
+def sample_arrays() -> dict[str, Array]:
+    """The arrays that a file keeps of a sample of rows."""
+    return {
+        f"{SAMPLED}labels": floats("sample"),
+        f"{SAMPLED}weights": floats("sample", low=0.0, high=HEAVY),
+        f"{SAMPLED}indptr": wholes("sample ends"),
+        f"{SAMPLED}indices": wholes("entries", kind="uint32"),
+        f"{SAMPLED}data": floats("entries", low=-FAR, high=FAR),
+    }
+
+
+def sample_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:
+    """Conditions on them, in the file of a run of so many rounds."""
+    labels, weights, ends, columns = (arrays[f"{SAMPLED}{name}"] for name in ("labels", "weights", "indptr", "indices"))
+    yield labels.size == rounds < LOOKS[-1] and np.all(weights > 0), "a sample of all rows"
+    yield ends.size == labels.size + 1 and ends[0] == 0 and ends[-1] == columns.size, "sample.indptr: ends of rows"
+    yield np.all(np.diff(ends) >= 0), "sample.indptr: rows one after the other"
+    yield np.all(columns < told["room"]), "sample.indices: features that there are"
+    rows = np.repeat(np.arange(labels.size), np.diff(ends)) * np.int64(told["room"]) + columns
+    yield np.unique(rows).size == rows.size, "sample.indices: distinct ones in a row"
+    yield _accepted(labels, told), "sample.labels that the loss takes"
+
+
+def _accepted(labels: Any, told: Told) -> bool:
+    if "known" in told:
+        return bool(np.all((labels >= 0) & (labels < told["known"]) & (labels == np.floor(labels))))
+    return all(map(told["learner"].loss.accepts, labels.tolist()))
