@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lowregret import Absolute, DataError, Quantile, Square
+from lowregret import Absolute, DataError, Quantile, Square, load
 from lowregret.experts import (
     AdaHedge,
     Aggregator,
@@ -22,6 +23,7 @@ from lowregret.experts import (
     Hedge,
     Layered,
     LogScore,
+    Specialists,
     SquareOn,
 )
 from lowregret.loss import Cost, Loss
@@ -250,3 +252,24 @@ def test_costs_of_either_sign_are_rounded_though_their_sum_is_small() -> None:
     own = sum(map(Fraction, panel.forecasts.tolist()))
     assert abs(panel.book.losses).max() < 1e-3 * panel.book.added.max()
     assert own - sum(map(Fraction, x[:, 0].tolist())) <= panel.certificate.proved
+
+
+class ClippedFarOut(Loss):
+    """The absolute loss, clipped at 3 where outcomes are large: convex for all others."""
+
+    def accepts(self, y: float) -> bool:
+        return math.isfinite(y)
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        slope = 1.0 if p > y else -1.0
+        return (abs(p - y), slope) if abs(y) < 500 or abs(p - y) < 3 else (3.0, 0.0)
+
+
+@pytest.mark.parametrize("linearised", [True, False])
+def test_a_loss_is_put_to_the_test_where_specialists_met_it(linearised: bool, tmp_path: Path) -> None:
+    x, y = np.tile([1000.0, 1008.0], 200), np.where(np.arange(200) % 2, 1000.0, 1008.0)
+    panel = Specialists(2, 0.5, ClippedFarOut(), linearised=linearised, compiled=False)
+    panel.learn(np.arange(0, 401, 2), np.tile([0, 1], 200), x, y)
+    assert panel.regret > 299
+    assert not panel.certificate.premises_hold
+    assert not load(panel.save(tmp_path / "panel.lr")).certificate.premises_hold
