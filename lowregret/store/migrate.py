@@ -22,7 +22,7 @@ import numpy as np
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 6  # raised when readers of the one could not make sense of the other
+FORMAT = 7  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
 
 
@@ -62,7 +62,24 @@ def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
     return description, arrays
 
 
-STEPS: dict[int, Step] = {4: from_4, 5: from_5}  # from format n to n + 1, for all n from OLDEST on
+def from_6(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 7: panels of experts keep what their sums are made of, earlier ones the sums; EXP4 may centre costs."""
+    if kind == "exp4":
+        description["centred"] = False
+        arrays["pending.baseline"] = np.zeros(np.size(arrays.get("pending.arm", 0)))
+    for name in [name for name in arrays if name == "owed" or name.endswith(".owed")]:
+        before = name.removesuffix("owed")
+        known = [arrays[before + key] for key in ("owed", "losses", "linear") if before + key in arrays]
+        if len({np.shape(array) for array in known}) == 1:
+            arrays[before + "added"] = np.abs(known).sum(0)
+        slots, sums = description.get("slots"), before + "sums"
+        if isinstance(slots, dict) and isinstance(slots.get(sums), list) and sums in arrays:
+            slots[sums] = [*slots[sums], "blur"]
+            arrays[sums] = np.append(arrays[sums], 0.0)
+    return description, arrays
+
+
+STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6}  # from format n to n + 1, for all n from OLDEST on
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
