@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS, WEIGHTS, fresh_trust
+from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS, WEIGHTS, fresh_trust, require_partitions
 from lowregret.auto.logit import CERTAIN, bends, implicit, margins, slopes
 from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
@@ -130,6 +130,10 @@ class AutoMulticlass(Learner):
     def linear(self) -> Multiclass:
         """The learner of which fixed linear predictors are the comparators."""
         return Multiclass(self.loss, self.rule, bias=self.bias)
+
+    def check(self) -> None:
+        super().check()
+        require_partitions(self)
 
     def plain(self) -> Self:
         """This learner without partitions."""

@@ -162,6 +162,13 @@ class Workspace(NamedTuple):
         return cls(Sheet.of(entries), gains, lanes, experts, chances, doubts, inputs, along, margins, widths)
 
 
+def require_partitions(learner: Any) -> None:
+    """Refuse a learner whose partitions are none."""
+    learner.require(
+        isinstance(learner.partitions, Partitions), f"partitions must be Partitions(…), got {learner.partitions!r}"
+    )
+
+
 class Auto(Learner):
     """A learner that needs no tuning; `zoo.auto(loss)` makes the one for a loss."""
 
@@ -182,6 +189,10 @@ class Auto(Learner):
     def start(self, features: int) -> State:
         """The ledger before round 1 for rows of this many features."""
         return State.zeros(features + 1, COLUMNS, False)._replace(table=zeros((features + 1) * COLUMNS, np.float64))
+
+    def check(self) -> None:
+        super().check()
+        require_partitions(self)
 
     def plain(self) -> Self:
         """This learner without partitions."""
