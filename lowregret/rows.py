@@ -310,6 +310,14 @@ def as_sparse(x: Rows) -> Sparse:
     return Sparse(np.arange(rows + 1) * columns, indices, x.data.reshape(-1), columns)  # type: ignore[attr-defined]
 
 
+def without_zeros(x: Dense, begin: int, end: int) -> Sparse:
+    """Rows begin … end−1 as sparse ones, with their entries that are not 0."""
+    data = x.data[begin:end]
+    rows, columns = np.nonzero(data)
+    ends = np.append(0, np.cumsum(np.bincount(rows, minlength=len(data))))
+    return Sparse(ends, columns.astype(np.uint32), data[rows, columns], x.shape[1])
+
+
 def highest(x: Rows, rows: int) -> int:
     """1 + the highest column of the first rows: O(rows)."""
     if not isinstance(x, Sparse):

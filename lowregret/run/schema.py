@@ -252,8 +252,9 @@ def tally_demands(arrays: Arrays, warm: int) -> Demands:
     yield not rounds or sums[tally.WEIGHT] > 0, "tally.sums: weight > 0"
     if "tally.prints" in arrays:
         yield arrays["tally.prints"].size <= repetition.CAPACITY, f"a sample of {repetition.CAPACITY} rows"
-        _, level, glances = arrays["tally.sampled"].tolist()
+        _, level, glances, form = arrays["tally.sampled"].tolist()
         yield glances <= min(level, repetition.QUICK) and level <= 64, "tally.sampled: a level of the sample"
+        yield form <= 1 << 48, "tally.sampled: rows of fewer columns"
     inside = (levels[:, ONES] >= 0) & (levels[:, ONES] <= levels[:, COUNT]) & (levels[:, COUNT] < levels[:, LENGTH])
     yield np.all(inside), "tally.levels: ones ≤ bits < length"
 

@@ -22,7 +22,7 @@ import numpy as np
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 5  # raised when readers of the one could not make sense of the other
+FORMAT = 6  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
 
 
@@ -42,7 +42,14 @@ def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
     return description, arrays
 
 
-STEPS: dict[int, Step] = {4: from_4}  # from format n to n + 1, for all n from OLDEST on
+def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 6: the sample of a run's rows knows whether they were sparse or dense, which is 0 where nobody knows."""
+    if "tally.sampled" in arrays:
+        arrays["tally.sampled"] = np.append(arrays["tally.sampled"], 0)
+    return description, arrays
+
+
+STEPS: dict[int, Step] = {4: from_4, 5: from_5}  # from format n to n + 1, for all n from OLDEST on
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
