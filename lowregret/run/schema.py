@@ -296,6 +296,7 @@ class DelayedSchema(RowSchema):
             dict.fromkeys(("scores", "heights"), floats("waiting")),
             {
                 "rounds": wholes("waiting", low=1, high=told["asked"]),
+                "numbers": wholes("waiting", low=1, high=ANSWERS),
                 "due": wholes("waiting", high=ANSWERS),
                 "labels": anything("waiting"),
                 "weights": floats("waiting", low=0),
@@ -313,6 +314,7 @@ class DelayedSchema(RowSchema):
         yield from super().demands(told, arrays)
         rounds, ends = arrays["pending.rounds"], arrays["pending.indptr"]
         yield np.all(np.diff(rounds) > 0), "pending.rounds that rise"
+        yield np.unique(arrays["pending.numbers"]).size == rounds.size, "pending.numbers that differ"
         yield np.all(arrays["pending.waiting"]), "pending rows that wait"
         yield ends.size == rounds.size + 1 and ends[0] == 0 and np.all(np.diff(ends) >= 0), "pending rows in order"
         yield ends[-1] == arrays["pending.data"].size, "pending rows up to their last entry"

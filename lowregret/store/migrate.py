@@ -43,9 +43,11 @@ def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
 
 
 def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
-    """Format 6: the sample of a run's rows knows whether they were sparse or dense, which is 0 where nobody knows."""
+    """Format 6: the sample of a run's rows knows their form, which is 0 where nobody knows; rounds asked may jump."""
     if "tally.sampled" in arrays:
         arrays["tally.sampled"] = np.append(arrays["tally.sampled"], 0)
+    if "pending.rounds" in arrays:
+        arrays["pending.numbers"] = arrays["pending.rounds"]
     return description, arrays
 
 
