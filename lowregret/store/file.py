@@ -50,6 +50,17 @@ def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], 
         raise StoreError(f"cannot write {path}: {reason}; what was there before is unharmed") from error
 
 
+def write_checked(
+    path: str | os.PathLike[str], kind: str, schema: Schema, description: dict[str, Any], arrays: Arrays
+) -> None:
+    """Write one file, unless its schema would refuse it: no good file makes way for what could not be read again."""
+    try:
+        schema.checked(path, json.loads(_json(description)), arrays)
+    except StoreError as error:
+        raise StoreError(f"not written, as it could not be read again: {error}") from error
+    write(path, kind, description, arrays)
+
+
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Arrays]:
     """The description and arrays of a file written by `write` for the same `kind`."""
     with _opened(path) as file:
@@ -114,12 +125,7 @@ class Saved(Brief, ABC):
 
         What `load` would refuse is not written, so that no good file makes way for it.
         """
-        description, arrays = self.to_file()
-        try:
-            self.schema.checked(path, json.loads(_json(description)), arrays)
-        except StoreError as error:
-            raise StoreError(f"not written, as it could not be read again: {error}") from error
-        write(path, self.kind, description, arrays)
+        write_checked(path, self.kind, self.schema, *self.to_file())
         return Path(path)
 
     @classmethod
