@@ -145,7 +145,7 @@ def _from_file(pa: Any, path: str, use_threads: bool) -> Iterator[tuple[Any, flo
     if start.startswith(b"PAR1"):
         yield from _from_parquet(path, use_threads)
     elif start == b"ARROW1":
-        with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:  # a memory map ends with the file
             for k in range(reader.num_record_batches):
                 yield reader.get_batch(k), (k + 1) / reader.num_record_batches
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import subprocess
 import sys
@@ -77,6 +78,27 @@ def test_damaged_files_are_read_or_refused() -> None:
     code = "from tests.stream.test_hostile_arrow import read_damaged; read_damaged(3, 250)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_file_cut_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    """In a process of its own: pages of a memory map that are gone end it."""
+    code = f"from tests.stream.test_hostile_arrow import read_and_cut; read_and_cut({str(tmp_path / 'f.arrow')!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr[-2000:]
+
+
+def read_and_cut(path: str) -> None:
+    """Cut a file after its first rows were read, and say whether the others are refused."""
+    found = pa.table({"y": np.ones(50_000), "x": np.arange(50_000.0)})
+    with pa.ipc.new_file(path, found.schema) as writer:
+        writer.write_table(found, max_chunksize=10_000)
+    batches = TableStream((path,), TableFormat(target="y")).batches()
+    next(batches)
+    os.truncate(path, 5000)
+    try:
+        list(batches)
+    except DataError:
+        print("refused")
 
 
 def raw(kind: Any, value: int, size: str = "int64") -> Any:
