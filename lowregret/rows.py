@@ -122,7 +122,7 @@ def as_rows(features: Features) -> Rows:
         return _from_sparse(features)
     try:
         matrix = _real(np.asarray(features))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"features must be numbers: {error}; encode text and categories first") from None
     if np.ma.is_masked(features):
         raise DataError("some features are masked: fill them in or leave the rows out")
@@ -135,7 +135,7 @@ def _real(array: NDArray[Any]) -> NDArray[Any]:
     """Float32 and float64 as they are, everything else as float64 (dates and complex numbers are refused)."""
     if array.dtype in (np.float32, np.float64):
         return array
-    if array.dtype.kind in "cmM":
+    if array.dtype.kind in "cmMV":
         raise TypeError(f"{array.dtype} is not a real number")
     return array.astype(np.float64)
 

@@ -33,10 +33,10 @@ def real_numbers(values: Any, what: str) -> Vector:
     require_unmasked(values, what)
     try:
         given = np.asarray(values)
-        if given.dtype.kind in "cmM":  # NumPy would drop what is imaginary, and count days
+        if given.dtype.kind in "cmMV":  # NumPy would drop what is imaginary, and count days
             raise TypeError(f"{given.dtype} is not a real number")
         return np.require(np.ascontiguousarray(given, np.float64), requirements=["W", "A"])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{what} must be numbers: {error}") from None
 
 
