@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,14 @@ from lowregret.types import Cells, Index
 LINE = 64  # bytes
 LARGE = 1 << 16  # bytes of an array that is worth growing where it lies
 AHEAD = 1 << 30  # bytes of addresses set aside behind it: systems take no memory for what is asked for at this size
+
+
+def physical_memory() -> float:
+    """The bytes of memory that the machine has; ∞ where that is not told."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 def zeros(size: int, kind: Any, ahead: int = 0) -> Any:

@@ -19,7 +19,7 @@ from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 
-from lowregret.compile.memory import roomy
+from lowregret.compile.memory import physical_memory, roomy
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.store.migrate import FORMAT as FORMAT
 from lowregret.store.migrate import OLDEST, migrated
@@ -71,8 +71,10 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
             raise StoreError(f"{path} is damaged: its checksum does not fit; restore it from a backup or train again")
         file.seek(len(MAGIC))
         try:
-            for name, listed in header["arrays"].items():
-                arrays[name] = _unpacked(file, *_listed(listed))
+            told = {name: _listed(listed) for name, listed in header["arrays"].items()}
+            _require_memory(sum(math.prod(shape) * np.dtype(code).itemsize for code, shape, _ in told.values()))
+            for name, listed in told.items():
+                arrays[name] = _unpacked(file, *listed)
             description = json.loads(header["description"])
         except (ValueError, RecursionError, MemoryError) as error:
             raise StoreError(f"{path} is damaged: {error or 'it does not fit into memory'}") from error
@@ -184,6 +186,12 @@ def _listed(listed: Any) -> tuple[str, list[int], list[int]]:
     if len(sizes) != -(-math.prod(shape) // CHUNK):
         raise ValueError(f"an array of shape {shape} has {len(sizes)} chunks")
     return code, shape, sizes
+
+
+def _require_memory(size: int) -> None:
+    """Raise a `MemoryError` for arrays that are larger than the machine: a few bytes may stand for a million."""
+    if size > physical_memory():
+        raise MemoryError(f"its arrays take {size:,} bytes, more than there is memory")
 
 
 def _are_sizes(values: Any) -> bool:
