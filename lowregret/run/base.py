@@ -14,6 +14,7 @@ from lowregret.certificate import Certificate, natural_comparator
 from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
+from lowregret.errors import PartError
 from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
 from lowregret.learner.linear import Learner
@@ -80,6 +81,7 @@ class RowRun(CarefulRun, Scoring):
         self.learnt = NOTHING  # of the latest batch
         self.record = record or RunRecord()  # what proofs follow from
         self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
+        self._learning = False  # whether rows are being learnt, as other threads may want to know
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------
@@ -102,6 +104,20 @@ class RowRun(CarefulRun, Scoring):
 
     def _learn(self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None) -> Learnt:
         """Learn rows; whatever happens, the rows that are learnt are counted."""
+        if self._learning:
+            raise PartError(
+                "another thread is learning with this run: let one learn at a time, or give each its own run"
+            )
+        self._learning = True
+        try:
+            return self._learn_rows(x, labels, w, place, names)
+        finally:
+            self._learning = False
+
+    def _learn_rows(
+        self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None
+    ) -> Learnt:
+        """Learn rows while no other thread does; whatever happens, the rows that are learnt are counted."""
         self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
         y = self._taken(labels, w, names)
         self.uniform &= bool(np.all(w == 1))
