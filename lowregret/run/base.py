@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -104,40 +105,40 @@ class RowRun(CarefulRun, Scoring):
 
     def _learn(self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None) -> Learnt:
         """Learn rows; whatever happens, the rows that are learnt are counted."""
+        with self._alone():
+            self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
+            y = self._taken(labels, w, names)
+            self.uniform &= bool(np.all(w == 1))
+            if self.tally.recognised(x, np.asarray(y, float)):
+                self.end_trial()
+            placed = self._placed(x, w)
+            try:
+                while self._reached < len(y):
+                    marked = self._stretch(placed, y, w)
+                    i = self._reached
+                    if not (marked or i == len(y) or self._grow(placed, w, i)):
+                        shown = self.located(x) if self.places is None else x
+                        self._refuse(shown, name_label(labels[i], names), w, i, place(i))
+            finally:
+                self.learnt = self._told(y, self._reached)
+                self._steps.add(
+                    partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached)
+                )
+                self._steps.add(partial(self._count, x, y, w))
+                self._steps.finish()
+            require_bounded(self.state)
+            return self.learnt
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Learn while no other thread does; raises a `PartError` if one is at it."""
         if self._learning:
-            raise PartError(
-                "another thread is learning with this run: let one learn at a time, or give each its own run"
-            )
+            raise PartError("another thread is learning with this run: let one learn at a time, or give each a run")
         self._learning = True
         try:
-            return self._learn_rows(x, labels, w, place, names)
+            yield
         finally:
             self._learning = False
-
-    def _learn_rows(
-        self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None
-    ) -> Learnt:
-        """Learn rows while no other thread does; whatever happens, the rows that are learnt are counted."""
-        self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
-        y = self._taken(labels, w, names)
-        self.uniform &= bool(np.all(w == 1))
-        if self.tally.recognised(x, np.asarray(y, float)):
-            self.end_trial()
-        placed = self._placed(x, w)
-        try:
-            while self._reached < len(y):
-                marked = self._stretch(placed, y, w)
-                i = self._reached
-                if not (marked or i == len(y) or self._grow(placed, w, i)):
-                    shown = self.located(x) if self.places is None else x
-                    self._refuse(shown, name_label(labels[i], names), w, i, place(i))
-        finally:
-            self.learnt = self._told(y, self._reached)
-            self._steps.add(partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached))
-            self._steps.add(partial(self._count, x, y, w))
-            self._steps.finish()
-        require_bounded(self.state)
-        return self.learnt
 
     def _stretch(self, placed: Placed, y: Any, w: Vector) -> bool:
         """Learn rows up to the next mark or pause; returns whether one was reached."""
