@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import mmap
+import os
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,14 @@ def untouched(size: int, kind: Any) -> Any:
         return np.frombuffer(mmap.mmap(-1, max(size * np.dtype(kind).itemsize, 1), **how), kind, size)
     except OSError as error:
         raise MemoryError(str(error)) from None
+
+
+def physical_memory() -> float:
+    """The bytes of memory that the machine has; ∞ where that is not told."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 def zeros(size: int, kind: Any, ahead: int = 0) -> Any:

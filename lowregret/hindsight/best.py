@@ -49,7 +49,7 @@ from lowregret.hindsight.passes import Pass, by_passes
 from lowregret.hindsight.path import follow
 from lowregret.hindsight.units import in_units, out_of_units
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import finite_numbers
+from lowregret.learner.validate import finite_numbers, room_for
 from lowregret.loss import Cost, Loss, OnMistakes, Square
 from lowregret.loss.verify import counterexample, first_met
 from lowregret.rows import as_rows, length
@@ -109,8 +109,9 @@ def best_in_hindsight(
     x = as_rows(features)
     y = finite_numbers(labels, "labels", x.shape[0])
     c = np.empty(0) if weights is None else finite_numbers(weights, "weights", x.shape[0])
-    start = np.zeros(x.shape[1] + (bias > 0))
-    return best_fixed(learner, domain, lambda: [(x, y, c)], start, ridge, compiled, tolerance, report, seconds)
+    with room_for(x.shape[1]):
+        start = np.zeros(x.shape[1] + (bias > 0))
+        return best_fixed(learner, domain, lambda: [(x, y, c)], start, ridge, compiled, tolerance, report, seconds)
 
 
 def best_fixed(

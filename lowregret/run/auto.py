@@ -19,6 +19,7 @@ from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
 from lowregret.learner.growth import Together
+from lowregret.learner.labels import as_labels
 from lowregret.learner.linear import Linear
 from lowregret.risk.kept_trial import Foretold
 from lowregret.rows import Rows
@@ -37,7 +38,7 @@ from lowregret.types import Vector
 
 def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
     """`auto` for the labels that rows begin with: logistic loss for ±1, softmax for texts, else the square loss."""
-    values = first_labels(rows) if isinstance(rows, Ahead) else np.asarray(labels)
+    values = first_labels(rows) if isinstance(rows, Ahead) else as_labels(labels)
     if values.dtype.kind in "USO":
         return AutoMulticlass()
     if are_bits(values):
@@ -45,7 +46,8 @@ def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
             "the labels are 0 and 1: give -1 and +1 for two classes (--positive 1), or say that they are numbers: "
             "zoo.auto(Square()), --loss square"
         )
-    return AutoClassifier() if bool(np.all(np.abs(values) == 1)) else AutoRegressor()
+    signs = values.dtype.kind in "biuf" and bool(np.all(np.abs(values) == 1))
+    return AutoClassifier() if signs else AutoRegressor()
 
 
 def are_bits(labels: Any) -> bool:

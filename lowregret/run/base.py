@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -14,6 +15,7 @@ from lowregret.certificate import Certificate, natural_comparator
 from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
+from lowregret.errors import PartError
 from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
 from lowregret.learner.linear import Learner
@@ -80,6 +82,7 @@ class RowRun(CarefulRun, Scoring):
         self.learnt = NOTHING  # of the latest batch
         self.record = record or RunRecord()  # what proofs follow from
         self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
+        self._learning = False  # whether rows are being learnt, as other threads may want to know
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------
@@ -102,26 +105,40 @@ class RowRun(CarefulRun, Scoring):
 
     def _learn(self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None) -> Learnt:
         """Learn rows; whatever happens, the rows that are learnt are counted."""
-        self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
-        y = self._taken(labels, w, names)
-        self.uniform &= bool(np.all(w == 1))
-        if self.tally.recognised(x, np.asarray(y, float)):
-            self.end_trial()
-        placed = self._placed(x, w)
+        with self._alone():
+            self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
+            y = self._taken(labels, w, names)
+            self.uniform &= bool(np.all(w == 1))
+            if self.tally.recognised(x, np.asarray(y, float)):
+                self.end_trial()
+            placed = self._placed(x, w)
+            try:
+                while self._reached < len(y):
+                    marked = self._stretch(placed, y, w)
+                    i = self._reached
+                    if not (marked or i == len(y) or self._grow(placed, w, i)):
+                        shown = self.located(x) if self.places is None else x
+                        self._refuse(shown, name_label(labels[i], names), w, i, place(i))
+            finally:
+                self.learnt = self._told(y, self._reached)
+                self._steps.add(
+                    partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached)
+                )
+                self._steps.add(partial(self._count, x, y, w))
+                self._steps.finish()
+            require_bounded(self.state)
+            return self.learnt
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Learn while no other thread does; raises a `PartError` if one is at it."""
+        if self._learning:
+            raise PartError("another thread is learning with this run: let one learn at a time, or give each a run")
+        self._learning = True
         try:
-            while self._reached < len(y):
-                marked = self._stretch(placed, y, w)
-                i = self._reached
-                if not (marked or i == len(y) or self._grow(placed, w, i)):
-                    shown = self.located(x) if self.places is None else x
-                    self._refuse(shown, name_label(labels[i], names), w, i, place(i))
+            yield
         finally:
-            self.learnt = self._told(y, self._reached)
-            self._steps.add(partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached))
-            self._steps.add(partial(self._count, x, y, w))
-            self._steps.finish()
-        require_bounded(self.state)
-        return self.learnt
+            self._learning = False
 
     def _stretch(self, placed: Placed, y: Any, w: Vector) -> bool:
         """Learn rows up to the next mark or pause; returns whether one was reached."""

@@ -93,7 +93,8 @@ class Scoring(Saved):
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
-        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.features:
-            x = replace(features, columns=self.features)  # rows of a stream know their highest column, not how many
+        known = isinstance(features, Sparse) and self.seen is None
+        if known and isinstance(x, Sparse) and x.columns < self.features:
+            x = replace(x, columns=self.features)  # rows of a stream know their highest column, not how many
         require_rows(x, x.shape[1] if self.seen is not None else self.features)
         return x

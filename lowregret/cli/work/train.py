@@ -321,7 +321,9 @@ class Interruption:
             raise KeyboardInterrupt
 
     def __enter__(self) -> Interruption:
-        self._before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        hung_up = getattr(signal, "SIGHUP", None)  # by a terminal that is closed, unless nohup has it ignored
+        wanted = [hung_up] if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN else []
+        self._before = {n: signal.signal(n, self._note) for n in (signal.SIGINT, signal.SIGTERM, *wanted)}
         return self
 
     def __exit__(self, *problem: object) -> None:
