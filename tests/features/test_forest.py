@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from lowregret.errors import PartError, StoreError
 from lowregret.features import Forest, Partitions, aims_of, grow_forest
-from lowregret.features.forest import COARSE, child_of, cut_of, feature_of
+from lowregret.features.forest import BLOCK, COARSE, child_of, cut_of, feature_of
 from lowregret.features.schema import PREFIX, STORED, forest_arrays, forest_demands
 from lowregret.rows import as_rows
 from lowregret.store.schema import Schema
@@ -51,7 +51,9 @@ def cells(f: Forest, x: Any, compiled: bool = True) -> Any:
 
 def test_rows_lie_where_a_naive_walk_leads_them() -> None:
     f, new = forest(), np.round(np.random.default_rng(1).normal(size=(83, 5)), 1)
+    many = np.random.default_rng(2).normal(size=(BLOCK + 9, 5))
     assert cells(f, new).tolist() == [naive_cells(f, row) for row in new]
+    assert cells(f, many).tolist() == [naive_cells(f, row) for row in many]
     assert np.array_equal(cells(f, new), cells(f, new, compiled=False))
     assert np.array_equal(cells(f, new), cells(f, csr_array(new)))
 
