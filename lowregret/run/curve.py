@@ -139,7 +139,7 @@ class Curve:
         sample = self.sample
         if sample is None or run.rounds not in LOOKS:
             return False
-        narrow = run.rounds > LOOKS[0] or sample.is_narrow(NARROW, SPARSEST)
+        narrow = run.rounds > LOOKS[0] or (sample.is_narrow(NARROW, SPARSEST) and sample.rows.columns <= WIDEST)
         if not narrow or sample.size != run.rounds:
             self.leave(run)
             return False
