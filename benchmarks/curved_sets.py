@@ -6,6 +6,7 @@ import gzip
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -32,7 +33,7 @@ class Table:
         """The same with its first rows only."""
         return Table(self.name, self.order, self.kind, self.X[:rows], self.y[:rows])
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A short hash of all rows and labels."""
         labels = self.y.astype("S") if self.kind == CLASSES else self.y
