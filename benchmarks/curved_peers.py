@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -87,32 +87,45 @@ def constant(kind: str, labels: Any) -> Any:
     return names[counts.argmax()]
 
 
-def fitted(make: Callable[[str], Any], table: Table, learnt: int, asked: slice) -> Any:
-    """Predictions of a model fitted to the first rows, which is constant as long as these have one class."""
-    X, y = table.X[:learnt], table.y[:learnt]
-    if table.kind != NUMBER and len(np.unique(y)) == 1:
-        return np.repeat(y[:1], len(table.y[asked]))
-    return make(table.kind).fit(X, y).predict(table.X[asked])
+@dataclass
+class Fits:
+    """Models fitted so far and the time each took, so that none is fitted twice to the same rows."""
+
+    make: Callable[[str], Any]
+    known: dict[str, tuple[Any, float]] = field(default_factory=dict)
+
+    def predict(self, table: Table, learnt: int, asked: slice) -> tuple[Any, float]:
+        """Predictions by the first rows, constant as long as these have one class, and the processor's time."""
+        seen = table.first(learnt)
+        if table.kind != NUMBER and len(np.unique(seen.y)) == 1:
+            return np.repeat(seen.y[:1], len(table.y[asked])), 0.0
+        if seen.digest not in self.known:
+            begin = time.process_time()
+            model = self.make(table.kind).fit(seen.X, seen.y)
+            self.known[seen.digest] = model, time.process_time() - begin
+        model, took = self.known[seen.digest]
+        begin = time.process_time()
+        return model.predict(table.X[asked]), took + time.process_time() - begin
 
 
 def boosted(make: Callable[[str], Any]) -> Callable[[Table], Figures]:
     """What boosted trees do on a table if they are retrained at each doubling of its rows."""
+    fits = Fits(make)
 
     def figures(table: Table) -> Figures:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-        rows, n, made = len(table.y), cut(table), np.zeros_like(table.y)
+        rows, n, made, seconds = len(table.y), cut(table), np.zeros_like(table.y), 0.0
+        for i in range(1, min(FIRST, rows)):
+            made[i] = constant(table.kind, table.y[:i])
         with threadpool_limits(1):
-            begin = time.process_time()
-            for i in range(1, min(FIRST, rows)):
-                made[i] = constant(table.kind, table.y[:i])
             learnt = FIRST
             while learnt < rows:
                 asked = slice(learnt, 2 * learnt)
-                made[asked] = fitted(make, table, learnt, asked)
+                made[asked], took = fits.predict(table, learnt, asked)
+                seconds += took
                 learnt *= 2
-            seconds = time.process_time() - begin
-            kept = fitted(make, table, n, slice(n, None))
+            kept, _ = fits.predict(table, n, slice(n, None))
         return Figures(table.loss(made, table.y), table.loss(kept, table.y[n:]), seconds)
 
     return figures
