@@ -3,9 +3,9 @@
 *Live* is the progressive error (mean square error for numbers) of one pass; *kept* that of the model learnt from the
 first 70 % on the rows that follow. Rows come shuffled and in file order, nothing is tuned. LightGBM and scikit-learn's
 HistGradientBoosting (HGB) are retrained on all rows so far at each doubling from 64 rows on, River's adaptive random
-forest (ARF) and aggregated Mondrian forest (AMF) learn row by row; these are slow, and get the first rows only, in a
-table of their own. Every figure goes to out/curved.json, from which it is taken until its code or its rows change:
-`--peers` says who is computed, all others are shown if they are known.
+forest (ARF) and aggregated Mondrian forest (AMF) learn row by row, on features that River's scaler standardises as they
+come; these are slow, and get the first rows only, in a table of their own. Every figure goes to out/curved.json, from
+which it is taken until its code or its rows change: `--peers` says who is computed, all others are shown if known.
 """
 
 from __future__ import annotations
