@@ -38,7 +38,7 @@ def cut(table: Table) -> int:
 def learner(kind: str, features: str) -> Any:
     """`auto` for labels of a kind, on raw features ("raw") or on what it chooses by itself ("auto")."""
     loss: Any = {BINARY: Logistic(), NUMBER: Square(), CLASSES: Softmax()}[kind]
-    return zoo.auto(loss)
+    return zoo.auto(loss, "raw" if features == "raw" else "both")
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
