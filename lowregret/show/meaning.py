@@ -28,6 +28,15 @@ def describe_importance(found: Weighty) -> str:
     return f"{who}, on {rows}: loss {found.loss:.4g}, with the features of other rows {found.without:.4g}"
 
 
+def tell_importance(found: Weighty, most: int) -> str:
+    """The features with the largest shares, in one line."""
+    if not found.tells:
+        return f"the loss does not fall by more than chance explains ({describe_importance(found)})"
+    told = [f"{name} {gain / found.total:.0%}" for name, gain in zip(found.names[:most], found.gains, strict=False)]
+    left = len(found.names) - most
+    return ", ".join(told) + (f", {counted(left, 'other')}" if left > 0 else "")
+
+
 def plot_importance(found: Weighty, path: str | os.PathLike[str] | None) -> Figure:
     """Bars of the most important features, each with its standard error."""
     figure, (axes,) = new_figure(1, "Importance of features")
@@ -35,14 +44,17 @@ def plot_importance(found: Weighty, path: str | os.PathLike[str] | None) -> Figu
     axes.set_title(describe_importance(found), fontsize="small")
     scale = found.total if found.tells else 1.0
     values, errors, names = found.gains[:SHOWN] / scale, found.errors[:SHOWN] / scale, list(found.names[:SHOWN])
-    if len(found.names) > SHOWN:
-        values = np.append(values, found.gains[SHOWN:].sum() / scale)
-        errors, names = np.append(errors, 0.0), [*names, f"{len(found.names) - SHOWN:,} others"]
+    others = len(found.names) - SHOWN
+    if others > 0:
+        values, errors = np.append(values, found.gains[SHOWN:].sum() / scale), np.append(errors, 0.0)
+        names.append(found.names[-1] if others == 1 else f"{others:,} others")
     places = np.arange(len(names))[::-1]
     axes.barh(places, values, xerr=errors, color=REGRET, ecolor=LOSS, height=0.7)
-    axes.set_yticks(places, [short(name) for name in names])
+    axes.set_yticks(places, [short(name) for name in names], parse_math=False)
     axes.axvline(0.0, color=LOSS, linewidth=0.8)
     axes.set_xlabel("share of the fall of the loss, ± its standard error" if found.tells else "fall of the loss")
+    if found.tells:
+        axes.xaxis.set_major_formatter("{x:.0%}")
     return finish(figure, path)
 
 

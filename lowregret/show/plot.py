@@ -224,7 +224,6 @@ def spell_out(figure: Figure) -> None:
     for axes in figure.axes:
         legend = axes.get_legend()
         texts += [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *(legend.get_texts() if legend else ())]
-        texts += [*axes.get_xticklabels(), *axes.get_yticklabels()]
     for text in texts:
         text.set_parse_math(False)
 
