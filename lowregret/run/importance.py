@@ -34,7 +34,7 @@ ENTRIES = 1 << 18  # of rows that are scored at a time
 SURE = 2.0  # standard errors by which the loss must fall before shares are told
 
 Names: TypeAlias = Sequence[str] | Mapping[int, str] | None  # of columns; those of one name come back together
-Losses: TypeAlias = Callable[[Sparse, Any], Vector]  # of rows that were made up, given which of the sample's rows they come from
+Losses: TypeAlias = Callable[[Sparse, Any], Vector]  # of rows that were made of others, and of which
 
 
 @dataclass(frozen=True)

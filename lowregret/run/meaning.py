@@ -72,7 +72,7 @@ def _given(run: Any, features: Features, labels: Any, weights: Any) -> Tried:
         names = one_label_each(labels, x.shape[0])
         y = run.classes.encode(names, np.zeros(x.shape[0], bool))
         for i in np.flatnonzero(y < 0).tolist():
-            raise DataError(f"row {i}: class {names[i]!r} was never learnt, so the model gives it no chance: leave it out")
+            raise DataError(f"row {i}: class {names[i]!r} was never learnt, so the model cannot tell it: leave it out")
     return Tried(run._model, compressed(x, np.arange(x.shape[0])), y, w, None)
 
 

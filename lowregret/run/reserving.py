@@ -53,7 +53,7 @@ class ReservingRun(RowRun):
         kept, frozen = self.reserve.arrays() if self.frozen is not None else {}, self.trial.frozen
         known = np.flatnonzero(kept["labels"] < self._frozen_known) if kept and self.classes is not None else None
         if not kept or (known is not None and not known.size):
-            raise DataError(f"no rows are kept that are new to the model frozen after {frozen:,} rounds, {_why(self)}: {GIVE}")
+            raise DataError(f"no rows are kept that the model on trial never learnt, {_why(self)}: {GIVE}")
         rows = Sparse(kept["indptr"], kept["indices"], kept["data"], self.features)
         tried = Tried(self._frozen_model, rows, kept["labels"], kept["weights"], frozen)
         return tried if known is None else tried.picked(known)
@@ -69,6 +69,9 @@ class ReservingRun(RowRun):
 
 
 def _why(run: ReservingRun) -> str:
+    """Why there are no rows, in words."""
     if run.frozen is None:
-        return "for none was frozen yet"
-    return "for none has come since" if run.reserve.is_open else f"for rows have more than {WIDEST} features"
+        return "for there is none yet"
+    if run.reserve.is_open:
+        return f"for none has come since it was frozen after {run.trial.frozen:,} rounds"
+    return f"for there are more than {WIDEST} features"

@@ -31,9 +31,9 @@ def reserve_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:
     numbers, labels, weights, ends, columns, data = (arrays[f"{PREFIX}{name}"] for name in names)
     trial, ended = len(arrays["trial"]), told["ended"]
     came = (rounds if ended is None else ended) - (FIRST << max(trial - 1, 0))
-    yield trial > 0 and came > 0, "rows that are kept if a model was frozen"
+    yield trial > 0, "rows that are kept if a model was frozen"
     yield np.all(np.diff(numbers) > 0), "reserve.numbers that rise"
-    yield np.all(np.isin(numbers, chosen(0, max(came, 1), level_of(max(came, 1))))), "reserve.numbers of rows to be kept"
+    yield came > 0 and np.all(np.isin(numbers, chosen(0, came, level_of(came)))), "reserve.numbers of rows to be kept"
     yield np.all(weights > 0), "reserve.weights of rows that were learnt"
     yield ends.size == numbers.size + 1 and ends[0] == 0 and ends[-1] == columns.size, "reserve.indptr: ends of rows"
     yield np.all(np.diff(ends) >= 0), "reserve.indptr: rows one after the other"

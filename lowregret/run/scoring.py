@@ -70,7 +70,13 @@ class Scoring(Saved):
     # ---- what it means -----------------------------------------------------------------------------------------------
 
     def importance(
-        self, features: Features | None = None, labels: Any = None, weights: Any = None, *, names: Names = None, seed: int = 0
+        self,
+        features: Features | None = None,
+        labels: Any = None,
+        weights: Any = None,
+        *,
+        names: Names = None,
+        seed: int = 0,
     ) -> Importance:
         """The share of each feature in the fall of the kept model's loss, on rows that it never learnt.
 

@@ -25,13 +25,13 @@ def describe_importance(found: Weighty) -> str:
     """The rows that importance was found on, and the model, in words."""
     who = "the model as it is" if found.frozen is None else f"the model kept after {found.frozen:,} rows"
     rows = f"{counted(found.rows, 'row')} {'given' if found.frozen is None else 'that followed'}"
-    return f"{who}, on {rows}: loss {found.loss:.4g}, with the features of other rows {found.without:.4g}"
+    return f"{who}, on {rows}:\nloss {found.loss:.4g}, with the features of other rows {found.without:.4g}"
 
 
 def tell_importance(found: Weighty, most: int) -> str:
     """The features with the largest shares, in one line."""
     if not found.tells:
-        return f"the loss does not fall by more than chance explains ({describe_importance(found)})"
+        return f"the loss does not fall by more than chance explains ({' '.join(describe_importance(found).split())})"
     told = [f"{name} {gain / found.total:.0%}" for name, gain in zip(found.names[:most], found.gains, strict=False)]
     left = len(found.names) - most
     return ", ".join(told) + (f", {counted(left, 'other')}" if left > 0 else "")
@@ -59,12 +59,15 @@ def plot_importance(found: Weighty, path: str | os.PathLike[str] | None) -> Figu
 
 
 def plot_dependence(found: Sequence[Depending], path: str | os.PathLike[str] | None) -> Figure:
-    """Curves of partial dependence, a panel for each feature; marks show where the rows are."""
+    """Curves of partial dependence, a panel for each feature, all of one height; marks show where the rows are."""
     figure, panels = new_figure(len(found), "Partial dependence of the kept model", apart=True)
     figure.set_size_inches(7, 0.8 + 2.4 * len(found))
     for axes, one in zip(panels, found, strict=True):
         dependence_curves(axes, one)
-    figure.align_ylabels()
+    low, high = (choose(axes.get_ylim()[k] for axes in panels) for k, choose in enumerate((min, max)))
+    for axes, one in zip(panels, found, strict=True):
+        axes.plot(one.grid, np.full(one.grid.size, low), "|", color=LOSS, markersize=6, clip_on=False)
+        axes.set_ylim(low, high)
     return finish(figure, path)
 
 
@@ -80,9 +83,6 @@ def dependence_curves(axes: Axes, found: Depending) -> None:
         for k in sorted(moving.tolist()):
             axes.plot(found.grid, found.means[:, k], label=short(found.classes[k]), marker=marker)
         axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    low, high = axes.get_ylim()
-    axes.plot(found.grid, np.full(found.grid.size, low), "|", color=LOSS, markersize=6, clip_on=False)
-    axes.set_ylim(low, high)
 
 
 def short(name: str) -> str:
