@@ -39,7 +39,7 @@ Losses: TypeAlias = Callable[[Sparse, Any], Vector]  # of rows that were made of
 
 @dataclass(frozen=True)
 class Importance:
-    """What features are worth to the kept model, on rows that it was tried on, the most important first."""
+    """The worth of features to the kept model, on rows that it was tried on, the most important first."""
 
     features: Any  # columns of rows
     names: tuple[str, ...]
@@ -145,7 +145,7 @@ def _walked(x: Sparse, w: Vector, losses: Losses, players: Players, seed: int) -
 
 
 @dataclass(frozen=True)
-class Piece:
+class Stretch:
     """Rows on their way from another row's features to their own; a step is a row that has one player's more."""
 
     rows: Sparse
@@ -163,7 +163,7 @@ class Walks:
     def __init__(self, x: Sparse, players: Players) -> None:
         self.x, self.players = x, players
 
-    def pieces(self, order: Any, partners: Any, key: Any) -> Iterator[Piece]:
+    def pieces(self, order: Any, partners: Any, key: Any) -> Iterator[Stretch]:
         """The ways of rows, many at a time; which player comes back when depends on the row's number and the key."""
         ways: list[Any] = []
         entries = 0
@@ -195,7 +195,7 @@ class Walks:
         begin, end = int(self.x.indptr[i]), int(self.x.indptr[i + 1])
         return self.x.indices[begin:end], self.x.data[begin:end]
 
-    def _piece(self, ways: list[Any]) -> Piece:
+    def _piece(self, ways: list[Any]) -> Stretch:
         sizes = np.array([len(values) for _, _, values, _ in ways])
         walkers, last = np.array([way[0] for way in ways]), np.cumsum(sizes) - 1
         counts = np.concatenate([np.count_nonzero(values, axis=1) for _, _, values, _ in ways])
@@ -205,7 +205,7 @@ class Walks:
         first = last - sizes + 1
         steps = np.setdiff1d(np.arange(sizes.sum()), first, assume_unique=True)
         players = np.concatenate([who for *_, who in ways])
-        return Piece(rows, np.repeat(walkers, sizes), steps, players, walkers, first, last)
+        return Stretch(rows, np.repeat(walkers, sizes), steps, players, walkers, first, last)
 
 
 def _hash(key: Any, *numbers: Any) -> Any:

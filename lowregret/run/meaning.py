@@ -1,4 +1,4 @@
-"""What a kept model goes by, asked of whatever scores rows: the importance of features, and partial dependence."""
+"""Questions to whatever scores rows about what it goes by: the importance of features, and partial dependence."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def find_dependence(run: Any, feature: int, features: Features | None, grid: Any
 
 
 def _link(run: Any) -> tuple[str, tuple[str, ...], Any]:
-    """What predictions are, in words; of which classes; and how they follow from scores."""
+    """The name of what is predicted, the classes it is of, and how it follows from scores."""
     loss, names = run.learner.loss, () if run.classes is None else tuple(map(str, run.classes.names))
     try:
         loss.probabilities(np.zeros((1, max(len(names), 1))) if names else np.zeros(1))

@@ -1,4 +1,4 @@
-"""What the kept model of a session goes by, by the names of columns: all features of a table's column count as one."""
+"""The columns that the kept model of a session goes by, by name: all features of a table's column count as one."""
 
 from __future__ import annotations
 

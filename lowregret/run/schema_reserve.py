@@ -26,7 +26,7 @@ def reserve_arrays() -> dict[str, Array]:
 
 
 def reserve_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:
-    """Conditions on them, in the file of a run of so many rounds."""
+    """Conditions on them, in the file of a run of this many rounds."""
     names = ("numbers", "labels", "weights", "indptr", "indices", "data")
     numbers, labels, weights, ends, columns, data = (arrays[f"{PREFIX}{name}"] for name in names)
     trial, ended = len(arrays["trial"]), told["ended"]
