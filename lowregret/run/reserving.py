@@ -25,12 +25,14 @@ class ReservingRun(RowRun):
 
     def __init__(self, *given: Any, reserve: Arrays | None = None, **how: Any) -> None:
         super().__init__(*given, **how)
-        self.reserve = Reserve(self._is_narrow, **(reserve or {}))
+        self._reserve = Reserve(True, **reserve) if reserve else None
 
     @property
-    def _is_narrow(self) -> bool:
-        """Whether there is a frozen model, which knows few features: O(d)."""
-        return self.frozen is not None and met(self.frozen.measures)[0] <= WIDEST
+    def reserve(self) -> Reserve:
+        """Rows that came since the model was frozen, if that knows few features: O(d) at first."""
+        if self._reserve is None:
+            self._reserve = Reserve(self.frozen is not None and met(self.frozen.measures)[0] <= WIDEST)
+        return self._reserve
 
     @property
     @abstractmethod
@@ -47,7 +49,7 @@ class ReservingRun(RowRun):
     def _pause(self) -> None:
         super()._pause()
         if self.trial.ended is None and self.trial.frozen == self.rounds:
-            self.reserve = Reserve(self._is_narrow)
+            self._reserve = None
 
     def _tried(self) -> Tried:
         kept, frozen = self.reserve.arrays() if self.frozen is not None else {}, self.trial.frozen
@@ -65,7 +67,8 @@ class ReservingRun(RowRun):
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
-        return description, arrays | {f"{PREFIX}{name}": array for name, array in self.reserve.arrays().items()}
+        kept = self._reserve.arrays() if self._reserve is not None else {}
+        return description, arrays | {f"{PREFIX}{name}": array for name, array in kept.items()}
 
 
 def _why(run: ReservingRun) -> str:
