@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.compile.call import call
 from lowregret.errors import DataError, PartError
-from lowregret.learner.labels import one_label_each
+from lowregret.learner.labels import name_of, one_label_each
 from lowregret.learner.multiclass import judge_classes
 from lowregret.learner.validate import finite_numbers, numbers, require_label, require_scores, require_weight
 from lowregret.risk.kept_trial import judge_scores
@@ -72,7 +72,9 @@ def _given(run: Any, features: Features, labels: Any, weights: Any) -> Tried:
         names = one_label_each(labels, x.shape[0])
         y = run.classes.encode(names, np.zeros(x.shape[0], bool))
         for i in np.flatnonzero(y < 0).tolist():
-            raise DataError(f"row {i}: class {names[i]!r} was never learnt, so the model cannot tell it: leave it out")
+            raise DataError(
+                f"row {i}: class {name_of(names[i])!r} was never learnt, so the model cannot tell it: leave it out"
+            )
     return Tried(run._model, compressed(x, np.arange(x.shape[0])), y, w, None)
 
 
