@@ -108,7 +108,7 @@ def test_a_linear_learner_has_what_its_weights_say() -> None:
     y = np.where(x[:, 0] > 0, 1.0, -1.0)
     run = train(zoo.ogd(Hinge()), x[:300], y[:300], compiled=False)
     assert by_column(run.importance(x[300:], y[300:]))[0] == pytest.approx(1.0, abs=0.05)
-    with pytest.raises(DataError, match="by runs of auto only.*run.importance"):
+    with pytest.raises(DataError, match=r"by runs of auto only.*run.importance"):
         run.importance()
 
 
@@ -242,7 +242,8 @@ def test_damaged_rows_in_files_are_refused(name: str, change: Any, why: str) -> 
 
 
 def test_an_additive_function_is_found_up_to_a_constant(runs: dict[str, Any]) -> None:
-    for feature, part in ((0, lambda v: v), (1, lambda v: np.sin(3 * v))):
+    parts: list[tuple[int, Any]] = [(0, np.positive), (1, lambda v: np.sin(3 * v))]
+    for feature, part in parts:
         found = runs["numbers"].partial_dependence(feature, X)
         off = found.means - part(found.grid)
         assert np.ptp(found.grid) > 1.9
@@ -301,7 +302,7 @@ def test_bad_input_is_refused_with_cause_and_remedy(how: Any, why: str, runs: di
 
 
 def test_classes_that_were_never_learnt_are_refused(runs: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match="row 1: class 'down' was never learnt.*leave it out"):
+    with pytest.raises(DataError, match=r"row 1: class 'down' was never learnt.*leave it out"):
         runs["many classes"].importance(X[:2], ["up", "down"])
 
 
