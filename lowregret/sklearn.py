@@ -4,6 +4,7 @@
     model.progressive_error_              # share of rows predicted wrongly, each before it was learnt (live)
     model.kept_error_                     # the same of the model that `predict` uses, which learns no more
     model.certificate_                    # regret ≤ linearised regret ≤ the theorem's bound
+    model.run_.importance().shares        # what `predict` goes by, see docs/auto.md; there are no feature_importances_
     model.run_                            # the run itself: everything else
 
 Rows are learnt once, in the order in which they come: none is shuffled, none seen twice. So the run is that of

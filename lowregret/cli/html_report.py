@@ -13,8 +13,11 @@ from lowregret.certificate import Certificate
 from lowregret.cli.clock import Seconds
 from lowregret.cli.summary import show
 from lowregret.compile.spec import to_json
+from lowregret.run.importance import Importance
+from lowregret.run.named_importance import dependence_by_name
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
+from lowregret.show.meaning import plot_dependence
 from lowregret.store.replacing import write_result
 from lowregret.words import writable
 
@@ -22,11 +25,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEAVIEST = 20  # weights shown
+CURVES = 3  # of partial dependence
 
 
-def write_report(path: str, session: Session, data: Iterable[str], seconds: Seconds, model: str | None) -> None:
-    """Write the page. Needs matplotlib for the picture."""
-    write_page(path, report(session, data, seconds, model))
+def write_report(
+    path: str, session: Session, data: Iterable[str], seconds: Seconds, model: str | None, meaning: Importance | None
+) -> None:
+    """Write the page, with what the model goes by if that is known. Needs matplotlib for the pictures."""
+    write_page(path, report(session, data, seconds, model, meaning))
 
 
 def write_page(path: str, text: str) -> None:
@@ -34,13 +40,16 @@ def write_page(path: str, text: str) -> None:
     write_result(path, writable(text).encode())  # names of files may be any bytes
 
 
-def report(session: Session, data: Iterable[str], seconds: Seconds, model: str | None) -> str:
+def report(
+    session: Session, data: Iterable[str], seconds: Seconds, model: str | None, meaning: Importance | None = None
+) -> str:
     """The page as text; it refers to nothing outside itself."""
     run = session.run
     title = f"{session.algorithm} on {', '.join(data)}"
     sections = [
         ("What was learnt", f"<pre>{escape(show(session, seconds, model))}</pre>"),
         ("Live and kept", _deployments(session)),
+        ("What the kept model goes by", _meaning(session, meaning)),
         ("Loss and regret over the rows", picture(session.run.plot(theirs=session.theirs))),
         ("The proof", proof(session.certificate)),
         ("Other theorems that speak of this learner", _others(session)),
@@ -113,6 +122,19 @@ def _deployments(session: Session) -> str:
         "first is what predict does with the model, the second what it does if labels come between predictions."
     )
     return f"<p>{escape(note)}</p>{table(head, rows)}"
+
+
+def _meaning(session: Session, found: Importance | None) -> str:
+    """Bars of the important columns, and curves of what the model predicts by the most important numbers."""
+    if found is None:
+        return ""
+    note = (
+        "A row is judged with the features of another row, and gets its own back one by one, in random order. The "
+        "share of a column is its part in the fall of the loss. Rows are new to the model."
+    )
+    curves = dependence_by_name(session, found, CURVES)
+    below = picture(plot_dependence(curves, None)) if curves else ""
+    return f"<p>{escape(note)}</p>{picture(found.plot())}{below}"
 
 
 def _others(session: Session) -> str:

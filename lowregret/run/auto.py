@@ -29,6 +29,7 @@ from lowregret.run.curve import Curve
 from lowregret.run.eras import Eras
 from lowregret.run.models import AutoModel
 from lowregret.run.one_score import ScoredRun
+from lowregret.run.reserving import ReservingRun
 from lowregret.run.schema_classes import AutoRowSchema
 from lowregret.state import State
 from lowregret.store.file import Arrays
@@ -64,7 +65,7 @@ def first_labels(stream: Ahead) -> Vector:
     return first.labels[first.weights != 0] if first.weights.size else first.labels
 
 
-class AutoRun(ScoredRun):
+class AutoRun(ReservingRun, ScoredRun):
     """A `LinearRun` of `zoo.auto()`. `certificate` compares with the best of its eleven experts, whose losses are
     exact; `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
 
@@ -131,6 +132,11 @@ class AutoRun(ScoredRun):
     @property
     def _model(self) -> AutoModel:
         return AutoModel(self.learner, self.record.model(self), self.curve.model())
+
+    @property
+    def _frozen_model(self) -> AutoModel:
+        assert self.frozen is not None
+        return AutoModel(self.learner, self.frozen, self.curve.frozen_model())
 
     def _foretold(self, x: Rows, y: Vector, picked: Any, weights: Vector) -> Foretold:
         beside = self.curve.foretell(self, x, y, picked, weights)

@@ -25,12 +25,13 @@ from lowregret.run.curve import Curve
 from lowregret.run.eras import Eras
 from lowregret.run.models import AutoClassModel
 from lowregret.run.multiclass import LANES, MulticlassRun
+from lowregret.run.reserving import ReservingRun
 from lowregret.run.schema_classes import AutoClassSchema
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
 
-class AutoMulticlassRun(MulticlassRun):
+class AutoMulticlassRun(ReservingRun, MulticlassRun):
     """A `MulticlassRun` of `zoo.auto(Softmax())`. `certificate` compares with the best of its eleven experts, whose
     losses are exact; `linear_regret` and `regret` with fixed linear predictors, with a bias."""
 
@@ -84,6 +85,11 @@ class AutoMulticlassRun(MulticlassRun):
         self._require_classes()
         model = self.record.model(self)
         return AutoClassModel(self.learner, model, len(self.classes), self.lanes, self.curve.model())
+
+    @property
+    def _frozen_model(self) -> AutoClassModel:
+        assert self.frozen is not None
+        return AutoClassModel(self.learner, self.frozen, self._frozen_known, self.lanes, self.curve.frozen_model())
 
     def _foretold(self, x: Rows, y: Any, picked: Any, weights: Vector) -> Foretold:
         beside = self.curve.foretell(self, x, y, picked, weights)

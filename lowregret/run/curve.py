@@ -207,6 +207,11 @@ class Curve:
         """The companion's kept model, and the forest whose cells it goes by."""
         return None if self.run is None or self.forest is None else Curved(self.forest, self.run._model)
 
+    def frozen_model(self) -> Curved | None:
+        """The companion's model on trial, and the forest whose cells it goes by."""
+        there = self.run is not None and self.run.frozen is not None and self.forest is not None
+        return Curved(self.forest, self.run._frozen_model) if there else None  # type: ignore[arg-type]
+
     def _celled(self, x: Rows, picked: Any, desk: Desk | None = None) -> Any:
         """The picked rows with the cells that they lie in."""
         assert self.forest is not None

@@ -25,8 +25,10 @@ from lowregret.risk import statistics as tally
 from lowregret.risk.kept_trial import freezes
 from lowregret.run.eras import KEPT, ROUND
 from lowregret.run.eras import WIDTH as ERA
+from lowregret.run.reserve import PREFIX as RESERVED
 from lowregret.run.schema import LedgerSchema, RowSchema
 from lowregret.run.schema_curve import COMPANION, SAMPLED, sample_arrays, sample_demands, within
+from lowregret.run.schema_reserve import reserve_arrays, reserve_demands
 from lowregret.store.schema import (
     FLAG,
     TEXT,
@@ -108,6 +110,8 @@ class AutoSchema(LedgerSchema):
         }
         if any(name.startswith(SAMPLED) for name in present) and "curve" in told:
             found |= sample_arrays()
+        if any(name.startswith(RESERVED) for name in present) and "curve" in told:
+            found |= reserve_arrays()
         if told.get("curve") is not None:
             names = [name.removeprefix(COMPANION) for name in present if name.startswith(COMPANION)]
             found |= forest_arrays() | within(COMPANION, self.arrays(told["curve"], names))
@@ -161,6 +165,8 @@ class AutoSchema(LedgerSchema):
         here = np.isfinite([arrays["mind.trust"][LOSSES + PARTITIONS], arrays["votes"][DONE + PARTITIONS]])
         yield np.all(here == (companion is not None)), "trust in the companion if there is one"
         yield trees > 0 or not (companion or f"{SAMPLED}data" in arrays), "partitions if there are trees"
+        if f"{RESERVED}data" in arrays:
+            yield from reserve_demands(arrays, self.rounds(arrays), told)
         if f"{SAMPLED}data" in arrays:
             yield from sample_demands(arrays, self.rounds(arrays), told)
         if companion is not None:

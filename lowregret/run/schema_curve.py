@@ -44,10 +44,11 @@ def sample_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:
     yield np.all(columns < told["room"]), "sample.indices: features that there are"
     rows = np.repeat(np.arange(labels.size), np.diff(ends)) * np.int64(told["room"]) + columns
     yield np.unique(rows).size == rows.size, "sample.indices: distinct ones in a row"
-    yield _accepted(labels, told), "sample.labels that the loss takes"
+    yield are_labels(labels, told), "sample.labels that the loss takes"
 
 
-def _accepted(labels: Any, told: Told) -> bool:
+def are_labels(labels: Any, told: Told) -> bool:
+    """Whether labels are codes of classes that are known, or such as the loss takes."""
     if "known" in told:
         return bool(np.all((labels >= 0) & (labels < told["known"]) & (labels == np.floor(labels))))
     return all(map(told["learner"].loss.accepts, labels.tolist()))

@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.errors import DataError
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.places import Places
 from lowregret.learner.validate import require_rows, require_scores
 from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
+from lowregret.run.dependence import Dependence
+from lowregret.run.importance import Importance, Names
+from lowregret.run.meaning import GIVE, Tried, find_dependence, find_importance
 from lowregret.run.models import FixedModel
 from lowregret.store.file import Saved
 from lowregret.types import Vector
@@ -62,6 +66,38 @@ class Scoring(Saved):
     def kept(self) -> Kept | None:
         """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds."""
         return self.trial.kept(self.rounds, bool(self.learner.loss.classifies))
+
+    # ---- what it means -----------------------------------------------------------------------------------------------
+
+    def importance(
+        self,
+        features: Features | None = None,
+        labels: Any = None,
+        weights: Any = None,
+        *,
+        names: Names = None,
+        seed: int = 0,
+    ) -> Importance:
+        """The share of each feature in the fall of the kept model's loss, on rows that it never learnt.
+
+        Those are the rows given; or, in a run of `auto` on narrow rows, a few that came since a model was frozen, which
+        that model is tried on. Columns of the same name count as one feature. See `importance.py` for the formula.
+        """
+        return find_importance(self, features, labels, weights, names, seed)
+
+    def partial_dependence(
+        self, feature: int, features: Features | None = None, grid: Any = None, *, names: Names = None
+    ) -> Dependence:
+        """The mean prediction of the kept model over rows in which a feature has each value of a grid.
+
+        Of classes it is the mean chance of each. Without rows, those that a run of `auto` keeps; without a grid, values
+        that part the rows into equal shares.
+        """
+        return find_dependence(self, feature, features, grid, names)
+
+    def _tried(self) -> Tried:
+        """Rows that were kept for questions about the model; none are here."""
+        raise DataError(f"rows are kept by runs of auto only, while they have few features: {GIVE}")
 
     @property
     @abstractmethod

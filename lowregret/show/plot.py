@@ -31,9 +31,9 @@ SAME = 0.99  # of a bound, so that no eye tells them apart
 NAMED = 8  # experts with a colour of their own; the others share one
 
 
-def new_figure(rows: int, title: str, shared: int | None = None) -> tuple[Figure, Any]:
+def new_figure(rows: int, title: str, shared: int | None = None, apart: bool = False) -> tuple[Figure, Any]:
     """An empty figure of this many panels above each other; the rounds' axis is one for all, or one for the first
-    `shared` and one for the rest.
+    `shared` and one for the rest; or panels have axes of their own, `apart`.
     """
     try:
         from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ def new_figure(rows: int, title: str, shared: int | None = None) -> tuple[Figure
         raise LowRegretError("plots need matplotlib: pip install 'lowregret[plot]'") from None
     figure = Figure(figsize=(7, 3 * rows), layout="constrained")
     figure.suptitle(title)
-    panels = figure.subplots(rows, sharex=shared is None, squeeze=False)[:, 0]
+    panels = figure.subplots(rows, sharex=shared is None and not apart, squeeze=False)[:, 0]
     for group in (panels[:shared], panels[shared:]) if shared else ():
         for above in group[:-1]:
             above.sharex(group[-1])

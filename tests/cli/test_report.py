@@ -5,6 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.running import run, svm_lines, written
@@ -65,6 +66,45 @@ def test_names_of_features_are_on_the_page(capsys: Capsys, tmp_path: Path) -> No
     file, page = written(tmp_path / "rows.csv", rows), tmp_path / "page.html"
     assert run(capsys, "train", file, "--target", "y", "--quiet", "--report", page).code == 0
     assert {"colour=red", "colour=blue", "size"} <= set(Page(page.read_text()).words)
+
+
+def table_rows(rows: int) -> list[str]:
+    """A table in which the label goes by a colour and a size, and a third column says nothing."""
+    rng = np.random.default_rng(0)
+    colours, sizes, noise = rng.choice(["red", "blue", "green"], rows), rng.normal(size=rows), rng.normal(size=rows)
+    up = (colours == "red") | (sizes > 1)
+    lines = zip(np.where(up, "yes", "no"), colours, sizes.round(3), noise.round(3), strict=True)
+    return ["sold,colour,size,noise", *(",".join(map(str, line)) for line in lines)]
+
+
+def test_what_the_model_goes_by_is_on_the_page_by_column(capsys: Capsys, tmp_path: Path) -> None:
+    file, page = written(tmp_path / "rows.csv", table_rows(200)), tmp_path / "page.html"
+    given = ("train", file, "--target", "sold", "--positive", "yes", "--report", page)
+    told = run(capsys, *given, "--json", "--quiet", "--importance")
+    assert told.code == 0, told.err
+    shares = told.json["importance"]
+    assert list(shares) == ["colour", "size", "noise"]  # one for all colours, the largest share first
+    assert sum(shares.values()) == pytest.approx(1)
+    assert shares["colour"] > 0.4 > 0.1 > abs(shares["noise"])
+    text = page.read_text()
+    assert "What the kept model goes by" in Page(text).words
+    assert text.count("<svg") == 3
+    assert {"colour", "size", "noise", "mean chance of yes"} <= set(drawn(text))
+
+
+def drawn(text: str) -> list[str]:
+    """The texts that pictures say: they are drawn as shapes, and stand beside them as comments."""
+    return [part.partition("-->")[0].strip() for part in text.split("<!--")[1:]]
+
+
+def test_importance_is_told_if_it_is_asked_for(capsys: Capsys, tmp_path: Path) -> None:
+    file = written(tmp_path / "rows.csv", table_rows(100))
+    given = ("train", file, "--target", "sold", "--positive", "yes")
+    assert "importance" not in run(capsys, *given, "--json", "--quiet").json
+    assert "\nimportance colour " in run(capsys, *given, "--importance").out
+    said = run(capsys, *given, "--algorithm", "ogd", "--importance")
+    assert said.out.endswith("importance rows are kept by runs of auto only, while they have few features\n")
+    assert run(capsys, *given, "--algorithm", "ogd", "--importance", "--json", "--quiet").json["importance"] is None
 
 
 def test_a_regression_has_no_confusion(capsys: Capsys, tmp_path: Path) -> None:

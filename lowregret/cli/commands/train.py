@@ -44,7 +44,7 @@ def _run(args: Namespace) -> int:
     with Clock() as clock:
         form = None if args.resume else form_of(args)
         stream = None
-        if form is not None and not (args.weights or args.report):
+        if form is not None and not (args.weights or args.report or args.importance):
             stream = open_rows(args, form, None)
         from lowregret.cli.work.train import learn
 
@@ -75,7 +75,10 @@ def _arguments(command: ArgumentParser) -> None:
     showing.add_argument(
         "--plot", type=picture, metavar="FILE", help="draw loss and regret over the rows, and of auto its experts"
     )
-    showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and weights")
+    showing.add_argument(
+        "--importance", action="store_true", help="tell what the kept model goes by (auto on few columns)"
+    )
+    showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, pictures and weights")
 
 
 def _add_columns(group: _ArgumentGroup) -> None:

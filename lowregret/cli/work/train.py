@@ -30,8 +30,10 @@ from lowregret.run import notes
 from lowregret.run.auto import auto_for
 from lowregret.run.begin import begin
 from lowregret.run.metrics import Metrics
+from lowregret.run.named_importance import importance_by_name
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
+from lowregret.show.meaning import tell_importance
 from lowregret.store.replacing import real_file, require_place, write_result
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, raise_faults
@@ -44,6 +46,7 @@ from lowregret.types import Vector
 from lowregret.words import counted
 
 SHOWN_FAULTS = 5
+SHOWN_COLUMNS = 8  # by their importance
 
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
@@ -90,7 +93,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
 
 def _ready(args: Namespace, form: Part | None, stream: Stream | None) -> tuple[Session, Stream]:
     """The session before its first row, or as it was saved, and the rows that it is to learn."""
-    dictionary = Dictionary() if args.weights or args.report else None
+    dictionary = Dictionary() if args.weights or args.report or args.importance else None
     if form is None:
         session = _resume_session(args)
     else:
@@ -140,10 +143,15 @@ def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None
     """Show what was learnt, in the forms that were asked for."""
     for note in session.notes[len(session.remarks) :]:  # those were said when the first rows had been read
         print(f"lowregret: {note}", file=sys.stderr)
+    found = importance_by_name(session) if args.importance or args.report else ""
+    known = None if isinstance(found, str) else found
     if args.json:
-        print(json.dumps(session.to_json(seconds.to_json(), model), ensure_ascii=False))
+        told = {"importance": known and known.to_json()} if args.importance else {}
+        print(json.dumps(session.to_json(seconds.to_json(), model) | told, ensure_ascii=False))
     elif not args.quiet:
         print(show(session, seconds, f"{model}, for prediction alone" if model and args.predict_only else model))
+        if args.importance:
+            print(f"importance {tell_importance(known, SHOWN_COLUMNS) if known else found}")
     if args.weights:
         write_weights(session, args.weights)
     if args.plot:
@@ -151,7 +159,7 @@ def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None
     if args.report:
         from lowregret.cli.html_report import write_report
 
-        write_report(args.report, session, args.data, seconds, model)
+        write_report(args.report, session, args.data, seconds, model, known)
 
 
 def _require_places(args: Namespace) -> None:
