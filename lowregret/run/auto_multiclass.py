@@ -120,11 +120,6 @@ class AutoMulticlassRun(MulticlassRun):
         run.keep_scores = True
         return run
 
-    @property
-    def coded(self) -> int:
-        """The number of classes that labels are codes of."""
-        return int(self._known[0])
-
     # ---- results -------------------------------------------------------------------------------------------------
 
     @property

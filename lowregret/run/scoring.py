@@ -13,6 +13,7 @@ from lowregret.learner.places import Places
 from lowregret.learner.validate import require_rows, require_scores
 from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
+from lowregret.run.expansion import Expansion, pieces
 from lowregret.run.models import FixedModel
 from lowregret.store.file import Saved
 from lowregret.types import Vector
@@ -26,6 +27,7 @@ class Scoring(Saved):
     classes: ClassNames | None = None  # the names of classes, where rows have a score for each
     seen: int | None  # features that occurred so far, where they were not known beforehand
     places: Places | None  # where they lie; None: at their columns
+    expansion: Expansion | None = None  # what gives rows further columns
     trial: Trial  # how good the model was, frozen
     keep_scores = False  # whether many classes' scores are wanted of each row, not only the class predicted
 
@@ -42,8 +44,12 @@ class Scoring(Saved):
         They are ⟨w, x⟩ of linear learners, w their output (last or averaged iterate), and ln(chance) of each class by
         `auto`. The model knows no label of these rows: see `kept` for how good it is.
         """
-        x = self._rows(features)
-        scores = self._model.scores(self.located(x), self.compiled)
+        x, model = self._rows(features), self._model
+        if self.expansion is None:
+            scores = model.scores(self.located(x), self.compiled)
+        else:
+            found = (self.located(piece, begin) for begin, piece in pieces(x))
+            scores = np.concatenate([model.scores(rows, self.compiled) for rows in found])
         require_scores(x, scores)
         return scores
 
@@ -76,6 +82,11 @@ class Scoring(Saved):
         return self._places if self.seen is None else self.seen
 
     @property
+    def given_features(self) -> int:
+        """The number of features of rows as they are given; `features` counts added columns too."""
+        return self.features if self.expansion is None else self.expansion.offset
+
+    @property
     @abstractmethod
     def _places(self) -> int:
         """The number of features that there is room for."""
@@ -85,15 +96,28 @@ class Scoring(Saved):
         """The number of features that have a place."""
         return self._places if self.places is None else len(self.places)
 
-    def located(self, x: Rows) -> Rows:
-        """Rows that are judged but not learnt, their columns renumbered as the model numbers features."""
+    def located(self, x: Rows, first: int = 0) -> Rows:
+        """Rows that are judged but not learnt, as the model sees them: expanded, and features as it numbers them.
+
+        They are rows `first`, … of those that were given, should one be refused.
+        """
+        return self._numbered(x if self.expansion is None else self.expansion.located(x, self.compiled, first))
+
+    def located_again(self, x: Rows, w: Vector, before: int = 0) -> Rows:
+        """Rows that were learnt with weights w, after `before` other rounds, as the learner saw them then."""
+        if self.expansion is not None:
+            x = self.expansion.as_learnt(x, w, before, self.compiled)
+        return self._numbered(x)
+
+    def _numbered(self, x: Rows) -> Rows:
+        """Expanded rows, their columns renumbered as the model numbers features."""
         if self.places is not None:
             return self.places.find(x, self._places, self.compiled)
         return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
-        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.features:
-            x = replace(features, columns=self.features)  # rows of a stream know their highest column, not how many
-        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.given_features:
+            x = replace(features, columns=self.given_features)  # a stream's rows know their highest column, not how many
+        require_rows(x, x.shape[1] if self.seen is not None else self.given_features)
         return x
