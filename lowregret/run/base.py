@@ -373,6 +373,8 @@ class RowRun(CarefulRun, Scoring):
         mean = f"{self.mean_loss:.4g} {'a round' if self.alike else 'per unit of weight'}"
         yield f"{type(self.learner.loss).__name__} loss {mean}"
         yield from self.record.brief(self)
+        if self.expansion is not None:
+            yield from self.expansion.notes
 
     def __str__(self) -> str:
         from lowregret.show.text import summary

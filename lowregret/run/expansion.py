@@ -49,6 +49,11 @@ class Expansion(ABC):
         self.part, self.offset = part, offset
         self.columns = offset + added  # of expanded rows
 
+    @property
+    def notes(self) -> list[str]:
+        """Notes on what became of it."""
+        return [] if self.left is None else [NOTES[self.left]]
+
     @abstractmethod
     def expanded(self, x: Rows, compiled: bool) -> Sparse:
         """Rows with their added columns, up to one for which there are none."""

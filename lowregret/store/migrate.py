@@ -43,7 +43,10 @@ def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
 
 
 def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
-    """Format 6: a twelfth expert may join those of `auto`, which goes by partitions; runs from before have none."""
+    """Format 6: a twelfth expert may join those of `auto`, which goes by partitions; runs from before have none.
+
+    Rows of linear learners may get further columns, which `expand` describes; where that is absent, they do not.
+    """
     learner = description.get("learner")
     if not (isinstance(learner, dict) and str(learner.get("part")).startswith("Auto")):
         return description, arrays
