@@ -84,6 +84,6 @@ def fault_of(added: FeatureMap, row: Any, columns: int, entries: int) -> str | N
         if column <= last:
             return f"`write` gives column {column} after column {last}: columns must ascend, each once"
         if not abs(value) < FAR:
-            return f"`write` gives column {column} the value {value:g}, which is no number of moderate size (below 1e150)"
+            return f"`write` gives column {column} the value {value:g}, expected a number of size below 1e150"
         last = column
     return None

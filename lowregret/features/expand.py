@@ -78,7 +78,7 @@ def append_mapped(
             indices[at] = x.column(i, k)
             at += _ONE
         if finite:
-            count = np.int64(added.write(shown, columns, values))
+            count = added.write(shown, columns, values)
             if not sound(columns, values, count, width):
                 return i
             for k in range(np.uint64(count)):

@@ -189,6 +189,12 @@ class RowRun(CarefulRun, Scoring):
     def _labels(self, labels: Any, rows: int) -> Any:
         """The labels given, checked to be one for each row."""
 
+    def expanded(self, features: Features, weights: Any = None) -> Rows:
+        """The rows that were learnt, from the first on, with the columns that were added to each then."""
+        x = self._rows(features)
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        return x if self.expansion is None else self.expansion.as_learnt(x, w, 0, self.compiled)
+
     @property
     def weights(self) -> Vector:
         """The weights that the learner hands out, the bias last; of many classes a row for each feature: O(d).
@@ -373,8 +379,6 @@ class RowRun(CarefulRun, Scoring):
         mean = f"{self.mean_loss:.4g} {'a round' if self.alike else 'per unit of weight'}"
         yield f"{type(self.learner.loss).__name__} loss {mean}"
         yield from self.record.brief(self)
-        if self.expansion is not None:
-            yield from self.expansion.notes
 
     def __str__(self) -> str:
         from lowregret.show.text import summary

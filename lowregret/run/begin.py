@@ -112,7 +112,8 @@ def _expanded(learner: Any, expand: FeatureMap | Partitions, features: int | Non
     """How many features expanded rows have, if that is known, and what expands them."""
     if isinstance(learner, Auto | AutoMulticlass):
         raise PartError(
-            "auto sees to partitions itself: leave expand (--partitions) out, and see zoo.auto(loss, features=…)"
+            "auto sees to partitions itself: leave expand (--partitions) out, zoo.auto(loss, features=…) says how "
+            "(--features); or name another learner (--algorithm)"
         )
     expansion = begin_expansion(expand, features)
     if features is not None and isinstance(learner, Learner) and learner.rule.costs_dimension():

@@ -22,21 +22,21 @@ from lowregret.features import FeatureMap, Forest, Partitions
 from lowregret.features.base import fault_of, require_sound
 from lowregret.features.expand import alone, with_cells, with_mapped
 from lowregret.learner.validate import Place
-from lowregret.rows import OUTSIDE, Rows, Sparse
+from lowregret.rows import OUTSIDE, Dense, Rows, Sparse
 from lowregret.run.models import CHUNK, forest_contents, under
 from lowregret.run.outcome import NOTHING, Learnt
 from lowregret.run.sample import Sample
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
+from lowregret.words import counted
 
 SETTLED = 1024  # rounds after which partitions are grown
 OFFSET = 1 << 20  # where added columns begin, if the number of features is not known
 WIDEST = 1024  # features that forests look at
 NOTES = {
-    "wide": f"more than {WIDEST:,} features vary in the first {SETTLED:,} rows, which are too wide for partitions: "
-    "there are none, and the run goes on with the rows as they are",
-    "alike": f"the first {SETTLED:,} rows are all alike, so that there is nothing to part: there are no partitions",
-    "interrupted": "the run was interrupted while partitions were about to be grown: there are none",
+    "wide": f"nothing: more than {WIDEST:,} features vary in the first {SETTLED:,} rows, too wide for partitions",
+    "alike": f"nothing: the first {SETTLED:,} rows are all alike, so that partitions have nothing to part",
+    "interrupted": "nothing: the run was interrupted before partitions were grown",
 }
 
 
@@ -50,9 +50,9 @@ class Expansion(ABC):
         self.columns = offset + added  # of expanded rows
 
     @property
-    def notes(self) -> list[str]:
-        """Notes on what became of it."""
-        return [] if self.left is None else [NOTES[self.left]]
+    @abstractmethod
+    def summary(self) -> str:
+        """A sentence on the columns that are added."""
 
     @abstractmethod
     def expanded(self, x: Rows, compiled: bool) -> Sparse:
@@ -129,6 +129,11 @@ class Mapped(Expansion):
     def __init__(self, part: FeatureMap, features: int) -> None:
         super().__init__(part, features, part.columns(features))
 
+    @property
+    def summary(self) -> str:
+        added = f"{self.columns - self.offset:,} columns of {self.part}"
+        return f"{added}, beside the {self.offset:,} that rows have"
+
     def expanded(self, x: Rows, compiled: bool) -> Sparse:
         return with_mapped(self.part, alone(x, self.offset, self.columns), self.offset, compiled)
 
@@ -161,6 +166,15 @@ class Settling(Expansion):
     ) -> None:
         super().__init__(part, offset, part.most_cells(SETTLED))
         self.sample, self.forest, self.asked, self.left = sample, forest, asked, left
+
+    @property
+    def summary(self) -> str:
+        if self.left is not None:
+            return NOTES[self.left]
+        if self.forest is None:
+            return f"nothing yet: partitions are grown after {SETTLED:,} rounds"
+        trees = f"{self.forest.width:,} cells of {self.forest.trees:,} random trees"
+        return f"{trees}, grown after {SETTLED:,} rounds on {counted(self.asked.size, 'feature')}"
 
     def expanded(self, x: Rows, compiled: bool) -> Sparse:
         own = alone(x, self.offset, self.columns)
@@ -248,9 +262,10 @@ def stored_expansion(told: dict[str, Any], arrays: Arrays) -> Expansion:
     part, offset = from_json(told["map"]), told["offset"]
     if isinstance(part, FeatureMap):
         return Mapped(part, offset)
+    assert isinstance(part, Partitions)
     sample, forest = under("sample.", arrays), under("forest.", arrays)
-    grown = (Forest.stored(**forest), arrays["asked"]) if forest else (None, None)
-    return Settling(part, offset, Sample(**sample) if sample else None, *grown, told["left"])
+    grown = Forest.stored(**forest) if forest else None
+    return Settling(part, offset, Sample(**sample) if sample else None, grown, arrays.get("asked"), told["left"])
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
@@ -261,7 +276,7 @@ def cut(x: Rows, begin: int, end: int) -> Rows:
     if begin == 0 and end == x.shape[0]:
         return x
     if not isinstance(x, Sparse):
-        return replace(x, data=x.data[begin:end])  # type: ignore[attr-defined]
+        return Dense(x.data[begin:end])  # type: ignore[attr-defined]
     low, high = int(x.indptr[begin]), int(x.indptr[end])
     ends, indices, data = x.indptr[begin : end + 1] - low, x.indices[low:high], x.data[low:high]
     return replace(x, indptr=ends, indices=indices, data=data)
@@ -310,5 +325,5 @@ def varying(x: Sparse) -> Any:
 def beyond(column: int, offset: int) -> str:
     """Why a row with this column has no room for added ones."""
     if offset == OFFSET:
-        return f"feature {column} is beyond the first 2^20, where added columns begin: hash features into fewer (--bits 18)"
+        return f"feature {column} is beyond the first 2^20, where added columns begin: hash them into fewer (--bits 18)"
     return OUTSIDE.format(offset)

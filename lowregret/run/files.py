@@ -72,14 +72,18 @@ def given(description: dict[str, Any], arrays: Arrays, state: State) -> dict[str
     """Arguments of the constructor of a run on rows, beside learner and comparator, found in its `contents`."""
     expand = description.get("expand")
     wider = {} if expand is None else {"expansion": stored_expansion(expand, arrays)}
-    return wider | proof_given(description, arrays) | {
-        "state": state,
-        **{name: description[name] for name in KEPT},
-        "met": MetScores.of(description["met"]) if "met" in description else None,
-        "places": Places(arrays["columns"]) if "columns" in arrays else None,
-        "trial": Trial(arrays["trial"], description["ended"]),
-        "frozen": join("frozen", arrays, description["room"]) if "frozen" in arrays else None,
-    }
+    return (
+        wider
+        | proof_given(description, arrays)
+        | {
+            "state": state,
+            **{name: description[name] for name in KEPT},
+            "met": MetScores.of(description["met"]) if "met" in description else None,
+            "places": Places(arrays["columns"]) if "columns" in arrays else None,
+            "trial": Trial(arrays["trial"], description["ended"]),
+            "frozen": join("frozen", arrays, description["room"]) if "frozen" in arrays else None,
+        }
+    )
 
 
 def with_room(state: State, arrays: Arrays, places: int) -> State:

@@ -27,7 +27,8 @@ def expansion_arrays(told: Told, present: Collection[str]) -> dict[str, Array]:
     found: dict[str, Array] = {}
     if "expand" in told:
         if any(name.startswith(SAMPLED) for name in present):
-            found |= sample_arrays() | {f"{SAMPLED}data": floats("entries"), f"{SAMPLED}weights": floats("sample", low=0)}
+            found |= sample_arrays()
+            found |= {f"{SAMPLED}data": floats("entries"), f"{SAMPLED}weights": floats("sample", low=0)}
         if any(name.startswith(PREFIX) for name in present):
             found |= forest_arrays() | {"asked": wholes("asked", high=told["expand"]["offset"] - 1, kind="uint64")}
     return found

@@ -118,6 +118,6 @@ class Scoring(Saved):
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
         if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.given_features:
-            x = replace(features, columns=self.given_features)  # a stream's rows know their highest column, not how many
+            x = replace(features, columns=self.given_features)  # rows of streams know their highest column, no more
         require_rows(x, x.shape[1] if self.seen is not None else self.given_features)
         return x
