@@ -99,7 +99,7 @@ def _places(args: Namespace) -> int:
 
 
 def make_expansion(args: Namespace) -> Partitions | None:
-    """What gives rows further columns, if anything does."""
+    """The part that gives rows further columns, if one was asked for."""
     return Partitions(seed=args.seed or 0) if args.partitions else None
 
 

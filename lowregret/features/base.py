@@ -35,7 +35,7 @@ class FeatureMap(Part):
 
     @abstractmethod
     def columns(self, features: int) -> int:
-        """How many columns are added to rows of so many features; `PartError` if that makes no sense."""
+        """How many columns are added to rows with this number of features; `PartError` if that makes no sense."""
 
     def entries(self, features: int) -> int:
         """At most how many of them a row has: all, unless the map knows better."""

@@ -34,7 +34,7 @@ class Partitions(Part):
         return grow_forest(sample, aims_of(labels, classes), self.trees, leaves, self.seed, compiled)
 
     def most_cells(self, rows: int) -> int:
-        """The most cells, coarse ones too, that forests have which are grown on so many rows."""
+        """The most cells, coarse ones too, that forests have which are grown on this many rows."""
         leaves = max(min(self._leaves(0), rows), 1)
         return self.trees * (leaves + min(leaves, 1 << COARSE))
 

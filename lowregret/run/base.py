@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+Names = Mapping[float, str] | None  # of labels
+
+
 class RowRun(CarefulRun, Scoring):
     """A learner of rows, its state, and the proof of how well it has done so far."""
 
@@ -103,16 +106,13 @@ class RowRun(CarefulRun, Scoring):
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
         return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names)
 
-    def _learn(self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None) -> Learnt:
-        """Learn rows, with the columns that are added to them."""
-        if self.expansion is not None:
-            return self.expansion.learn(self, x, labels, w, place, names)
-        return self.learn_rows(x, x, labels, w, place, names)
-
-    def learn_rows(
-        self, given: Rows, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None
+    def _learn(
+        self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None
     ) -> Learnt:
-        """Learn rows x, given as `given`; whatever happens, the rows that are learnt are counted."""
+        """Learn rows, expanded ones in their stead; whatever happens, the rows that are learnt are counted."""
+        if self.expansion is not None and expanded is None:
+            return self.expansion.learn(self, given, labels, w, place, names)
+        x = given if expanded is None else expanded
         self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
         y = self._taken(labels, w, names)
         self.uniform &= bool(np.all(w == 1))

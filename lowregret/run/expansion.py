@@ -97,7 +97,7 @@ class Expansion(ABC):
                 stop, weights = begin + rows.shape[0], w[begin : begin + rows.shape[0]]
                 given = cut(x, begin, stop)
                 try:
-                    run.learn_rows(given, rows, labels[begin:stop], weights, Shifted(place, begin), names)
+                    run._learn(given, labels[begin:stop], weights, Shifted(place, begin), names, rows)
                 finally:
                     told.append((run.learnt, *run.of_batch()))
                     self.meet(run, given, run.learnt, weights)
@@ -119,12 +119,12 @@ class Expansion(ABC):
         return {"expand": {"map": to_json(self.part), "offset": self.offset, "left": self.left}}, {}
 
     def frozen(self) -> Expansion:
-        """The same for prediction alone, which settles nothing any more."""
+        """A copy for prediction alone, which settles nothing any more."""
         return self
 
 
 class Mapped(Expansion):
-    """A fixed map, for rows of so many features."""
+    """A fixed map, for rows whose number of features is known."""
 
     def __init__(self, part: FeatureMap, features: int) -> None:
         super().__init__(part, features, part.columns(features))
@@ -242,7 +242,7 @@ class Shifted(NamedTuple):
 
 
 def begin_expansion(part: Any, features: int | None) -> Expansion:
-    """The expansion by a map or by partitions, of rows of so many features, or of None knows how many."""
+    """The expansion by a map or by partitions, of rows with this many features; None: nobody knows how many."""
     if isinstance(part, Partitions):
         part.require(part.trees > 0, "expand needs trees: give trees=64, or leave expand out")
         part.require(not part.alone, "alone is for auto, a linear learner has rows and cells: leave it out")
@@ -305,7 +305,7 @@ def stacked(arrays: Any) -> Any:
 
 
 def rows_until(w: Vector, rounds: int) -> int:
-    """The number of rows up to the last of so many rounds, or a large number: rows of weight 0 are no rounds."""
+    """The number of rows up to the last of these rounds, or all: rows of weight 0 are no rounds."""
     if not w.size:
         return rounds
     played = np.flatnonzero(w)

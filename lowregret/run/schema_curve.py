@@ -44,7 +44,7 @@ def sample_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:
 
 
 def row_demands(arrays: Arrays, features: int) -> Demands:
-    """Conditions on the rows of a sample, which have so many features."""
+    """Conditions on the rows of a sample, which have this many features."""
     labels, weights, ends, columns = (arrays[f"{SAMPLED}{name}"] for name in ("labels", "weights", "indptr", "indices"))
     yield np.all(weights > 0), "sample.weights > 0"
     yield ends.size == labels.size + 1 and ends[0] == 0 and ends[-1] == columns.size, "sample.indptr: ends of rows"

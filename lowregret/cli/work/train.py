@@ -289,7 +289,7 @@ def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
         for batch in _rows(stream, args):
             if not batch.last:  # whose features the run need not know
                 yield session.run.located_again(batch.rows, batch.weights, before), batch.labels, batch.weights
-                before += np.count_nonzero(batch.weights) if batch.weights.size else len(batch)
+                before += int(np.count_nonzero(batch.weights)) if batch.weights.size else len(batch)
 
     with Search(not args.quiet) as search:
         session.look_back(rows, search.update)
