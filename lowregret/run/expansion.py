@@ -70,8 +70,11 @@ class Expansion(ABC):
         """How many rows with these weights, all 1 if there are none, may be learnt before the map changes."""
         return CHUNK
 
-    def meet(self, run: Any, x: Rows, learnt: Learnt, w: Vector) -> None:
+    def meet(self, x: Rows, learnt: Learnt, w: Vector) -> None:
         """Take notice of rows of which the first were learnt."""
+
+    def settle(self, run: Any) -> None:
+        """Change the map if it is time to."""
 
     def located(self, x: Rows, compiled: bool, first: int = 0) -> Sparse:
         """All rows with their added columns; they are rows `first`, … of those that were given."""
@@ -90,6 +93,7 @@ class Expansion(ABC):
         """Let a run learn rows piece by piece, each as a batch of its own; reports on all of them as on one."""
         told: list[tuple[Any, ...]] = []
         begin, run.learnt = 0, NOTHING
+        self.settle(run)  # if an interruption came before
         try:
             while begin < x.shape[0] or not told:
                 end = min(begin + self.room(w[begin : begin + CHUNK]), x.shape[0])
@@ -99,8 +103,10 @@ class Expansion(ABC):
                 try:
                     run._learn(given, labels[begin:stop], weights, Shifted(place, begin), names, rows)
                 finally:
-                    told.append((run.learnt, *run.of_batch()))
-                    self.meet(run, given, run.learnt, weights)
+                    if run.learnt is not NOTHING:
+                        told.append((run.learnt, *run.of_batch()))
+                        self.meet(given, run.learnt, weights)
+                self.settle(run)
                 if stop < end:
                     raise DataError(f"{place(stop)}: {self.fault(x, stop)}")
                 begin = end
@@ -189,14 +195,15 @@ class Settling(Expansion):
     def room(self, w: Vector) -> int:
         return CHUNK if self.sample is None else rows_until(w, SETTLED - self.sample.size)
 
-    def meet(self, run: Any, x: Rows, learnt: Learnt, w: Vector) -> None:
+    def meet(self, x: Rows, learnt: Learnt, w: Vector) -> None:
         if self.sample is not None:
             self.sample.add(x, learnt.labels, w, 0, learnt.done)
-            if self.sample.size >= SETTLED:
-                self._settle(run, self.sample)
 
-    def _settle(self, run: Any, sample: Sample) -> None:
-        """Grow the forest on the sample, which is forgotten."""
+    def settle(self, run: Any) -> None:
+        """Grow the forest on the sample if that is complete, and forget it."""
+        sample = self.sample
+        if sample is None or sample.size < SETTLED:
+            return
         x, y = sample.rows, sample.labels
         asked = varying(x)
         if 0 < asked.size <= WIDEST and sample.size == run.rounds:

@@ -240,6 +240,21 @@ def test_bad_row_leaves_those_before_it_learnt() -> None:
     expect_same(run, train(BINARY, X[:1100], Y[:1100], expand=FEW))
 
 
+def test_interrupted_before_it_settles_is_unbroken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupt(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    run = begin(BINARY, 4, expand=FEW)
+    with monkeypatch.context() as patch:
+        patch.setattr(Partitions, "grow", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run.learn(X, Y)
+    assert run.rounds == run.learnt.done == SETTLED
+    run.save(tmp_path / "run")
+    for one in (run, lowregret.load(tmp_path / "run")):
+        expect_same(one.learn(X[SETTLED:], Y[SETTLED:]), train(BINARY, X, Y, expand=FEW))
+
+
 # ---- maps that are wrong ---------------------------------------------------------------------------------------------
 
 
