@@ -126,7 +126,7 @@ def train(
 def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:
     """`plain` says that nothing else was asked for."""
     if not plain:
-        raise PartError("KernelPerceptron takes no weights, comparator, certify or expand: leave them out")
+        raise PartError("KernelPerceptron takes neither weights nor a comparator, certify or expand: leave them out")
     rows = as_rows(features)
     return KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled).learn(rows, labels)
 
