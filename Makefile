@@ -32,6 +32,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.parameter_free ../shared/data
 	$(BIN)/python -m benchmarks.auto
 	$(BIN)/python -m benchmarks.kept
+	$(BIN)/python -m benchmarks.curved
 
 fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000

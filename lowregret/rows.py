@@ -6,9 +6,10 @@ The columns of a row are distinct. Indices are unsigned: signed ones would pay f
 from __future__ import annotations
 
 import math
+import operator
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,18 +103,26 @@ class Sparse(Rows):
         return self.indptr.size - 1, self.columns
 
 
+class Checked(NamedTuple):
+    """Rows that `as_rows` made a moment ago and nobody else has seen, so that it need not look at them again."""
+
+    rows: Rows
+
+
 def as_rows(features: Features) -> Rows:
     """Wrap a NumPy matrix, nested lists or a SciPy sparse matrix; copies only what has the wrong type or order.
 
-    Every index of a sparse matrix is looked at: SciPy's flags may speak of what its arrays held before.
+    Every index of sparse rows is looked at: SciPy's flags, or whoever made them, may speak of what is not so.
     """
+    if isinstance(features, Checked):
+        return features.rows
     if isinstance(features, Rows):
-        return features
+        return _from_rows(features)
     if hasattr(features, "tocsr"):
         return _from_sparse(features)
     try:
         matrix = _real(np.asarray(features))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"features must be numbers: {error}; encode text and categories first") from None
     if np.ma.is_masked(features):
         raise DataError("some features are masked: fill them in or leave the rows out")
@@ -126,13 +135,32 @@ def _real(array: NDArray[Any]) -> NDArray[Any]:
     """Float32 and float64 as they are, everything else as float64 (dates and complex numbers are refused)."""
     if array.dtype in (np.float32, np.float64):
         return array
-    if array.dtype.kind in "cmM":
+    if array.dtype.kind in "cmMV":
         raise TypeError(f"{array.dtype} is not a real number")
     return array.astype(np.float64)
 
 
 _NOT_A_MATRIX = "features must be a matrix, one row per example"
 OUTSIDE = "the sparse features have {} columns, but an index is negative or beyond them"
+
+
+def _from_rows(x: Rows) -> Rows:
+    """Rows that were made before or by hand: as they are if they are sound, with other arrays if these do not fit."""
+    if type(x) is Dense:
+        data = x.data
+        fits = isinstance(data, np.ndarray) and data.dtype in (np.float32, np.float64) and data.ndim == 2
+        return x if fits and data.flags.c_contiguous and data.flags.aligned else as_rows(data)
+    if type(x) is not Sparse:
+        return x  # of the user's own
+    try:
+        found = _sparse(x.indptr, x.indices, x.data, len(x.indptr) - 1, x.columns)
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise DataError(f"the sparse rows are not sound: {error}; make them with scipy.sparse.csr_array") from None
+    if not canonical(found):
+        _require_indices(found.indices[int(found.indptr[0]) : int(found.indptr[-1])], found.columns)
+        raise DataError("the columns of sparse rows must ascend: give a matrix of SciPy, whose rows are sorted here")
+    same = all(getattr(x, name) is getattr(found, name) for name in ("indptr", "indices", "data"))
+    return x if same else found
 
 
 # ---- matrices of SciPy ----------------------------------------------------------------------------------------------
@@ -165,6 +193,7 @@ def _compressed(features: Any) -> Any:
     if kind in ("csc", "bsr"):
         block = features.data.shape[1:] if kind == "bsr" else (1, 1)
         major, minor = (shape[1], shape[0]) if kind == "csc" else (shape[0] // block[0], shape[1] // block[1])
+        _require_start(features.indptr)
         _require_ends(features.indptr, major, min(len(features.indices), len(features.data)))
         _require_indices(features.indices, minor)
     if kind == "coo":
@@ -183,19 +212,26 @@ def _compressed(features: Any) -> Any:
 
 def _wrapped(matrix: Any) -> Sparse:
     """The rows of a matrix of compressed rows, in its memory where types allow it, duplicates and all."""
-    rows, columns = matrix.shape
-    data, indices = _real(matrix.data), matrix.indices
-    if indices.dtype.kind not in "iu" or matrix.indptr.dtype.kind not in "iu":
-        raise TypeError(f"indices of type {indices.dtype} and {matrix.indptr.dtype}")
+    _require_start(matrix.indptr)
+    return _sparse(matrix.indptr, matrix.indices, matrix.data, *matrix.shape)
+
+
+def _sparse(indptr: NDArray[Any], indices: NDArray[Any], numbers: NDArray[Any], rows: int, columns: int) -> Sparse:
+    """Sparse rows of these arrays, in their memory where types allow it; the order of columns is not looked at."""
+    data = _real(numbers)
+    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        raise TypeError(f"indices of type {indices.dtype} and {indptr.dtype}")
     if indices.dtype.itemsize not in (4, 8) or not indices.dtype.isnative:
         indices = indices.astype(np.int64)
     if data.ndim != 1 or indices.ndim != 1:
         raise ValueError("arrays of data and indices that are no vectors")
-    _require_ends(matrix.indptr, rows, min(data.size, indices.size))
+    _require_ends(indptr, rows, min(data.size, indices.size))
     indices = np.require(indices, requirements=["C", "A"])
-    unsigned = indices.view(np.uint32 if indices.dtype.itemsize == 4 else np.uint64)
-    ends = np.require(matrix.indptr, np.int64, ["C", "A"])  # one type, as in streams
-    return Sparse(ends, unsigned, np.require(data, requirements=["C", "A"]), int(columns))
+    unsigned = indices if indices.dtype.kind == "u" else indices.view(f"u{indices.dtype.itemsize}")
+    ends = np.require(indptr, np.int64, ["C", "A"])  # one type, as in streams
+    if not 0 <= operator.index(columns) < 1 << 63:
+        raise ValueError(f"{columns} columns")
+    return Sparse(ends, unsigned, np.require(data, requirements=["C", "A"]), operator.index(columns))
 
 
 def _signed(indices: NDArray[Any]) -> NDArray[Any]:
@@ -203,9 +239,15 @@ def _signed(indices: NDArray[Any]) -> NDArray[Any]:
     return indices.view(np.int32 if indices.dtype.itemsize == 4 else np.int64)
 
 
+def _require_start(indptr: NDArray[Any]) -> None:
+    """Refuse a matrix of SciPy whose first row does not begin with its first entry."""
+    if not indptr.size or indptr[0] != 0:
+        raise ValueError("`indptr` must begin with 0")
+
+
 def _require_ends(indptr: NDArray[Any], rows: int, entries: int) -> None:
-    """Refuse ends of rows that do not ascend from 0 to at most the number of entries."""
-    if indptr.shape != (rows + 1,) or indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]):
+    """Refuse ends of rows that do not ascend from 0 or above to at most the number of entries."""
+    if indptr.shape != (max(rows, 0) + 1,) or indptr[0] < 0 or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError(f"`indptr` must ascend from 0 and have {rows + 1} entries")
     if indptr[-1] > entries:
         raise ValueError(f"`indptr` speaks of {indptr[-1]} entries, but there are {entries}")
@@ -266,6 +308,14 @@ def as_sparse(x: Rows) -> Sparse:
     rows, columns = x.shape
     indices = np.tile(np.arange(columns, dtype=np.uint32), rows)
     return Sparse(np.arange(rows + 1) * columns, indices, x.data.reshape(-1), columns)  # type: ignore[attr-defined]
+
+
+def without_zeros(x: Dense, begin: int, end: int) -> Sparse:
+    """Rows begin … end−1 as sparse ones, with their entries that are not 0."""
+    data = x.data[begin:end]
+    rows, columns = np.nonzero(data)
+    ends = np.append(0, np.cumsum(np.bincount(rows, minlength=len(data))))
+    return Sparse(ends, columns.astype(np.uint32), data[rows, columns], x.shape[1])
 
 
 def highest(x: Rows, rows: int) -> int:

@@ -12,7 +12,8 @@ from lowregret.features import FeatureMap, Partitions
 from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.rows import Features, as_rows
+from lowregret.learner.validate import room_for
+from lowregret.rows import Checked, Features, Rows, as_rows
 from lowregret.run.auto import AutoRun, auto_for
 from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.begin import RunOptions, begin
@@ -120,7 +121,7 @@ def train(
         rows = Ahead(rows)  # whose first labels are looked at
     learner = auto_for(rows, labels) if learner == "auto" else learner
     run = begin(learner, columns, classes, comparator=comparator, certify=certify, compiled=compiled, expand=expand)
-    return run.learn(rows, labels, weights)
+    return run.learn(Checked(rows) if isinstance(rows, Rows) else rows, labels, weights)
 
 
 def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:
@@ -128,7 +129,9 @@ def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compile
     if not plain:
         raise PartError("KernelPerceptron takes neither weights nor a comparator, certify or expand: leave them out")
     rows = as_rows(features)
-    return KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled).learn(rows, labels)
+    with room_for(rows.shape[1]):
+        run = KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled)
+    return run.learn(Checked(rows), labels)
 
 
 def _told(features: Features | Stream, labels: Any, weights: Any, dimension: int | None) -> tuple[Any, int | None]:

@@ -233,7 +233,7 @@ def arow(loss: Loss = Hinge(), r: float = 1.0, output: Output = Last()) -> Linea
 
 
 # The arguments of makers that have an option of the same name on the command line.
-OPTIONS = ("eta", "p", "lam", "beta", "l1", "l2", "clip", "C", "dimension", "radius")
+OPTIONS = ("eta", "p", "lam", "beta", "l1", "l2", "clip", "C", "dimension", "radius", "features")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -153,6 +154,19 @@ def test_heavy_extras_are_imported_late_and_in_one_place() -> None:
 def test_importing_is_light(statement: str, absent: set[str]) -> None:
     script = f"{statement}\nimport sys\nprint(*(name for name in sys.modules if '.' not in name))"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    assert set(found.stdout.split()) & absent == set()
+
+
+def test_learning_from_a_file_imports_what_it_needs(tmp_path: Path) -> None:
+    """Neither what Numba asks SciPy and `numpy.ma` for, nor what only looking back or drawing needs."""
+    (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n" * 20)
+    script = "import sys\nfrom lowregret.cli import main\nmain(['train', 'rows.svm', '--quiet'])\nprint(*sys.modules)"
+    command = [sys.executable, "-c", f"{script}\nimport scipy.sparse"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT.parent)}
+    found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert found.returncode == 0, found.stderr
+    rooms = {"hindsight", "convex", "show.plot", "cli.html_report"}
+    absent = {"scipy", "numpy.ma", *(f"lowregret.{name}" for name in rooms)}
     assert set(found.stdout.split()) & absent == set()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from lowregret import zoo
+from lowregret.domain import L2Ball
 from lowregret.errors import DataError
+from lowregret.hindsight import best_in_hindsight
+from lowregret.learner.kernel_perceptron import Gaussian
+from lowregret.loss import Hinge
 from lowregret.rows import Dense, Rows, Sparse, as_rows, describe_entry
+from lowregret.train import train
 
 X = np.array([[1.0, 0.0, -2.5], [0.0, 0.0, 0.0], [0.0, 3.0, 0.5]])
 
@@ -218,3 +225,70 @@ def refused(features: Any) -> None:
         print("taken")
     except DataError:
         print("refused")
+
+
+# ---- rows made by hand ----------------------------------------------------------------------------------------------
+
+ENDS, COLUMNS, DATA = np.array([0, 2, 3]), np.array([0, 2, 1], np.uint32), np.array([1.0, -2.5, 3.0])
+UNSOUND = {
+    "an index far out": Sparse(ENDS, np.array([0, 10**8, 1], np.uint32), DATA, 3),
+    "an index just out": Sparse(ENDS, np.array([0, 3, 1], np.uint32), DATA, 3),
+    "a negative index": Sparse(ENDS, np.array([0, -7, 1]), DATA, 3),
+    "the same index twice": Sparse(ENDS, np.array([2, 2, 1], np.uint32), DATA, 3),
+    "indices that are no whole numbers": Sparse(ENDS, COLUMNS.astype(float), DATA, 3),
+    "ends beyond the entries": Sparse(np.array([0, 2, 3 << 40]), COLUMNS, DATA, 3),
+    "ends that fall": Sparse(np.array([0, 3, 2]), COLUMNS, DATA, 3),
+    "ends below 0": Sparse(np.array([-(1 << 40), 2, 3]), COLUMNS, DATA, 3),
+    "no ends": Sparse(np.array([], int), COLUMNS, DATA, 3),
+    "short data": Sparse(ENDS, COLUMNS, DATA[:1], 3),
+    "short indices": Sparse(ENDS, COLUMNS[:1], DATA, 3),
+    "complex data": Sparse(ENDS, COLUMNS, DATA * 1j, 3),
+    "lists": Sparse([0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0], 3),  # type: ignore[arg-type]
+    "columns below 0": Sparse(ENDS, COLUMNS, DATA, -1),
+    "columns that are no whole number": Sparse(ENDS, COLUMNS, DATA, 3.5),  # type: ignore[arg-type]
+    "a vector": Dense(DATA),
+    "text": Dense(np.array([["a"]])),
+}
+
+
+def test_rows_made_by_hand_are_looked_at_wherever_they_enter() -> None:
+    """In a process of its own: without the checks, loops read and write beyond their arrays."""
+    code = "import tests.test_rows as t; t.offer_unsound()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def offer_unsound() -> None:
+    """Say on standard output which rows are taken that should not be, and where."""
+    run = train(zoo.perceptron(), X, [1, -1, 1])
+    for name, x in UNSOUND.items():
+        doors = {"train": partial(train, zoo.perceptron(), x, [1, -1]), "learn": partial(run.learn, x, [1, -1])}
+        for door, enter in (doors | {"predict": partial(run.predict, x), "as_rows": partial(as_rows, x)}).items():
+            try:
+                enter()
+                print(f"{name}: taken by {door}", flush=True)
+            except DataError:
+                pass
+
+
+def test_sound_rows_made_by_hand_are_taken_as_they_are() -> None:
+    x = Sparse(ENDS, COLUMNS, DATA, 3)
+    assert as_rows(x) is x
+    assert np.array_equal(unpack(as_rows(Sparse(ENDS[1:], COLUMNS, DATA, 3))), [[0.0, 3.0, 0.0]])
+    signed = Sparse(ENDS.astype(np.int32), COLUMNS.astype(np.int64), DATA.astype(np.float16), 3)
+    assert np.array_equal(unpack(as_rows(signed)), unpack(x))
+    assert np.array_equal(unpack(as_rows(Dense(np.asfortranarray(X, int)))), X.astype(int))
+    run = train(zoo.perceptron(), X, [1, -1, 1])
+    narrow = Sparse(ENDS[1:], COLUMNS, DATA, 2)  # rows of a stream know their highest column
+    assert np.array_equal(run.decision_function(narrow), run.decision_function([[0.0, 3.0, 0.0]]))
+
+
+@pytest.mark.parametrize("columns", [2**41, 2**50, 2**62])
+def test_more_columns_than_fit_into_memory_are_refused(columns: int) -> None:
+    x = sp.csr_array((np.ones(2), np.array([1, 2**40]), np.array([0, 1, 2])), (2, columns))
+    learners: list[Any] = [zoo.perceptron(), "auto", zoo.kernel_perceptron(Gaussian(1.0)), zoo.mc_perceptron()]
+    for learner in learners:
+        with pytest.raises(DataError, match=f"no room in memory for {columns:,} features: hash them into fewer"):
+            train(learner, x, [1, -1])
+    with pytest.raises(DataError, match="no room in memory"):
+        best_in_hindsight(Hinge(), x, [1, -1], L2Ball(1.0))

@@ -66,7 +66,12 @@ class AutoClassifier(Auto):
         work.experts[PARTITIONS] = min(max(score, -CERTAIN), CERTAIN)
 
     def lost(self, mind: Mind, work: Workspace, k: int, y: float) -> float:
-        return -math.log(work.chances[k] if y > 0.0 else work.doubts[k])
+        wrong = work.doubts[k] if y > 0.0 else work.chances[k]
+        return wrong * wrong
+
+    def weighed(self, p: float, y: float) -> float:
+        wrong = 1.0 / (1.0 + math.exp(min(y * p, CERTAIN)))
+        return wrong * wrong
 
     def mix(self, mind: Mind, work: Workspace) -> float:
         up, down = self.chance(work, _LOW)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS, WEIGHTS, fresh_trust
+from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS, WEIGHTS, fresh_trust, require_partitions
 from lowregret.auto.logit import CERTAIN, bends, implicit, margins, slopes
 from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
@@ -131,8 +131,12 @@ class AutoMulticlass(Learner):
         """The learner of which fixed linear predictors are the comparators."""
         return Multiclass(self.loss, self.rule, bias=self.bias)
 
+    def check(self) -> None:
+        super().check()
+        require_partitions(self)
+
     def plain(self) -> Self:
-        """The same learner without partitions."""
+        """This learner without partitions."""
         return replace(self, partitions=Partitions(trees=0))
 
     def start(self, features: int, lanes: int) -> State:

@@ -12,7 +12,9 @@ judged between two freezes, and the weights of a frozen model stay what they wer
 
     Σ⟨v, ℓ⟩ ≤ min_k L_k + 2Δ        (MIX-ADAHEDGE, de Rooij, van Erven, Grünwald & Koolen, JMLR 2014)
 
-and the loss of the mixture, convex in its experts, is at most Σ⟨v, ℓ⟩.
+and the loss of the mixture, convex in its experts, is at most Σ⟨v, ℓ⟩. Numbers are judged by the square loss, classes
+by (1 − chance of the label)², which is convex and bounded: one row on which a frozen expert was much too sure of
+itself, as any is where the world turns, does not decide.
 """
 
 from __future__ import annotations
@@ -152,8 +154,7 @@ def foretell_rows(
         if look(model.measures, model.mind.pace, x, i, work.sheet):
             scores[n] = foretell(learner, model, work, x, i, beside, n)
             if y.size > 0:
-                value, _ = learner.loss.at(scores[n], y[n])
-                votes[OWN] += weights[n] * value
+                votes[OWN] += weights[n] * learner.weighed(scores[n], y[n])
                 for k in range(EXPERTS):
                     if votes[DONE + k] < math.inf:
                         votes[NOW + k] += weights[n] * learner.lost(model.mind, work, k, y[n])
@@ -233,8 +234,9 @@ def close_round(votes: Vector) -> Vector:
     mixed, least = float(w @ now), float((done + now).min() - done.min())
     mix = least
     if gap > 0:
-        eta = _rate(done, gap)
-        mix = float(now.min() - math.log(float(w @ _faded(now - now.min(), eta))) / eta)
+        eta, here = _rate(done, gap), done < math.inf
+        lowest = now[here].min()
+        mix = float(lowest - math.log(float(w[here] @ _faded(now[here] - lowest, eta))) / eta)
     votes[GAP] += max(mixed - mix, 0.0)
     votes[MIXED] += mixed
     votes[DONE:NOW] += now

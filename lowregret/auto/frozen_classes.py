@@ -41,6 +41,11 @@ def foretell(
     return learner.mix(model.mind, work, room, scores)
 
 
+def missed(chance: float) -> float:
+    """The loss by which kept experts are weighed, of the chance given to the label."""
+    return (1.0 - chance) * (1.0 - chance)
+
+
 @apart
 def weigh_means(learner: AutoMulticlass, stacks: Cells, k: int, work: ClassWorkspace, room: Room) -> None:
     """Write the chances that stack k, one of means, gives to the classes."""
@@ -78,12 +83,12 @@ def foretell_classes(
             continue
         guesses[n] = foretell(learner, model, work, x, i, room, beside, n, scores)
         if codes.size > 0:
-            y, unmet = codes[n], -math.log(DOUBT / (known + 1))
-            values[n] = -scores[y] if y < known else unmet
-            votes[OWN] += weights[n] * values[n]
+            y, unmet = codes[n], DOUBT / (known + 1)
+            values[n] = -scores[y] if y < known else -math.log(unmet)
+            votes[OWN] += weights[n] * missed(math.exp(scores[y]) if y < known else unmet)
             for k in range(EXPERTS):
                 if votes[DONE + k] < math.inf:
-                    votes[NOW + k] += weights[n] * (-math.log(work.chances[k * lots + y]) if y < known else unmet)
+                    votes[NOW + k] += weights[n] * missed(work.chances[k * lots + y] if y < known else unmet)
             if y < known:
                 weigh_means(learner, stack, 0, work, room)
                 learner.move(stack, 0, work, room, y, min(weights[n], 1.0), priors, PARTITIONS - 1)

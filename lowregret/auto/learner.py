@@ -162,6 +162,13 @@ class Workspace(NamedTuple):
         return cls(Sheet.of(entries), gains, lanes, experts, chances, doubts, inputs, along, margins, widths)
 
 
+def require_partitions(learner: Any) -> None:
+    """Refuse a learner whose partitions are none."""
+    learner.require(
+        isinstance(learner.partitions, Partitions), f"partitions must be Partitions(…), got {learner.partitions!r}"
+    )
+
+
 class Auto(Learner):
     """A learner that needs no tuning; `zoo.auto(loss)` makes the one for a loss."""
 
@@ -183,8 +190,12 @@ class Auto(Learner):
         """The ledger before round 1 for rows of this many features."""
         return State.zeros(features + 1, COLUMNS, False)._replace(table=zeros((features + 1) * COLUMNS, np.float64))
 
+    def check(self) -> None:
+        super().check()
+        require_partitions(self)
+
     def plain(self) -> Self:
-        """The same learner without partitions."""
+        """This learner without partitions."""
         return replace(self, partitions=Partitions(trees=0))
 
     @abstractmethod
@@ -216,7 +227,15 @@ class Auto(Learner):
 
     @abstractmethod
     def lost(self, mind: Mind, work: Workspace, k: int, y: float) -> float:
-        """The loss of expert k, once mixed."""
+        """The loss of expert k, once mixed, by which it is weighed among those that are kept.
+
+        Of two classes it is the square of the chance given to the wrong one: the log loss of a frozen expert hangs on
+        the few rows that it was much too sure of, where the mixture of all is not.
+        """
+
+    @abstractmethod
+    def weighed(self, p: float, y: float) -> float:
+        """The loss of a score p by which kept experts are weighed."""
 
     @abstractmethod
     def mix(self, mind: Mind, work: Workspace) -> float:

@@ -102,6 +102,9 @@ class AutoRegressor(Auto):
         off = mind.past[ORIGIN] + mind.past[UNIT] * work.experts[k] - y
         return off * off
 
+    def weighed(self, p: float, y: float) -> float:
+        return (p - y) * (p - y)
+
     def size(self, mind: Mind) -> float:
         """1/root mean square of what the mean of the lanes missed."""
         return 1.0 / math.sqrt(mind.past[MISSES]) if mind.past[MISSES] > 0.0 else 0.0

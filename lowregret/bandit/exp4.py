@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from lowregret.bandit.algorithm import bounded, centre
 from lowregret.bandit.base import Chooser, Played
 from lowregret.bandit.pending_choices import read_pending_choices
 from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
 from lowregret.bandit.schema import Exp4Schema
-from lowregret.bandit.state import CHOICES, COST, COSTS, LARGEST, LINEAR, LOCAL, BanditState
+from lowregret.bandit.state import CHOICES, COST, COSTS, LEVEL, LINEAR, LOCAL, MEMORY, SHIFT, BanditState
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
@@ -30,6 +31,13 @@ class Exp4(Chooser):
     """q ∝ e^{−ηĈ} over N experts; draw i ~ p = Σ_n q_n·advice_n; Ĉ[n] += advice_n[i]·y/p_i (Auer et al. 2002).
 
     O(NK) a round. E cost ≤ least expected cost of an expert + ln N/η + ηKT/2.
+
+    `centred`: y − b stands for y, where b is settled before the arm is drawn. As advice sums to 1, Ĉ of all experts is
+    short of b in expectation, which changes no weight, and with z_n = advice_n[i]·(y − b)/p_i a round costs at most
+    (η/2)Σ_n q_n z_n², divided by 1 − η|z_n|/3 where z_n < 0, which is when y < b. Let a_i be the largest advice_n[i]:
+    |z_n| ≤ a_i·b/p_i then, and Σ_n q_n advice_n[i]² ≤ p_i. So in expectation over the arm a round costs at most
+    (η/2)Σ_i max((y_i − b)², b²/(1 − ηa_i b/(3p_i))), which is ≤ ηK/2, as without b, if b² ≤ 1 − b/r with
+    r = (3/η)·min_i p_i/a_i: `algorithm.centre` keeps b there.
     """
 
     kind = "exp4"
@@ -37,25 +45,25 @@ class Exp4(Chooser):
 
     def __init__(
         self, experts: int, arms: int, eta: float, *, seed: int = 0, low: float = 0.0, high: float = 1.0,
-        compiled: bool = True,
+        centred: bool = True, compiled: bool = True,
     ) -> None:  # fmt: skip
         sizes: tuple[Any, ...] = experts, arms
         if not (all(isinstance(n, (int, np.integer)) and n >= 1 for n in sizes) and 0 < eta < math.inf):
             raise PartError(f"EXP4 needs experts and arms ≥ 1 and eta > 0, got {experts}, {arms}, {eta}")
         super().__init__(low, high)
-        self.arms, self.eta, self.compiled = int(arms), float(eta), compiled
+        self.arms, self.eta, self.centred, self.compiled = int(arms), float(eta), bool(centred), compiled
         self.state = BanditState.start(experts, np.full(experts, 1 / experts), seed)
 
     def choose(self, advice: Any) -> tuple[int, int]:
         """(number of the choice, arm), from a table of experts × arms whose rows are distributions."""
         table = self._advice(advice, 2)
         p = np.empty(self.arms)
-        arm = int(call(choose_advised, self.compiled, self.state, table, p))
-        return self.choices.issue((arm, float(p[arm]), table[:, arm].copy())), arm
+        arm, baseline = call(choose_advised, self.compiled, self.state, self.eta, self.centred, table, p)
+        return self.choices.issue((int(arm), float(p[arm]), float(baseline), table[:, arm].copy())), int(arm)
 
-    def _settle(self, choice: tuple[int, float, Vector], y: float) -> None:
-        _, p, column = choice
-        call(learn_advised, self.compiled, self.state, self.eta, column, p, y)
+    def _settle(self, choice: tuple[int, float, float, Vector], y: float) -> None:
+        _, p, baseline, column = choice
+        call(learn_advised, self.compiled, self.state, self.eta, column, p, y, baseline)
 
     def learn(self, costs: Any, advice: Any) -> Self:
         """Play a table of costs (rounds × arms) with advice (rounds × experts × arms), compiled."""
@@ -68,7 +76,7 @@ class Exp4(Chooser):
         y, p = (table - self.choices.low) / self.unit, np.empty(self.arms)
         for begin, end in self._parts(len(table)):
             of_part = told[begin:end], y[begin:end], arms[begin:end]
-            call(play_advised, self.compiled, self.state, self.eta, *of_part, p)
+            call(play_advised, self.compiled, self.state, self.eta, self.centred, *of_part, p)
         self.choices.skip(len(table))
         paid = table[np.arange(len(table)), arms]
         of_experts = np.einsum("tnk,tk->n", told, table)
@@ -96,76 +104,91 @@ class Exp4(Chooser):
         table = np.ascontiguousarray(advice, float)
         if table.ndim != axes or table.shape[-2:] != (self.state.arms, self.arms):
             raise DataError(f"advice must be {self.state.arms} experts × {self.arms} arms, got shape {table.shape}")
-        off = np.abs(np.sum(table, axis=-1) - 1)
-        if not (np.all(table >= 0) and np.all(off <= SUM_TOLERANCE)):
+        total = np.sum(table, axis=-1, keepdims=True)
+        if not (np.all(table >= 0) and np.all(np.abs(total - 1) <= SUM_TOLERANCE)):
             raise DataError("every expert's advice must be a distribution over the arms: not below 0, and of sum 1")
-        return table
+        return np.asarray(table / total)
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         """The description and arrays that `save` writes, choices that wait for their costs included."""
         description, waiting = self.choices.written()
-        description |= {"experts": self.state.arms, "arms": self.arms, "eta": self.eta, "compiled": self.compiled}
-        columns = np.array([column for _, _, column in self.choices.pending.values()]).reshape(-1, self.state.arms)
-        return description, self.state._asdict() | waiting | {"pending.advice": columns}
+        description |= {"experts": self.state.arms, "arms": self.arms, "eta": self.eta}
+        description |= {"centred": self.centred, "compiled": self.compiled}
+        columns = np.array([choice[-1] for choice in self.choices.pending.values()]).reshape(-1, self.state.arms)
+        baselines = np.array([choice[-2] for choice in self.choices.pending.values()], float)
+        waiting |= {"pending.advice": columns, "pending.baseline": baselines}
+        return description, self.state._asdict() | waiting
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
-        experts, arms, eta, compiled = found.tell("experts", "arms", "eta", "compiled")
-        made = cls(experts, arms, eta, compiled=compiled)
+        experts, arms, eta, centred, compiled = found.tell("experts", "arms", "eta", "centred", "compiled")
+        made = cls(experts, arms, eta, centred=centred, compiled=compiled)
         made.state = found.record(BanditState)
-        made.choices = read_pending_choices(found, list(found.arrays["pending.advice"]))
+        waiting = found.arrays["pending.baseline"].tolist(), list(found.arrays["pending.advice"])
+        made.choices = read_pending_choices(found, *waiting)
         return made
 
 
-def _choose(s: BanditState, advice: Any, p: Vector) -> int:
-    total = 0.0
+def _choose(s: BanditState, eta: float, centred: bool, advice: Any, p: Vector) -> tuple[int, float]:
+    """An arm, and the baseline of the round."""
+    total, least = 0.0, 1.0
     for i in range(p.size):
-        p[i] = 0.0
+        p[i], most = 0.0, 0.0
         for n in range(s.weights.size):
             p[i] += s.weights[n] * advice[n, i]
+            most = max(most, advice[n, i])
         total += p[i]
+        least = min(least, p[i] / most) if p[i] > 0.0 else least
     for i in range(p.size):
         p[i] /= total
     s.counts[CHOICES] += 1
-    return drawn(p, uniform(s.chance))
+    return drawn(p, uniform(s.chance)), centre(s.sums[LEVEL], 3.0 * least / total / eta) if centred else 0.0
 
 
-def _learn(s: BanditState, eta: float, column: Vector, p: float, y: float) -> None:
-    """Ĉ[n] += column[n]·y/p, and the weights that follow from it."""
-    lowest, total = math.inf, 0.0
+def _learn(s: BanditState, eta: float, column: Vector, p: float, y: float, baseline: float) -> None:
+    """Ĉ[n] += column[n]·(y − b)/p, and the weights that follow from it."""
+    lowest, total, spent, bent, most = math.inf, 0.0, 0.0, 0.0, 0.0
     for n in range(column.size):
-        z = column[n] * y / p
-        s.sums[LINEAR] += s.weights[n] * z
-        s.sums[LOCAL] += s.weights[n] * z * z
-        s.estimates[n] = min(s.estimates[n] + z, LARGEST)
+        z = column[n] * (y - baseline) / p
+        spent += s.weights[n] * z
+        most = max(most, -z)
+        bent += s.weights[n] * z * z / (1.0 + eta / 3.0 * z if 0.0 > z > -3.0 / eta else 1.0)
+        s.estimates[n] = bounded(s.estimates[n] + z)
         lowest = min(lowest, s.estimates[n])
+    if most > 0.0:  # then no z is above 0, and a round costs at most the largest |z| less their mean
+        furthest = 2.0 / eta * max(most + spent, 0.0)
+        bent = min(bent, furthest) if most < 3.0 / eta else furthest
     for n in range(column.size):
         s.weights[n] = math.exp(-eta * (s.estimates[n] - lowest))
         total += s.weights[n]
     for n in range(column.size):
         s.weights[n] /= total
-    s.sums[COST] += y
     s.counts[COSTS] += 1
+    s.sums[LINEAR] += spent
+    s.sums[LOCAL] += bent
+    s.sums[COST] += y
+    s.sums[SHIFT] += baseline
+    s.sums[LEVEL] += (y - s.sums[LEVEL]) / min(s.counts[COSTS], MEMORY)
 
 
 @kernel
-def choose_advised(s: BanditState, advice: Any, p: Vector) -> int:
-    """Draw an arm from p = Σ_n q_n·advice_n, which is written."""
-    return _choose(s, advice, p)
+def choose_advised(s: BanditState, eta: float, centred: bool, advice: Any, p: Vector) -> tuple[int, float]:
+    """Draw an arm from p = Σ_n q_n·advice_n, which is written; the baseline to take off its cost."""
+    return _choose(s, eta, centred, advice, p)
 
 
 @kernel
-def learn_advised(s: BanditState, eta: float, column: Vector, p: float, y: float) -> None:
+def learn_advised(s: BanditState, eta: float, column: Vector, p: float, y: float, baseline: float) -> None:
     """The cost of an arm that was chosen with probability p, where the experts' advice for it was `column`."""
-    _learn(s, eta, column, p, y)
+    _learn(s, eta, column, p, y, baseline)
 
 
 @kernel
-def play_advised(s: BanditState, eta: float, advice: Any, costs: Any, arms: Any, p: Vector) -> None:
+def play_advised(s: BanditState, eta: float, centred: bool, advice: Any, costs: Any, arms: Any, p: Vector) -> None:
     """All rounds of a table."""
     for t in range(arms.size):
-        arm = _choose(s, advice[t], p)
+        arm, baseline = _choose(s, eta, centred, advice[t], p)
         arms[t] = arm
-        _learn(s, eta, advice[t, :, arm], p[arm], costs[t, arm])
+        _learn(s, eta, advice[t, :, arm], p[arm], costs[t, arm], baseline)

@@ -98,12 +98,12 @@ class Exp4Schema(ChooserSchema):
     """`Exp4`, which has estimates and weights of experts."""
 
     def own_fields(self) -> dict[str, Field]:
-        return super().own_fields() | {"experts": whole(1), "eta": number(SMALL)}
+        return super().own_fields() | {"experts": whole(1), "eta": number(SMALL), "centred": FLAG}
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
         n = told["experts"]
         advice = {"weights": floats(n, low=0, high=1), "pending.advice": floats("pending", n, low=0, high=1)}
-        return super().own_arrays(told) | advice
+        return super().own_arrays(told) | advice | {"pending.baseline": floats("pending", low=0, high=1)}
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         yield from super().own_demands(told, arrays)

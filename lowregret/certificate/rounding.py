@@ -49,6 +49,11 @@ def of_bound(e: Evidence, bound: float) -> float:
     return share + drift(e) + EPSILON * e.rounds * abs(bound) if bound < math.inf else share
 
 
+def of_terms(e: Evidence, size: float) -> float:
+    """By how much a difference of terms of this size, each computed once, may be off."""
+    return EPSILON * (e.dimension + EXTRA) * size if size < math.inf else 0.0
+
+
 def drift(e: Evidence) -> float:
     """By how much iterates that are not exactly those of the theorem may have cost more than its bound."""
     if e.rounds == 0 or not _is_scaled(e):

@@ -17,7 +17,7 @@ from lowregret.certificate.betting import freegrad, kt_closed, kt_exact, kt_prem
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
-from lowregret.certificate.rounding import of_bound
+from lowregret.certificate.rounding import of_bound, of_terms
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner
@@ -42,6 +42,7 @@ class Theorem:
     needs_theta: bool = False
     needs_table: bool = False
     linear: Callable[[Evidence], float | None] = lambda e: e.linear_regret  # a sharper one, where curvature allows it
+    terms: Callable[[Evidence], float] = lambda e: ends(e)  # the size of what the bound is a difference of
 
     def lacks(self, e: Evidence) -> bool:
         """Whether it asks for what this evidence does not hold."""
@@ -59,7 +60,7 @@ class Theorem:
             premises=(e.inside(), *trusted, *e.rates(), *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
-            rounding=of_bound(e, bound),
+            rounding=of_bound(e, bound) + of_terms(e, self.terms(e)),
         )
 
 
@@ -121,6 +122,15 @@ def first_term(e: Evidence) -> float:
     return (mirror.highest(e.comparator, e.dimension) - lowest) / e.rate
 
 
+def ends(e: Evidence) -> float:
+    """(|max_U R(u)| + |R(w₁)|)/η of mirror descent, which may be much more than their difference; 0 of other rules."""
+    if not isinstance(e.learner.rule, MirrorDescent):
+        return 0.0
+    mirror = _mirror(e)
+    lowest = mirror.value(mirror.link(np.zeros(e.dimension)))
+    return (abs(mirror.highest(e.comparator, e.dimension)) + abs(lowest)) / e.rate
+
+
 def _strongly_convex(e: Evidence) -> float:
     return first_term(e) + e.rate / (2 * _mirror(e).strength()) * float(e.sums[ENERGY])
 
@@ -131,6 +141,11 @@ def _exact(e: Evidence) -> float:
     mirror = _mirror(e)
     highest = mirror.highest(e.comparator, e.dimension)
     return (highest + mirror.conjugate(e.rate * e.theta)) / e.rate + float(e.sums[LINEAR])
+
+
+def _exact_terms(e: Evidence) -> float:
+    assert e.theta is not None
+    return ends(e) + abs(_mirror(e).conjugate(e.rate * e.theta)) / e.rate
 
 
 def _fenchel_gap(e: Evidence) -> float | None:
@@ -231,6 +246,7 @@ THEOREMS = (
         _exact,
         slack=_fenchel_gap,
         needs_theta=True,
+        terms=_exact_terms,
     ),
     Theorem("THM-2.22", "(R(u) − R(w₁))/η + ηΣ_tΣ_i w_t z_t²", lazy(Entropy), _local(1.0), _bounded_below),
     Theorem("THM-2.22+", "(R(u) − R(w₁))/η + (η/2)Σ_tΣ_i w_t z_t²", lazy(Entropy), _local(0.5), _non_negative),

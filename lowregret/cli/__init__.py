@@ -65,6 +65,7 @@ def _run(argv: Sequence[str] | None) -> int:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
+    import lowregret.compile  # noqa: F401  # which imports Numba as it should be, before others do
     from lowregret.cli.notice import Notice
 
     with Notice(wanted=not getattr(args, "quiet", False)):

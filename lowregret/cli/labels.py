@@ -55,12 +55,14 @@ def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dicti
 
 def _say_numbers(args: Namespace, labels: Vector) -> None:
     """Numbers may be names: whole ones other than ±1, a few of them, each often."""
+    if np.all(np.abs(labels) == 1):
+        return
     distinct = np.unique(labels)
     if not 2 <= distinct.size <= min(MOST_CLASSES, labels.size // 10) or np.any(distinct != np.round(distinct)):
         return
     if distinct.size > 2:
         _say(args, "the labels are a few whole numbers, learnt as numbers: for classes say --loss softmax")
-    elif np.any(np.abs(distinct) != 1):
+    else:
         low, high = (number_name(float(label)) for label in distinct)
         _say(args, f"the labels are {low} and {high}, learnt as numbers: for two classes say --positive {high}")
 

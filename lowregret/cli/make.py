@@ -110,9 +110,12 @@ def make_auto(args: Namespace, guess: Callable[[], Auto | AutoMulticlass]) -> Au
         raise PartError("auto keeps a mixture and scales rows itself: leave --output and --unit out")
     if args.classes and many is None:
         raise PartError("--classes needs a loss of many classes, such as --loss softmax")
+    features = args.features or "both"
     if many is not None:
-        return zoo.auto(many)
-    return guess() if args.loss is None else zoo.auto(make_loss(args.loss))
+        return zoo.auto(many, features)
+    if args.loss is not None:
+        return zoo.auto(make_loss(args.loss), features)
+    return replace(guess(), partitions=zoo.FEATURES[features])
 
 
 def make_comparator(learner: Linear | Multiclass | Auto | AutoMulticlass, args: Namespace) -> Domain:

@@ -17,7 +17,7 @@ from lowregret.learner.labels import ClassNames
 from lowregret.loss import Loss, Margin, MultiLoss
 from lowregret.run.outcome import Learnt
 from lowregret.run.served import Served
-from lowregret.store.replacing import require_place
+from lowregret.store.replacing import open_alone, require_place
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
@@ -37,7 +37,9 @@ class ScoreFile:
         if path is not None and path != "-":
             require_place(path)
         try:
-            self.file = None if path is None or path == "-" else open(path, "wb", 0)  # noqa: SIM115
+            self.file = None if path is None or path == "-" else open_alone(path)
+        except StoreError:
+            raise
         except OSError as error:
             raise StoreError(f"cannot write {path}: {error.strerror}") from None
         self.regular = self.file is not None and stat.S_ISREG(os.fstat(self.file.fileno()).st_mode)

@@ -15,7 +15,15 @@ from lowregret.run.judge import Judged
 from lowregret.run.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, SIGNS
 from lowregret.run.served import Served
 from lowregret.run.session import Session
-from lowregret.show.text import AGAIN, BEFORE, describe, describe_added, describe_kept, describe_risk
+from lowregret.show.text import (
+    AGAIN,
+    BEFORE,
+    describe,
+    describe_added,
+    describe_kept,
+    describe_partitions,
+    describe_risk,
+)
 from lowregret.words import counted
 
 SHOWN_CLASSES = 8  # classes whose confusions are shown in full
@@ -131,7 +139,7 @@ def _tell_proof(session: Session) -> list[str]:
         lines.append(f"           so no fixed choice there had a loss below {least:.4g} {each} on these rows")
     if session.best_pass > 1:
         lines.append(f"           over all {run.rounds:,} rounds of {session.best_pass} passes against one choice")
-    return lines
+    return lines + describe_partitions(run)
 
 
 def tell_metrics(session: Served, metrics: Judged) -> list[str]:

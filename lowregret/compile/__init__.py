@@ -1,1 +1,21 @@
 """How plain Python becomes compiled loops: parts, kernels, their cache, vector registers, memory, numbers and coins."""
+
+from __future__ import annotations
+
+import sys
+from threading import active_count
+
+
+def _import_numba() -> None:
+    """Import Numba without SciPy, whose version it asks for and nothing else; not if other threads may import that."""
+    alone = active_count() == 1 and not {"numba", "scipy"} & sys.modules.keys()
+    if alone:
+        sys.modules["scipy"] = None  # type: ignore[assignment]
+    try:
+        import numba  # noqa: F401
+    finally:
+        if alone:
+            del sys.modules["scipy"]
+
+
+_import_numba()

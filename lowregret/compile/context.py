@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import sys
 from copy import copy
 from functools import cache
 from types import CodeType
@@ -23,6 +24,21 @@ from numba.core.errors import TypingError
 from numba.core.typing import Context
 
 _inlined: set[str] = set()  # names of functions that take whole structs
+
+
+def import_arrays() -> None:
+    """Import what compiling needs to know of arrays, without SciPy's linear algebra: Numba looks whether it is there.
+
+    SciPy is among our requirements, and functions that use it look again.
+    """
+    if "numba.np.arraymath" not in sys.modules:
+        from numba.np import linalg
+
+        look, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+        try:
+            import numba.np.arraymath  # noqa: F401
+        finally:
+            linalg.ensure_blas = look
 
 
 class _Remembering(types.Function):  # type: ignore[misc]

@@ -25,6 +25,7 @@ from numba.core.registry import CPUDispatcher
 
 from lowregret.compile.builtins import BUILTINS
 from lowregret.compile.cache import KernelCache
+from lowregret.compile.context import import_arrays
 from lowregret.compile.digest import digest, names
 from lowregret.compile.pipeline import QUICK, contexts, pipeline
 from lowregret.errors import PartError
@@ -157,6 +158,7 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
 
     def __init__(self, typing: Any, target: Any, *args: Any) -> None:
         if self.library is _KernelLibrary:
+            import_arrays()
             target.refresh()
         super().__init__(*contexts(typing, target), *args)
 

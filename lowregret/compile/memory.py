@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import mmap
+import os
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,26 @@ from lowregret.types import Cells, Index
 LINE = 64  # bytes
 LARGE = 1 << 16  # bytes of an array that is worth growing where it lies
 AHEAD = 1 << 30  # bytes of addresses set aside behind it: systems take no memory for what is asked for at this size
+
+
+def untouched(size: int, kind: Any) -> Any:
+    """Zeros of which few may ever be written to: only these take memory, a small page at a time.
+
+    NumPy asks the system for huge pages, of which a single number takes one.
+    """
+    how = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    try:
+        return np.frombuffer(mmap.mmap(-1, max(size * np.dtype(kind).itemsize, 1), **how), kind, size)
+    except OSError as error:
+        raise MemoryError(str(error)) from None
+
+
+def physical_memory() -> float:
+    """The bytes of memory that the machine has; ∞ where that is not told."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 def zeros(size: int, kind: Any, ahead: int = 0) -> Any:

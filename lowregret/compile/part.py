@@ -36,6 +36,7 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
+from numba.np.numpy_support import from_dtype, map_layout
 
 from lowregret.compile.altered import Kind, settle_facts
 from lowregret.compile.digest import digest, is_ours
@@ -60,13 +61,10 @@ class Part(metaclass=Kind):
 
     def __post_init__(self) -> None:
         """Turn integers into floats where the annotation says float (else they would compile twice), then check."""
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if field.type in ("float", float):
-                self.require(
-                    isinstance(value, Real) and value == value, f"{field.name} must be a number, got {value!r}"
-                )
-                object.__setattr__(self, field.name, float(value))
+        for name in _float_names(type(self)):
+            value = getattr(self, name)
+            self.require(isinstance(value, Real) and value == value, f"{name} must be a number, got {value!r}")
+            object.__setattr__(self, name, float(value))
         self.check()
 
     def check(self) -> None:
@@ -80,7 +78,7 @@ class Part(metaclass=Kind):
     @property
     def parameters(self) -> dict[str, Any]:
         """Field names and values, in order."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in _field_names(type(self))}
 
     def __repr__(self) -> str:
         return f"{type(self).__qualname__}({', '.join(f'{name}={v!r}' for name, v in self.parameters.items())})"
@@ -120,10 +118,24 @@ class Part(metaclass=Kind):
                 )
             fields[name] = kind
         cls = type(self)
-        return PartType(cls.__module__, cls.__qualname__, digest(cls), fields)
+        reference = cls.__module__, cls.__qualname__, digest(cls)
+        key = *reference, *fields, *map(id, fields.values())  # what is found keeps these alive
+        return _types.get(key) or _types.setdefault(key, PartType(*reference, fields))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.parameters  # not the cached properties: a Numba type does not travel
+
+
+@cache
+def _field_names(cls: type[Part]) -> tuple[str, ...]:
+    """The fields of a class, in order."""
+    return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+
+
+@cache
+def _float_names(cls: type[Part]) -> tuple[str, ...]:
+    """The fields of a class that are annotated as float."""
+    return tuple(f.name for f in dataclasses.fields(cls) if f.type in ("float", float))  # type: ignore[arg-type]
 
 
 def _comparable(value: Any) -> Any:
@@ -151,6 +163,8 @@ def spec_name(cls: type[Part]) -> str:
 # ---- how Numba sees a part ----------------------------------------------------------------------------------------
 
 _classes: dict[tuple[str, str, str], type[Part]] = {}
+_types: dict[tuple[Any, ...], PartType] = {}  # made before: rows are parts, and every batch has its own
+_kinds: dict[Any, Any] = {}  # likewise of arrays and whole numbers as fields
 
 
 class PartType(types.Type):  # type: ignore[misc]
@@ -222,6 +236,19 @@ def _kind(value: Any, owner: type[Part]) -> Any:
     Arrays of a user's own part are what they are: code that writes to a read-only one does not compile. Those of the
     package's parts are all alike, for read-only rows, as memory maps and pandas give them, need no code of their own.
     """
+    if type(value) is np.ndarray:
+        key: Any = value.dtype, value.ndim, value.flags.num, owner.read_only, is_ours(owner.__module__)
+    elif type(value) is int and value.bit_length() < 64:
+        key = int
+    else:
+        return _found_kind(value, owner)
+    if key not in _kinds:
+        _kinds[key] = _found_kind(value, owner)
+    return _kinds[key]
+
+
+def _found_kind(value: Any, owner: type[Part]) -> Any:
+    """The type of a field in compiled code, as `_kind` says, found out from the value."""
     try:
         kind = typeof(value)
     except ValueError as error:
@@ -251,6 +278,17 @@ def _typeof_part(part: Part, _context: Any) -> PartType:
     numba_type = part._numba_type_
     _classes[numba_type.reference] = type(part)
     return numba_type
+
+
+_typeof_array = typeof_impl.dispatch(np.ndarray)
+
+
+@typeof_impl.register(np.ndarray)
+def _typeof_plain_array(array: Any, context: Any) -> types.Array:
+    """The type of an array as Numba tells it, who would import `numpy.ma` to ask whether it is masked."""
+    if type(array) is not np.ndarray or array.dtype.kind not in "biuf":
+        return _typeof_array(array, context)
+    return types.Array(from_dtype(array.dtype), array.ndim, map_layout(array), readonly=not array.flags.writeable)
 
 
 @register_model(PartType)

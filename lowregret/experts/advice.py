@@ -11,7 +11,7 @@ from typing import Any
 
 from lowregret.compile.kernel import kernel
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator
-from lowregret.experts.state import LARGEST, NAPS, OWN, ROUNDS, Book
+from lowregret.experts.state import BLUR, LARGEST, NAPS, OWN, ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Loss
 
@@ -63,16 +63,19 @@ def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool,
 
     NaN is returned, and nothing changed, if r_t is to be squared and too large or too small for that.
     """
-    own, awake = 0.0, 0.0
+    own, awake, blur = 0.0, 0.0, 0.0
     for i in range(s.mass.size):
         s.instant[i] = 0.0
         s.paid[i] = 0.0
     for k in range(p.shape[1]):
         value, slope = loss.at(p[t, k], y[t, k])
         own += value
+        size = 0.0
         for i in range(s.mass.size):
+            size += s.mass[i] * abs(x[t, k, i]) if s.mass[i] > 0.0 and s.present[i] > 0.0 else 0.0
             s.instant[i] += slope * (p[t, k] - x[t, k, i])
             s.paid[i] += loss.at(x[t, k, i], y[t, k])[0]
+        blur += abs(slope) * size
     if not math.isfinite(own):
         return own
     if squares and not squarable(s, own, linearised):
@@ -82,12 +85,14 @@ def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool,
             s.losses[i] += s.paid[i]
             s.owed[i] += own
             s.linear[i] += s.instant[i]
+            s.added[i] += abs(s.paid[i]) + abs(own) + abs(s.instant[i])
             s.instant[i] = s.instant[i] if linearised else own - s.paid[i]
         else:
             s.instant[i] = 0.0
         s.awake[i] += s.present[i]
         awake += s.present[i]
     s.sums[OWN] += own
+    s.sums[BLUR] += blur
     s.counts[NAPS] += 1 if awake < s.mass.size else 0
     return own
 

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lowregret.experts.mixture import ExpertMixture
 
-LEARNT = ("regret", "square", "rate", "losses", "owed", "linear", "awake", "sums", "counts")  # the book's, by learning
+LEARNT = (
+    "regret",
+    "square",
+    "rate",
+    "losses",
+    "owed",
+    "linear",
+    "added",
+    "awake",
+    "sums",
+    "counts",
+)  # the book's, by learning
 PLAIN = ("late", "inside", "met", "asked", "_weights", "_regrets", "_every")
 
 

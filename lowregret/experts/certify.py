@@ -14,7 +14,7 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.compile.numerics import EPSILON
 from lowregret.experts.aggregator import RATES, AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
 from lowregret.experts.forecast import BinaryLogScore, LogScore
-from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, OWN, ROUNDS, SPREAD, Book
+from lowregret.experts.state import BEFORE, BLUR, ENERGY, GAPS, LARGEST, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import LogWealth, Loss, Square
 from lowregret.loss.verify import PREMISE
@@ -92,15 +92,17 @@ def is_mixable(aggregator: Aggregator, substitution: Substitution, loss: Loss, l
 def rounding(s: Book, substitution: Substitution) -> float:
     """By how much sums of rounded losses may be off: n·ε times the absolute values of what was added and subtracted.
 
-    Forecasts that are computed by logarithms are off by δ = 32(N + 16)ε times their range, which costs a square loss of
-    L in all at most 2δ√(TL) + Tδ², by Cauchy and Schwarz.
+    A mean of N forecasts x, whose weights are powers of e with exponents down to −746, is off by δ = 4(N + 256)ε·Σw|x|
+    at most; as ℓ(p + δ) ≤ ℓ(p) + ℓ'(p + δ)δ, that costs |ℓ'|δ. Forecasts that are computed by logarithms are off by
+    δ = 32(N + 16)ε times their range, which costs a square loss of L in all at most 2δ√(TL) + Tδ², by Cauchy and
+    Schwarz.
     """
-    rounds, own = int(s.counts[ROUNDS]), float(s.sums[OWN])
-    terms = np.abs(s.owed) + np.abs(s.losses) + np.abs(s.linear)
-    largest = float(np.max(terms, where=np.isfinite(terms), initial=0.0))
-    delta = 32 * EPSILON * (s.prior.size + 16) * substitution.size()
-    misplaced = 2 * delta * math.sqrt(rounds * max(own, 0.0)) + rounds * delta**2 if delta > 0 else 0.0
-    return 4 * EPSILON * (rounds + s.prior.size + 16) * largest + misplaced
+    rounds, own, experts = int(s.counts[ROUNDS]), float(s.sums[OWN]), s.prior.size
+    largest = float(np.max(s.added, where=np.isfinite(s.added), initial=0.0))
+    delta = 32 * EPSILON * (experts + 16) * substitution.size()
+    misplaced = 2 * delta * math.sqrt(rounds * max(own, 0.0)) + rounds * delta**2
+    blurred = 4 * EPSILON * (experts + 256) * float(s.sums[BLUR])
+    return 4 * EPSILON * (rounds + experts + 16) * largest + (misplaced if delta > 0 else blurred)
 
 
 def certificate(

@@ -138,7 +138,8 @@ class Layered(ExpertMixture):
         regrets = self.book.owed - self.book.losses
         linear = float(np.max(self.book.linear))
         slept = int(self.book.counts[NAPS])  # over the rounds of one expert only, the mixture may owe a lane more
-        bound, off = min(self._bound(lane) for lane in range(len(self.lanes))), rounding(self.book, self.substitution)
+        bound = min(self._bound(lane) for lane in range(len(self.lanes)))
+        off = sum(rounding(mixture.book, mixture.substitution) for mixture in (self, *self._inside.values()))
         found = Certificate(
             "LAYERED",
             "regret ≤ min over lanes of what the mixture owes to the lane + what the lane owes to the best combination",

@@ -32,8 +32,9 @@ from lowregret.store.schema import (
     wholes,
 )
 
-SIZES = ("square", "rate", "prior", "mass", "awake")  # of the book, which are not below 0
+SIZES = ("square", "rate", "prior", "mass", "added", "awake")  # of the book, which are not below 0
 SLACK = 1e-6  # of sums that are 1
+MET = {"met": items(number(), 3)._replace(needed=False)}  # where a loss of the user's own is put to the test
 SEEDS = 2**64 - 1  # of which no two are the same
 
 
@@ -69,8 +70,7 @@ class MixtureSchema(BookSchema):
         parts = {"aggregator": part(Aggregator), "loss": part(Loss), "substitution": part(Substitution)}
         counts = {"parts": whole(1), "late": whole(), "asked": whole(), "every": whole(1)}
         flags = dict.fromkeys(("linearised", "compiled", "inside"), FLAG)
-        met = {"met": items(number(), 3)._replace(needed=False)}
-        return {"names": items(TEXT, 1)} | parts | counts | flags | met
+        return {"names": items(TEXT, 1)} | parts | counts | flags | MET
 
     def width(self, told: Told) -> int:
         """Weights kept of a round."""
@@ -174,7 +174,7 @@ class SpecialistsSchema(BookSchema):
 
     def own_fields(self) -> dict[str, Field]:
         flags = {"linearised": FLAG, "compiled": FLAG}
-        return {"experts": whole(1), "eta": number(SMALL), "loss": part(Loss)} | flags
+        return {"experts": whole(1), "eta": number(SMALL), "loss": part(Loss)} | flags | MET
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
         return book_arrays(told["experts"])

@@ -21,9 +21,10 @@ from lowregret.experts.advice import first_refused
 from lowregret.experts.aggregator import Hedge
 from lowregret.experts.certify import certificate
 from lowregret.experts.schema import SpecialistsSchema
-from lowregret.experts.state import NAPS, OWN, ROUNDS, SPREAD, Book
+from lowregret.experts.state import BLUR, NAPS, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss, Square
+from lowregret.loss.verify import MetScores, first_met
 from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -48,6 +49,7 @@ class Specialists(Recorded):
         self.aggregator, self.loss_function, self.linearised = Hedge(eta), loss, linearised
         self.compiled = compiled and compilable(loss)
         self.book = Book.fresh(np.full(experts, 1 / experts))
+        self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
         self.forecasts: Vector = np.empty(0)
 
     def learn(self, starts: Any, ids: Any, forecasts: Any, outcomes: Any) -> Self:
@@ -58,6 +60,8 @@ class Specialists(Recorded):
         starts, ids = np.ascontiguousarray(starts, np.int64), np.ascontiguousarray(ids, np.int64)
         x, y = np.ascontiguousarray(forecasts, np.float64), np.ascontiguousarray(outcomes, np.float64)
         self._require(starts, ids, x, y)
+        if self.met is not None:
+            self.met = self.met.wider(x, y[~np.isnan(y)])
         p, weights, done = np.full(y.size, math.nan), np.empty(ids.size), 0
         parts = self.aggregator, self.loss_function, self.book
         while done < y.size:
@@ -108,7 +112,7 @@ class Specialists(Recorded):
     def certificates(self) -> list[Certificate]:
         """Against every expert over the rounds in which it was awake."""
         known = [Premise("each outcome was known before the next forecast", True)]
-        known += convexity(self.loss_function, None, 0.0)
+        known += convexity(self.loss_function, self.met, 0.0)
         return [certificate(self.aggregator, Mean(), self.loss_function, self.book, self.linearised, known)]
 
     def _of(self) -> str:
@@ -116,6 +120,7 @@ class Specialists(Recorded):
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description = {"eta": self.aggregator.eta, "loss": to_json(self.loss_function), "experts": self.book.prior.size}
+        description |= {} if self.met is None else {"met": self.met.to_json()}
         return description | {name: getattr(self, name) for name in ("linearised", "compiled")}, self.book._asdict()
 
     @classmethod
@@ -123,6 +128,7 @@ class Specialists(Recorded):
         experts, eta, linearised, compiled = found.tell("experts", "eta", "linearised", "compiled")
         made = cls(experts, eta, found.part("loss"), linearised=linearised, compiled=compiled)
         made.book = found.record(Book)
+        made.met = MetScores.of(found.description["met"]) if "met" in found.description else made.met
         return made
 
 
@@ -153,18 +159,18 @@ def learn_sparse(
             continue
         if not math.isfinite(loss.at(p[t], y[t])[0]):
             return t
-        judge_sparse(loss, s, ids, x, begin, end, p[t], y[t], linearised)
+        judge_sparse(loss, s, ids, x, begin, end, weights, p[t], y[t], linearised)
         if s.counts[ROUNDS] == until:
             return t + 1
     return int(y.size)
 
 
 def judge_sparse(
-    loss: Loss, s: Book, ids: Any, x: Any, begin: int, end: int, p: float, y: float, linearised: bool
+    loss: Loss, s: Book, ids: Any, x: Any, begin: int, end: int, weights: Any, p: float, y: float, linearised: bool
 ) -> None:
     """Book one round; an expert asleep has r = 0, which belongs to the range of r too."""
     own, slope = loss.at(p, y)
-    asleep = end - begin < s.regret.size
+    asleep, size = end - begin < s.regret.size, 0.0
     highest, lowest = (0.0, 0.0) if asleep else (-math.inf, math.inf)
     for k in range(begin, end):
         i = ids[k]
@@ -176,9 +182,12 @@ def judge_sparse(
         s.losses[i] += value
         s.owed[i] += own
         s.linear[i] += linear
+        s.added[i] += abs(value) + abs(own) + abs(linear)
         s.awake[i] += 1.0
+        size += weights[k] * abs(x[k])
     s.sums[SPREAD] += (highest - lowest) * (highest - lowest) if highest > lowest else 0.0
     s.sums[OWN] += own
+    s.sums[BLUR] += abs(slope) * size
     s.counts[NAPS] += 1 if asleep else 0
     s.counts[ROUNDS] += 1
 

@@ -11,13 +11,14 @@ from lowregret.errors import DataError
 from lowregret.types import Vector
 
 # ---- sums[...] ------------------------------------------------------------------------------------------------------
-BOOK_SUM_NAMES = ("own", "gaps", "before", "energy", "largest", "spread")
+BOOK_SUM_NAMES = ("own", "gaps", "before", "energy", "largest", "spread", "blur")
 OWN = 0  # Σ ℓ(p_t, y_t)
 GAPS = 1  # Σ of mixability gaps (AdaHedge)
 BEFORE = 2  # Σ of mixability gaps without the latest round
 ENERGY = 3  # Σ_t Σ_i η_t[i] r_t[i]² (polynomial weights)
 LARGEST = 4  # max |r_t[i]|
 SPREAD = 5  # Σ_t (max_i r_t[i] − min_i r_t[i])² (exponential weights)
+BLUR = 6  # Σ_t |ℓ'(p_t)|·Σ_i w_t[i]|x_t[i]|: what a relative error of the mixed forecasts costs
 BOOK_SUMS = len(BOOK_SUM_NAMES)
 
 # ---- counts[...] ----------------------------------------------------------------------------------------------------
@@ -41,7 +42,8 @@ class Book(NamedTuple):
     losses: Vector  # Σ ℓ(x_t[i], y_t) while awake
     owed: Vector  # Σ ℓ(p_t, y_t) over the same rounds
     linear: Vector  # Σ ⟨ℓ'(p_t), p_t − x_t[i]⟩ over the same rounds
-    awake: Vector  # how many they are
+    added: Vector  # Σ of the absolute values of what was added to the three
+    awake: Vector  # how many rounds they are
     sums: Vector
     counts: NDArray[np.int64]
 

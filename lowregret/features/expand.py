@@ -12,9 +12,9 @@ import numpy as np
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.features.base import FAR, FeatureMap
-from lowregret.features.forest import WALKERS, Forest, rank, walk
+from lowregret.features.forest import BLOCK, WALKERS, Forest, rank_four, walk
 from lowregret.rows import Rows, Sparse, as_sparse
-from lowregret.types import Cells
+from lowregret.types import Cells, Index
 
 GUARD = 1024  # entries for which there is room in memory, should a map write more than it said
 
@@ -56,7 +56,8 @@ def with_cells(forest: Forest, asked: Any, x: Sparse, offset: int, compiled: boo
     bins = np.zeros((rows + WALKERS, forest.features), np.uint16)
     ends, heads = np.zeros(rows + 1, np.int64), np.zeros(rows, np.int64)
     indices, values = np.empty(room, np.uint32), np.empty(room)
-    call(append_cells, compiled, forest, asked, x, offset, bins, heads, ends, indices, values)
+    desk = bins, np.zeros((forest.features, BLOCK)), np.zeros(2, np.uint64)
+    call(append_cells, compiled, forest, asked, x, offset, *desk, heads, ends, indices, values)
     return Sparse(ends, indices, values, x.columns)
 
 
@@ -104,12 +105,13 @@ def sound(columns: Cells, values: Cells, count: int, width: int) -> bool:
 
 @kernel
 def append_cells(
-    f: Forest, asked: Cells, x: Sparse, offset: int, bins: Any, heads: Cells, ends: Cells, indices: Cells, data: Cells
-) -> None:
-    """Write rows and the cells that they lie in: O(nnz · log n + features + trees · depth) a row."""
+    f: Forest, asked: Cells, x: Sparse, offset: int, bins: Any, block: Any, hops: Cells, heads: Cells, ends: Cells,
+    indices: Cells, data: Cells,
+) -> None:  # fmt: skip
+    """Write rows and the cells that they lie in: O(nnz + features · log n + trees · depth) a row."""
     at = _ZERO
+    rank_asked(f, asked, x, heads.size, bins, block, hops)
     for i in range(heads.size):
-        rank_row(f, asked, x, i, bins)
         for k in range(x.begin(i), x.end(i)):
             indices[at], data[at] = x.column(i, k), x.value(i, k)
             at += _ONE
@@ -125,11 +127,24 @@ def append_cells(
             indices[k] += np.uint32(offset)
 
 
-def rank_row(f: Forest, asked: Cells, x: Sparse, i: int, bins: Any) -> None:
-    """Write the ranks of the features that the forest asks for; both they and those of the row ascend."""
-    row, k = np.uint64(i), x.begin(i)
+def rank_asked(f: Forest, asked: Cells, x: Sparse, rows: int, bins: Any, block: Any, hops: Cells) -> None:
+    """Write the ranks of the features that the forest asks for, block by block."""
+    first = 0
+    while first < rows:
+        count = min(rows - first, BLOCK)
+        for r in range(count):
+            spread_asked(asked, x, first + r, np.uint64(r), block)
+        for j in range(np.uint64(asked.size)):
+            for r in range(np.uint64(0), np.uint64(count), np.uint64(4)):
+                rank_four(f, j, r, np.uint64(first), bins, block, hops)
+        first += count
+
+
+def spread_asked(asked: Cells, x: Sparse, i: int, row: Index, block: Any) -> None:
+    """Write the values of the columns asked for, 0 where there is none; both they and those of the row ascend."""
+    k = x.begin(i)
     for j in range(np.uint64(asked.size)):
         while k < x.end(i) and np.uint64(x.column(i, k)) < asked[j]:
             k += _ONE
         there = k < x.end(i) and np.uint64(x.column(i, k)) == asked[j]
-        bins[row, j] = rank(f, j, x.value(i, k) if there else 0.0)
+        block[j, row] = x.value(i, k) if there else 0.0

@@ -3,9 +3,9 @@
 A split of a node asks whether a feature exceeds a value. `CANDIDATES` of them are drawn, each a feature that differs
 within the node and the value that one of its rows has there, and the one is taken that tells most of the labels, by
 
-    Σ over both sides of |Σ aim|² / rows        aim = label − mean; of classes, codes of ±1 (Geurts, Ernst & Wehenkel,
-                                                Machine Learning 2006, with few candidates; their extremely random trees)
+    Σ over both sides of |Σ aim|² / rows        aim = label − mean; of classes, their codes less the mean
 
+(extremely random trees of few candidates: Geurts, Ernst & Wehenkel, Machine Learning 2006).
 Nodes split, the oldest first, until they hold one row, or rows that are all alike, or there are leaves enough. Only the
 ranks of values matter, so that growing features monotonically changes nothing.
 """
@@ -39,7 +39,7 @@ class Bed(NamedTuple):
 
     @classmethod
     def of(cls, rows: int, leaves: int, aims: int) -> Bed:
-        """Memory for trees of so many rows and leaves."""
+        """Memory for trees of up to this many rows and leaves."""
         first, last = (np.zeros(2 * leaves, np.int64) for _ in range(2))
         return cls(np.arange(rows), first, last, np.zeros(2 * aims), np.zeros(2 * leaves, np.uint64))
 
@@ -60,7 +60,7 @@ def grow_forest(sample: Any, aims: Any, trees: int, leaves: int, seed: int, comp
 
 
 def aims_of(labels: Any, classes: int) -> Any:
-    """What splits should tell of labels: numbers less their mean; a code for each class."""
+    """The aims of splits, which should tell labels apart: numbers less their mean, or a code for each class."""
     if not classes:
         return (labels - labels.mean())[:, None]
     if classes <= CODES:
@@ -124,10 +124,10 @@ def drawn_feature(bins: Any, at: int, chance: Any, bed: Bed) -> int:
 def differs(bins: Any, at: int, j: int, bed: Bed) -> bool:
     """Whether rows of a node differ in feature j."""
     value = bins[bed.order[bed.first[at]], j]
-    for r in range(bed.first[at] + 1, bed.last[at]):
-        if bins[bed.order[r], j] != value:
-            return True
-    return False
+    r = bed.first[at] + 1
+    while r < bed.last[at] and bins[bed.order[r], j] == value:
+        r += 1
+    return bool(r < bed.last[at])
 
 
 def drawn_cut(bins: Any, at: int, j: int, chance: Any, bed: Bed) -> int:
@@ -141,7 +141,7 @@ def drawn_cut(bins: Any, at: int, j: int, chance: Any, bed: Bed) -> int:
             below, highest = highest, value
         elif value < highest:
             below = max(below, value)
-    return cut if cut < highest else below
+    return int(cut if cut < highest else below)
 
 
 def gain(bins: Any, aims: Any, at: int, j: int, cut: int, bed: Bed) -> float:

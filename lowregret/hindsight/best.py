@@ -8,10 +8,13 @@
 | kinks, in a box, a simplex or an L1 ball    | interior points of the rows' slopes and the set     | `corner.py`     |
 | up to 600 coordinates                       | Newton, its quadratic model solved in the set; with |                 |
 |                                             | kinks, in an L2 ball, dual coordinate ascent first  | `newton.py`     |
+| the same in an L2 ball or with κ > 0, if it | with kinks, interior points in boxes, with a larger | `corner.py`     |
+| ended early                                 | ridge in a ball; smooth, as where the ball is far   | `path.py`       |
 | more, the square loss, as below             | one subspace for every multiplier                   | `krylov.py`     |
 | more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
 | the same, smooth, where the ball is far     | Newton while the ball's multiplier falls            | `path.py`       |
 | the same, one kink, up to 5,000 rows        | if need be, an interior-point method in the rows    | `interior.py`   |
+| all of R^d without κ, where Newton ends early| the best point of larger and larger balls          | here            |
 | rows beyond memory, other losses, other sets| cutting planes, a pass over the rows for each       | `passes.py`     |
 
 The gap never rests on a method having converged: it is the distance to a bound that holds by itself.
@@ -22,9 +25,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
 from lowregret.compile.numerics import norm
 from lowregret.convex.functions import LinearFunction, Sum
@@ -33,7 +39,7 @@ from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight.coordinate import ascend
-from lowregret.hindsight.corner import corner, is_corner
+from lowregret.hindsight.corner import corner, is_corner, rounded
 from lowregret.hindsight.gather import gather_rows
 from lowregret.hindsight.interior import has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
@@ -43,7 +49,7 @@ from lowregret.hindsight.passes import Pass, by_passes
 from lowregret.hindsight.path import follow
 from lowregret.hindsight.units import in_units, out_of_units
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import finite_numbers
+from lowregret.learner.validate import finite_numbers, room_for
 from lowregret.loss import Cost, Loss, OnMistakes, Square
 from lowregret.loss.verify import counterexample, first_met
 from lowregret.rows import as_rows, length
@@ -57,6 +63,8 @@ TOLERANCE = 1e-4  # gap, relative to 1 + |value|, that is near enough for a cert
 EPOCHS = 400  # of dual coordinate ascent before Newton's method takes over
 FIRST = 2  # the same with few coordinates and kinks
 EPOCHS_BEFORE_INTERIOR = 100  # before the interior-point method does
+LEVEL = 1e-9  # of what slopes sum to: a gradient that is next to nothing
+BALLS, LARGER = 4, 100.0  # that are tried where there is no end, each so many times as large as the one before
 FALL = 1e-3  # of the ball's multiplier, after which smooth losses are left to the path of its minimisers
 
 
@@ -101,8 +109,9 @@ def best_in_hindsight(
     x = as_rows(features)
     y = finite_numbers(labels, "labels", x.shape[0])
     c = np.empty(0) if weights is None else finite_numbers(weights, "weights", x.shape[0])
-    start = np.zeros(x.shape[1] + (bias > 0))
-    return best_fixed(learner, domain, lambda: [(x, y, c)], start, ridge, compiled, tolerance, report, seconds)
+    with room_for(x.shape[1]):
+        start = np.zeros(x.shape[1] + (bias > 0))
+        return best_fixed(learner, domain, lambda: [(x, y, c)], start, ridge, compiled, tolerance, report, seconds)
 
 
 def best_fixed(
@@ -214,9 +223,41 @@ def _search(o: Objective, tolerance: float, report: Report, one: float) -> Incum
     if not best.near(tolerance):
         begin = start_on_sample(o, start) if curved and o.dimension <= DENSE else best.point
         newton(o, best, slopes, tolerance, report, begin)
+    if radial and o.loss.kinked and not best.near(tolerance):
+        rounded(o, best, tolerance, report)
+    elif radial and curved and o.dimension <= DENSE and not best.near(tolerance):
+        with suppress(LinAlgError):  # of bends that are too large for numbers
+            follow(o, best, slopes, tolerance, report)
     if isinstance(o.domain, Reals) and o.kappa == 0 and o.loss.curvature > 0 and o.dimension <= DENSE:
         best.see(best.point, math.inf, best.value - _remainder(o, best.point))
+    elif isinstance(o.domain, Reals) and o.kappa == 0 and not best.near(tolerance) and not _is_level(o, best.point):
+        _in_larger_balls(o, best, tolerance, report, one)
     return best
+
+
+def _is_level(o: Objective, u: Vector) -> bool:
+    """Whether the gradient at u is next to nothing, for a loss that has one."""
+    slopes = np.array([o.loss.at(p, y)[1] for p, y in zip(o.scores(u), o.y, strict=True)])
+    return not o.loss.kinked and norm(o.gather(slopes)) <= LEVEL * float(np.abs(o.c * slopes) @ o.lengths)
+
+
+def _in_larger_balls(o: Objective, best: Incumbent, tolerance: float, report: Report, one: float) -> None:
+    """Improve `best` on all of R^d by the best point of a ball, of larger ones until it lies well inside.
+
+    Of R^d nothing is known from below but that losses are at least 0: the gap says so.
+    """
+    lengths = o.lengths[o.lengths > 0]
+    if lengths.size == 0:
+        return
+    radius = (1.0 + float(np.max(np.abs(o.y)))) / float(np.median(lengths))
+    for _ in range(BALLS):
+        radius *= LARGER
+        if not 0 < radius < math.inf or best.near(tolerance):
+            return
+        found = _search(replace(o, domain=L2Ball(radius)), tolerance, report, one)
+        best.see(found.point, found.value, -math.inf)
+        if norm(found.point) <= radius / 2:
+            return
 
 
 def _remainder(o: Objective, u: Vector) -> float:

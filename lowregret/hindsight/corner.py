@@ -11,9 +11,14 @@ where rounding off the kinks needs to know how far from them scores will be. The
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
+from lowregret.compile.numerics import norm
+from lowregret.domain import Box
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.newton import DENSE, FEW_ROWS, gram
 from lowregret.hindsight.objective import Incumbent, Objective, Report
@@ -22,6 +27,9 @@ from lowregret.loss import Hinge, Loss
 from lowregret.loss.regression import Residual
 from lowregret.loss.wrapped import Affine
 from lowregret.types import Vector
+
+HALVINGS = 60  # of the ball's multiplier, of its logarithm
+FURTHEST = 1e-20  # share of the largest multiplier below which it is not looked for
 
 
 def pieces(loss: Loss, y: Vector) -> tuple[Vector, Vector, Vector] | None:
@@ -71,12 +79,16 @@ class Corner:
         slopes = np.clip(self.slopes(room), self.low, self.high).sum(axis=0) / o.c
         b = o.gather(slopes)
         best.see(u, o.value(u, p), o.bound(slopes, b))
+        self.tell(u, slopes, b)
         self.report(self.steps, best.value, best.gap)
         self.steps += 1
         below, above = push[self.first :].reshape(2, *self.low.shape)
         missed = self.inside.residual(b + o.kappa * u, push[: self.first], nu)
         self.count = missed.size
         return np.concatenate([missed, (p - self.kinks - above + below).ravel()]), best.near(self.tolerance)
+
+    def tell(self, u: Vector, slopes: Vector, b: Vector) -> None:
+        """Tell others who can use a point and slopes."""
 
     def system(self, theta: Vector) -> System:
         o, shape = self.o, self.low.shape
@@ -123,3 +135,42 @@ def corner(o: Objective, best: Incumbent, tolerance: float, report: Report) -> N
     inside = rooms(o.domain, o.dimension)
     assert inside is not None
     interior(Corner(o, best, tolerance, report, inside))
+
+
+class Rounded(Corner):
+    """F with a larger ridge in a box, whose points and slopes serve for `whole`, F in a ball or on all of R^d."""
+
+    whole: Objective
+    best_of_whole: Incumbent
+
+    def tell(self, u: Vector, slopes: Vector, b: Vector) -> None:
+        o = self.whole
+        u = o.domain.projection(u)
+        self.best_of_whole.see(u, o.value(u, o.scores(u)), o.bound(slopes, b))
+
+
+def rounded(o: Objective, best: Incumbent, tolerance: float, report: Report) -> None:
+    """Improve `best` in an L2 ball, or with κ > 0 on all of R^d, where other methods ended early.
+
+    The minimiser in a ball of radius B is that of F + (λ/2)‖u‖² on all of R^d for some λ ≥ 0, which is looked for by
+    halving, and on all of R^d it lies in a box: its length is √(2F(0)/κ) at most.
+    """
+    least, most = 0.0, o.steepest / o.radius
+    size = o.radius if o.radius < math.inf else 2 * math.sqrt(best.value / o.kappa)
+    if not (0 < size < math.inf and is_corner(replace(o, domain=Box(-size, size)))):
+        return
+    lam = 0.0
+    for _ in range(HALVINGS):
+        boxed = replace(o, domain=Box(-size, size), kappa=o.kappa + lam)
+        inside = rooms(boxed.domain, o.dimension)
+        assert inside is not None
+        found = Rounded(boxed, best.afresh(best.point), tolerance, report, inside)
+        found.whole, found.best_of_whole = o, best
+        interior(found)
+        if best.near(tolerance) or most == 0:
+            return
+        outside = norm(found.best.point) > o.radius
+        least, most = (lam, most) if outside else (least, lam)
+        lam = math.sqrt(max(least, most * FURTHEST) * most)
+        if not least < lam < most:
+            return

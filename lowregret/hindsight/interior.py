@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from lowregret.compile.numerics import norm
 from lowregret.hindsight.gather import as_matrix
-from lowregret.hindsight.objective import Incumbent, Objective, Report
+from lowregret.hindsight.objective import FAR, Incumbent, Objective, Report
 from lowregret.hindsight.polytope import longest_step
 from lowregret.rows import as_rows
 from lowregret.types import Vector
@@ -38,7 +38,6 @@ WITHIN = 2.0  # times the length of the best point so far: where the minimiser i
 HALVINGS = 60  # to the best multiple of a point
 IDLE = 30  # steps without progress
 TINY = 1e-200
-FAR = 1e6  # scores at which a loss has its outer slopes
 SPARE, MANY = 2.0, 0.8  # times as many rows as lose are used, or all beyond this share of them
 
 

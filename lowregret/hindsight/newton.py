@@ -39,7 +39,8 @@ QUICK, SOME = 6, 12  # steps of a round after which μ falls fast, or slowly
 GAIN, FALL = 1e-12, 0.01  # shares of the value and of the gap: a step that gains less than both is idle
 IDLE = 10  # such steps in a row are the last
 PATIENCE, BLURRED, CRAWL = 25, 5, 0.9  # steps after which less than a share of the gap must be left; if it is rounding
-SEARCH, STRAIGHT = 30, 0.1  # points tried along a step, and the share of its slope that may remain
+SEARCH, STRAIGHT = 60, 0.1  # points tried along a step, and the share of its slope that may remain
+GUESSED = 30  # of them by Newton, then each other halves what is left: down a power of e guesses go but one at a time
 BLOCK = 1 << 20  # numbers of a dense block
 SAMPLE, SAMPLE_GAP, SEED = 1 / 16, 1e-2, 1  # share of the rows that are tried first, and up to which gap
 ENOUGH = 10  # times as many of them as coordinates: what is learnt from fewer is not worth its time
@@ -123,12 +124,15 @@ class Smooth:
         first = float(gradient @ away)  # what is left of many slopes, so less is lost to rounding than with q
         if not first < 0:
             return self.u, self.p, False
-        for _ in range(SEARCH):
+        for tried in range(1, SEARCH + 1):
             now, bent = slope(share)
             if abs(now) <= STRAIGHT * abs(first) or (now < 0 and share == 1.0):
                 break
             low, high = (share, high) if now < 0 else (low, share)
-            guess = share - now / bent if 0 < bent < math.inf else math.nan
+            if tried == SEARCH:
+                share = low or share  # F falls up to there
+                break
+            guess = share - now / bent if 0 < bent < math.inf and (tried < GUESSED or tried % 2) else math.nan
             share = guess if low + 0.01 * (high - low) < guess < high - 0.01 * (high - low) else (low + high) / 2
         there = self.u + share * away
         return there, self.p + share * q, bool(np.any(there != self.u))

@@ -37,6 +37,7 @@ from lowregret.types import Cells, Vector
 
 Report = Callable[[float, float, float], None]  # is told steps or epochs, the best value and the gap, now and then
 
+FAR = 1e6  # scores at which a loss that is straight but for kinks has its outer slopes
 ROUNDING = 1e-15  # of the sums, relative to what is summed; it is added to every gap
 
 
@@ -130,6 +131,12 @@ class Objective:
     def lengths(self) -> Vector:
         """‖x_i‖ of all rows."""
         return np.sqrt(self.squares)
+
+    @cached_property
+    def steepest(self) -> float:
+        """Σ c_i|a_i|‖x_i‖ of the steepest slopes a, which no gradient of the losses exceeds."""
+        ends = [abs(self.loss.at(side, y)[1]) for y in self.y.tolist() for side in (y - FAR, y + FAR)]
+        return float(self.c * np.max(np.reshape(ends, (-1, 2)), axis=1) @ self.lengths)
 
     @cached_property
     def radius(self) -> float:

@@ -132,10 +132,18 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def as_labels(labels: Any) -> Any:
+    """An array of labels; refuses lists of different lengths."""
+    try:
+        return np.asarray(labels)
+    except ValueError as error:
+        raise DataError(f"labels must be numbers or names, one for each row: {error}") from None
+
+
 def one_label_each(labels: Any, rows: int) -> Any:
     """A label for each row."""
     require_unmasked(labels, "labels")
-    found = np.asarray(labels)
+    found = as_labels(labels)
     if found.shape != (rows,):
         raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")
     return found

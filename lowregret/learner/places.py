@@ -33,6 +33,7 @@ class Placed(NamedTuple):
     rows: Rows
     needs: Any
     before: int = 0  # places that there were before
+    memory: Any = None  # in which the columns lie
 
     def fitting(self, room: int) -> int:
         """How many rows there is room for."""
@@ -53,6 +54,7 @@ class Places:
         self._count = np.array([len(columns)])
         self._columns = np.asarray(columns, np.uint64)
         self._index = Index(np.zeros(NEAR, np.uint32), np.empty(0, np.uint64))
+        self._spare: Any = NOTHING  # memory for columns of rows, from rows that nobody needs any more
         near = np.flatnonzero(self._columns < NEAR)
         self._index.near[self._columns[near]] = near + 1
         self._make_room(max(len(columns), ROOM))
@@ -72,7 +74,8 @@ class Places:
         It stops at a row with a column that x does not have.
         """
         x, before, i = as_sparse(x), len(self), 0
-        indices, needs = np.empty_like(x.indices), np.empty(x.shape[0], np.int64)
+        memory, needs = self._memory(x.indices), np.empty(x.shape[0], np.int64)
+        indices = memory[: x.indices.size]
         try:
             while True:
                 given = x, weights, self._index, self._columns, self._count, indices, needs, i
@@ -84,7 +87,16 @@ class Places:
             self.forget_after(before)
             raise
         needs = needs[:i]
-        return Placed(replace(x, indices=indices, columns=int(needs.max(initial=0))), needs, before)
+        return Placed(replace(x, indices=indices, columns=int(needs.max(initial=0))), needs, before, memory)
+
+    def give_back(self, placed: Placed) -> None:
+        """Use the memory of rows that nobody needs any more for the next ones: fresh pages cost as much as placing."""
+        self._spare = NOTHING if placed.memory is None else placed.memory
+
+    def _memory(self, like: Any) -> Any:
+        """An array of that type, and at least as long, which is given away."""
+        spare, self._spare = self._spare, NOTHING
+        return spare if spare.dtype == like.dtype and spare.size >= like.size else np.empty_like(like)
 
     def find(self, x: Rows, room: int, compiled: bool) -> Rows:
         """Rows to be judged, not learnt, with `room` columns: one more than there are places, or more."""
@@ -134,19 +146,20 @@ def place_rows(
 ) -> int:
     """Write the places of rows i, i+1, …; returns the first row for which there may be no room, or all: O(nnz)."""
     while i < needs.size and x.inside(i):
-        learnt = weights.size == 0 or weights[i] != 0.0
-        if count[0] + np.int64(x.end(i) - x.begin(i)) > columns.size:
+        met, learnt = np.uint64(count[0]), weights.size == 0 or weights[i] != 0.0
+        if met + (x.end(i) - x.begin(i)) > np.uint64(columns.size):
             break
         for k in range(x.begin(i), x.end(i)):
             column = np.uint64(x.column(i, k))
             place = known(index, column)
-            if place == 0 and learnt:
-                columns[np.uint64(count[0])] = column
-                count[0] += 1
-                place = np.uint64(count[0])
-                enter(index, column, place)
-            indices[k] = place - _ONE if place > 0 else np.uint64(count[0])
-        needs[i] = count[0] + 1
+            if place == 0:
+                place = met + _ONE
+                if learnt:
+                    columns[met], met = column, place
+                    enter(index, column, place)
+            indices[k] = place - _ONE
+        count[0] = met
+        needs[i] = met + _ONE
         i += 1
     return i
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 
 from lowregret.compile.part import Part
-from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.errors import DataError, DivergedError, LowRegretError, PartError
 from lowregret.loss import Loss
 from lowregret.rows import OUTSIDE, Rows, Sparse, describe_entry, largest_entry
 from lowregret.rule import Rule
@@ -23,6 +24,7 @@ _MANY = "; name one class with --positive, or learn them all with a loss of many
 Place = Callable[[int], str]  # where row i is, for errors
 SIZES = [MASS, GROWN, CONTENT, FARTHEST, LARGEST_BET]  # sums that are finite as long as the weights are
 LARGE = 1e40  # numbers of a row up to which their squares can be summed over all rows of a run
+MANY = 1 << 40  # features of which NumPy cannot even say how much memory they need
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
 
 
@@ -31,10 +33,10 @@ def real_numbers(values: Any, what: str) -> Vector:
     require_unmasked(values, what)
     try:
         given = np.asarray(values)
-        if given.dtype.kind in "cmM":  # NumPy would drop what is imaginary, and count days
+        if given.dtype.kind in "cmMV":  # NumPy would drop what is imaginary, and count days
             raise TypeError(f"{given.dtype} is not a real number")
         return np.require(np.ascontiguousarray(given, np.float64), requirements=["W", "A"])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{what} must be numbers: {error}") from None
 
 
@@ -73,6 +75,22 @@ def require_rows(x: Rows, features: int) -> None:
         raise DataError("there are no rows")
     if x.shape[1] != features:
         raise DataError(f"the rows have {x.shape[1]} features, the learner {features}")
+
+
+@contextmanager
+def room_for(features: int | None) -> Iterator[None]:
+    """Raise a `DataError` if what is begun with this many features does not fit into memory."""
+    try:
+        yield
+    except (MemoryError, ValueError, OverflowError) as error:
+        if features is None or isinstance(error, LowRegretError):
+            raise
+        if features < MANY and not isinstance(error, MemoryError):
+            raise
+        raise DataError(
+            f"there is no room in memory for {features:,} features: hash them into fewer (column % 2**20; --bits 20), "
+            "or train from a file, which takes room for those only that occur"
+        ) from None
 
 
 def require_narrow(x: Rows, part: Part, remedy: str) -> None:

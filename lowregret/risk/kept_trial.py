@@ -31,6 +31,7 @@ HORIZONS = (1, 4, 8)  # parts within which figures are given: an eighth, half, o
 HEADLINE = 4  # the one among them that stands for all
 LEAST = 32  # rows judged within it, before which nothing is said
 
+NONE = np.empty(0, np.int64)  # rows
 _KEY = key_of(7)
 
 
@@ -174,7 +175,7 @@ class Trial:
         self, weights: Vector, begin: int, end: int, rounds: int, foretold: Callable[[Any, Vector], Foretold]
     ) -> None:
         """Count what `foretold(picked, their weights)` tells of those rows begin … end − 1 that are judged."""
-        picked, t = self.picked(weights, begin, end, rounds)
+        picked, t = self.picked(weights, begin, end, rounds) if begin < end else (NONE, NONE)
         if picked.size:
             each = weights[picked] if weights.size else np.ones(picked.size)
             self.see(t, each, foretold(picked, each))

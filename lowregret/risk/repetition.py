@@ -18,24 +18,30 @@ at most CAPACITY. So the sample depends on which rows came, not on their order, 
 rows repeats the same share of the sample, on average. That most rows need not be read, the first zeros are those of a
 glance, a hash of a few numbers of the row, as long as these tell rows apart: that is seen when the level rises. As this
 may depend on the order, each number of such zeros, 0 … QUICK, has a share of the risk.
+
+A hash is made of the entries of a row, of which dense rows have more, the zeros. So rows are looked at in the form of
+those that came first: sparse rows as dense ones, whose missing entries are 0, or dense rows without their zeros.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from lowregret.compile.call import call
 from lowregret.compile.kernel import apart, kernel
-from lowregret.rows import Rows
+from lowregret.rows import Dense, Rows, Sparse, without_zeros
 from lowregret.stream.word import bits
 from lowregret.types import Cells, Index, Vector
 
 CAPACITY = 1024  # rows of the sample
 FIRST = 32  # rounds before the first look
-ROUNDS, LEVEL, GLANCES, SIZE = range(4)  # book[…]: rounds, the level, zeros that are a glance's, rows of the sample
+ROUNDS, LEVEL, GLANCES, FORM, SIZE = range(5)  # book[…]: rounds, the level, zeros that are a glance's, of the sample
+UNKNOWN, SPARSE, DENSE = range(3)  # forms of rows: none yet, sparse, or dense with form − DENSE columns
+CELLS = 1 << 20  # of dense rows that are made sparse at a time
 QUICK = 6  # zeros that may be a glance's
 SEVERAL = 16  # entries of a row that its fingerprint is made of
 SEARCHED = 32  # zeros that are passed over for another entry
@@ -48,7 +54,7 @@ _ODD, _SPREAD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 def rounded(value: float) -> Index:
     """The leading bits of a number, as many as single precision has, so that a row stored in that is known again."""
-    return np.uint64(bits(value)) + _HALF >> _DROPPED
+    return np.uint64(bits(value + 0.0)) + _HALF >> _DROPPED  # −0 is 0
 
 
 def mixed(h: Index, x: Rows, i: int, k: Index) -> Index:
@@ -196,6 +202,56 @@ def evidence(prints: Any, compiled: bool) -> float:
     return float(call(gain, compiled, np.ascontiguousarray(inverse.reshape(-1)), *memory))
 
 
+class Spread(Rows):
+    """Sparse rows seen as dense ones of some width: entries that they lack are 0."""
+
+    rows: Sparse
+    width: int
+
+    def begin(self, i: int) -> Index:
+        return np.uint64(0)
+
+    def end(self, i: int) -> Index:
+        return np.uint64(self.width)
+
+    def column(self, i: int, k: Index) -> Index:
+        return k
+
+    def value(self, i: int, k: Index) -> float:
+        """The entry of column k, found by bisection."""
+        low, end = self.rows.begin(i), self.rows.end(i)
+        high = end
+        while low < high:
+            middle = low + high >> _ONE
+            if np.uint64(self.rows.column(i, middle)) < k:
+                low = middle + _ONE
+            else:
+                high = middle
+        return self.rows.value(i, low) if low < end and np.uint64(self.rows.column(i, low)) == k else 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.shape[0], self.width
+
+
+def form_of(x: Rows) -> int:
+    """The form of rows; UNKNOWN of a user's own, which may be any."""
+    return DENSE + x.shape[1] if isinstance(x, Dense) else SPARSE if isinstance(x, Sparse) else UNKNOWN
+
+
+def in_form(x: Rows, end: int, form: int) -> Iterator[tuple[Rows, int, int]]:
+    """The first `end` rows of a batch in some form, in pieces: rows, which they are of the batch, and up to which."""
+    if form >= DENSE and isinstance(x, Sparse):
+        yield Spread(x, form - DENSE), 0, end
+    elif form == SPARSE and isinstance(x, Dense):
+        step = max(CELLS // max(x.shape[1], 1), 1)
+        for begin in range(0, end, step):
+            stop = min(begin + step, end)
+            yield without_zeros(x, begin, stop), begin, stop
+    else:
+        yield x, 0, end
+
+
 class Repetition:
     """The sample of a run's rows, and the evidence that they came again."""
 
@@ -204,7 +260,7 @@ class Repetition:
         self.prints = np.zeros(CAPACITY, np.uint64)
         found = told.get("tally.prints", np.empty(0, np.uint64))
         self.prints[: found.size] = found
-        self.book = np.zeros(4, np.int64)
+        self.book = np.zeros(SIZE + 1, np.int64)
         self.book[SIZE] = found.size
         self.book[:SIZE] = told.get("tally.sampled", 0)
         self.looked = float(told["tally.order"][0]) if "tally.order" in told else 0.0  # the most of ln E at a look
@@ -213,7 +269,15 @@ class Repetition:
 
     def see(self, x: Rows, y: Vector, weights: Vector, end: int, compiled: bool) -> None:
         """Sample the first `end` rows of a batch, which were learnt."""
-        i, self._compiled = 0, compiled
+        self._compiled = compiled
+        if self.book[FORM] == UNKNOWN and end:
+            self.book[FORM] = form_of(x)
+        for rows, begin, stop in in_form(x, end, int(self.book[FORM])):
+            self._see(rows, y[begin:stop], weights[begin:stop])
+
+    def _see(self, x: Rows, y: Vector, weights: Vector) -> None:
+        """Sample rows that are in the form of the sample."""
+        i, end, compiled = 0, y.size, self._compiled
         while i < end:
             look, until = next_look(int(self.book[ROUNDS]))
             i = int(call(sample_rows, compiled, x, y, weights, self.prints, self.book, i, end, until))

@@ -14,10 +14,12 @@ from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, l
 from lowregret.auto.linear_view import linear_weights
 from lowregret.auto.regression import take_unit
 from lowregret.auto.view import FAR
+from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError
 from lowregret.learner.growth import Together
+from lowregret.learner.labels import as_labels
 from lowregret.learner.linear import Linear
 from lowregret.risk.kept_trial import Foretold
 from lowregret.rows import Rows
@@ -36,7 +38,7 @@ from lowregret.types import Vector
 
 def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
     """`auto` for the labels that rows begin with: logistic loss for ±1, softmax for texts, else the square loss."""
-    values = first_labels(rows) if isinstance(rows, Ahead) else np.asarray(labels)
+    values = first_labels(rows) if isinstance(rows, Ahead) else as_labels(labels)
     if values.dtype.kind in "USO":
         return AutoMulticlass()
     if are_bits(values):
@@ -44,12 +46,14 @@ def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
             "the labels are 0 and 1: give -1 and +1 for two classes (--positive 1), or say that they are numbers: "
             "zoo.auto(Square()), --loss square"
         )
-    return AutoClassifier() if bool(np.all(np.abs(values) == 1)) else AutoRegressor()
+    signs = values.dtype.kind in "biuf" and bool(np.all(np.abs(values) == 1))
+    return AutoClassifier() if signs else AutoRegressor()
 
 
 def are_bits(labels: Any) -> bool:
     """Whether labels are 0 and 1, which may mean two classes, or numbers."""
-    return bool(np.array_equal(np.unique(labels), [0, 1]))
+    zeros, ones = np.asarray(labels) == 0, np.asarray(labels) == 1
+    return bool(np.all(zeros | ones) and np.any(zeros) and np.any(ones))
 
 
 def first_labels(stream: Ahead) -> Vector:
@@ -163,6 +167,10 @@ class AutoRun(ScoredRun):
     def contest(self) -> Standings:
         """The experts of the mixture: their losses, and how far each is trusted."""
         return self.record.contest(self)
+
+    @property
+    def forest_certificate(self) -> Certificate | None:
+        return self.record.forest_certificate(self)
 
     @property
     def keeper(self) -> Keeping:

@@ -156,6 +156,21 @@ def against_fixed(state: State, comparator: Domain) -> Certificate:
     return Certificate("LINEARISED", statement, comparator.describe(), linear + highest, math.inf, rounding=rounding)
 
 
+def against_forests(mine: float, theirs: float, proof: Certificate, trees: int) -> Certificate:
+    """FOREST: my loss minus the companion's, plus what LINEARISED says of the companion.
+
+    The companion has played the same rounds, some of them again once its cells were settled; what it lost is known
+    exactly, and its own sums tell that no weighting of its cells and features lost less than `proof` allows.
+    """
+    statement = (
+        "Σ (loss − companion's loss) + Σ g_t c_t + max_u ⟨u, −Σ g_t φ(x_t)⟩, g_t the slope at the companion's c_t"
+    )
+    comparator = proof.comparator | {"of": f"weighting of {trees} trees' cells and the features"}
+    linear = mine - theirs + float(proof.linear_regret or 0.0)
+    rounding = float(proof.rounding or 0.0) + off(1, mine, theirs)
+    return Certificate("FOREST", statement, comparator, linear, math.inf, rounding=rounding)
+
+
 def off(count: int, *sums: float) -> float:
     """By how much sums of `count` rounded numbers, each of one sign, may be off."""
     return EPSILON * (count + 16) * sum(map(abs, sums))

@@ -12,6 +12,7 @@ from lowregret.auto.frozen import Frozen
 from lowregret.auto.frozen_classes import foretell_classes
 from lowregret.auto.learner import require_light
 from lowregret.auto.linear_view import class_weights
+from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.learner.growth import Shape, Together
 from lowregret.learner.labels import ClassNames
@@ -130,6 +131,10 @@ class AutoMulticlassRun(MulticlassRun):
     def contest(self) -> Standings:
         """The experts of the mixture: their losses, and how far each is trusted."""
         return self.record.contest(self)
+
+    @property
+    def forest_certificate(self) -> Certificate | None:
+        return self.record.forest_certificate(self)
 
     @property
     def keeper(self) -> Keeping:

@@ -35,7 +35,7 @@ from lowregret.compile.simd import LANES
 from lowregret.domain import Domain
 from lowregret.learner.growth import join as joined
 from lowregret.rows import Rows, longest
-from lowregret.run.auto_experts import Keeping, Standings, against_fixed
+from lowregret.run.auto_experts import Keeping, Standings, against_fixed, against_forests
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.run.record import RunRecord
 from lowregret.state import ROUNDS, SUMS, TOTAL
@@ -93,6 +93,13 @@ class Mixture(RunRecord):
 
     def fixed_certificate(self, run: Any) -> Certificate:
         return against_fixed(run.books, run.comparator)
+
+    def forest_certificate(self, run: Any) -> Certificate | None:
+        """FOREST: the regret against fixed weightings of all cells and features, if there are partitions."""
+        companion = run.curve.run
+        if companion is None:
+            return None
+        return against_forests(run.loss, companion.loss, companion.fixed_certificate, run.curve.forest.trees)
 
     def linear_regret(self, run: Any, comparator: Domain) -> float:
         """Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ against a set of fixed predictors, without a second pass: O(d)."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -14,6 +15,7 @@ from lowregret.certificate import Certificate, natural_comparator
 from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
+from lowregret.errors import PartError
 from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
 from lowregret.learner.linear import Learner
@@ -49,6 +51,7 @@ class RowRun(CarefulRun, Scoring):
     """A learner of rows, its state, and the proof of how well it has done so far."""
 
     learns: ClassVar[type]  # what its learner must be
+    of_batch: ClassVar[tuple[str, ...]] = ("scores",)  # attributes that are arrays of the latest batch
     knows_outputs: ClassVar[bool] = True  # whether a random or averaged iterate is one of all those counted
 
     def __init__(
@@ -86,6 +89,7 @@ class RowRun(CarefulRun, Scoring):
         self.learnt = NOTHING  # of the latest batch
         self.record = record or RunRecord()  # what proofs follow from
         self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
+        self._learning = False  # whether rows are being learnt, as other threads may want to know
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------
@@ -110,29 +114,43 @@ class RowRun(CarefulRun, Scoring):
         self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None
     ) -> Learnt:
         """Learn rows, expanded ones in their stead; whatever happens, the rows that are learnt are counted."""
-        if self.expansion is not None and expanded is None:
-            return self.expansion.learn(self, given, labels, w, place, names)
-        x = given if expanded is None else expanded
-        self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
-        y = self._taken(labels, w, names)
-        self.uniform &= bool(np.all(w == 1))
-        if self.tally.recognised(given, np.asarray(y, float)):
-            self.end_trial()
-        placed = self._placed(x, w)
+        with self._alone() if expanded is None else nullcontext():
+            if self.expansion is not None and expanded is None:
+                return self.expansion.learn(self, given, labels, w, place, names)
+            x = given if expanded is None else expanded
+            self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
+            y = self._taken(labels, w, names)
+            self.uniform &= bool(np.all(w == 1))
+            if self.tally.recognised(given, np.asarray(y, float)):
+                self.end_trial()
+            placed = self._placed(x, w)
+            try:
+                while self._reached < len(y):
+                    marked = self._stretch(placed, y, w)
+                    i = self._reached
+                    if not (marked or i == len(y) or self._grow(placed, w, i)):
+                        shown = self._numbered(x) if self.places is None else x
+                        self._refuse(shown, name_label(labels[i], names), w, i, place(i))
+            finally:
+                self.learnt = self._told(y, self._reached)
+                self._steps.add(
+                    partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached)
+                )
+                self._steps.add(partial(self._count, given, x, y, w))
+                self._steps.finish()
+            require_bounded(self.state)
+            return self.learnt
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Learn while no other thread does; raises a `PartError` if one is at it."""
+        if self._learning:
+            raise PartError("another thread is learning with this run: let one learn at a time, or give each a run")
+        self._learning = True
         try:
-            while self._reached < len(y):
-                marked = self._stretch(placed, y, w)
-                i = self._reached
-                if not (marked or i == len(y) or self._grow(placed, w, i)):
-                    shown = self._numbered(x) if self.places is None else x
-                    self._refuse(shown, name_label(labels[i], names), w, i, place(i))
+            yield
         finally:
-            self.learnt = self._told(y, self._reached)
-            self._steps.add(partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached))
-            self._steps.add(partial(self._count, given, x, y, w))
-            self._steps.finish()
-        require_bounded(self.state)
-        return self.learnt
+            self._learning = False
 
     def _stretch(self, placed: Placed, y: Any, w: Vector) -> bool:
         """Learn rows up to the next mark or pause; returns whether one was reached."""
@@ -172,14 +190,6 @@ class RowRun(CarefulRun, Scoring):
     def _count(self, given: Rows, x: Rows, y: Any, w: Vector) -> None:
         """Count the rows of the batch that were learnt: x, which were given as `given`."""
 
-    @abstractmethod
-    def of_batch(self) -> Sequence[Any]:
-        """The arrays that are kept of the latest batch."""
-
-    @abstractmethod
-    def take_batch(self, *arrays: Any) -> None:
-        """Keep these arrays as those of the latest batch."""
-
     @property
     @abstractmethod
     def coded(self) -> int:
@@ -188,12 +198,6 @@ class RowRun(CarefulRun, Scoring):
     @abstractmethod
     def _labels(self, labels: Any, rows: int) -> Any:
         """The labels given, checked to be one for each row."""
-
-    def expanded(self, features: Features, weights: Any = None) -> Rows:
-        """The rows that were learnt, from the first on, with the columns that were added to each then."""
-        x = self._rows(features)
-        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
-        return x if self.expansion is None else self.expansion.as_learnt(x, w, 0, self.compiled)
 
     @property
     def weights(self) -> Vector:
@@ -251,6 +255,11 @@ class RowRun(CarefulRun, Scoring):
     def fixed_certificate(self) -> Certificate:
         """The certificate against fixed predictors."""
         return self.record.fixed_certificate(self)
+
+    @property
+    def forest_certificate(self) -> Certificate | None:
+        """The certificate against fixed additive forests on the random partitions of the run, if it has any."""
+        return None
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """Bounds on loss or error of future rows, each with probability 1 − δ: the headline first, failed ones last."""
@@ -365,6 +374,7 @@ class RowRun(CarefulRun, Scoring):
             self.seen = max(self.seen, highest(x, done))
             if done < x.shape[0]:
                 self.places.forget_after(int(placed.needs[done - 1]) - 1 if done else placed.before)
+            self.places.give_back(placed)
 
     def _by_column(self, w: Vector) -> Vector:
         """A vector w, the bias last, brought from the order of places to the order of columns."""

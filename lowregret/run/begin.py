@@ -16,7 +16,7 @@ from lowregret.learner.layout import begun
 from lowregret.learner.linear import Learner, Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.multiclass_simd import at_work
-from lowregret.learner.validate import WHOLE_LIMIT
+from lowregret.learner.validate import WHOLE_LIMIT, room_for
 from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
@@ -75,6 +75,14 @@ def begin(
     how["seen"] = 0 if features is None else None
     if expand is not None:
         features, how["expansion"] = _expanded(learner, expand, features)
+    with room_for(features):
+        return _begun(learner, features, classes, how)
+
+
+def _begun(
+    learner: Any, features: int | None, classes: Classed, how: dict[str, Any]
+) -> LinearRun | AutoRun | MulticlassRun:
+    """The run that fits the learner; `how` are arguments of every run."""
     if isinstance(learner, AutoMulticlass | Multiclass):
         names = ClassNames(classes)
         lanes = len(names) if names.fixed else LANES
@@ -89,7 +97,7 @@ def begin(
         raise PartError(f"{learner.loss} is a loss of one score: use Multiclass(Softmax(), …) for classes")
     if isinstance(learner, Auto):
         return AutoRun.begun(learner, FIRST if features is None else features, **how)
-    learner = _lean(learner, certify)
+    learner = _lean(learner, how["certify"])
     if features is None:
         require_growth(learner)
     return LinearRun(learner, learner.start(FIRST if features is None else features), **how)

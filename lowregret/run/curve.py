@@ -33,7 +33,7 @@ NARROW, SPARSEST = 256, 16  # features met at the first look; of 16 of them, a r
 WIDEST = 1024  # features that forests look at
 
 
-class Ahead(NamedTuple):
+class Celled(NamedTuple):
     """Rows of a batch from `begin` on, with their cells, in the memory of a desk."""
 
     rows: Rows | None = None
@@ -51,7 +51,7 @@ class Curve:
 
     def __init__(self, sample: Sample | None = None, forest: Forest | None = None, run: Any = None) -> None:
         self.sample, self.forest, self.run = sample, forest, run
-        self._ahead = Ahead()
+        self._ahead = Celled()
 
     @classmethod
     def fresh(cls, learner: Any) -> Curve:
@@ -85,9 +85,7 @@ class Curve:
             self.leave(run)
         return self.run is not None
 
-    def _advance(
-        self, run: Any, x: Rows, y: Any, w: Vector, i: int, goal: int
-    ) -> tuple[int, BaseException | None]:
+    def _advance(self, run: Any, x: Rows, y: Any, w: Vector, i: int, goal: int) -> tuple[int, BaseException | None]:
         """Let the companion learn a chunk of rows; returns the first row that it did not learn, and what went wrong."""
         end, rounds = run.fitting(y, w, i, min(i + CHUNK, len(y))), run.rounds
         try:
@@ -141,7 +139,7 @@ class Curve:
         sample = self.sample
         if sample is None or run.rounds not in LOOKS:
             return False
-        narrow = run.rounds > LOOKS[0] or sample.is_narrow(NARROW, SPARSEST)
+        narrow = run.rounds > LOOKS[0] or (sample.is_narrow(NARROW, SPARSEST) and sample.rows.columns <= WIDEST)
         if not narrow or sample.size != run.rounds:
             self.leave(run)
             return False
@@ -158,7 +156,7 @@ class Curve:
         matrix = sample.matrix(min(x.columns, WIDEST))
         self.forest = run.learner.partitions.grow(matrix, y, run.coded, run.compiled)
         self.run, i = run.companion(self.forest.columns), 0
-        rows, self._ahead = self._celled(x, np.arange(y.size)), Ahead()
+        rows, self._ahead = self._celled(x, np.arange(y.size)), Celled()
         while i < y.size:
             goal = self.run.record.next_pause(self.run)
             piece, end = replace(rows, indptr=rows.indptr[i:]), min(i + goal - self.run.rounds, y.size)
@@ -175,6 +173,26 @@ class Curve:
             self.run.trial.end(trial.ended or 0)
             if trial.ended == 0:
                 self.run.trial, self.run.frozen = Trial(ended=0), None
+
+    # ---- results -------------------------------------------------------------------------------------------------
+
+    def to_json(self, run: Any) -> dict[str, Any] | None:
+        """The public form: trees, cells, the rows that they were grown on, and the proof; None without partitions."""
+        if self.forest is None:
+            return None
+        grown = max(look for look in LOOKS if look <= run.rounds)
+        told = {"trees": self.forest.trees, "cells": self.forest.width, "grown_on": grown}
+        return told | {"certificate": run.forest_certificate.to_json()}
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence on the partitions, if there are any."""
+        if self.forest is None:
+            return []
+        return [
+            f"rows are narrow, so {self.forest.trees} random trees with {self.forest.width:,} cells joined the experts"
+            ": --features raw does without"
+        ]
 
     # ---- the kept model ------------------------------------------------------------------------------------------
 
@@ -200,7 +218,7 @@ class Curve:
         if not self._ahead.has(x, i):
             entries, last = 2 * self.forest.trees + self.forest.features, min(i + CHUNK, x.shape[0])
             desk = self._ahead.desk.fitting(CHUNK, entries, self.forest.features)
-            self._ahead = Ahead(x, i, self._celled(x, np.arange(i, last), desk), desk)
+            self._ahead = Celled(x, i, self._celled(x, np.arange(i, last), desk), desk)
         first, rows = i - self._ahead.begin, self._ahead.celled
         return replace(rows, indptr=rows.indptr[first : end - self._ahead.begin + 1])
 
@@ -228,4 +246,3 @@ class Curve:
             run = kind.of("the companion", told | {"curve": None}, under("curve.", arrays))
             run.keep_scores = run.classes is not None
         return cls(Sample(**sample) if sample else None, Forest.stored(**forest) if forest else None, run)
-

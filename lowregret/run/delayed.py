@@ -30,7 +30,8 @@ from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.linear import LinearRun
 from lowregret.run.outcome import NOTHING as NO_ROWS
 from lowregret.run.outcome import Learnt
-from lowregret.run.pending import NEVER, Pending
+from lowregret.run.pending import NEVER, Numbers, Pending
+from lowregret.run.round_by_round import elsewhere
 from lowregret.run.schema import DelayedSchema
 from lowregret.store.file import Arrays
 from lowregret.stream.batch import Batch, Stream, is_stream, raise_faults
@@ -74,6 +75,9 @@ class DelayedRun(LinearRun):
     """A `LinearRun` that separates asking and telling; its results are of the rounds that were answered.
 
     `asked` counts the rounds decided, `rounds` those answered (weight 0 not counted), `pending` those that wait.
+
+    Rounds are numbered 1, 2, 3, … In a run from a file numbers go on elsewhere (`elsewhere`), and rounds that wait keep
+    theirs: no answer is taken for that to another round, though an older save be restored.
     """
 
     kind = "delayed-run"
@@ -84,19 +88,20 @@ class DelayedRun(LinearRun):
         self.asked = 0
         self.ledger: Vector = np.zeros(BOOK)
         self._pending = Pending()
+        self._numbers = Numbers()
         self._ledgers: list[Vector] = []  # at the rounds of the history
 
     # ---- asking and telling --------------------------------------------------------------------------------------
 
     def ask(self, features: Features) -> tuple[Any, Vector]:
-        """Decide rows, one round each; returns their round numbers, from 1, and scores. All rows or none: O(nnz)."""
+        """Decide rows, one round each; returns the rounds' numbers, and scores. All rows or none: O(nnz)."""
         x = self._rows(features)
         if not np.isfinite(x.data).all():  # type: ignore[attr-defined]
             for i in range(x.shape[0]):
                 require_finite(x, i, f"row {i}")
         before = self.asked
         self._decide(x, None, "row {}".format)
-        return np.arange(before + 1, self.asked + 1), self.scores
+        return self._numbers.of(np.arange(before + 1, self.asked + 1)), self.scores
 
     def tell(self, rounds: Any, labels: Any, weights: Any = None) -> Self:
         """Learn the answers to some rounds in the order given. Weight 0: there is no answer, the round is forgotten.
@@ -118,7 +123,7 @@ class DelayedRun(LinearRun):
         try:
             self._run(at, pending.size)
         finally:
-            left = pending.find(told)
+            left = pending.find(self._numbers.rounds(told.astype(np.int64)))
             pending.recall(left[left >= 0])
         return self
 
@@ -165,9 +170,10 @@ class DelayedRun(LinearRun):
 
     @property
     def waiting(self) -> Any:
-        """The numbers of the rounds that wait for their answer."""
+        """The numbers of the rounds that wait for their answer; whose answer is on its way has that of its place."""
         used = self._pending.used
-        return used.rounds[used.waiting]
+        rounds, due = used.rounds[used.waiting], used.due[used.waiting]
+        return np.where(due < NEVER, rounds, self._numbers.of(rounds))
 
     @property
     def weight(self) -> float:
@@ -217,6 +223,7 @@ class DelayedRun(LinearRun):
         description, arrays = super().contents()
         ledgers = np.array(self._ledgers).reshape(-1, LEDGER)
         late = {"ledger": self.ledger, "ledgers": ledgers} | self._pending.arrays()
+        late["pending.numbers"] = self.waiting
         return description | {"asked": self.asked}, arrays | late
 
     @classmethod
@@ -224,6 +231,7 @@ class DelayedRun(LinearRun):
         run = super().of(path, description, arrays)
         run.asked, run.ledger = description["asked"], arrays["ledger"]
         run._ledgers, run._pending = list(arrays["ledgers"]), Pending.of(arrays)
+        run._numbers = Numbers(run.asked, elsewhere(), arrays["pending.rounds"], arrays["pending.numbers"])
         return run
 
     # ---- inside ------------------------------------------------------------------------------------------------------
@@ -233,14 +241,12 @@ class DelayedRun(LinearRun):
         told = np.atleast_1d(np.asarray(rounds))
         if told.dtype.kind not in "iu" or told.ndim != 1:
             raise DataError(f"rounds must be numbers that ask gave, got {rounds!r}")
-        at, seen = self._pending.find(told), set[int]()
+        at, seen = self._pending.find(self._numbers.rounds(told.astype(np.int64))), set[int]()
         for round_, place in zip(told.tolist(), at.tolist(), strict=True):
             if round_ in seen:
                 raise DataError(f"round {round_} is told twice in one call: give one answer for each round")
-            if not 1 <= round_ <= self.asked:
-                raise DataError(f"round {round_} was not asked: those asked so far are 1 to {self.asked}")
             if place < 0:
-                raise DataError(f"round {round_} was told already: an answer can be given once")
+                raise DataError(f"round {round_} {self._numbers.why_not(round_, self.asked)}")
             if self._pending.slots.due[place] < NEVER:
                 raise DataError(f"round {round_} was learnt with its label, which is on its way: do not tell it")
             seen.add(round_)
@@ -289,7 +295,7 @@ class DelayedRun(LinearRun):
                 if self.state.rounds == mark:
                     self._at_mark()
                 elif due:
-                    raise self._diverged(int(slots.rounds[arrivals[e]]))
+                    raise self._diverged(int(self._numbers.of(slots.rounds[arrivals[e : e + 1]])[0]))
                 elif rows is None or i == pending.size:
                     break
                 elif not self._grow(placed, NOTHING, row + i - first):

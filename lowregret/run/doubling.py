@@ -104,7 +104,8 @@ class DoublingRun(LinearRun):
         blocks = [*self.finished, bounds_of(found)] if self.state.rounds or not self.finished else self.finished
         linear = None if found[0].linear_regret is None else self.linear_regret()
         whole, summed = self._evidence(self.comparator), sum_blocks(found, blocks, self.rounds)
-        return [replace(c, linear_regret=linear, rounding=of_bound(whole, c.bound)) for c in summed]
+        off = len(blocks)  # times that of the latest, whose terms are the largest, as rates fall
+        return [replace(c, linear_regret=linear, rounding=of_bound(whole, c.bound) + off * c.rounding) for c in summed]
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ over all blocks, against one u: O(d)."""

@@ -73,7 +73,8 @@ class Eras:
         if count is not None and len(found):
             wanted = found[-1, ROUND] * np.arange(1, count + 1) / count
             found = found[np.unique(np.abs(found[:, ROUND, None] - wanted).argmin(axis=0))]
-        present = np.flatnonzero(found[-1:, KEPT + LOSSES : KEPT + LOSSES + EXPERTS] < math.inf)
+        losses = found[-1, KEPT + LOSSES : KEPT + LOSSES + EXPERTS] if len(found) else np.zeros(PARTITIONS)
+        present = np.flatnonzero(losses < math.inf)
         inside = np.diff(_as_if_there(found, classifies), axis=0, prepend=np.zeros((1, WIDTH)))
         trust = inside[:, KEPT:]
         return cls(
@@ -122,7 +123,12 @@ class Eras:
             experts = math.log(len(self.names))
             logs = np.log([self.ends[-1], *self.switches]).sum() + (self.switches.size + 1) * experts
             bound = float(logs + self.gaps.sum())
-        comparator = {"set": "experts", "count": len(self.names), "eras": self.ends.size, "switches": self.switches.size}
+        comparator = {
+            "set": "experts",
+            "count": len(self.names),
+            "eras": self.ends.size,
+            "switches": self.switches.size,
+        }
         statement = "(m + 1)·ln N + ln T + Σ ln t_i over m switches after rounds t_i + Σ[loss − mix loss]₊"
         return Certificate("MIX-SHARE-ERAS", statement, comparator, regret, bound, regret=regret)
 

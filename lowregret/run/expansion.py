@@ -104,7 +104,7 @@ class Expansion(ABC):
                     run._learn(given, labels[begin:stop], weights, Shifted(place, begin), names, rows)
                 finally:
                     if run.learnt is not NOTHING:
-                        told.append((run.learnt, *run.of_batch()))
+                        told.append((run.learnt, *(getattr(run, name) for name in run.of_batch)))
                         self.meet(given, run.learnt, weights)
                 self.settle(run)
                 if stop < end:
@@ -113,7 +113,8 @@ class Expansion(ABC):
         finally:
             if told:
                 pieces, *arrays = zip(*told, strict=True)
-                run.take_batch(*map(stacked, arrays))
+                for name, parts in zip(run.of_batch, arrays, strict=True):
+                    setattr(run, name, stacked(parts))
                 _, *reported = zip(*pieces, strict=True)
                 run.learnt = Learnt(sum(piece.done for piece in pieces), *map(stacked, reported))
         return run.learnt

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
-from lowregret.hindsight.fixed_comparator_classes import ClassesGivenAgain, needs_guesses
 from lowregret.learner.growth import FIRST, Shape, Together, double_room
 from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
@@ -48,6 +47,9 @@ from lowregret.step import Constant
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
+if TYPE_CHECKING:
+    from lowregret.hindsight.fixed_comparator_classes import ClassesGivenAgain
+
 LANES = 4  # classes that there is room for in the beginning, where they are not given
 
 
@@ -61,6 +63,7 @@ class MulticlassRun(RowRun):
     kind = "class-run"
     schema = ClassSchema(Multiclass)
     learns: ClassVar[type] = Multiclass
+    of_batch: ClassVar[tuple[str, ...]] = ("codes", "guesses", "scores")
     learner: Multiclass
     classes: ClassNames
     tally: ClassTally
@@ -116,12 +119,6 @@ class MulticlassRun(RowRun):
         guesses = self.guesses[:done]
         self.scores = self._room.scores[:done, : len(self.classes)] if self.keep_scores else np.empty(0)
         return Learnt(done, y[:done], guesses, self.scores if self.keep_scores else guesses)
-
-    def of_batch(self) -> Sequence[Any]:
-        return self.codes, self.guesses, self.scores
-
-    def take_batch(self, *arrays: Any) -> None:
-        self.codes, self.guesses, self.scores = arrays
 
     @property
     def coded(self) -> int:
@@ -323,6 +320,8 @@ class MulticlassRun(RowRun):
         self, features: Features, labels: Any, weights: Any = None, guessed: bool = False
     ) -> ClassesGivenAgain:
         """The rows of the run, given once more; with the guesses made of them if they are needed."""
+        from lowregret.hindsight.fixed_comparator_classes import ClassesGivenAgain, needs_guesses
+
         x = self._rows(features)
         codes = self.classes.encode(self._labels(labels, x.shape[0]), np.zeros(x.shape[0], bool))
         w = np.ones(codes.size) if weights is None else numbers(weights, "weights", x.shape[0])

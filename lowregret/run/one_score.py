@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from lowregret.hindsight.fixed_comparator import GivenAgain
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import Placed
 from lowregret.learner.validate import finite_numbers, numbers, refuse
@@ -20,6 +19,9 @@ from lowregret.run.base import RowRun
 from lowregret.run.outcome import Learnt
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
+
+if TYPE_CHECKING:
+    from lowregret.hindsight.fixed_comparator import GivenAgain
 
 
 class ScoredRun(RowRun):
@@ -54,12 +56,6 @@ class ScoredRun(RowRun):
         """Note where a loss of the user's own is put to the test."""
         if self.met is not None:
             self.met = self.met.wider(scores, labels, math.hypot(length(x), self.learner.bias))
-
-    def of_batch(self) -> Sequence[Any]:
-        return (self.scores,)
-
-    def take_batch(self, *arrays: Any) -> None:
-        (self.scores,) = arrays
 
     @property
     def coded(self) -> int:
@@ -109,6 +105,8 @@ class ScoredRun(RowRun):
 
     def _given_again(self, features: Features, labels: Any, weights: Any = None) -> GivenAgain:
         """The rows of the run, given once more."""
+        from lowregret.hindsight.fixed_comparator import GivenAgain
+
         given = self._rows(features)
         y = numbers(labels, "labels", given.shape[0])
         w = np.ones(y.size) if weights is None else numbers(weights, "weights", y.size).copy()

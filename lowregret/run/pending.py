@@ -142,6 +142,44 @@ class Pending:
         return cls(Slots(*(arrays[f"pending.{name}"] for name in Slots._fields)))
 
 
+class Numbers:
+    """The numbers of rounds: in a new run the rounds 1, 2, 3, … themselves, in one from a file others from there on.
+
+    `first` rounds were asked before, of which those that wait keep their numbers; later ones have theirs `ahead`.
+    """
+
+    def __init__(self, first: int = 0, ahead: int = 0, waiting: Any = (), numbers: Any = ()) -> None:
+        self.first, self.ahead = first, ahead
+        self._known = np.array(waiting, np.int64), np.array(numbers, np.int64)  # rounds in order, and their numbers
+        self._order = np.argsort(self._known[1])
+
+    def of(self, rounds: Any) -> Any:
+        """The numbers of rounds, those asked before being among those that waited."""
+        if not self._order.size:
+            return rounds + self.ahead
+        waited, numbers = self._known
+        at = np.minimum(np.searchsorted(waited, rounds), waited.size - 1)
+        return np.where(rounds > self.first, rounds + self.ahead, numbers[at])
+
+    def rounds(self, numbers: Any) -> Any:
+        """The rounds that have these numbers, 0 where there is none: O(log n) each."""
+        later = numbers - self.ahead
+        found = np.where((later > self.first) & (numbers > self.ahead), later, 0)
+        if not self._order.size:
+            return found
+        waited, known = self._known
+        at = self._order[np.minimum(np.searchsorted(known, numbers, sorter=self._order), known.size - 1)]
+        return np.where(known[at] == numbers, waited[at], found)
+
+    def why_not(self, number: int, asked: int) -> str:
+        """Say why no answer to a number is waited for."""
+        if self.first < number - self.ahead <= asked:
+            return "was told already: an answer can be given once"
+        if self.ahead == 0:
+            return f"was not asked: those asked so far are 1 to {asked}"
+        return "does not wait: it was told already, or asked after the save that this run goes on from, and is lost"
+
+
 def _entries(x: Rows, begin: int, end: int) -> tuple[Any, Any, Vector]:
     """The lengths of some rows, their columns, and their values."""
     if isinstance(x, Sparse):

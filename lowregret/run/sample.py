@@ -14,15 +14,13 @@ from lowregret.types import Vector
 class Sample:
     """Rows that were learnt, with labels (codes of classes) and weights; rows of weight 0 are not among them."""
 
-    def __init__(self, indptr: Any = None, indices: Any = None, data: Any = None, labels: Any = None, weights: Any = None):
-        self._ends = [np.zeros(1, np.int64) if indptr is None else indptr]
-        self._indices = [np.empty(0, np.uint32) if indices is None else indices]
-        self._data = [np.empty(0) if data is None else data]
-        self._labels = [np.empty(0) if labels is None else labels]
-        self._weights = [np.empty(0) if weights is None else weights]
+    def __init__(self, **kept: Any) -> None:
+        empty = np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), np.empty(0), np.empty(0)
+        given = [[kept.get(name, array)] for name, array in zip(NAMES, empty, strict=True)]
+        self._ends, self._indices, self._data, self._labels, self._weights = given  # parts, to be joined when needed
 
     def add(self, x: Rows, y: Any, w: Vector, begin: int, end: int) -> None:
-        """Add those of rows begin, …, end − 1 whose weight is not 0: O(nnz)."""
+        """Add those of rows begin, …, end − 1 whose weight is not 0, without the zeros in them: O(nnz)."""
         chosen = np.arange(begin, end)
         if w.size:
             chosen = chosen[w[begin:end] != 0]
@@ -30,6 +28,8 @@ class Sample:
         there = chosen if isinstance(x, Sparse) else chosen - begin
         starts, sizes = rows.indptr[there], np.diff(rows.indptr)[there]
         entries = np.repeat(starts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        whose = np.repeat(np.arange(sizes.size), sizes)[rows.data[entries] != 0]
+        entries, sizes = entries[rows.data[entries] != 0], np.bincount(whose, minlength=sizes.size)
         self._ends.append(sum(data.size for data in self._data) + np.cumsum(sizes))
         self._indices.append(rows.indices[entries].astype(np.uint32))
         self._data.append(np.asarray(rows.data[entries], float))
@@ -66,7 +66,7 @@ class Sample:
         return self.arrays()["weights"]
 
     def is_narrow(self, most: int, sparsest: int) -> bool:
-        """Whether at most so many features occurred, and rows have one of `sparsest` of them on average."""
+        """Whether at most `most` features occurred, and rows have one of `sparsest` of them on average."""
         found = self.arrays()
         features = np.unique(found["indices"]).size
         return 0 < features <= most and sparsest * found["data"].size >= features * found["labels"].size

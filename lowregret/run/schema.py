@@ -256,8 +256,9 @@ def tally_demands(arrays: Arrays, warm: int) -> Demands:
     yield not rounds or sums[tally.WEIGHT] > 0, "tally.sums: weight > 0"
     if "tally.prints" in arrays:
         yield arrays["tally.prints"].size <= repetition.CAPACITY, f"a sample of {repetition.CAPACITY} rows"
-        _, level, glances = arrays["tally.sampled"].tolist()
+        _, level, glances, form = arrays["tally.sampled"].tolist()
         yield glances <= min(level, repetition.QUICK) and level <= 64, "tally.sampled: a level of the sample"
+        yield form <= 1 << 48, "tally.sampled: rows of fewer columns"
     inside = (levels[:, ONES] >= 0) & (levels[:, ONES] <= levels[:, COUNT]) & (levels[:, COUNT] < levels[:, LENGTH])
     yield np.all(inside), "tally.levels: ones ≤ bits < length"
 
@@ -299,6 +300,7 @@ class DelayedSchema(RowSchema):
             dict.fromkeys(("scores", "heights"), floats("waiting")),
             {
                 "rounds": wholes("waiting", low=1, high=told["asked"]),
+                "numbers": wholes("waiting", low=1, high=ANSWERS),
                 "due": wholes("waiting", high=ANSWERS),
                 "labels": anything("waiting"),
                 "weights": floats("waiting", low=0),
@@ -316,6 +318,7 @@ class DelayedSchema(RowSchema):
         yield from super().demands(told, arrays)
         rounds, ends = arrays["pending.rounds"], arrays["pending.indptr"]
         yield np.all(np.diff(rounds) > 0), "pending.rounds that rise"
+        yield np.unique(arrays["pending.numbers"]).size == rounds.size, "pending.numbers that differ"
         yield np.all(arrays["pending.waiting"]), "pending rows that wait"
         yield ends.size == rounds.size + 1 and ends[0] == 0 and np.all(np.diff(ends) >= 0), "pending rows in order"
         yield ends[-1] == arrays["pending.data"].size, "pending rows up to their last entry"

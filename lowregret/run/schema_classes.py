@@ -9,8 +9,8 @@ import numpy as np
 
 from lowregret.auto.bank import WIDTH
 from lowregret.auto.classes import SHARES
-from lowregret.auto.frozen import GAP as KEPT_GAP
 from lowregret.auto.frozen import DONE, NOW, VOTES
+from lowregret.auto.frozen import GAP as KEPT_GAP
 from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PARTITIONS, PAST, PRODUCTS, TRUST, WEIGHTS
 from lowregret.auto.mixture import FAINT
 from lowregret.auto.stack import SIZE, STACKS

@@ -36,7 +36,7 @@ def sample_arrays() -> dict[str, Array]:
 
 
 def sample_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:
-    """Conditions on them, in the file of a run of so many rounds."""
+    """Conditions on the arrays of a sample, in the file of a run that has played `rounds` rounds."""
     labels = arrays[f"{SAMPLED}labels"]
     yield labels.size == rounds < LOOKS[-1], "a sample of all rows"
     yield from row_demands(arrays, told["room"])

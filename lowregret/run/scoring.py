@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.places import Places
-from lowregret.learner.validate import require_rows, require_scores
+from lowregret.learner.validate import numbers, require_rows, require_scores
 from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.expansion import Expansion, pieces
@@ -103,6 +103,12 @@ class Scoring(Saved):
         """
         return self._numbered(x if self.expansion is None else self.expansion.located(x, self.compiled, first))
 
+    def expanded(self, features: Features, weights: Any = None) -> Rows:
+        """The rows that were learnt, from the first on, with the columns that were added to each then."""
+        x = self._rows(features)
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        return x if self.expansion is None else self.expansion.as_learnt(x, w, 0, self.compiled)
+
     def located_again(self, x: Rows, w: Vector, before: int = 0) -> Rows:
         """Rows that were learnt with weights w, after `before` other rounds, as the learner saw them then."""
         if self.expansion is not None:
@@ -117,7 +123,8 @@ class Scoring(Saved):
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
-        if isinstance(features, Sparse) and self.seen is None and x.shape[1] < self.given_features:
-            x = replace(features, columns=self.given_features)  # rows of streams know their highest column, no more
+        known = isinstance(features, Sparse) and self.seen is None
+        if known and isinstance(x, Sparse) and x.columns < self.given_features:
+            x = replace(x, columns=self.given_features)  # rows of a stream know their highest column, not how many
         require_rows(x, x.shape[1] if self.seen is not None else self.given_features)
         return x

@@ -52,8 +52,12 @@ class Served:
     # ---- files -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it into one file, which `lowregret.load` reads as a run or a predictor."""
-        store.write(path, self.run.kind, *self.run.schema.named(*self.contents()))
+        """Write it into one file, which `lowregret.load` reads as a run or a predictor.
+
+        What could not be read again is not written, so that no good file makes way for it.
+        """
+        schema = self.run.schema
+        store.write_checked(path, self.run.kind, schema, *schema.named(*self.contents()))
 
     def contents(self) -> tuple[dict[str, Any], store.Arrays]:
         """Everything that a file keeps of it: the `contents` of the run, and the rest beside."""

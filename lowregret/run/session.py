@@ -18,9 +18,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.compile.spec import from_json, to_json
-from lowregret.convex.minimise import Solution
 from lowregret.errors import PartError, StoreError
-from lowregret.hindsight.fixed_comparator import is_plain, losses_at
 from lowregret.loss.name import loss_name
 from lowregret.risk.bounds import risk_json
 from lowregret.rule import FTRLProximal
@@ -45,6 +43,7 @@ from lowregret.stream.read import positive_name
 from lowregret.types import Vector
 
 if TYPE_CHECKING:
+    from lowregret.convex.minimise import Solution
     from lowregret.hindsight import Pass as Rereading
     from lowregret.hindsight import Report
 
@@ -205,6 +204,7 @@ class Session(Served):
         """
         from lowregret.hindsight import best_fixed
         from lowregret.hindsight.best import silent
+        from lowregret.hindsight.fixed_comparator import is_plain, losses_at
 
         run = self.single
         learner, u, passes = run.linear, run.comparator, self.best_pass
@@ -265,6 +265,7 @@ class Session(Served):
     def notes(self) -> list[str]:
         """Notes on the labels and columns that the figures do not show."""
         found = [*self.remarks, *notes.idle(self.met.idle)]
+        found += self.run.curve.notes if isinstance(self.run, AutoRun | AutoMulticlassRun) else []
         found += [self.one_label] if self.one_label is not None else []
         if isinstance(self.run, MulticlassRun):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
@@ -299,7 +300,10 @@ class Session(Served):
         if run.expansion is not None:
             found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}
         if isinstance(run, AutoRun | AutoMulticlassRun):
-            found |= run.contest.to_json() | {"mixture": run.certificate.to_json()}
+            found |= run.contest.to_json() | {
+                "mixture": run.certificate.to_json(),
+                "partitions": run.curve.to_json(run),
+            }
             if found["kept"] is not None:
                 found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
         if self.dictionary is not None:

@@ -34,7 +34,9 @@ def summary(run: LearntRun) -> str:
     if run.error is not None:
         lines.append(f"error      {run.error:.2%} of the {'rows' if run.alike else 'weight'} predicted wrongly")
     lines += [*describe_added(run), *describe_kept(run)]
-    return "\n".join([*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_risk(run)])
+    return "\n".join(
+        [*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_partitions(run), *describe_risk(run)]
+    )
 
 
 def describe_added(run: LearntRun) -> list[str]:
@@ -122,6 +124,12 @@ def describe_fixed(run: LearntRun) -> list[str]:
     """The certificate against fixed predictors, where that is another one."""
     fixed = run.fixed_certificate
     return describe(fixed, max(run.rounds, 1)) if fixed.id != run.certificate.id else []
+
+
+def describe_partitions(run: LearntRun) -> list[str]:
+    """Lines about what is proved of the random partitions of a run, if it has any."""
+    forest = run.forest_certificate
+    return [] if forest is None else describe(forest, max(run.rounds, 1))
 
 
 def describe_risk(run: LearntRun, shell: bool = False, delta: float = 0.05) -> list[str]:

@@ -19,7 +19,7 @@ from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 
-from lowregret.compile.memory import roomy
+from lowregret.compile.memory import physical_memory, roomy
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.store.migrate import FORMAT as FORMAT
 from lowregret.store.migrate import OLDEST, migrated
@@ -50,6 +50,17 @@ def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], 
         raise StoreError(f"cannot write {path}: {reason}; what was there before is unharmed") from error
 
 
+def write_checked(
+    path: str | os.PathLike[str], kind: str, schema: Schema, description: dict[str, Any], arrays: Arrays
+) -> None:
+    """Write one file, unless its schema would refuse it: no good file makes way for what could not be read again."""
+    try:
+        schema.checked(path, json.loads(_json(description)), arrays)
+    except StoreError as error:
+        raise StoreError(f"not written, as it could not be read again: {error}") from error
+    write(path, kind, description, arrays)
+
+
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Arrays]:
     """The description and arrays of a file written by `write` for the same `kind`."""
     with _opened(path) as file:
@@ -60,8 +71,10 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
             raise StoreError(f"{path} is damaged: its checksum does not fit; restore it from a backup or train again")
         file.seek(len(MAGIC))
         try:
-            for name, listed in header["arrays"].items():
-                arrays[name] = _unpacked(file, *_listed(listed))
+            told = {name: _listed(listed) for name, listed in header["arrays"].items()}
+            _require_memory(sum(math.prod(shape) * np.dtype(code).itemsize for code, shape, _ in told.values()))
+            for name, listed in told.items():
+                arrays[name] = _unpacked(file, *listed)
             description = json.loads(header["description"])
         except (ValueError, RecursionError, MemoryError) as error:
             raise StoreError(f"{path} is damaged: {error or 'it does not fit into memory'}") from error
@@ -114,12 +127,7 @@ class Saved(Brief, ABC):
 
         What `load` would refuse is not written, so that no good file makes way for it.
         """
-        description, arrays = self.to_file()
-        try:
-            self.schema.checked(path, json.loads(_json(description)), arrays)
-        except StoreError as error:
-            raise StoreError(f"not written, as it could not be read again: {error}") from error
-        write(path, self.kind, description, arrays)
+        write_checked(path, self.kind, self.schema, *self.to_file())
         return Path(path)
 
     @classmethod
@@ -178,6 +186,12 @@ def _listed(listed: Any) -> tuple[str, list[int], list[int]]:
     if len(sizes) != -(-math.prod(shape) // CHUNK):
         raise ValueError(f"an array of shape {shape} has {len(sizes)} chunks")
     return code, shape, sizes
+
+
+def _require_memory(size: int) -> None:
+    """Raise a `MemoryError` for arrays that are larger than the machine: a few bytes may stand for a million."""
+    if size > physical_memory():
+        raise MemoryError(f"its arrays take {size:,} bytes, more than there is memory")
 
 
 def _are_sizes(values: Any) -> bool:

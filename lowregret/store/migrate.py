@@ -43,13 +43,27 @@ def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
 
 
 def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
-    """Format 6: a twelfth expert may join those of `auto`, which goes by partitions; runs from before have none.
+    """Format 6: partitions may join `auto`, EXP4 may centre costs, sums of experts and samples of rows know more.
 
     Rows of linear learners may get further columns, which `expand` describes; where that is absent, they do not.
     """
+    _without_partitions(kind, description, arrays)
+    _without_terms(description, arrays)
+    if kind == "exp4":
+        description["centred"] = False
+        arrays["pending.baseline"] = np.zeros(np.size(arrays.get("pending.arm", 0)))
+    if "tally.sampled" in arrays:
+        arrays["tally.sampled"] = np.append(arrays["tally.sampled"], 0)  # nobody knows the form of the rows
+    if "pending.rounds" in arrays:
+        arrays["pending.numbers"] = arrays["pending.rounds"]
+    return description, arrays
+
+
+def _without_partitions(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Say of a run of `auto` that no twelfth expert has joined."""
     learner = description.get("learner")
     if not (isinstance(learner, dict) and str(learner.get("part")).startswith("Auto")):
-        return description, arrays
+        return
     learner["partitions"] = {"part": "Partitions", "trees": 0, "cells": 1, "seed": 0, "alone": False}
     first, losses = 11, 16  # experts that there were, and where their losses begin
     for name, before in (("mind.trust", 0), ("contests", 0), ("eras", 2)):
@@ -62,7 +76,19 @@ def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
         arrays["votes"] = np.concatenate([votes[:first], [np.inf], votes[first : 2 * first], [0.0], votes[2 * first :]])
     if kind != "predictor":
         description["curve"] = None
-    return description, arrays
+
+
+def _without_terms(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Give panels of experts, for the terms that their sums were made of, these sums."""
+    for name in [name for name in arrays if name == "owed" or name.endswith(".owed")]:
+        before = name.removesuffix("owed")
+        known = [arrays[before + key] for key in ("owed", "losses", "linear") if before + key in arrays]
+        if len({np.shape(array) for array in known}) == 1:
+            arrays[before + "added"] = np.abs(known).sum(0)
+        slots, sums = description.get("slots"), before + "sums"
+        if isinstance(slots, dict) and isinstance(slots.get(sums), list) and sums in arrays:
+            slots[sums] = [*slots[sums], "blur"]
+            arrays[sums] = np.append(arrays[sums], 0.0)
 
 
 STEPS: dict[int, Step] = {4: from_4, 5: from_5}  # from format n to n + 1, for all n from OLDEST on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -21,6 +22,9 @@ _OTHER = {
     stat.S_IFSOCK: "socket",
     stat.S_IFDIR: "folder",
 }
+
+
+LONGEST = 160  # bytes of a name that has room for more
 
 
 def require_place(path: str | os.PathLike[str]) -> None:
@@ -68,9 +72,11 @@ def real_file(path: str | os.PathLike[str]) -> Path:
 def replaced(target: Path) -> Iterator[IO[bytes]]:
     """A new file that replaces `target`, a `real_file`, and takes its permissions; after an error the old one stays."""
     _remove_leftovers(target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    temporary = target.with_name(f".{_stem(target)}.{os.getpid()}.{threading.get_ident()}.tmp")
+    temporary.unlink(missing_ok=True)  # of a process before this one that had the same number
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "xb") as file:  # never what somebody else put there, a link perhaps
+            lock(file.fileno())
             if target.exists():
                 os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
             yield file
@@ -98,14 +104,62 @@ def write_result(path: str | os.PathLike[str], data: bytes) -> None:
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def open_alone(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file, to be written from its beginning, that no other process writes in this way; others wait for none.
+
+    What it held is gone only once it is ours.
+    """
+    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666), "wb", 0)
+    try:
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            if not lock(file.fileno()):
+                raise StoreError(f"cannot write {path}: another process is writing to it; wait, or name another file")
+            os.ftruncate(file.fileno(), 0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def lock(file: int) -> bool:
+    """Lock an open file as long as it is open; returns whether nobody else has it. True where there are no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return True
+    return True
+
+
+def _stem(target: Path) -> str:
+    """A name for what is to replace a file: its own, or a digest of it if that and more would be too long."""
+    name = os.fsencode(target.name)
+    return target.name if len(name) <= LONGEST else hashlib.sha256(name).hexdigest()
+
+
 def _remove_leftovers(target: Path) -> None:
     """Remove temporary files of processes that were killed while they replaced the same file."""
-    ours = re.compile(re.escape(f".{target.name}.") + r"(\d+)\.(\d+)\.tmp")
+    ours = re.compile(re.escape(f".{_stem(target)}.") + r"(\d+)\.(\d+)\.tmp")
     with suppress(OSError):
         for name in os.listdir(target.parent):
             found = ours.fullmatch(name)
-            if found and not _lives(int(found[1]), int(found[2])):
+            if found and not _lives(int(found[1]), int(found[2])) and _is_idle(target.with_name(name)):
                 target.with_name(name).unlink(missing_ok=True)
+
+
+def _is_idle(path: Path) -> bool:
+    """Whether nobody writes to a file: a process of another container may live though its number is unknown here."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # a link, or somebody else's
+        return False
+    try:
+        return lock(file)
+    finally:
+        os.close(file)
 
 
 def _lives(process: int, thread: int) -> bool:

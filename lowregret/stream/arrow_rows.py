@@ -12,6 +12,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.compile.kernel import kernel
-from lowregret.errors import DataError
+from lowregret.errors import DataError, LowRegretError
 from lowregret.rows import Sparse
 from lowregret.stream.batch import Batch, has_arrow_stream
 from lowregret.stream.buffers import (
@@ -73,12 +74,17 @@ class TableStream:
             converter = _Converter(self.form, name, self.skip, met, self.notices)
             size = os.path.getsize(table) if _is_file(table) else 0
             for rows, done in record_batches(table, name, self.threads != 1):
-                for batch in converter.batches(rows):
+                for batch in _converted(converter, rows):
                     batch.position = before + round(done * size)
                     yield batch
                     if batch.fault:
                         return
             before += size
+
+
+def _converted(converter: _Converter, rows: Any) -> Iterator[Batch]:
+    with arrow_errors(converter.name):
+        yield from converter.batches(rows)
 
 
 # ---- where record batches come from ---------------------------------------------------------------------------------
@@ -106,11 +112,21 @@ def record_batches(table: Any, name: str, use_threads: bool) -> Iterator[tuple[A
     """Record batches of a table, and which part of it is read then. Its errors become ours."""
     pa = _pyarrow()
     opened = _from_object if has_arrow_stream(table) else _from_file
+    with arrow_errors(name):
+        for batch, part in opened(pa, table, use_threads):
+            batch.validate(full=True)  # offsets and codes of a file are anybody's, and nothing checks them later
+            yield batch, part
+
+
+@contextmanager
+def arrow_errors(name: str) -> Iterator[None]:
+    """Turn errors of Arrow, in reading or making use of the table of this name, into ours."""
+    pa = _pyarrow()
     try:
-        yield from opened(pa, table, use_threads)
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, DataError):
-            raise
+        yield
+    except LowRegretError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
 
 
@@ -129,7 +145,7 @@ def _from_file(pa: Any, path: str, use_threads: bool) -> Iterator[tuple[Any, flo
     if start.startswith(b"PAR1"):
         yield from _from_parquet(path, use_threads)
     elif start == b"ARROW1":
-        with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:  # a memory map ends with the file
             for k in range(reader.num_record_batches):
                 yield reader.get_batch(k), (k + 1) / reader.num_record_batches
     else:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowregret.compile.kernel import apart
+from lowregret.compile.memory import untouched
 
 _U = np.uint64
 _ONE = _U(1)
@@ -60,18 +61,18 @@ class Buffers(NamedTuple):
     def sized(cls, rows: int, entries: int, named: bool = False) -> Buffers:
         """Buffers for these rows and entries; memory that is not touched is not used, so there may be plenty of it."""
         return cls(
-            np.empty(rows),
-            np.empty(rows),
-            np.empty(rows, np.int64),
-            np.zeros(rows + 1, np.int64),
-            np.empty(entries, np.uint32),
-            np.empty(entries),
+            untouched(rows, np.float64),
+            untouched(rows, np.float64),
+            untouched(rows, np.int64),
+            untouched(rows + 1, np.int64),
+            untouched(entries, np.uint32),
+            untouched(entries, np.float64),
             np.zeros(CURSOR, np.int64),
             np.empty(0),
             np.empty(2 << 16, np.int64),
-            np.empty(max(entries, RUN), np.int64),
-            np.empty(max(entries, RUN)),
-            np.empty(NAME * entries if named else 0, np.int64),
+            untouched(max(entries, RUN), np.int64),
+            untouched(max(entries, RUN), np.float64),
+            untouched(NAME * entries if named else 0, np.int64),
             np.empty(1 << 14, np.int64),
         )
 

@@ -117,6 +117,20 @@ class Leaf:
         return "nothing" if value is None else repr(value)[:60]
 
 
+def cells(array: Any) -> Any:
+    """The elements as NumPy has them: numbers, truth values or texts, and times as texts; None if they are no such."""
+    from pyarrow import types
+
+    leaf = Leaf("", array)
+    kind = leaf.array.type
+    if not _is_readable(kind):
+        return None
+    if types.is_duration(kind):
+        return leaf.numbers()
+    plain = leaf.array if leaf.is_number or _is_text(kind) else _as_text(leaf.array)
+    return plain.to_numpy(zero_copy_only=False)
+
+
 def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str, whole: bool = True) -> list[Leaf]:
     """All columns of a record batch but those to drop, which must be there if it is to be `whole`.
 

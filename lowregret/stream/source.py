@@ -26,7 +26,13 @@ PATIENCE = 0.1  # seconds between looks whether anybody still waits for a pipe
 
 def expand(paths: Any) -> list[str]:
     """The files that these names and patterns stand for, in order; `-` is standard input."""
-    names = [os.fspath(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    try:
+        names = [os.fspath(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    except TypeError:
+        raise DataError(
+            f"rows cannot be read from a {type(paths).__name__}: give names of files, or a table that hands over Arrow "
+            "data, such as one of pandas or polars (a lazy one: collect it)"
+        ) from None
     found: list[str] = []
     for name in names:
         if name == STDIN or not glob.has_magic(name) or Path(name).exists():

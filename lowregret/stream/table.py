@@ -11,7 +11,7 @@ import io
 import math
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -33,6 +33,7 @@ class Table:
     name: str
     columns: dict[str, Any]
     first: int  # the number of the first row in the file
+    odd: dict[str, str] = field(default_factory=dict)  # types of columns whose cells are neither numbers nor texts
 
     def __len__(self) -> int:
         return max(map(len, self.columns.values()), default=0)
@@ -42,11 +43,15 @@ class Table:
         if name not in self.columns:
             known = ", ".join(list(self.columns)[:20])
             raise DataError(f"{self.name} has no column {name!r}; its columns are {known}")
+        if name in self.odd:
+            raise DataError(
+                f"{self.name}: the column {name!r} is of type {self.odd[name]}: make it one of numbers or of text"
+            )
         return self.columns[name]
 
     def is_numeric(self, name: str) -> bool:
         """Whether the first cell that is not missing is a number: one that is none further down is an error, then."""
-        for cell in self.column(name):
+        for cell in self.columns[name] if name in self.odd else self.column(name):
             if not is_missing(cell):
                 return _number(cell) is not None
         return False
@@ -106,14 +111,27 @@ def _choose(table: Table, wanted: Collection[str] | None) -> Table:
 
 
 def _from_arrow(path: str, wanted: Collection[str] | None) -> Table:
-    from lowregret.stream.arrow_rows import record_batches
+    from lowregret.stream.arrow_rows import arrow_errors, record_batches
+    from lowregret.stream.leaves import cells
 
     parts: dict[str, list[Any]] = {}
-    for batch, _ in record_batches(path, path, True):
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            kept = wanted is None or name in wanted
-            parts.setdefault(name, []).append(column.to_numpy(zero_copy_only=False) if kept else np.empty(0))
-    return Table(path, {name: np.concatenate(columns) for name, columns in parts.items()}, 1)
+    odd: dict[str, str] = {}
+    with arrow_errors(path):
+        for batch, _ in record_batches(path, path, True):
+            _require_one_each(batch.schema.names, path)
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                found = cells(column) if wanted is None or name in wanted else np.empty(0)
+                if found is None:
+                    odd[name] = str(column.type)
+                parts.setdefault(name, []).append(np.full(len(column), None) if found is None else found)
+    return Table(path, {name: np.concatenate(columns) for name, columns in parts.items()}, 1, odd)
+
+
+def _require_one_each(names: list[str], file: str) -> None:
+    """Refuse columns that have the same name."""
+    twice = {column for column in names if names.count(column) > 1}
+    if twice:
+        raise DataError(f"{file} has two columns called {min(twice)!r}: rename one, or say --no-header")
 
 
 def _from_text(path: str, header: bool, delimiter: str | None, wanted: Collection[str] | None) -> Table:
@@ -126,9 +144,7 @@ def _from_text(path: str, header: bool, delimiter: str | None, wanted: Collectio
     try:
         first = next(rows)
         names = [cell.strip() for cell in first] if header else [str(k + 1) for k in range(len(first))]
-        twice = {column for column in names if names.count(column) > 1}
-        if twice:
-            raise DataError(f"{name} has two columns called {min(twice)!r}: rename one, or say --no-header")
+        _require_one_each(names, name)
         columns: dict[str, list[str]] = {column: [] for column in names}
         kept = [(columns[column], k) for k, column in enumerate(names) if wanted is None or column in wanted]
         for cells in rows if header else chain([first], rows):

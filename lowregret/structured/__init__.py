@@ -11,6 +11,7 @@ from typing import Any
 
 from lowregret.domain import Domain
 from lowregret.errors import PartError
+from lowregret.learner.validate import room_for
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output
 from lowregret.rows import as_rows
@@ -76,7 +77,8 @@ def train_task(
     else:
         kind: type[GroupRun] = RankingRun if isinstance(learner, Ranking) else StructuredRun
         data, columns = _read(learner, data, labels)
-        run = kind.begin(learner, columns, comparator, compiled)
+        with room_for(columns):
+            run = kind.begin(learner, columns, comparator, compiled)
     return run.learn(data, labels)
 
 

@@ -88,8 +88,8 @@ class Keeper:
         if self.frozen is None:
             return
         p, u = self.frozen.experts(x)
-        self.now += np.logaddexp(0, -y * p)
-        self.own += float(np.logaddexp(0, -y * self.frozen.score(x)))
+        self.now += expit(-y * p) ** 2
+        self.own += float(expit(-y * self.frozen.score(x))) ** 2
         q, guess = float(u @ self.stack.P @ u), float(self.stack.m @ u)
         a = implicit_slope(y * guess, q, 1.0)
         self.stack.learn(u, y * a, max(a * (1 - a), 1e-4))

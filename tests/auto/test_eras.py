@@ -48,7 +48,7 @@ def switching() -> tuple[Matrix, Vector]:
 
 def row_by_row(x: Matrix, y: Any, weights: Vector | None = None) -> tuple[Any, Rowwise]:
     """Learn one row at a time, and look at all losses after each."""
-    run, sums = begin(zoo.auto(), x.shape[1]), [np.zeros(13)]
+    run, sums = begin(zoo.auto(features="raw"), x.shape[1]), [np.zeros(13)]
     for t in range(len(y)):
         run.learn(x[t : t + 1], y[t : t + 1], None if weights is None else weights[t : t + 1])
         c = run.contest

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lowregret import zoo
-from lowregret.auto.frozen import DONE, GAP, KEPT_NAMES, MIXED, NOW, VOTES, close_round, hedge_weights
+from lowregret.auto.frozen import DONE, GAP, KEPT_NAMES, MIXED, NOW, close_round, fresh_votes, hedge_weights
 from lowregret.loss import Logistic, Softmax, Square
 from lowregret.train import train
 from tests.auto.naive_kept import keep
@@ -23,7 +23,7 @@ from tests.naive import Vector
 
 def test_the_kept_model_is_its_transcription() -> None:
     X, y = rows_for(Logistic(), n=300)
-    run, (keeper, model) = train(zoo.auto(), X[:280], y[:280]), keep(X[:280], y[:280])
+    run, (keeper, model) = train(zoo.auto(features="raw"), X[:280], y[:280]), keep(X[:280], y[:280])
     assert run.record.folded[0] > 0
     np.testing.assert_allclose(run.keeper.losses, keeper.done + keeper.now, rtol=2e-3)
     np.testing.assert_allclose(run.keeper.weights, model.trust, atol=5e-3)
@@ -42,13 +42,13 @@ block = arrays(np.float64, 11, elements=st.floats(0, 1e6))
 @example([np.arange(11) * 5e-324, np.full(11, 1e6)])
 def test_adahedge_over_blocks_keeps_its_promise(blocks: list[Vector]) -> None:
     """Σ⟨v, ℓ⟩ ≤ min_k L_k + 2Δ, whatever is lost, with the weights that each block was met with."""
-    votes, mixed = np.zeros(VOTES), 0.0
+    votes, mixed = fresh_votes(), 0.0
     for losses in blocks:
-        mixed += float(hedge_weights(votes) @ losses)
-        votes[NOW:GAP] = losses
+        mixed += float(hedge_weights(votes)[:11] @ losses)
+        votes[NOW : NOW + 11] = losses
         votes = close_round(votes)
     total = np.sum(blocks, axis=0)
-    np.testing.assert_allclose(votes[DONE:NOW], total, rtol=1e-12)
+    np.testing.assert_allclose(votes[DONE : DONE + 11], total, rtol=1e-12)
     assert votes[MIXED] == pytest.approx(mixed, rel=1e-12, abs=1e-9)
     assert mixed <= total.min() + 2 * votes[GAP] + 1e-9 * (1 + mixed)
 
@@ -56,10 +56,10 @@ def test_adahedge_over_blocks_keeps_its_promise(blocks: list[Vector]) -> None:
 def test_following_the_leader_would_not_keep_it() -> None:
     """Two experts that take turns: trusting the leader alone loses every block, the weights of AdaHedge do not."""
     blocks = [np.array([0.5, 0.0] + [9.0] * 9)] + [np.array([(t + 1) % 2, t % 2] + [9.0] * 9) for t in range(1, 200)]
-    votes, led = np.zeros(VOTES), 0.0
+    votes, led = fresh_votes(), 0.0
     for losses in blocks:
         led += float(losses[votes[DONE:NOW].argmin()])
-        votes[NOW:GAP] = losses
+        votes[NOW : NOW + 11] = losses
         votes = close_round(votes)
     best = votes[DONE:NOW].min()
     assert led - best > 2 * votes[GAP]
@@ -106,7 +106,7 @@ def test_means_of_lanes_do_better_where_the_world_turns() -> None:
     X = rng.normal(size=(6000, 4))
     slopes = np.array([1.0, 1.0, 0.0, 0.0]) + np.repeat(rng.normal(scale=3.0, size=(60, 4)), 100, axis=0)
     y = np.where((X * slopes).sum(axis=1) > 0, 1.0, -1.0)
-    run = train(zoo.auto(), X, y)
+    run = train(zoo.auto(features="raw"), X, y)
     new = rng.normal(size=(2000, 4))
     common = np.where(new @ [1.0, 1.0, 0.0, 0.0] > 0, 1.0, -1.0)
     lanes = train(zoo.auto(), X[-100:], y[-100:]).decision_function(new)
@@ -142,7 +142,7 @@ def test_the_kept_model_on_houses(data_file: Find) -> None:
     assert 1 / 1.5 < math.sqrt(kept.loss) / error < 1.5
     assert run.keeper.certificate.holds
     assert set(run.keeper.to_json()) == {"names", "losses", "weights", "best"}
-    assert len(KEPT_NAMES) == 11
+    assert len(KEPT_NAMES) == 12
 
 
 @pytest.mark.parametrize("cut", [0.5, 0.7, 0.76, 0.9])

@@ -26,7 +26,7 @@ def mixed_rows(seed: int, n: int = 150) -> tuple[Matrix, Vector]:
 def test_classification(seed: int) -> None:
     X, score = mixed_rows(seed)
     y = np.where(score > np.median(score), 1.0, -1.0)
-    run = train(zoo.auto(), X, y)
+    run = train(zoo.auto(features="raw"), X, y)
     scores, losses = naive.classify(X, y)
     np.testing.assert_allclose(run.scores, scores, atol=2e-3, rtol=2e-3)
     np.testing.assert_allclose(run.contest.losses, losses, rtol=1e-3)
@@ -35,7 +35,7 @@ def test_classification(seed: int) -> None:
 def test_classification_with_weights() -> None:
     X, score = mixed_rows(7)
     y, weights = np.where(score > 0, 1.0, -1.0), np.random.default_rng(1).choice([0.5, 1.0, 3.0], score.size)
-    run = train(zoo.auto(), X, y, weights)
+    run = train(zoo.auto(features="raw"), X, y, weights)
     scores, losses = naive.classify(X, y, weights)
     np.testing.assert_allclose(run.scores, scores, atol=5e-3, rtol=5e-3)
     np.testing.assert_allclose(run.contest.losses, losses, rtol=1e-3)
@@ -44,7 +44,7 @@ def test_classification_with_weights() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_regression(seed: int) -> None:
     X, y = mixed_rows(seed)
-    run = train(zoo.auto(Square()), X, 100.0 + y)
+    run = train(zoo.auto(Square(), "raw"), X, 100.0 + y)
     scores, losses = naive.regress(X, 100.0 + y)
     np.testing.assert_allclose(run.scores, scores, atol=1e-3 * y.std())
     np.testing.assert_allclose(run.contest.losses, losses, rtol=2e-3)

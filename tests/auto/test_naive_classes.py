@@ -40,7 +40,7 @@ def coded(y: Any) -> Any:
 
 
 def learnt(X: Any, y: Any, weights: Vector | None = None, classes: Sequence[Any] | None = None) -> AutoMulticlassRun:
-    run = begin(zoo.auto(Softmax()), X.shape[1], classes)
+    run = begin(zoo.auto(Softmax(), "raw"), X.shape[1], classes)
     run.keep_scores = True
     return run.learn(X, y, weights)
 

@@ -10,6 +10,9 @@ import pytest
 
 from lowregret import DataError, PartError, load
 from lowregret.bandit import Exp4
+from lowregret.bandit.exp4 import learn_advised
+from lowregret.bandit.state import SHIFT
+from lowregret.compile.call import call
 from lowregret.compile.random import new_chance, uniform
 from lowregret.types import Vector
 
@@ -29,7 +32,7 @@ def test_a_slow_transcription() -> None:
             arm = int(np.searchsorted(np.cumsum(p), uniform(chance), side="right"))
         arms.append(arm)
         estimates += xi[:, arm] * y[arm] / p[arm]
-    exp4 = Exp4(4, 3, 0.05, seed=2)
+    exp4 = Exp4(4, 3, 0.05, seed=2, centred=False)
     played = exp4.learn(costs, advice).played
     assert np.array_equal(played.arms, arms)
     assert np.allclose(exp4.state.estimates, estimates)
@@ -54,6 +57,68 @@ def test_expected_regret_and_every_path_by_enumeration() -> None:
     of_experts = np.einsum("tnk,tk->n", advice, costs)
     assert np.allclose(unbiased, of_experts)
     assert expected <= np.min(of_experts) + np.log(2) / eta + eta * 3 * 5 / 2
+
+
+def best_centre(level: float, eta: float, p: Vector, advice: Vector) -> float:
+    """The largest b up to the level with b² ≤ 1 − ηb·a_i/(3p_i) for every arm."""
+    low, high = 0.0, level
+    for _ in range(100):
+        b = (low + high) / 2
+        low, high = (b, high) if np.all(b * b <= 1 - eta * b * advice.max(0) / (3 * p)) else (low, b)
+    return low
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_centred_costs_by_enumeration(seed: int) -> None:
+    """Unbiased up to the baselines, no dearer in expectation than promised, and every path has its certificate."""
+    costs, advice = game(4, 2, 3, seed)
+    costs = 1 - 0.3 * costs if seed % 2 else np.round(costs)
+    eta, expected, unbiased = 0.4, 0.0, np.zeros(2)
+    for arms in product(range(3), repeat=4):
+        exp4, chance, paid, level = Exp4(2, 3, eta, compiled=False), 1.0, 0.0, 0.0
+        for t, arm in enumerate(arms):
+            q, p = exp4.weights, exp4.weights @ advice[t]
+            b = best_centre(level, eta, p, advice[t])
+            call(learn_advised, False, exp4.state, eta, advice[t, :, arm], p[arm], costs[t, arm], b)
+            z = advice[t].T * ((costs[t] - b) / p)[:, None]
+            grown = np.exp(-eta * z) - 1 + eta * z
+            assert p @ (grown @ q) / eta <= eta * 3 / 2 + 1e-12
+            chance, paid = chance * p[arm], paid + costs[t, arm]
+            level += (costs[t, arm] - level) / (t + 1)
+        expected += chance * paid
+        unbiased += chance * (exp4.state.estimates + exp4.state.sums[SHIFT])
+        assert exp4.certificates[0].holds
+    of_experts = np.einsum("tnk,tk->n", advice, costs)
+    assert np.allclose(unbiased, of_experts)
+    assert expected <= np.min(of_experts) + np.log(2) / eta + eta * 3 * 4 / 2
+
+
+def test_the_baseline_is_settled_before_the_draw_and_within_its_limit() -> None:
+    costs, advice = game(300, 4, 3, seed=5)
+    exp4, level = Exp4(4, 3, 0.3), 0.0
+    for t, (y, xi) in enumerate(zip(0.7 + 0.3 * costs, advice, strict=True)):
+        q = exp4.weights
+        number, arm = exp4.choose(xi)
+        baseline = exp4.choices.pending[number][2]
+        assert baseline == pytest.approx(best_centre(level, 0.3, q @ xi, xi), abs=1e-9)
+        exp4.reward(number, cost=y[arm])
+        level += (y[arm] - level) / min(t + 1, 100)
+    assert exp4.certificates[0].holds
+
+
+def test_costs_that_are_nearly_alike_are_told_apart() -> None:
+    """Five experts on five banners: with costs of 0.95 to 0.99, estimates about a baseline have less noise."""
+    rng, paid = np.random.default_rng(0), dict.fromkeys((True, False), 0.0)
+    means = np.array([0.99, 0.98, 0.97, 0.96, 0.95])
+    for seed in range(8):
+        costs = (rng.random((20_000, 5)) < means).astype(float)
+        advice = np.broadcast_to(np.stack([0.8 * np.eye(5)[k] + 0.04 for k in range(5)]), (20_000, 5, 5))
+        for centred in paid:
+            exp4 = Exp4(5, 5, 0.02, seed=seed, centred=centred)
+            arms = exp4.learn(costs, advice).played.arms
+            paid[centred] += float(means[arms].mean()) / 8
+            assert exp4.certificates[0].holds
+    assert paid[True] < paid[False] - 0.002
 
 
 def test_one_by_one_late_and_saved(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from lowregret.convex.functions import QuadraticFunction
 from lowregret.convex.leader import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, Orthant, Point, Simplex
 from lowregret.experts import AdaHedge, ExpertMixture, Hedge, MLPoly, Squint
-from lowregret.loss import Absolute, Hinge, Square
+from lowregret.loss import Absolute, Cost, Hinge, Square
 from lowregret.mirror import Euclidean
 from lowregret.rule import ProjectedGradient
 from lowregret.step import Constant
@@ -211,3 +211,15 @@ def test_followers_too(size: float, regularised: bool) -> None:
     for found in game.certificates:
         assert exact <= Fraction(found.proved) or not found.holds
     assert game.certificate.holds
+
+
+@pytest.mark.parametrize("total", [1.0, 2.0, 3.7])
+def test_entropies_that_cancel_are_rounded(total: float) -> None:
+    """Of one weight, which cannot move, LEM-2.20 takes (R(u) + R*(ηθ))/η, which is next to nothing of either."""
+    rng = np.random.default_rng(0)
+    for size in (1e-99, 1e-16, 1e-8, 1.0):
+        for _ in range(10):
+            x = size * rng.normal(size=(rng.integers(1, 30), 1))
+            for found in train(zoo.eg(Cost(), 0.25, total), x, np.ones(len(x))).certificates:
+                assert found.holds or not found.premises_hold, found
+                assert found.proved >= 0 or not found.premises_hold

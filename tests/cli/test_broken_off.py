@@ -170,7 +170,7 @@ def test_lines_that_find_no_room_are_kept_in_the_model(capsys: Capsys, tmp_path:
     train(capsys, paths, *SAID, "-o", tmp_path / "whole.lr", "--predictions", tmp_path / "whole.txt")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FullDisk, "room", sum(map(len, (tmp_path / "whole.txt").open().readlines()[:140])) + 2)
-        patch.setattr("lowregret.cli.scores.open", lambda path, *how: FullDisk(path, "w"), raising=False)
+        patch.setattr("lowregret.cli.scores.open_alone", lambda path: FullDisk(path, "w"))
         told = train(capsys, paths, *SAID, "-o", tmp_path / "m.lr", "--predictions", tmp_path / "p.txt")
     assert told.code == 2
     assert "No space left on device" in told.err

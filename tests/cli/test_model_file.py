@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lowregret.errors import StoreError
+from lowregret.run.session import Session
 from lowregret.show.plot import require_picture
+from lowregret.state import TOTAL
 from lowregret.store import file as store
 from lowregret.store.kinds import load
+from lowregret.store.replacing import open_alone
 from tests.cli.running import run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -229,3 +233,28 @@ def test_texts_in_the_file_of_a_session(
     store.write("m.lr", found, description, arrays | {name: array})
     told = run(capsys, "train", rows, "--resume", "m.lr", "--weights", "w.tsv")
     assert (told.code, told.err) == (2, f"lowregret: m.lr is damaged or was changed: {demand} does not hold\n")
+
+
+def test_what_could_not_be_read_again_is_not_written(capsys: Capsys, here: Path) -> None:
+    assert run(capsys, *TRAIN, "-o", "m.lr").code == 0
+    before = (here / "m.lr").read_bytes()
+    session = Session.load("m.lr")
+    session.run.state.sums[TOTAL] = np.nan
+    for kept in (session, session.predictor()):
+        kept.rows, kept.algorithm = -1, 7  # type: ignore[attr-defined, assignment]
+        with pytest.raises(StoreError, match=r"not written, as it could not be read again: m\.lr "):
+            kept.save("m.lr")
+    assert (here / "m.lr").read_bytes() == before
+
+
+def test_predictions_that_another_process_writes_are_left_to_it(capsys: Capsys, here: Path) -> None:
+    assert run(capsys, *TRAIN, "-o", "m.lr").code == 0
+    with open_alone("scores.txt") as file:
+        file.write(b"1.0\n")
+        for command in (("predict", "m.lr", "rows.svm", "-o"), (*TRAIN, "--predictions")):
+            told = run(capsys, *command, "scores.txt")
+            assert told.code == 2
+            assert "cannot write scores.txt: another process is writing to it; wait, or name another" in told.err
+        assert (here / "scores.txt").read_text() == "1.0\n"
+    assert run(capsys, "predict", "m.lr", "rows.svm", "-o", "scores.txt", "--quiet").code == 0
+    assert len((here / "scores.txt").read_text().splitlines()) == 20

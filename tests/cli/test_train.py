@@ -552,7 +552,8 @@ def test_an_interruption_keeps_a_checkpoint(tmp_path: Path) -> None:
     assert f"--resume {model} --skip {rows}" in err
 
 
-def test_an_interruption_need_not_wait_for_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_need_not_wait_for_rows(tmp_path: Path, number: int) -> None:
     model = tmp_path / "m.lr"
     command = [sys.executable, "-m", "lowregret", "train", "-", "--format", "svm", "-o", str(model)]
     command += ["--quiet", "--checkpoint", "0.001"]
@@ -564,7 +565,7 @@ def test_an_interruption_need_not_wait_for_rows(tmp_path: Path) -> None:
             assert going.poll() is None
             time.sleep(0.05)
         time.sleep(0.5)
-        going.send_signal(signal.SIGINT)
+        going.send_signal(number)
         assert going.wait(30) == 130  # although the pipe is still open
 
 

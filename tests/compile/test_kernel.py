@@ -131,6 +131,15 @@ def test_enclosed_functions_and_numbers() -> None:
     assert make(tripled, 2.0)(9.0) == 11.0
 
 
+def test_products_of_vectors_are_those_of_blas() -> None:
+    @kernel
+    def product(a: Any, b: Any) -> Any:
+        return np.dot(a, b)
+
+    a, b = np.arange(5.0), np.linspace(-1, 1, 5)
+    assert product(a, b) == np.dot(a, b)
+
+
 def test_errors_that_a_method_raises_are_raised() -> None:
     class Choosy(Part):
         def at(self, p: float) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lowregret import Absolute, DataError, Quantile, Square
+from lowregret import Absolute, DataError, Quantile, Square, load
 from lowregret.experts import (
     AdaHedge,
     Aggregator,
@@ -21,6 +23,7 @@ from lowregret.experts import (
     Hedge,
     Layered,
     LogScore,
+    Specialists,
     SquareOn,
 )
 from lowregret.loss import Cost, Loss
@@ -225,3 +228,48 @@ def test_nothing_is_promised_to_an_expert_of_no_prior() -> None:
         if panel.regret > 0:
             assert panel.regret <= panel.certificate.proved
             assert panel.certificate.holds
+
+
+@pytest.mark.parametrize("linearised", [True, False])
+def test_the_mean_of_large_forecasts_is_rounded_itself(linearised: bool) -> None:
+    """What it is off by is much more than the theorem allows to an expert who has nearly all of the prior."""
+    low = 3e8 / 7
+    x, y = np.tile([low, low * (1 + 3e-9)], (10_000, 1)), np.full(10_000, low - 1)
+    panel = ExpertMixture(2, Hedge(1e-8), Square(), linearised=linearised, prior=[1 - 1e-14, 1e-14])
+    p = panel.learn(x, y).forecasts
+    exact = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(p.tolist(), y.tolist(), strict=True))
+    exact -= 10_000 * (Fraction(low) - Fraction(y[0])) ** 2
+    assert exact > 50 * panel.certificate.bound
+    assert exact <= panel.certificate.proved
+    assert panel.certificate.holds
+
+
+def test_costs_of_either_sign_are_rounded_though_their_sum_is_small() -> None:
+    rng = np.random.default_rng(3)
+    costs = rng.uniform(1e12, 2e12, (5_000, 1)) * [[1.0, -1.0]]
+    x = np.stack([costs.reshape(-1), np.zeros(10_000)], axis=1)
+    panel = ExpertMixture(2, Hedge(1e-30), Cost(), linearised=False, prior=[1 - 1e-9, 1e-9]).learn(x, np.ones(10_000))
+    own = sum(map(Fraction, panel.forecasts.tolist()))
+    assert abs(panel.book.losses).max() < 1e-3 * panel.book.added.max()
+    assert own - sum(map(Fraction, x[:, 0].tolist())) <= panel.certificate.proved
+
+
+class ClippedFarOut(Loss):
+    """The absolute loss, clipped at 3 where outcomes are large: convex for all others."""
+
+    def accepts(self, y: float) -> bool:
+        return math.isfinite(y)
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        slope = 1.0 if p > y else -1.0
+        return (abs(p - y), slope) if abs(y) < 500 or abs(p - y) < 3 else (3.0, 0.0)
+
+
+@pytest.mark.parametrize("linearised", [True, False])
+def test_a_loss_is_put_to_the_test_where_specialists_met_it(linearised: bool, tmp_path: Path) -> None:
+    x, y = np.tile([1000.0, 1008.0], 200), np.where(np.arange(200) % 2, 1000.0, 1008.0)
+    panel = Specialists(2, 0.5, ClippedFarOut(), linearised=linearised, compiled=False)
+    panel.learn(np.arange(0, 401, 2), np.tile([0, 1], 200), x, y)
+    assert panel.regret > 299
+    assert not panel.certificate.premises_hold
+    assert not load(panel.save(tmp_path / "panel.lr")).certificate.premises_hold

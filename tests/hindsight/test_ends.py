@@ -155,3 +155,26 @@ def test_the_clock_ends_a_search() -> None:
 def test_seconds_are_positive(seconds: float) -> None:
     with pytest.raises(PartError, match="seconds must be positive"):
         best_in_hindsight(Hinge(), np.eye(2), np.ones(2), L2Ball(1.0), seconds=seconds)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("domain", [Reals(), L2Ball(46.0), L1Ball(380.0), Box(-2.3, 2.3), Box(0.0, 147.0)], ids=repr)
+def test_counts_that_are_large_are_found_down_powers_of_e(domain: Domain, seed: int) -> None:
+    """Newton's step from 0 leads to scores of hundreds, from where a search must come back at once."""
+    rng = np.random.default_rng(seed)
+    x = np.abs(rng.normal(size=(12, 1 + seed % 5))) * 10.0 ** rng.uniform(-1, 2)
+    y = np.abs(rng.normal(size=12)) * 10.0 ** rng.uniform(1, 3)
+    found = best_in_hindsight(Poisson(), x, y, domain, ridge=0.05, compiled=False)
+    assert found.gap <= 1e-5 * (1 + abs(found.value))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("domain", "kappa"), [(L2Ball(900.0), 0.0), (L2Ball(2.0), 1e-5), (Reals(), 1e-5)], ids=repr)
+@pytest.mark.parametrize("loss", [Hinge(), Absolute()], ids=repr)
+def test_features_and_weights_of_all_sizes_at_once(loss: Loss, domain: Domain, kappa: float, seed: int) -> None:
+    """Where Newton's method ends early, others go on."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(20, 8)) * 10.0 ** rng.uniform(-5, 5, size=8)
+    y, c = rng.choice([-1.0, 1.0], 20), 10.0 ** rng.uniform(-5, 5, size=20)
+    found = best_in_hindsight(loss, x, y, domain, c, kappa, seconds=LIMIT, compiled=False)
+    assert found.gap <= 1e-3 * (1e-3 + found.value)

@@ -211,6 +211,23 @@ def test_no_bound_without_a_reason() -> None:
         best_in_hindsight(Cost(), x, y, Reals(), compiled=False)
 
 
+@pytest.mark.parametrize("loss", [Hinge(), Absolute(), Quantile(0.9), Huber(0.1)], ids=repr)
+def test_the_best_point_of_all_of_space(loss: Loss) -> None:
+    """It is that of a ball in which it lies well inside, though no bound from below but 0 is known."""
+    x, y, _ = data(loss)
+    found = best_in_hindsight(loss, x, y, Reals(), compiled=False)
+    inside = best_in_hindsight(loss, x, y, L2Ball(1e3), tolerance=1e-9, compiled=False)
+    assert np.linalg.norm(inside.w) < 500
+    assert found.value == pytest.approx(inside.value, rel=1e-6)
+    assert found.gap == found.value
+
+
+def test_rows_that_can_be_told_apart_cost_nothing_in_all_of_space() -> None:
+    rows = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, 1.0], [0.5, 0.5]])
+    found = best_in_hindsight(Hinge(), rows, [1.0, -1.0, 1.0, -1.0], Reals(), compiled=False)
+    assert found.value == found.gap == 0
+
+
 class Cosh(Loss):
     """A loss of one's own, which knows its value and slope only."""
 

@@ -22,6 +22,7 @@ from lowregret.mirror import Entropy, Euclidean
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.linear import LinearRun
 from lowregret.step import Constant, InverseSqrt
+from lowregret.stream.read import read
 from lowregret.train import train
 from tests.naive import Vector
 
@@ -322,3 +323,26 @@ def test_what_is_behind_a_mask_is_no_label_weight_class_or_outcome() -> None:
     with pytest.raises(DataError, match="some outcomes are masked"):
         given_outcomes(y, 4)
     assert train(HINGE, x, np.ma.masked_array(y.data, mask=False)).rounds == 4
+
+
+@pytest.mark.parametrize("learner", ["auto", zoo.mc_perceptron(), zoo.perceptron()], ids=repr)
+@pytest.mark.parametrize(
+    "labels",
+    [[[1], [2, 3]], np.zeros(2, [("a", "f8")]), np.array([1, 2], "M8[s]"), [1j, 2j], {1, 2}],
+    ids=["ragged", "records", "dates", "complex", "a set"],
+)
+def test_what_can_be_no_label_is_refused(learner: Any, labels: Any) -> None:
+    with pytest.raises(DataError):
+        train(learner, np.eye(2), labels)
+
+
+def test_whole_numbers_beyond_doubles_are_refused() -> None:
+    for x, y in (([[10**400], [1]], [1, -1]), ([[1], [1]], [10**400, 1])):
+        with pytest.raises(DataError, match="must be numbers: int too large"):
+            train(zoo.perceptron(), x, y)
+
+
+@pytest.mark.parametrize("data", [5, None, [1, 2], object()])
+def test_what_rows_cannot_be_read_from(data: Any) -> None:
+    with pytest.raises(DataError, match=f"rows cannot be read from a {type(data).__name__}: give names of files"):
+        read(data)

@@ -50,6 +50,8 @@ NAMES = np.where(X[:, 1] > 0.5, "cat", np.where(Y > 0, "dog", "mouse"))
 COSTS = np.abs(X)
 FOREST = Partitions(trees=2, cells=24)
 HALF = 40  # rows that a file has seen
+LONG = np.round(np.sin(np.arange(840.0) ** 2).reshape(280, 3), 1)
+FEW = Partitions(trees=1, cells=6)
 
 
 class Example(NamedTuple):
@@ -105,6 +107,15 @@ def expanded(learner: Any, y: Any, expand: Any, features: int | None = 3) -> Exa
     x, labels = np.tile(X, (18, 1)), np.tile(y, 18)
     return Example(
         saved(lambda: begin(learner, features, expand=expand, **PLAIN).learn(x, labels)), lambda run: rows(run, y)
+    )
+
+
+def partitioned(learner: Any, label: Callable[[Any], Any]) -> Example:
+    """A run that random partitions have joined."""
+    y = label(LONG[:, 0] * LONG[:, 1])
+    return Example(
+        saved(lambda: train(learner, LONG[:260], y[:260], certify=False, **PLAIN)),
+        lambda run: run.learn(LONG[260:], y[260:]).decision_function(X),
     )
 
 
@@ -263,10 +274,15 @@ EXAMPLES: dict[str, Example] = {
     ),
     "auto-run-session": session(),
     "auto-class-run": of_rows(AutoMulticlass(), NAMES),
+    "auto-run-partitions": partitioned(AutoClassifier(partitions=FEW), lambda z: np.where(z > 0, 1.0, -1.0)),
+    "auto-class-run-partitions": partitioned(AutoMulticlass(partitions=FEW), lambda z: np.where(z > 0.3, "cat", "dog")),
+    "predictor-partitions": Example(
+        saved(lambda: train(AutoRegressor(partitions=FEW), LONG, LONG.sum(axis=1), **PLAIN).predictor()), scored
+    ),
     "predictor": predictor(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y),
     "predictor-average": predictor(Linear(Square(), ProjectedGradient(L2Ball(2.0), Constant(0.1)), Average()), Z, 3),
     "predictor-classes": predictor(Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), NAMES),
-    "predictor-partitions": Example(
+    "predictor-expanded": Example(
         saved(
             lambda: train(
                 zoo.adagrad(Logistic()), np.tile(X, (18, 1)), np.tile(Y, 18), expand=FOREST, **PLAIN

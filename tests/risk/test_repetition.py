@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from lowregret import Hinge, Square, train, zoo
+from lowregret.risk import repetition
 from lowregret.risk.bounds import ONCE, headline
 from lowregret.risk.repetition import (
     CAPACITY,
@@ -230,3 +231,45 @@ def test_what_is_kept_is_not_told_of_rows_that_came_again_in_another_order(tmp_p
     run = load(run.save(tmp_path / "run")).learn(X, y)  # in the order of the first time, which ends the trial
     assert run.kept is None
     assert load(run.save(tmp_path / "run")).kept is None
+
+
+def mostly_zero(rng: np.random.Generator, rows: int, columns: int) -> Any:
+    X = np.where(rng.random((rows, columns)) < 0.2, rng.normal(size=(rows, columns)).round(1), 0.0)
+    X[rng.random((rows, columns)) < 0.1] = -0.0
+    return X
+
+
+@pytest.mark.parametrize("columns", [1, 3, 40, 700])
+@pytest.mark.parametrize("dense_first", [True, False])
+def test_a_row_has_one_fingerprint_dense_or_sparse(columns: int, dense_first: bool) -> None:
+    rng = np.random.default_rng(columns)
+    X, y = mostly_zero(rng, 300, columns), rng.normal(size=300)
+    forms = [as_rows(X), as_rows(sp.csr_array(X.astype(np.float32)))]
+    first, second = forms if dense_first else forms[::-1]
+    for compiled in (True, False):
+        found = Repetition()
+        found.see(first, y, NONE, 300, compiled)
+        found.see(second, y, NONE, 299, compiled)
+        assert np.array_equal(found.prints[:300][:299], found.prints[300:599])
+
+
+@pytest.mark.parametrize("dense_first", [True, False])
+def test_copies_in_another_form_are_known_again_after_loading_too(dense_first: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, y = mostly_zero(rng, 600, 30), np.sign(rng.normal(size=600))
+    p = rng.permutation(600)
+    forms = [X, sp.csr_array(X)]
+    first, second = forms if dense_first else forms[::-1]
+    run = train(zoo.ogd(Square(), 1e-3), first, y)
+    assert not run.tally.repeated
+    kept = load(run.save(tmp_path / "run"))
+    for again in (run, kept):
+        assert again.learn(second[p], y[p]).tally.repeated
+
+
+def test_dense_rows_are_made_sparse_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = mostly_zero(np.random.default_rng(0), 200, 9), np.arange(200.0)
+    sparse = sampled(sp.csr_array(X), y)
+    monkeypatch.setattr(repetition, "CELLS", 60)
+    sparse.see(as_rows(X), y, NONE, 200, True)
+    assert np.array_equal(sparse.prints[:200], sparse.prints[200:400])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -472,3 +473,30 @@ def test_numbers_are_forecasts_of_the_label() -> None:
     for loss, forecast in cases:
         run = train(zoo.adagrad(loss, 0.1), X, counts, compiled=False)
         assert run.predict(X).tobytes() == forecast(run.decision_function(X)).tobytes()
+
+
+def test_threads_do_not_learn_at_the_same_time() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 5)), np.sign(rng.normal(size=2000))
+    run, refused = train(zoo.ogd(Logistic(), 0.1), X[:10], y[:10]), list[str]()
+
+    def go_on() -> None:
+        for i in range(10, 2000, 10):
+            try:
+                run.learn(X[i : i + 10], y[i : i + 10])
+            except PartError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=go_on) for _ in range(3)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert run.rounds == 10 * (1 + 3 * 199 - len(refused))
+    assert all(said.startswith("another thread is learning with this run") for said in refused)
+    assert run.learn(X[:10], y[:10]).rounds == 10 * (2 + 3 * 199 - len(refused))

@@ -119,6 +119,10 @@ def _add_learning(learning: _ArgumentGroup) -> None:
     learning.add_argument("--beta", type=not_negative, help="β of ftrl-proximal's rates η/(β + √Σz²) (1)")
     learning.add_argument("--clip", type=positive, help="size of sub-gradients, beyond which kt clips them (1)")
     learning.add_argument("--C", type=positive, help="largest step of pa (none), softness of pa-ii (1)")
+    learning.add_argument(
+        "--features", choices=("both", "raw", "partitions"),
+        help="of narrow rows, auto goes by the features as they are and by the cells of random partitions (both)",
+    )  # fmt: skip
     learning.add_argument("--bias", action="store_true", help="add a constant feature")
     learning.add_argument(
         "--output", choices=("last", "average", "weighted", "random"),

@@ -17,7 +17,6 @@ from lowregret.cli import BAD, DONE, INTERRUPTED
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, open_rows
 from lowregret.cli.holdout import Holdout
-from lowregret.cli.html_report import write_report
 from lowregret.cli.keeper import Keeper
 from lowregret.cli.labels import settle_labels
 from lowregret.cli.make import algorithm, make_comparator, make_expansion, make_learner, unlike_auto
@@ -35,7 +34,6 @@ from lowregret.run.begin import begin
 from lowregret.run.metrics import Metrics
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
-from lowregret.show.plot import require_picture
 from lowregret.store.replacing import real_file, require_place, write_result
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, raise_faults
@@ -154,6 +152,8 @@ def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None
     if args.plot:
         session.run.plot(args.plot, session.theirs)
     if args.report:
+        from lowregret.cli.html_report import write_report
+
         write_report(args.report, session, args.data, seconds, model)
 
 
@@ -169,6 +169,8 @@ def _require_places(args: Namespace) -> None:
     if args.model and not os.access(folder := real_file(args.model).parent, os.W_OK):
         raise StoreError(f"cannot write {args.model}: the folder {folder} is read-only")
     if args.report or args.plot:
+        from lowregret.show.plot import require_picture
+
         require_picture(args.plot)
 
 
@@ -327,7 +329,9 @@ class Interruption:
             raise KeyboardInterrupt
 
     def __enter__(self) -> Interruption:
-        self._before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        hung_up = getattr(signal, "SIGHUP", None)  # by a terminal that is closed, unless nohup has it ignored
+        wanted = [hung_up] if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN else []
+        self._before = {n: signal.signal(n, self._note) for n in (signal.SIGINT, signal.SIGTERM, *wanted)}
         return self
 
     def __exit__(self, *problem: object) -> None:
