@@ -4,6 +4,7 @@ from . import certificate as certificate
 from . import convex as convex
 from . import domain as domain
 from . import experts as experts
+from . import features as features
 from . import finite as finite
 from . import game as game
 from . import hindsight as hindsight
@@ -39,6 +40,9 @@ from .errors import DivergedError as DivergedError
 from .errors import LowRegretError as LowRegretError
 from .errors import PartError as PartError
 from .errors import StoreError as StoreError
+from .features import FeatureMap as FeatureMap
+from .features import Partitions as Partitions
+from .features import Products as Products
 from .learner.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from .learner.linear import Linear as Linear
 from .learner.multiclass import Multiclass as Multiclass

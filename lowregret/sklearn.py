@@ -27,6 +27,7 @@ from lowregret.auto import Auto, AutoMulticlass
 from lowregret.certificate import Certificate
 from lowregret.domain import Domain
 from lowregret.errors import AbsentError, DataError, PartError
+from lowregret.features import FeatureMap, Partitions
 from lowregret.hindsight.gather import sound
 from lowregret.learner.growth import grows
 from lowregret.learner.kernel_perceptron import KernelPerceptron
@@ -73,17 +74,14 @@ class Online(BaseEstimator):  # type: ignore[misc]
         learner: Any = None,
         *,
         comparator: Domain | None = None,
+        expand: FeatureMap | Partitions | None = None,
         text: Names = (),
         ngrams: int = 1,
         date: Names = (),
         categorical: Names = (),
     ) -> None:
-        self.learner = learner
-        self.comparator = comparator
-        self.text = text
-        self.ngrams = ngrams
-        self.date = date
-        self.categorical = categorical
+        self.learner, self.comparator, self.expand = learner, comparator, expand
+        self.text, self.ngrams, self.date, self.categorical = text, ngrams, date, categorical
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -121,6 +119,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
             raise AttributeError(f"{learner} is not linear, so there are no coefficients; predict with it instead")
         if self._hashed:
             raise AttributeError("columns are hashed, so there are no coefficients by column: see run_.weights")
+        if self.run_.expansion is not None:
+            raise AttributeError("columns are added to those of X, so there are no coefficients: see run_.weights")
         weights = self.run_.weights
         return weights[: self.n_features_in_].T, learner.bias * weights[-1]
 
@@ -173,9 +173,9 @@ class Online(BaseEstimator):  # type: ignore[misc]
         if learner is None:
             self.run_.learn(*given)
             return
-        fixed = self._hashed and isinstance(learner, Linear | Multiclass) and not grows(learner)
-        options = {"dimension": SLOTS if fixed else None, "classes": classes, "comparator": self.comparator}
-        self.run_ = train(learner, *given, **options)
+        fixed = isinstance(self.expand, FeatureMap) or (isinstance(learner, Linear | Multiclass) and not grows(learner))
+        options = {"classes": classes, "comparator": self.comparator, "expand": self.expand}
+        self.run_ = train(learner, *given, dimension=SLOTS if self._hashed and fixed else None, **options)
         for note in given[0].notices.notes if self._hashed else ():
             warnings.warn(note.sentence(), stacklevel=5)
 
@@ -221,7 +221,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
 
     `learner`: None for `auto`, or a learner of two classes, such as `zoo.adagrad(Logistic())`, or of many, such as
     `Multiclass(Softmax(), AdaGrad(0.5))`. `comparator`: what the certificate compares with, by default the
-    learner's own domain or the unit ball. Of two classes, the run sees the second in `classes_` as +1, the first as −1.
+    learner's own domain or the unit ball. `expand`: what gives rows further columns, if the learner is not `auto`, such
+    as `Partitions()`. Of two classes, the run sees the second in `classes_` as +1, the first as −1.
     `text`, `date`, `categorical`: columns of a table whose words, parts of dates or numbers are names of features;
     `ngrams`: the most words in a row that make a feature.
     """
@@ -370,8 +371,8 @@ class OnlineRegressor(RegressorMixin, Online):  # type: ignore[misc]
     """Numbers.
 
     `learner`: None for `auto`, which minimises squares, or another, such as `zoo.adagrad(Absolute())`. `comparator`:
-    what the certificate compares with, by default the learner's own domain or the unit ball. `text`, `ngrams`, `date`,
-    `categorical`: as of `OnlineClassifier`.
+    what the certificate compares with, by default the learner's own domain or the unit ball. `expand`, `text`,
+    `ngrams`, `date`, `categorical`: as of `OnlineClassifier`.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack, overload
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.domain import Domain
 from lowregret.errors import DataError, PartError
+from lowregret.features import FeatureMap, Partitions
 from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
@@ -93,6 +94,7 @@ def train(
     classes: Sequence[Any] | None = None,
     certify: bool = True,
     compiled: bool = True,
+    expand: FeatureMap | Partitions | None = None,
 ) -> LinearRun | MulticlassRun | KernelRun | TaskRun | AutoRun:
     """Learn the rows once, in order, and return the run.
 
@@ -106,8 +108,10 @@ def train(
     `certify=False` keeps nothing for it that the learner does not need itself: no history, and for eager rules no
     linearised regret, only the theorem's bound, for which they are about a fifth faster.
     `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
+    `expand`: what gives rows further columns before a linear learner, `Partitions()` or a `FeatureMap`. Weights,
+    comparators and certificates then speak of rows with these columns, behind their own.
     """
-    plain = weights is None and dimension is None and classes is None and certify
+    plain = weights is None and dimension is None and classes is None and certify and expand is None
     if isinstance(learner, KernelPerceptron):
         return _train_kernel(learner, features, labels, compiled, plain and comparator is None)
     if isinstance(learner, Task):
@@ -116,14 +120,14 @@ def train(
     if learner == "auto" and isinstance(rows, Stream):
         rows = Ahead(rows)  # whose first labels are looked at
     learner = auto_for(rows, labels) if learner == "auto" else learner
-    run = begin(learner, columns, classes, comparator=comparator, certify=certify, compiled=compiled)
+    run = begin(learner, columns, classes, comparator=comparator, certify=certify, compiled=compiled, expand=expand)
     return run.learn(Checked(rows) if isinstance(rows, Rows) else rows, labels, weights)
 
 
 def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:
     """`plain` says that nothing else was asked for."""
     if not plain:
-        raise PartError("KernelPerceptron takes neither weights nor a comparator nor certify: leave them out")
+        raise PartError("KernelPerceptron takes neither weights nor a comparator, certify or expand: leave them out")
     rows = as_rows(features)
     with room_for(rows.shape[1]):
         run = KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled)

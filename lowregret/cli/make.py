@@ -13,10 +13,12 @@ from lowregret.certificate import natural_comparator
 from lowregret.cli.losses import make_class_loss, make_loss, wants_classes
 from lowregret.domain import Domain
 from lowregret.errors import PartError
+from lowregret.features import Partitions
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Hinge, Margin
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
+from lowregret.run.expansion import SETTLED
 
 _OUTPUTS: dict[str, Output] = {"last": Last(), "average": Average(), "weighted": WeightedAverage()}
 
@@ -91,7 +93,14 @@ def _options(entry: zoo.Entry, args: Namespace) -> dict[str, Any]:
 
 def _places(args: Namespace) -> int:
     """How many weights there are, if the features were counted."""
-    return (args.dimension or 1) * max(len(args.classes), 1)
+    expand = make_expansion(args)
+    cells = 0 if expand is None or args.dimension is None else expand.most_cells(SETTLED)
+    return ((args.dimension or 1) + cells) * max(len(args.classes), 1)
+
+
+def make_expansion(args: Namespace) -> Partitions | None:
+    """The part that gives rows further columns, if one was asked for."""
+    return Partitions(seed=args.seed or 0) if args.partitions else None
 
 
 def make_auto(args: Namespace, guess: Callable[[], Auto | AutoMulticlass]) -> Auto | AutoMulticlass:

@@ -15,7 +15,15 @@ from lowregret.run.judge import Judged
 from lowregret.run.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, SIGNS
 from lowregret.run.served import Served
 from lowregret.run.session import Session
-from lowregret.show.text import AGAIN, BEFORE, describe, describe_kept, describe_partitions, describe_risk
+from lowregret.show.text import (
+    AGAIN,
+    BEFORE,
+    describe,
+    describe_added,
+    describe_kept,
+    describe_partitions,
+    describe_risk,
+)
 from lowregret.words import counted
 
 SHOWN_CLASSES = 8  # classes whose confusions are shown in full
@@ -32,6 +40,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         *_tell_compiling(seconds),
         f"loss       {tell_loss(session, session.metrics, session.mean_loss)}, {_when(session)}",
         *tell_metrics(session, session.metrics),
+        *describe_added(run),
         *describe_kept(run),
         *_tell_passes(session),
         *_tell_held_out(session),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lowregret.compile.part import Part
-from lowregret.features.forest import Forest
+from lowregret.features.forest import COARSE, Forest
 from lowregret.features.grow import aims_of, grow_forest
 
 LARGEST = 1 << 15  # leaves of a tree: ranks and features are kept in 16 bits
@@ -30,5 +30,14 @@ class Partitions(Part):
 
     def grow(self, sample: Any, labels: Any, classes: int, compiled: bool) -> Forest:
         """The forest that a sample of rows and their labels give, which are codes if there are classes."""
-        leaves = min(self.cells // (self.trees * max(classes, 1)), LARGEST)
+        leaves = self._leaves(classes)
         return grow_forest(sample, aims_of(labels, classes), self.trees, leaves, self.seed, compiled)
+
+    def most_cells(self, rows: int) -> int:
+        """The most cells, coarse ones too, that forests have which are grown on this many rows."""
+        leaves = max(min(self._leaves(0), rows), 1)
+        return self.trees * (leaves + min(leaves, 1 << COARSE))
+
+    def _leaves(self, classes: int) -> int:
+        """The most leaves that a tree may have."""
+        return min(self.cells // (self.trees * max(classes, 1)), LARGEST)

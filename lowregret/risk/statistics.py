@@ -163,11 +163,14 @@ class Tally:
         """Rounds that settle the threshold."""
         return 0 if self.classifies else BLOCK
 
-    def see(self, learner: Linear, x: Rows, y: Vector, w: Vector, scores: Vector, end: int, compiled: bool) -> None:
-        """Count the first `end` rows of a batch, which were learnt."""
+    def see(
+        self, learner: Linear, x: Rows, y: Vector, w: Vector, scores: Vector, end: int, compiled: bool,
+        learnt: Rows | None = None,
+    ) -> None:  # fmt: skip
+        """Count the first `end` rows of a batch, which were learnt, with more columns if `learnt` says so."""
         prints = self._prints(x, y, end) if self.counts[PRINTED] < SAMPLE else self.counts[PRINTED:AGAIN]
         into = (self.sums, self.counts, self.levels, self._warm)
-        call(count_rows, compiled, learner.judge, x, y, w, scores, into, end)
+        call(count_rows, compiled, learner.judge, x if learnt is None else learnt, y, w, scores, into, end)
         self.counts[PRINTED:AGAIN] = prints
         self.repetition.see(x, y, w, end, compiled)
 

@@ -163,11 +163,6 @@ class AutoRun(ReservingRun, ScoredRun):
         """A run of the same learner on rows with cells, before its first row."""
         return self.begun(self.learner.plain(), features, certify=False, compiled=self.compiled)
 
-    @property
-    def coded(self) -> int:
-        """The number of classes that labels are codes of: none."""
-        return 0
-
     # ---- results -------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -127,11 +127,6 @@ class AutoMulticlassRun(ReservingRun, MulticlassRun):
         run.keep_scores = True
         return run
 
-    @property
-    def coded(self) -> int:
-        """The number of classes that labels are codes of."""
-        return int(self._known[0])
-
     # ---- results -------------------------------------------------------------------------------------------------
 
     @property

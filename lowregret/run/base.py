@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -29,6 +29,7 @@ from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, highest
 from lowregret.run import files as filed
 from lowregret.run.careful import CarefulRun
+from lowregret.run.expansion import Expansion
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
 from lowregret.run.predictor import Predictor
 from lowregret.run.record import NEVER, RunRecord, next_snapshot
@@ -43,10 +44,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+Names = Mapping[float, str] | None  # of labels
+
+
 class RowRun(CarefulRun, Scoring):
     """A learner of rows, its state, and the proof of how well it has done so far."""
 
     learns: ClassVar[type]  # what its learner must be
+    of_batch: ClassVar[tuple[str, ...]] = ("scores",)  # attributes that are arrays of the latest batch
     knows_outputs: ClassVar[bool] = True  # whether a random or averaged iterate is one of all those counted
 
     def __init__(
@@ -63,6 +68,7 @@ class RowRun(CarefulRun, Scoring):
         met: MetScores | None = None,
         trial: Trial | None = None,
         frozen: Any = None,
+        expansion: Expansion | None = None,
         certify: bool = True,
         compiled: bool = True,
     ) -> None:
@@ -72,7 +78,8 @@ class RowRun(CarefulRun, Scoring):
         self.places = places or Places() if seen is not None else None  # where they lie; None: at their columns
         self.comparator = comparator or natural_comparator(learner, self._coordinates)
         self.comparator.fits(self._coordinates)
-        self.compiled = compiled and compilable(learner)
+        self.expansion = expansion  # what gives rows further columns
+        self.compiled = compiled and compilable(learner) and (expansion is None or compilable(expansion.part))
         self.certify = certify  # whether a history is kept, and frozen models are judged
         self.uniform = uniform  # all weights were 1
         self.met = met or first_met(learner.loss)  # scores and labels, if the loss is put to the test
@@ -103,13 +110,18 @@ class RowRun(CarefulRun, Scoring):
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
         return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names)
 
-    def _learn(self, x: Rows, labels: Any, w: Vector, place: Place, names: Mapping[float, str] | None = None) -> Learnt:
-        """Learn rows; whatever happens, the rows that are learnt are counted."""
-        with self._alone():
+    def _learn(
+        self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None
+    ) -> Learnt:
+        """Learn rows, expanded ones in their stead; whatever happens, the rows that are learnt are counted."""
+        with self._alone() if expanded is None else nullcontext():
+            if self.expansion is not None and expanded is None:
+                return self.expansion.learn(self, given, labels, w, place, names)
+            x = given if expanded is None else expanded
             self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
             y = self._taken(labels, w, names)
             self.uniform &= bool(np.all(w == 1))
-            if self.tally.recognised(x, np.asarray(y, float)):
+            if self.tally.recognised(given, np.asarray(y, float)):
                 self.end_trial()
             placed = self._placed(x, w)
             try:
@@ -117,14 +129,14 @@ class RowRun(CarefulRun, Scoring):
                     marked = self._stretch(placed, y, w)
                     i = self._reached
                     if not (marked or i == len(y) or self._grow(placed, w, i)):
-                        shown = self.located(x) if self.places is None else x
+                        shown = self._numbered(x) if self.places is None else x
                         self._refuse(shown, name_label(labels[i], names), w, i, place(i))
             finally:
                 self.learnt = self._told(y, self._reached)
                 self._steps.add(
                     partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached)
                 )
-                self._steps.add(partial(self._count, x, y, w))
+                self._steps.add(partial(self._count, given, x, y, w))
                 self._steps.finish()
             require_bounded(self.state)
             return self.learnt
@@ -175,8 +187,13 @@ class RowRun(CarefulRun, Scoring):
         """The report on a batch of which the first `done` rows were learnt."""
 
     @abstractmethod
-    def _count(self, x: Rows, y: Any, w: Vector) -> None:
-        """Count the rows of the batch that were learnt."""
+    def _count(self, given: Rows, x: Rows, y: Any, w: Vector) -> None:
+        """Count the rows of the batch that were learnt: x, which were given as `given`."""
+
+    @property
+    @abstractmethod
+    def coded(self) -> int:
+        """The number of classes that labels are codes of; 0 if they are numbers."""
 
     @abstractmethod
     def _labels(self, labels: Any, rows: int) -> Any:
@@ -348,7 +365,7 @@ class RowRun(CarefulRun, Scoring):
     def _placed(self, x: Rows, w: Vector) -> Placed:
         """Rows that are to be learnt, their columns renumbered as the state numbers features."""
         if self.places is None:
-            return Placed(self.located(x), np.zeros(x.shape[0], np.int64))
+            return Placed(self._numbered(x), np.zeros(x.shape[0], np.int64))
         return self.places.place(x, w, self.compiled)
 
     def _settle(self, x: Rows, placed: Placed, done: int) -> None:

@@ -9,16 +9,18 @@ from typing import Any, TypedDict, Unpack, overload
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.domain import Domain
 from lowregret.errors import PartError
+from lowregret.features import FeatureMap, Partitions
 from lowregret.learner.growth import FIRST, require_growth, require_zeros
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.layout import begun
-from lowregret.learner.linear import Linear
+from lowregret.learner.linear import Learner, Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.multiclass_simd import at_work
-from lowregret.learner.validate import room_for
+from lowregret.learner.validate import WHOLE_LIMIT, room_for
 from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.expansion import Expansion, begin_expansion
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import LANES, MulticlassRun
 
@@ -31,6 +33,7 @@ class RunOptions(TypedDict, total=False):
     comparator: Domain | None  # what the certificate compares with
     certify: bool  # False: no history, and for eager rules no sum of sub-gradients
     compiled: bool  # False: the same code, interpreted
+    expand: FeatureMap | Partitions | None  # what gives rows further columns
 
 
 @overload
@@ -62,13 +65,16 @@ def begin(
     comparator: Domain | None = None,
     certify: bool = True,
     compiled: bool = True,
+    expand: FeatureMap | Partitions | None = None,
 ) -> LinearRun | AutoRun | MulticlassRun:
     """A run before its first row, for the features and classes given; None: as many as there turn out to be.
 
-    `certify=False` keeps no history, and for eager rules no sum of sub-gradients.
+    `certify=False` keeps no history, and for eager rules no sum of sub-gradients. `expand` gives rows further columns.
     """
     how: dict[str, Any] = {"comparator": comparator, "certify": certify, "compiled": compiled}
     how["seen"] = 0 if features is None else None
+    if expand is not None:
+        features, how["expansion"] = _expanded(learner, expand, features)
     with room_for(features):
         return _begun(learner, features, classes, how)
 
@@ -108,6 +114,23 @@ def _classes(
         require_zeros(learner.start(1, 1), learner.rule, "features", "give it as dimension (--dimension N)")
     state = begun(at_work(learner), FIRST if features is None else features, lanes)
     return MulticlassRun(learner, state, names, **how)
+
+
+def _expanded(learner: Any, expand: FeatureMap | Partitions, features: int | None) -> tuple[int | None, Expansion]:
+    """How many features expanded rows have, if that is known, and what expands them."""
+    if isinstance(learner, Auto | AutoMulticlass):
+        raise PartError(
+            "auto sees to partitions itself: leave expand (--partitions) out, zoo.auto(loss, features=…) says how "
+            "(--features); or name another learner (--algorithm)"
+        )
+    expansion = begin_expansion(expand, features)
+    if features is not None and isinstance(learner, Learner) and learner.rule.costs_dimension():
+        learner.require(
+            expansion.columns <= WHOLE_LIMIT,
+            f"{learner.rule} costs O(d) per row, too slow for {expansion.columns} features with those of {expand}: "
+            "use L2Ball, Box or Reals, or Entropy with a Constant step",
+        )
+    return None if features is None else expansion.columns, expansion
 
 
 def _lean(learner: Any, certify: bool) -> Any:

@@ -12,6 +12,7 @@ from lowregret.learner.growth import join, split
 from lowregret.learner.places import Places
 from lowregret.loss.verify import MetScores
 from lowregret.risk.kept_trial import Trial
+from lowregret.run.expansion import stored_expansion
 from lowregret.run.record import RunRecord
 from lowregret.state import State
 from lowregret.store.file import Arrays
@@ -61,19 +62,28 @@ def contents(run: Any, state: State, places: int) -> tuple[dict[str, Any], Array
         arrays |= split(name, getattr(state, name), places, min(run._met, places), run.learner.bias > 0)
     if run.places is not None:
         arrays["columns"] = run.places.columns
+    if run.expansion is not None:
+        told, kept = run.expansion.contents(run)
+        description, arrays = description | told, arrays | kept
     return description, arrays | run.tally.arrays() | {"trial": run.trial.records} | run.record.frozen_arrays(run)
 
 
 def given(description: dict[str, Any], arrays: Arrays, state: State) -> dict[str, Any]:
     """Arguments of the constructor of a run on rows, beside learner and comparator, found in its `contents`."""
-    return proof_given(description, arrays) | {
-        "state": state,
-        **{name: description[name] for name in KEPT},
-        "met": MetScores.of(description["met"]) if "met" in description else None,
-        "places": Places(arrays["columns"]) if "columns" in arrays else None,
-        "trial": Trial(arrays["trial"], description["ended"]),
-        "frozen": join("frozen", arrays, description["room"]) if "frozen" in arrays else None,
-    }
+    expand = description.get("expand")
+    wider = {} if expand is None else {"expansion": stored_expansion(expand, arrays)}
+    return (
+        wider
+        | proof_given(description, arrays)
+        | {
+            "state": state,
+            **{name: description[name] for name in KEPT},
+            "met": MetScores.of(description["met"]) if "met" in description else None,
+            "places": Places(arrays["columns"]) if "columns" in arrays else None,
+            "trial": Trial(arrays["trial"], description["ended"]),
+            "frozen": join("frozen", arrays, description["room"]) if "frozen" in arrays else None,
+        }
+    )
 
 
 def with_room(state: State, arrays: Arrays, places: int) -> State:

@@ -59,13 +59,13 @@ def _judge_classes(run: Scoring, classes: ClassNames, batch: Batch, weights: Vec
 def _fitted(run: Scoring, batch: Batch) -> Rows:
     """The rows, as wide as a model whose number of features was settled beforehand; refuses one that is wider."""
     rows = batch.rows
-    if run.seen is not None or rows.columns == run.features:
+    if run.seen is not None or rows.columns == run.given_features:
         return rows
-    beyond = np.flatnonzero(rows.indices >= run.features)
+    beyond = np.flatnonzero(rows.indices >= run.given_features)
     if beyond.size:
         row = int(np.searchsorted(rows.indptr, beyond[0], "right")) - 1
         raise DataError(
             f"{batch.place(row)}: feature {int(rows.indices[beyond[0]]) + 1}, counted from 1, is beyond the model's "
-            f"{run.features:,}: leave it out, or train with a larger --dimension"
+            f"{run.given_features:,}: leave it out, or train with a larger --dimension"
         )
-    return replace(rows, columns=run.features)
+    return replace(rows, columns=run.given_features)

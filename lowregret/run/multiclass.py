@@ -63,6 +63,7 @@ class MulticlassRun(RowRun):
     kind = "class-run"
     schema = ClassSchema(Multiclass)
     learns: ClassVar[type] = Multiclass
+    of_batch: ClassVar[tuple[str, ...]] = ("codes", "guesses", "scores")
     learner: Multiclass
     classes: ClassNames
     tally: ClassTally
@@ -119,11 +120,15 @@ class MulticlassRun(RowRun):
         self.scores = self._room.scores[:done, : len(self.classes)] if self.keep_scores else np.empty(0)
         return Learnt(done, y[:done], guesses, self.scores if self.keep_scores else guesses)
 
-    def _count(self, x: Rows, y: Any, w: Vector) -> None:
+    @property
+    def coded(self) -> int:
+        return int(self._known[0])
+
+    def _count(self, given: Rows, x: Rows, y: Any, w: Vector) -> None:
         done = self.learnt.done
         self.confusion.see(len(self.classes), y[:done], self.guesses[:done], w[:done])
         if done:
-            self.tally.judge(x, y.astype(float), w, self.guesses.astype(float), done, self.compiled)
+            self.tally.judge(given, y.astype(float), w, self.guesses.astype(float), done, self.compiled)
 
     @property
     def _model(self) -> FixedModel:
@@ -332,4 +337,4 @@ class MulticlassRun(RowRun):
             guesses = self.guesses
         named = len(self.classes) if self.classes.fixed else 0
         fixed = self.linear, self.state, len(self.classes), named
-        return ClassesGivenAgain(*fixed, self.located(x), codes, w, guesses, self.compiled)
+        return ClassesGivenAgain(*fixed, self.located_again(x, w), codes, w, guesses, self.compiled)

@@ -22,10 +22,17 @@ def weights_by_name(session: Session) -> Iterator[tuple[str, float]]:
         slot, lane = int(columns[place // len(lanes)]), place % len(lanes)
         weight = float(weights.flat[place])
         if weight != 0:
-            known = session.dictionary.names(slot) if session.dictionary is not None else []
-            bias = slot == run.features and run.learner.bias > 0
-            name = "(bias)" if bias else " + ".join(known) or str(slot)
+            name = "(bias)" if slot == run.features and run.learner.bias > 0 else _name(session, slot)
             yield f"{name}\t{lanes[lane]}" if isinstance(run, MulticlassRun) else name, weight
+
+
+def _name(session: Session, slot: int) -> str:
+    """The names that share a slot, or that of a column which was added."""
+    added = session.run.expansion
+    if added is not None and slot >= added.offset:
+        return added.name(slot - added.offset)
+    known = session.dictionary.names(slot) if session.dictionary is not None else []
+    return " + ".join(known) or str(slot)
 
 
 def met_weights(run: RowRun) -> tuple[Any, Vector]:

@@ -46,16 +46,20 @@ class ScoredRun(RowRun):
         self.scores[done:] = np.nan
         return Learnt(done, y[:done], self.scores[:done], self.scores[:done])
 
-    def _count(self, x: Rows, y: Vector, w: Vector) -> None:
+    def _count(self, given: Rows, x: Rows, y: Vector, w: Vector) -> None:
         done = self.learnt.done
         if done:
-            self.tally.see(self.linear, x, y, w, self.scores, done, self.compiled)
+            self.tally.see(self.linear, given, y, w, self.scores, done, self.compiled, x)
             self._meet(x, self.scores[:done], y[:done][w[:done] != 0] if w.size else y[:done])
 
     def _meet(self, x: Rows, scores: Vector, labels: Vector) -> None:
         """Note where a loss of the user's own is put to the test."""
         if self.met is not None:
             self.met = self.met.wider(scores, labels, math.hypot(length(x), self.learner.bias))
+
+    @property
+    def coded(self) -> int:
+        return 0
 
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:
         refuse(self.learner.loss, x, label, w, i, place)
@@ -103,7 +107,8 @@ class ScoredRun(RowRun):
         """The rows of the run, given once more."""
         from lowregret.hindsight.fixed_comparator import GivenAgain
 
-        x = self.located(self._rows(features))
-        y = numbers(labels, "labels", x.shape[0])
-        w = np.ones(y.size) if weights is None else numbers(weights, "weights", x.shape[0]).copy()
+        given = self._rows(features)
+        y = numbers(labels, "labels", given.shape[0])
+        w = np.ones(y.size) if weights is None else numbers(weights, "weights", y.size).copy()
+        x = self.located_again(given, w)
         return GivenAgain(self.linear, self.state, x, y, w, self.scores, self.compiled)

@@ -18,6 +18,7 @@ from lowregret.compile.spec import from_json, to_json
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.places import Places
 from lowregret.risk.kept_trial import Trial
+from lowregret.run.expansion import Expansion, stored_expansion
 from lowregret.run.models import FixedModel, model_for
 from lowregret.run.schema_predictor import PredictorSchema
 from lowregret.run.scoring import Scoring
@@ -45,11 +46,12 @@ class Predictor(Scoring):
         seen: int | None = None,
         places: Places | None = None,
         classes: ClassNames | None = None,
+        expansion: Expansion | None = None,
         compiled: bool = True,
     ) -> None:
         self.learner, self._kept_model, self._rounds, self.trial = learner, model, rounds, trial
         self.seen, self.places, self._room = seen, places, room
-        self.classes, self.compiled = classes, compiled
+        self.classes, self.expansion, self.compiled = classes, expansion, compiled
 
     @classmethod
     def of_run(cls, run: Scoring) -> Self:
@@ -64,6 +66,7 @@ class Predictor(Scoring):
             seen=run.seen,
             places=None if run.places is None else Places(run.places.columns),
             classes=None if run.classes is None else ClassNames(run.classes.names),
+            expansion=None if run.expansion is None else run.expansion.frozen(),
             compiled=run.compiled,
         )
 
@@ -91,11 +94,15 @@ class Predictor(Scoring):
             "ended": self.trial.ended,
         }
         arrays = self._model.arrays(self._met) | {"trial": self.trial.records}
+        if self.expansion is not None:
+            told, kept = self.expansion.contents(self)
+            description, arrays = description | told, arrays | kept
         return description, arrays if self.places is None else arrays | {"columns": self.places.columns}
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         learner, seen, names = from_json(description["learner"]), description["seen"], description["classes"]
+        expand = description.get("expand")
         room = _room(len(arrays["measures" if "measures" in arrays else "weights"]), seen)
         return cls(
             learner,
@@ -106,6 +113,7 @@ class Predictor(Scoring):
             seen=seen,
             places=None if seen is None else Places(arrays["columns"]),
             classes=None if names is None else ClassNames(names),
+            expansion=None if expand is None else stored_expansion(expand, arrays),
             compiled=description["compiled"],
         )
 

@@ -28,6 +28,7 @@ from lowregret.risk import statistics as tally
 from lowregret.risk.independence import COUNT, LENGTH, LEVELS, ONES
 from lowregret.risk.kept_trial import FIELDS, PARTS, freezes
 from lowregret.run import metrics
+from lowregret.run.schema_expansion import EXPAND, expansion_arrays, expansion_demands
 from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, MISTAKES, ROUNDS, SUM_NAMES, SUMS
 from lowregret.store.schema import (
     FLAG,
@@ -106,6 +107,7 @@ class LedgerSchema(ProofSchema):
             "room": whole(1),
             "ended": maybe(whole()),
             "met": items(number(), 3)._replace(needed=False),
+            "expand": EXPAND,
             "session": SESSION,
         }
 
@@ -130,6 +132,7 @@ class LedgerSchema(ProofSchema):
             found["columns"] = wholes("met", high=max(told["seen"] - 1, 0), kind="uint64")
         if any(name.startswith("frozen") for name in present):
             found |= self.frozen(told)
+        found |= expansion_arrays(told, present)
         return found | (self.session(told, present) if "session" in told else {})
 
     def split(self, told: Told, name: str, cells: int, kind: str = "float64") -> dict[str, Array]:
@@ -161,6 +164,7 @@ class LedgerSchema(ProofSchema):
             yield np.unique(arrays["columns"]).size == met, "a place for each column"
         yield from super().demands(told, arrays)
         yield from self.trial(told, arrays)
+        yield from expansion_demands(told, arrays, self.rounds(arrays), room)
         yield from tally_demands(arrays, self.warm(told))
         yield from session_demands(arrays)
 

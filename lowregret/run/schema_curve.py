@@ -37,18 +37,25 @@ def sample_arrays() -> dict[str, Array]:
 
 def sample_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:
     """Conditions on the arrays of a sample, in the file of a run that has played `rounds` rounds."""
-    labels, weights, ends, columns = (arrays[f"{SAMPLED}{name}"] for name in ("labels", "weights", "indptr", "indices"))
-    yield labels.size == rounds < LOOKS[-1] and np.all(weights > 0), "a sample of all rows"
-    yield ends.size == labels.size + 1 and ends[0] == 0 and ends[-1] == columns.size, "sample.indptr: ends of rows"
-    yield np.all(np.diff(ends) >= 0), "sample.indptr: rows one after the other"
-    yield np.all(columns < told["room"]), "sample.indices: features that there are"
-    rows = np.repeat(np.arange(labels.size), np.diff(ends)) * np.int64(told["room"]) + columns
-    yield np.unique(rows).size == rows.size, "sample.indices: distinct ones in a row"
+    labels = arrays[f"{SAMPLED}labels"]
+    yield labels.size == rounds < LOOKS[-1], "a sample of all rows"
+    yield from row_demands(arrays, told["room"])
     yield are_labels(labels, told), "sample.labels that the loss takes"
 
 
+def row_demands(arrays: Arrays, features: int) -> Demands:
+    """Conditions on the rows of a sample, which have this many features."""
+    labels, weights, ends, columns = (arrays[f"{SAMPLED}{name}"] for name in ("labels", "weights", "indptr", "indices"))
+    yield np.all(weights > 0), "sample.weights > 0"
+    yield ends.size == labels.size + 1 and ends[0] == 0 and ends[-1] == columns.size, "sample.indptr: ends of rows"
+    yield np.all(np.diff(ends) >= 0), "sample.indptr: rows one after the other"
+    yield np.all(columns < features), "sample.indices: features that there are"
+    rows = np.repeat(np.arange(labels.size), np.diff(ends)) * np.int64(features) + columns
+    yield np.unique(rows).size == rows.size, "sample.indices: distinct ones in a row"
+
+
 def are_labels(labels: Any, told: Told) -> bool:
-    """Whether labels are codes of classes that are known, or such as the loss takes."""
+    """Whether the learner takes these labels, codes of classes if there are any."""
     if "known" in told:
         return bool(np.all((labels >= 0) & (labels < told["known"]) & (labels == np.floor(labels))))
     return all(map(told["learner"].loss.accepts, labels.tolist()))

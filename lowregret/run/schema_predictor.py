@@ -21,7 +21,8 @@ from lowregret.learner.schema import Demands
 from lowregret.risk.kept_trial import FIELDS, PARTS, freezes
 from lowregret.run.schema import COLUMNS, FED
 from lowregret.run.schema_classes import CLASS_NAME, are_weights
-from lowregret.run.schema_curve import COMPANION, within
+from lowregret.run.schema_curve import COMPANION, SAMPLED, within
+from lowregret.run.schema_expansion import EXPAND, expansion_arrays, expansion_demands
 from lowregret.store.schema import (
     FLAG,
     MOST,
@@ -52,6 +53,7 @@ class PredictorSchema(Schema):
             "classes": maybe(items(CLASS_NAME, 1)),
             "rounds": whole(),
             "ended": maybe(whole()),
+            "expand": EXPAND,
             "session": record(FED)._replace(needed=False),
         }
 
@@ -62,6 +64,7 @@ class PredictorSchema(Schema):
         learner, names = told["learner"], told["classes"]
         classes = 1 if names is None else len(names)
         if isinstance(learner, Linear | Multiclass):
+            found |= expansion_arrays(told, [name for name in present if not name.startswith(SAMPLED)])
             return found | _by_feature("weights", classes, int(learner.bias > 0), "float64")
         many = isinstance(learner, AutoMulticlass)
         found |= {
@@ -87,8 +90,9 @@ class PredictorSchema(Schema):
         if names is not None:
             learner.loss.fits(len(names))
             yield len(set(names)) == len(names), "a name for each class"
+        room = len(arrays["measures" if "measures" in arrays else "weights"])
         if told["seen"] is None:
-            yield len(arrays["measures" if "measures" in arrays else "weights"]) >= 1, "at least one feature"
+            yield room >= 1, "at least one feature"
         else:
             yield np.unique(arrays["columns"]).size == len(arrays["columns"]), "a place for each column"
         ended, trial = told["ended"], arrays["trial"]
@@ -99,7 +103,8 @@ class PredictorSchema(Schema):
             yield are_weights(arrays["trust"][None]), "trust in each expert"
             yield arrays["pace"][ROWS] == rounds, f"measures of {rounds} rows"
             yield not many or np.all(arrays["past"][SHARES:] >= 0), "shares of classes"
-        if f"{PREFIX}nodes" in arrays:
+        yield from expansion_demands(told, arrays, rounds, room)
+        if f"{PREFIX}nodes" in arrays and "expand" not in told:
             yield isinstance(learner, Auto | AutoMulticlass) and learner.partitions.trees > 0, "partitions with trees"
             yield from forest_demands(arrays)
             nested = {name.removeprefix(COMPANION): a for name, a in arrays.items() if name.startswith(COMPANION)}

@@ -11,10 +11,11 @@ import numpy as np
 from lowregret.errors import DataError
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.places import Places
-from lowregret.learner.validate import require_rows, require_scores
+from lowregret.learner.validate import numbers, require_rows, require_scores
 from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.dependence import Dependence
+from lowregret.run.expansion import Expansion, pieces
 from lowregret.run.importance import Importance, Names
 from lowregret.run.meaning import GIVE, Tried, find_dependence, find_importance
 from lowregret.run.models import FixedModel
@@ -30,6 +31,7 @@ class Scoring(Saved):
     classes: ClassNames | None = None  # the names of classes, where rows have a score for each
     seen: int | None  # features that occurred so far, where they were not known beforehand
     places: Places | None  # where they lie; None: at their columns
+    expansion: Expansion | None = None  # what gives rows further columns
     trial: Trial  # how good the model was, frozen
     keep_scores = False  # whether many classes' scores are wanted of each row, not only the class predicted
 
@@ -46,8 +48,12 @@ class Scoring(Saved):
         They are ⟨w, x⟩ of linear learners, w their output (last or averaged iterate), and ln(chance) of each class by
         `auto`. The model knows no label of these rows: see `kept` for how good it is.
         """
-        x = self._rows(features)
-        scores = self._model.scores(self.located(x), self.compiled)
+        x, model = self._rows(features), self._model
+        if self.expansion is None:
+            scores = model.scores(self.located(x), self.compiled)
+        else:
+            found = (self.located(piece, begin) for begin, piece in pieces(x))
+            scores = np.concatenate([model.scores(rows, self.compiled) for rows in found])
         require_scores(x, scores)
         return scores
 
@@ -112,6 +118,11 @@ class Scoring(Saved):
         return self._places if self.seen is None else self.seen
 
     @property
+    def given_features(self) -> int:
+        """The number of features of rows as they are given; `features` counts added columns too."""
+        return self.features if self.expansion is None else self.expansion.offset
+
+    @property
     @abstractmethod
     def _places(self) -> int:
         """The number of features that there is room for."""
@@ -121,8 +132,27 @@ class Scoring(Saved):
         """The number of features that have a place."""
         return self._places if self.places is None else len(self.places)
 
-    def located(self, x: Rows) -> Rows:
-        """Rows that are judged but not learnt, their columns renumbered as the model numbers features."""
+    def located(self, x: Rows, first: int = 0) -> Rows:
+        """Rows that are judged but not learnt, as the model sees them: expanded, and features as it numbers them.
+
+        They are rows `first`, … of those that were given, should one be refused.
+        """
+        return self._numbered(x if self.expansion is None else self.expansion.located(x, self.compiled, first))
+
+    def expanded(self, features: Features, weights: Any = None) -> Rows:
+        """The rows that were learnt, from the first on, with the columns that were added to each then."""
+        x = self._rows(features)
+        w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
+        return x if self.expansion is None else self.expansion.as_learnt(x, w, 0, self.compiled)
+
+    def located_again(self, x: Rows, w: Vector, before: int = 0) -> Rows:
+        """Rows that were learnt with weights w, after `before` other rounds, as the learner saw them then."""
+        if self.expansion is not None:
+            x = self.expansion.as_learnt(x, w, before, self.compiled)
+        return self._numbered(x)
+
+    def _numbered(self, x: Rows) -> Rows:
+        """Expanded rows, their columns renumbered as the model numbers features."""
         if self.places is not None:
             return self.places.find(x, self._places, self.compiled)
         return replace(x, columns=self._places) if isinstance(x, Sparse) and x.columns != self._places else x
@@ -130,7 +160,7 @@ class Scoring(Saved):
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)
         known = isinstance(features, Sparse) and self.seen is None
-        if known and isinstance(x, Sparse) and x.columns < self.features:
-            x = replace(x, columns=self.features)  # rows of a stream know their highest column, not how many
-        require_rows(x, x.shape[1] if self.seen is not None else self.features)
+        if known and isinstance(x, Sparse) and x.columns < self.given_features:
+            x = replace(x, columns=self.given_features)  # rows of a stream know their highest column, not how many
+        require_rows(x, x.shape[1] if self.seen is not None else self.given_features)
         return x

@@ -297,6 +297,8 @@ class Session(Served):
             "model": model,
             "notes": self.notes,
         }
+        if run.expansion is not None:
+            found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}
         if isinstance(run, AutoRun | AutoMulticlassRun):
             found |= run.contest.to_json() | {
                 "mixture": run.certificate.to_json(),

@@ -33,10 +33,15 @@ def summary(run: LearntRun) -> str:
     ]
     if run.error is not None:
         lines.append(f"error      {run.error:.2%} of the {'rows' if run.alike else 'weight'} predicted wrongly")
-    lines += describe_kept(run)
+    lines += [*describe_added(run), *describe_kept(run)]
     return "\n".join(
         [*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_partitions(run), *describe_risk(run)]
     )
+
+
+def describe_added(run: LearntRun) -> list[str]:
+    """A line about the columns that rows get before they are learnt."""
+    return [] if run.expansion is None else [f"added      {run.expansion.summary}"]
 
 
 def describe_kept(run: LearntRun) -> list[str]:

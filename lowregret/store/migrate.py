@@ -43,7 +43,10 @@ def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
 
 
 def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
-    """Format 6: partitions may join `auto`, EXP4 may centre costs, sums of experts and samples of rows know more."""
+    """Format 6: partitions may join `auto`, EXP4 may centre costs, sums of experts and samples of rows know more.
+
+    Rows of linear learners may get further columns, which `expand` describes; where that is absent, they do not.
+    """
     _without_partitions(kind, description, arrays)
     _without_terms(description, arrays)
     if kind == "exp4":

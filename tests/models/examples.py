@@ -23,7 +23,7 @@ from lowregret.convex.functions import QuadraticFunction
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.domain import Box, L2Ball
 from lowregret.experts import AdaHedge, ExpertMixture, Layered
-from lowregret.features import Partitions
+from lowregret.features import Partitions, Products
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling
 from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
@@ -48,6 +48,7 @@ Y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
 Z = np.round(X @ [1.0, -2.0, 0.5], 6)
 NAMES = np.where(X[:, 1] > 0.5, "cat", np.where(Y > 0, "dog", "mouse"))
 COSTS = np.abs(X)
+FOREST = Partitions(trees=2, cells=24)
 HALF = 40  # rows that a file has seen
 LONG = np.round(np.sin(np.arange(840.0) ** 2).reshape(280, 3), 1)
 FEW = Partitions(trees=1, cells=6)
@@ -99,6 +100,14 @@ def rows(run: Any, y: Any) -> Any:
 def of_rows(learner: Any, y: Any, more: Any = None, **options: Any) -> Example:
     """A run on rows, whose features are known."""
     return Example(saved(lambda: train(learner, X[:HALF], y[:HALF], **PLAIN, **options)), lambda run: rows(run, y))
+
+
+def expanded(learner: Any, y: Any, expand: Any, features: int | None = 3) -> Example:
+    """A run whose rows get further columns, after so many rows that partitions have settled."""
+    x, labels = np.tile(X, (18, 1)), np.tile(y, 18)
+    return Example(
+        saved(lambda: begin(learner, features, expand=expand, **PLAIN).learn(x, labels)), lambda run: rows(run, y)
+    )
 
 
 def partitioned(learner: Any, label: Callable[[Any], Any]) -> Example:
@@ -247,6 +256,9 @@ EXAMPLES: dict[str, Example] = {
     "run-freegrad": growing(Linear(Logistic(), FreeGrad(), bias=1.0), Y),
     "run-entropy": of_rows(Linear(Square(), MirrorDescent(Entropy(), Constant(0.1))), Z),
     "run-session": session("--algorithm", "ogd"),
+    "run-partitions": expanded(Linear(Logistic(), AdaGrad(0.5), Average()), Y, FOREST),
+    "run-partitions-waiting": of_rows(Linear(Square(), AdaGrad(0.5), bias=1.0), Z, expand=FOREST),
+    "run-products": of_rows(zoo.ogd_eager(Hinge(), 0.1), Y, expand=Products()),
     "delayed-run": late(),
     "doubling-run": Example(
         saved(lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X[:HALF], Y[:HALF])),
@@ -254,6 +266,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "class-run": of_rows(Multiclass(Softmax(), MirrorDescent(Euclidean(), Constant(0.1)), Average()), NAMES),
     "class-run-eights": growing(Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), NAMES),
+    "class-run-partitions": expanded(Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), NAMES, FOREST, None),
     "class-run-session": session("--algorithm", "adagrad", "--loss", "softmax", y=NAMES),
     "auto-run": of_rows(AutoClassifier(), Y),
     "auto-run-regression": Example(
@@ -269,6 +282,14 @@ EXAMPLES: dict[str, Example] = {
     "predictor": predictor(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y),
     "predictor-average": predictor(Linear(Square(), ProjectedGradient(L2Ball(2.0), Constant(0.1)), Average()), Z, 3),
     "predictor-classes": predictor(Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), NAMES),
+    "predictor-expanded": Example(
+        saved(
+            lambda: train(
+                zoo.adagrad(Logistic()), np.tile(X, (18, 1)), np.tile(Y, 18), expand=FOREST, **PLAIN
+            ).predictor()
+        ),
+        scored,
+    ),
     "predictor-auto": predictor(AutoClassifier(), Y, 3),
     "predictor-auto-regression": predictor(AutoRegressor(), Z),
     "predictor-auto-classes": predictor(AutoMulticlass(), NAMES),

@@ -135,8 +135,9 @@ def _add_learning(learning: _ArgumentGroup) -> None:
         "--classes", type=names, default=(), metavar="A,B,…", help="all classes, if they are known beforehand"
     )
     learning.add_argument("--unit", action="store_true", help="scale every row to length 1 (losses of many classes)")
+    learning.add_argument("--partitions", action="store_true", help="add cells of random trees to rows (not for auto)")
     learning.add_argument("--dimension", type=count, metavar="N", help="number of features, for eg, ueg and winnow")
-    learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random draws (0)")
+    learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random or --partitions draw (0)")
     learning.add_argument(
         "--certify", choices=("stream", "exact", "off"), default="stream",
         help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",

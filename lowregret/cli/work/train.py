@@ -10,6 +10,8 @@ from argparse import Namespace
 from collections.abc import Iterator
 from types import FrameType
 
+import numpy as np
+
 from lowregret.auto import AutoMulticlass
 from lowregret.cli import BAD, DONE, INTERRUPTED
 from lowregret.cli.clock import Clock, Seconds
@@ -17,7 +19,7 @@ from lowregret.cli.form import SKIPPING, open_rows
 from lowregret.cli.holdout import Holdout
 from lowregret.cli.keeper import Keeper
 from lowregret.cli.labels import settle_labels
-from lowregret.cli.make import algorithm, make_comparator, make_learner, unlike_auto
+from lowregret.cli.make import algorithm, make_comparator, make_expansion, make_learner, unlike_auto
 from lowregret.cli.progress import Progress, Search
 from lowregret.cli.scores import ScoreFile, score_file
 from lowregret.cli.summary import show
@@ -51,7 +53,8 @@ SHOWN_COLUMNS = 8  # by their importance
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
     "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss "
-    "algorithm eta radius p lam output l1 l2 beta clip C bias dimension zero_based no_header seed classes unit"
+    "algorithm eta radius p lam output l1 l2 beta clip C bias dimension zero_based no_header seed classes unit "
+    "partitions"
 )
 
 
@@ -196,7 +199,10 @@ def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
         if args.certify == "exact":
             raise PartError("--certify exact speaks of one score, not of many classes: use --certify stream")
         classes = [class_name(name) for name in args.classes] or None
-    run = begin(learner, args.dimension, classes, comparator=against, certify=certify)
+    expand = make_expansion(args)
+    if expand is not None and args.certify == "exact" and args.passes > 1:
+        raise PartError("--partitions come after the first rows of the first pass: --certify exact takes --passes 1")
+    run = begin(learner, args.dimension, classes, comparator=against, certify=certify, expand=expand)
     return Session(run, form, algorithm(args))
 
 
@@ -289,9 +295,11 @@ def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
     """Find the best fixed choice in hindsight, which takes passes over the same rows."""
 
     def rows() -> Iterator[tuple[Rows, Vector, Vector]]:
+        before = 0
         for batch in _rows(stream, args):
             if not batch.last:  # whose features the run need not know
-                yield session.run.located(batch.rows), batch.labels, batch.weights
+                yield session.run.located_again(batch.rows, batch.weights, before), batch.labels, batch.weights
+                before += int(np.count_nonzero(batch.weights)) if batch.weights.size else len(batch)
 
     with Search(not args.quiet) as search:
         session.look_back(rows, search.update)
