@@ -9,9 +9,7 @@
 
 Rows are learnt once, in the order in which they come: none is shuffled, none seen twice. So the run is that of
 `lowregret.train` on the same rows, to the last bit, and its certificate speaks of exactly these rows. X may be a
-matrix, sparse or not, or a pandas, polars or Arrow table, whose texts are hashed as `lowregret.read` does.
-
-Needs the extra `sklearn`.
+matrix, sparse or not, or a pandas, polars or Arrow table, whose texts are hashed. Needs the extra `sklearn`.
 """
 
 from __future__ import annotations

@@ -24,15 +24,21 @@ def within(prefix: str, declared: dict[str, Array]) -> dict[str, Array]:
     }
 
 
+def row_arrays(prefix: str) -> dict[str, Array]:
+    """The arrays that a file keeps of some rows under a prefix, with their labels and weights."""
+    rows = {
+        "labels": floats("rows"),
+        "weights": floats("rows", low=0.0, high=HEAVY),
+        "indptr": wholes("ends"),
+        "indices": wholes("entries", kind="uint32"),
+        "data": floats("entries", low=-FAR, high=FAR),
+    }
+    return within(prefix, rows)
+
+
 def sample_arrays() -> dict[str, Array]:
     """The arrays that a file keeps of a sample of rows."""
-    return {
-        f"{SAMPLED}labels": floats("sample"),
-        f"{SAMPLED}weights": floats("sample", low=0.0, high=HEAVY),
-        f"{SAMPLED}indptr": wholes("sample ends"),
-        f"{SAMPLED}indices": wholes("entries", kind="uint32"),
-        f"{SAMPLED}data": floats("entries", low=-FAR, high=FAR),
-    }
+    return row_arrays(SAMPLED)
 
 
 def sample_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowregret.auto.learner import HEAVY
-from lowregret.features.forest import FAR
 from lowregret.learner.schema import Demands
 from lowregret.risk.kept_trial import FIRST
 from lowregret.run.reserve import PREFIX, chosen, level_of
-from lowregret.run.schema_curve import are_labels
-from lowregret.store.schema import Array, Arrays, Told, floats, wholes
+from lowregret.run.schema_curve import are_labels, row_arrays
+from lowregret.store.schema import Array, Arrays, Told, wholes
 
 
 def reserve_arrays() -> dict[str, Array]:
     """The arrays that a file keeps of them."""
-    return {
-        f"{PREFIX}numbers": wholes("reserve"),
-        f"{PREFIX}labels": floats("reserve"),
-        f"{PREFIX}weights": floats("reserve", low=0.0, high=HEAVY),
-        f"{PREFIX}indptr": wholes("reserve ends"),
-        f"{PREFIX}indices": wholes("reserve entries", kind="uint32"),
-        f"{PREFIX}data": floats("reserve entries", low=-FAR, high=FAR),
-    }
+    return {f"{PREFIX}numbers": wholes(f"{PREFIX}rows")} | row_arrays(PREFIX)
 
 
 def reserve_demands(arrays: Arrays, rounds: int, told: Told) -> Demands:
