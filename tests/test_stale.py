@@ -67,7 +67,7 @@ DAMAGED = {
     "indices shortened": (flagged(cut("indices", 3)), "speaks of .* entries, but there are 3"),
     "indptr shortened": (flagged(cut("indptr", 3)), "`indptr` must ascend from 0 and have 5 entries"),
     "indptr falls": (flagged(end(1, 100)), "`indptr` must ascend"),
-    "indptr begins late": (flagged(end(0, 2)), "`indptr` must ascend"),
+    "indptr begins late": (flagged(end(0, 2)), "`indptr` must begin with 0"),
     "indptr below 0": (flagged(end(1, -3)), "`indptr` must ascend"),
     "indptr too long": (flagged(end(4, 10**6)), "speaks of 1000000 entries"),
     "columns": (flagged(index(1, 10**8), kind="csc"), OUT),

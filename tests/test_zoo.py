@@ -213,11 +213,12 @@ def test_its_options_are_those_of_its_maker(entry: Entry) -> None:
     assert "radius" in (*entry.needs, *entry.takes)
     assert (entry.name in ALGORITHMS) == (entry.name not in ("ogd-delay", "omd", "kernel-perceptron"))
     if entry.name in ALGORITHMS:
-        values = {option: 3.0 + at for at, option in enumerate(OPTIONS)} | {"dimension": 7, "eta": 0.25}
+        given = {"dimension": 7, "eta": 0.25, "features": "raw"}
+        values: dict[str, Any] = {option: 3.0 + at for at, option in enumerate(OPTIONS)} | given
         known = {option: values[option] for option in (*entry.needs, *entry.takes)}
         made = entry.made(Logistic(), known)
         spelt = json.dumps(to_json(made))
-        for option in entry.arguments.keys() - {"dimension", "eta"}:
+        for option in entry.arguments.keys() - {"dimension", "eta", "features"}:
             assert f": {values[option]}" in spelt, option
         assert isinstance(made, Multiclass) == entry.classes
         assert entry.own_loss or cast(Any, made).loss == Logistic()

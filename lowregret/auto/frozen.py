@@ -220,6 +220,11 @@ def _rate(losses: Vector, gap: float) -> float:
     return math.log(max(int(np.isfinite(losses).sum()), 2)) / float(gap)
 
 
+def _surplus(losses: Vector, eta: float) -> float:
+    """ln Σ e^{−η(L − min L)}/η, which is at least 0."""
+    return math.log(float(_faded(losses - losses.min(), eta).sum())) / eta
+
+
 def _faded(behind: Vector, eta: float) -> Vector:
     """e^{−η·behind}; if η exceeds all numbers, nothing is left of whoever is behind."""
     with np.errstate(over="ignore"):
@@ -236,7 +241,12 @@ def close_round(votes: Vector) -> Vector:
     if gap > 0:
         eta, here = _rate(done, gap), done < math.inf
         lowest = now[here].min()
-        mix = float(lowest - math.log(float(w[here] @ _faded(now[here] - lowest, eta))) / eta)
+        left = float(w[here] @ _faded(now[here] - lowest, eta))
+        mix = (
+            float(lowest - math.log(left) / eta)
+            if left > 0
+            else least - _surplus(done + now, eta) + _surplus(done, eta)
+        )
     votes[GAP] += max(mixed - mix, 0.0)
     votes[MIXED] += mixed
     votes[DONE:NOW] += now

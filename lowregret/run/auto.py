@@ -27,9 +27,10 @@ from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.curve import Curve
 from lowregret.run.eras import Eras
+from lowregret.run.meaning import Tried
 from lowregret.run.models import AutoModel
 from lowregret.run.one_score import ScoredRun
-from lowregret.run.reserving import ReservingRun
+from lowregret.run.reserve import Reserve
 from lowregret.run.schema_classes import AutoRowSchema
 from lowregret.state import State
 from lowregret.store.file import Arrays
@@ -53,6 +54,8 @@ def auto_for(rows: Any, labels: Any = None) -> Auto | AutoMulticlass:
 
 def are_bits(labels: Any) -> bool:
     """Whether labels are 0 and 1, which may mean two classes, or numbers."""
+    if np.asarray(labels).dtype.kind not in "biuf":
+        return False
     zeros, ones = np.asarray(labels) == 0, np.asarray(labels) == 1
     return bool(np.all(zeros | ones) and np.any(zeros) and np.any(ones))
 
@@ -65,7 +68,7 @@ def first_labels(stream: Ahead) -> Vector:
     return first.labels[first.weights != 0] if first.weights.size else first.labels
 
 
-class AutoRun(ReservingRun, ScoredRun):
+class AutoRun(ScoredRun):
     """A `LinearRun` of `zoo.auto()`. `certificate` compares with the best of its eleven experts, whose losses are
     exact; `linear_regret` and `regret` with fixed linear predictors on the features as they came, with a bias."""
 
@@ -162,6 +165,14 @@ class AutoRun(ReservingRun, ScoredRun):
     def companion(self, features: int) -> Self:
         """A run of the same learner on rows with cells, before its first row."""
         return self.begun(self.learner.plain(), features, certify=False, compiled=self.compiled)
+
+    @property
+    def reserve(self) -> Reserve:
+        """Rows that came since the model was frozen, if that knows few features."""
+        return self.record.reserving.reserve(self)
+
+    def _tried(self) -> Tried:
+        return self.record.reserving.tried(self)
 
     # ---- results -------------------------------------------------------------------------------------------------
 

@@ -156,7 +156,7 @@ def against_fixed(state: State, comparator: Domain) -> Certificate:
     return Certificate("LINEARISED", statement, comparator.describe(), linear + highest, math.inf, rounding=rounding)
 
 
-def against_forests(mine: float, theirs: float, proof: Certificate, trees: int) -> Certificate:
+def against_forests(mine: float, theirs: float, proof: Certificate, trees: int, cells: int) -> Certificate:
     """FOREST: my loss minus the companion's, plus what LINEARISED says of the companion.
 
     The companion has played the same rounds, some of them again once its cells were settled; what it lost is known
@@ -168,7 +168,8 @@ def against_forests(mine: float, theirs: float, proof: Certificate, trees: int) 
     comparator = proof.comparator | {"of": f"weighting of {trees} trees' cells and the features"}
     linear = mine - theirs + float(proof.linear_regret or 0.0)
     rounding = float(proof.rounding or 0.0) + off(1, mine, theirs)
-    return Certificate("FOREST", statement, comparator, linear, math.inf, rounding=rounding)
+    told = {"trees": float(trees), "cells": float(cells)}
+    return Certificate("FOREST", statement, comparator, linear, math.inf, rounding=rounding, details=told)
 
 
 def off(count: int, *sums: float) -> float:

@@ -23,15 +23,16 @@ from lowregret.run.auto_experts import Keeping, Standings
 from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.curve import Curve
 from lowregret.run.eras import Eras
+from lowregret.run.meaning import Tried
 from lowregret.run.models import AutoClassModel
 from lowregret.run.multiclass import LANES, MulticlassRun
-from lowregret.run.reserving import ReservingRun
+from lowregret.run.reserve import Reserve
 from lowregret.run.schema_classes import AutoClassSchema
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
 
-class AutoMulticlassRun(ReservingRun, MulticlassRun):
+class AutoMulticlassRun(MulticlassRun):
     """A `MulticlassRun` of `zoo.auto(Softmax())`. `certificate` compares with the best of its eleven experts, whose
     losses are exact; `linear_regret` and `regret` with fixed linear predictors, with a bias."""
 
@@ -126,6 +127,14 @@ class AutoMulticlassRun(ReservingRun, MulticlassRun):
         run = self.begun(self.learner.plain(), features, names, certify=False, compiled=self.compiled)
         run.keep_scores = True
         return run
+
+    @property
+    def reserve(self) -> Reserve:
+        """Rows that came since the model was frozen, if that knows few features."""
+        return self.record.reserving.reserve(self)
+
+    def _tried(self) -> Tried:
+        return self.record.reserving.tried(self)
 
     # ---- results -------------------------------------------------------------------------------------------------
 

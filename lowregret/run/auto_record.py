@@ -38,6 +38,7 @@ from lowregret.rows import Rows, longest
 from lowregret.run.auto_experts import Keeping, Standings, against_fixed, against_forests
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.run.record import RunRecord
+from lowregret.run.reserving import Reserving
 from lowregret.state import ROUNDS, SUMS, TOTAL
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -66,6 +67,7 @@ class Mixture(RunRecord):
         means: Any = None,
         folded: tuple[int, int] = (0, 0),
         glance: int = 0,
+        reserving: Reserving | None = None,
     ) -> None:
         super().__init__(history)
         self.mind = mind  # has `trust`
@@ -75,6 +77,7 @@ class Mixture(RunRecord):
         self.priors = kept_priors(spread)
         self.means = fresh_stack(EVEN, self.priors) if means is None else means  # the stack of the lanes' averages
         self.folded, self.glance = folded, glance  # rounds and entries when lanes were averaged; when that may be next
+        self.reserving = reserving or Reserving()  # rows that the model on trial never learnt
         self._desks: dict[bool, tuple[int, int, Any]] = {}  # entries and classes that there is room for, and the desk
 
     # ---- proof -----------------------------------------------------------------------------------------------------
@@ -99,7 +102,8 @@ class Mixture(RunRecord):
         companion = run.curve.run
         if companion is None:
             return None
-        return against_forests(run.loss, companion.loss, companion.fixed_certificate, run.curve.forest.trees)
+        forest = run.curve.forest
+        return against_forests(run.loss, companion.loss, companion.fixed_certificate, forest.trees, forest.width)
 
     def linear_regret(self, run: Any, comparator: Domain) -> float:
         """Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ against a set of fixed predictors, without a second pass: O(d)."""
@@ -160,6 +164,9 @@ class Mixture(RunRecord):
         self._contests.append(self.mind.trust.copy())
         self.history.append(now)
 
+    def see(self, run: Any, x: Rows, y: Any, w: Vector, begin: int, end: int, rounds: int) -> None:
+        self.reserving.see(run, x, y, w, begin, end, rounds)
+
     def next_pause(self, run: Any) -> int:
         return next_end(run.rounds)
 
@@ -206,6 +213,7 @@ class Mixture(RunRecord):
     def freeze(self, run: Any) -> Frozen:
         """A copy of the model that `predict` uses, in the memory of the model frozen before: O(d)."""
         self.votes = close_round(self.votes)
+        self.reserving.forget()
         now, lots, model = self.model(run), run.lots, run.frozen
         if model is None:
             model = Frozen.fresh(now.measures, now.mind, lots)
@@ -230,7 +238,7 @@ class Mixture(RunRecord):
             "votes": self.votes,
             "means": self.means,
         }
-        kept |= run.split("average", self.average) | _mind_arrays(run, "mind", self.mind)
+        kept |= run.split("average", self.average) | _mind_arrays(run, "mind", self.mind) | self.reserving.arrays()
         return description | described, arrays | kept
 
     def frozen_arrays(self, run: Any) -> Arrays:
@@ -246,6 +254,7 @@ class Mixture(RunRecord):
         """The mixture with these `contents`, whose mind is one of `minds`."""
         kept: dict[str, Any] = {name: arrays[name] for name in ("history", "contests", "eras", "votes", "means")}
         kept |= {"folded": tuple(description["folded"]), "glance": description["glance"]}
+        kept["reserving"] = Reserving.of(arrays)
         room = description["room"]
         return cls(_gathered(minds, "mind", arrays, room), spread, average=joined("average", arrays, room), **kept)
 

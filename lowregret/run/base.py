@@ -300,6 +300,7 @@ class RowRun(CarefulRun, Scoring):
         """Judge the frozen model by the rows learnt since it was judged last."""
         if self.frozen is not None:
             begin, rounds = self._unjudged
+            self.record.see(self, x, y, w, begin, self._reached, rounds)
             self.trial.judge(w, begin, self._reached, rounds, partial(self._foretold, x, y))
         self._unjudged = self._reached, self.rounds
 

@@ -184,16 +184,6 @@ class Curve:
         told = {"trees": self.forest.trees, "cells": self.forest.width, "grown_on": grown}
         return told | {"certificate": run.forest_certificate.to_json()}
 
-    @property
-    def notes(self) -> list[str]:
-        """A sentence on the partitions, if there are any."""
-        if self.forest is None:
-            return []
-        return [
-            f"rows are narrow, so {self.forest.trees} random trees with {self.forest.width:,} cells joined the experts"
-            ": --features raw does without"
-        ]
-
     # ---- the kept model ------------------------------------------------------------------------------------------
 
     def foretell(self, run: Any, x: Rows, y: Any, picked: Any, weights: Vector) -> Any:

@@ -14,6 +14,7 @@ from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.loss.verify import counterexample
 from lowregret.risk.kept_trial import next_freeze
+from lowregret.rows import Rows
 from lowregret.state import State
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -88,6 +89,9 @@ class RunRecord:
     def mark(self, run: Any) -> None:
         """Add the present sums and counts to the history."""
         self.history.append(run.snapshot())
+
+    def see(self, run: Any, x: Rows, y: Any, w: Vector, begin: int, end: int, rounds: int) -> None:
+        """Take note of rows begin, …, end − 1, learnt after this many rounds, if a record has use of them."""
 
     def next_pause(self, run: Any) -> int:
         """The next round after which `pause` must be called."""

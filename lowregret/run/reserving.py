@@ -1,8 +1,7 @@
-"""The base of runs that keep a few rows which their model on trial never learnt."""
+"""A few rows which the model on trial of a run of `auto` never learnt, and what it can be tried on."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -10,71 +9,60 @@ import numpy as np
 from lowregret.auto.frozen import met
 from lowregret.errors import DataError
 from lowregret.rows import Rows, Sparse
-from lowregret.run.base import RowRun
 from lowregret.run.meaning import GIVE, Tried
-from lowregret.run.models import FixedModel
 from lowregret.run.reserve import PREFIX, WIDEST, Reserve
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
 
-class ReservingRun(RowRun):
-    """A run of `auto`, which keeps some of the rows that came since its model was frozen, while they are narrow."""
+class Reserving:
+    """Some of the rows that came since a run's model was frozen, while they are narrow."""
 
-    _frozen_known: int = 0
+    def __init__(self, kept: Arrays | None = None) -> None:
+        self._reserve = Reserve(True, **kept) if kept else None
 
-    def __init__(self, *given: Any, reserve: Arrays | None = None, **how: Any) -> None:
-        super().__init__(*given, **how)
-        self._reserve = Reserve(True, **reserve) if reserve else None
-
-    @property
-    def reserve(self) -> Reserve:
+    def reserve(self, run: Any) -> Reserve:
         """Rows that came since the model was frozen, if that knows few features: O(d) at first."""
         if self._reserve is None:
-            self._reserve = Reserve(self.frozen is not None and met(self.frozen.measures)[0] <= WIDEST)
+            self._reserve = Reserve(run.frozen is not None and met(run.frozen.measures)[0] <= WIDEST)
         return self._reserve
 
-    @property
-    @abstractmethod
-    def _frozen_model(self) -> FixedModel:
-        """The model on trial."""
+    def see(self, run: Any, x: Rows, y: Any, w: Vector, begin: int, end: int, rounds: int) -> None:
+        """Keep some of rows begin, …, end − 1, before which this many rounds were played."""
+        if run.frozen is not None and run.trial.ended is None:
+            columns = None if run.places is None else run.places.columns
+            self.reserve(run).see(x, columns, y, w, begin, end, rounds - run.trial.frozen)
 
-    def _judge(self, x: Rows, y: Any, w: Vector) -> None:
-        begin, rounds = self._unjudged
-        if self.frozen is not None and self.trial.ended is None:
-            columns = None if self.places is None else self.places.columns
-            self.reserve.see(x, columns, y, w, begin, self._reached, rounds - self.trial.frozen)
-        super()._judge(x, y, w)
+    def forget(self) -> None:
+        """Begin anew, as another model is on trial."""
+        self._reserve = None
 
-    def _pause(self) -> None:
-        super()._pause()
-        if self.trial.ended is None and self.trial.frozen == self.rounds:
-            self._reserve = None
-
-    def _tried(self) -> Tried:
-        kept, frozen = self.reserve.arrays() if self.frozen is not None else {}, self.trial.frozen
-        known = np.flatnonzero(kept["labels"] < self._frozen_known) if kept and self.classes is not None else None
+    def tried(self, run: Any) -> Tried:
+        """The model on trial of a run, and the rows that are kept."""
+        kept, frozen = self.reserve(run).arrays() if run.frozen is not None else {}, run.trial.frozen
+        known = np.flatnonzero(kept["labels"] < run._frozen_known) if kept and run.classes is not None else None
         if not kept or (known is not None and not known.size):
-            raise DataError(f"no rows are kept that the model on trial never learnt, {_why(self)}: {GIVE}")
-        rows = Sparse(kept["indptr"], kept["indices"], kept["data"], self.features)
-        tried = Tried(self._frozen_model, rows, kept["labels"], kept["weights"], frozen)
+            raise DataError(f"no rows are kept that the model on trial never learnt, {self._why(run)}: {GIVE}")
+        rows = Sparse(kept["indptr"], kept["indices"], kept["data"], run.features)
+        tried = Tried(run._frozen_model, rows, kept["labels"], kept["weights"], frozen)
         return tried if known is None else tried.picked(known)
 
-    @classmethod
-    def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-        kept = {name.removeprefix(PREFIX): array for name, array in arrays.items() if name.startswith(PREFIX)}
-        return super()._given(learner, description, arrays) | {"reserve": kept}
+    def _why(self, run: Any) -> str:
+        """Why there are no rows, in words."""
+        if run.frozen is None:
+            return "for there is none yet"
+        if self.reserve(run).is_open:
+            return f"for none has come since it was frozen after {run.trial.frozen:,} rounds"
+        return f"for there are more than {WIDEST} features"
 
-    def contents(self) -> tuple[dict[str, Any], Arrays]:
-        description, arrays = super().contents()
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> Arrays:
+        """The arrays that a file keeps."""
         kept = self._reserve.arrays() if self._reserve is not None else {}
-        return description, arrays | {f"{PREFIX}{name}": array for name, array in kept.items()}
+        return {f"{PREFIX}{name}": array for name, array in kept.items()}
 
-
-def _why(run: ReservingRun) -> str:
-    """Why there are no rows, in words."""
-    if run.frozen is None:
-        return "for there is none yet"
-    if run.reserve.is_open:
-        return f"for none has come since it was frozen after {run.trial.frozen:,} rounds"
-    return f"for there are more than {WIDEST} features"
+    @classmethod
+    def of(cls, arrays: Arrays) -> Reserving:
+        """The rows that a file keeps by its arrays."""
+        return cls({name.removeprefix(PREFIX): array for name, array in arrays.items() if name.startswith(PREFIX)})

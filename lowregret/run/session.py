@@ -265,7 +265,6 @@ class Session(Served):
     def notes(self) -> list[str]:
         """Notes on the labels and columns that the figures do not show."""
         found = [*self.remarks, *notes.idle(self.met.idle)]
-        found += self.run.curve.notes if isinstance(self.run, AutoRun | AutoMulticlassRun) else []
         found += [self.one_label] if self.one_label is not None else []
         if isinstance(self.run, MulticlassRun):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowregret.show.plot import LOSS, NAMED, REGRET, finish, new_figure
-from lowregret.words import counted
+from lowregret.show.text import describe_importance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,22 +19,6 @@ if TYPE_CHECKING:
 
 SHOWN = 15  # features with a bar; the others share one
 LONGEST = 40  # letters of a name
-
-
-def describe_importance(found: Weighty) -> str:
-    """The rows that importance was found on, and the model, in words."""
-    who = "the model as it is" if found.frozen is None else f"the model kept after {found.frozen:,} rows"
-    rows = f"{counted(found.rows, 'row')} {'given' if found.frozen is None else 'that followed'}"
-    return f"{who}, on {rows}:\nloss {found.loss:.4g}, with the features of other rows {found.without:.4g}"
-
-
-def tell_importance(found: Weighty, most: int) -> str:
-    """The features with the largest shares, in one line."""
-    if not found.tells:
-        return f"the loss does not fall by more than chance explains ({' '.join(describe_importance(found).split())})"
-    told = [f"{name} {gain / found.total:.0%}" for name, gain in zip(found.names[:most], found.gains, strict=False)]
-    left = len(found.names) - most
-    return ", ".join(told) + (f", {counted(left, 'other')}" if left > 0 else "")
 
 
 def plot_importance(found: Weighty, path: str | os.PathLike[str] | None) -> Figure:

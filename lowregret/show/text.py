@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lowregret.certificate import Certificate
     from lowregret.risk.kept_trial import Figures
     from lowregret.risk.online_to_batch import RiskCertificate
-    from lowregret.show.subjects import LearntRun, RecordedRun, Supported
+    from lowregret.show.subjects import LearntRun, RecordedRun, Supported, Weighty
 
 
 _HORIZONS = {0.125: "an eighth as many", 1.0: "as many"}
@@ -127,9 +127,29 @@ def describe_fixed(run: LearntRun) -> list[str]:
 
 
 def describe_partitions(run: LearntRun) -> list[str]:
-    """Lines about what is proved of the random partitions of a run, if it has any."""
+    """Lines about the random partitions of a run of `auto`, if it has any, and what is proved of them."""
     forest = run.forest_certificate
-    return [] if forest is None else describe(forest, max(run.rounds, 1))
+    if forest is None:
+        return []
+    trees, cells = (forest.details[name] for name in ("trees", "cells"))
+    said = f"partitions {trees:.0f} random trees with {cells:,.0f} cells: rows are narrow (--features raw does without)"
+    return [said, *describe(forest, max(run.rounds, 1))]
+
+
+def describe_importance(found: Weighty) -> str:
+    """The rows that importance was found on, and the model, in words."""
+    who = "the model as it is" if found.frozen is None else f"the model kept after {found.frozen:,} rows"
+    rows = f"{counted(found.rows, 'row')} {'given' if found.frozen is None else 'that followed'}"
+    return f"{who}, on {rows}:\nloss {found.loss:.4g}, with the features of other rows {found.without:.4g}"
+
+
+def tell_importance(found: Weighty, most: int) -> str:
+    """The features with the largest shares, in one line."""
+    if not found.tells:
+        return f"the loss does not fall by more than chance explains ({' '.join(describe_importance(found).split())})"
+    told = [f"{name} {gain / found.total:.0%}" for name, gain in zip(found.names[:most], found.gains, strict=False)]
+    left = len(found.names) - most
+    return ", ".join(told) + (f", {counted(left, 'other')}" if left > 0 else "")
 
 
 def describe_risk(run: LearntRun, shell: bool = False, delta: float = 0.05) -> list[str]:

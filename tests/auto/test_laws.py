@@ -259,9 +259,9 @@ def test_extreme_numbers(loss: Any, seed: int) -> None:
 def test_order_and_constants_on_real_rows(data_file: Callable[[str], Path]) -> None:
     rows, labels = load_svmlight_file(str(data_file("a9a.svm.gz")))
     x, y = csr_array(rows)[:8000], labels[:8000]
-    known = train("auto", x, y).error
+    known = train(zoo.auto(features="raw"), x, y).error
     order = np.random.default_rng(0).permutation(x.shape[1])
     assert known is not None
-    assert train("auto", csr_array(x[:, order]), y).error == pytest.approx(known, rel=1e-3)
+    assert train(zoo.auto(features="raw"), csr_array(x[:, order]), y).error == pytest.approx(known, rel=1e-3)
     constant = csr_array(np.full((8000, 1), 0.1))
-    assert train("auto", hstack([x, constant], format="csr"), y).error == known
+    assert train(zoo.auto(features="raw"), hstack([x, constant], format="csr"), y).error == known

@@ -18,7 +18,8 @@ from lowregret.run import importance as shared
 from lowregret.run.begin import begin
 from lowregret.run.importance import Importance
 from lowregret.run.reserve import ROOM, Reserve, chosen, level_of
-from lowregret.show.meaning import plot_dependence, tell_importance
+from lowregret.show.meaning import plot_dependence
+from lowregret.show.text import tell_importance
 from lowregret.train import train
 
 RNG = np.random.default_rng(5)

@@ -35,7 +35,7 @@ from lowregret.run.metrics import Metrics
 from lowregret.run.named_importance import importance_by_name
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
-from lowregret.show.meaning import tell_importance
+from lowregret.show.text import tell_importance
 from lowregret.store.replacing import real_file, require_place, write_result
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, raise_faults
