@@ -23,6 +23,7 @@ from lowregret.features.forest import DEEP, Forest, pack
 from lowregret.types import Cells
 
 CANDIDATES = 4
+JURY = 256  # rows of a node that candidates are judged by
 CODES = 8  # numbers that classes are told apart by, where there are more classes
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -134,30 +135,28 @@ def drawn_cut(bins: Any, at: int, j: int, chance: Any, bed: Bed) -> int:
     """The rank that a row of the node has in feature j, but the highest there: then the one below it."""
     rows = bed.last[at] - bed.first[at]
     cut = np.int64(bins[bed.order[bed.first[at] + min(int(uniform(chance) * rows), rows - 1)], j])
-    below = highest = np.int64(-1)
-    for r in range(bed.first[at], bed.last[at]):
+    below, r = np.int64(-1), bed.first[at]
+    while r < bed.last[at] and np.int64(bins[bed.order[r], j]) <= cut:
         value = np.int64(bins[bed.order[r], j])
-        if value > highest:
-            below, highest = highest, value
-        elif value < highest:
-            below = max(below, value)
-    return int(cut if cut < highest else below)
+        below = max(below, value) if value < cut else below
+        r += 1
+    return int(cut if r < bed.last[at] else below)
 
 
 def gain(bins: Any, aims: Any, at: int, j: int, cut: int, bed: Bed) -> float:
-    """Σ over both sides of |Σ aim|²/rows."""
-    codes, left = aims.shape[1], 0
+    """Σ over both sides of |Σ aim|²/rows; of large nodes by every n-th row, `JURY` of them or some more."""
+    codes, left, right = aims.shape[1], 0, 0
     for k in range(2 * codes):
         bed.sums[k] = 0.0
-    for r in range(bed.first[at], bed.last[at]):
+    for r in range(bed.first[at], bed.last[at], max((bed.last[at] - bed.first[at]) // JURY, 1)):
         i = bed.order[r]
         side = 0 if bins[i, j] <= cut else codes
-        left += side == 0
+        left, right = left + (side == 0), right + (side > 0)
         for k in range(codes):
             bed.sums[side + k] += aims[i, k]
-    told, right = 0.0, bed.last[at] - bed.first[at] - left
+    told = 0.0
     for k in range(codes):
-        told += bed.sums[k] * bed.sums[k] / left + bed.sums[codes + k] * bed.sums[codes + k] / right
+        told += bed.sums[k] * bed.sums[k] / max(left, 1) + bed.sums[codes + k] * bed.sums[codes + k] / max(right, 1)
     return told
 
 
