@@ -92,7 +92,8 @@ def after_cuts(learner: Any, X: Any, y: Any, kind: str) -> list[tuple[float, flo
         n = len(y) * cut // 100
         try:
             run = train(learner, X[:n], y[:n]) if run is None else run.learn(X[before:n], y[before:n])
-            said = run.kept.loss**0.5 if kind == NUMBER else run.kept.error
+            kept = run.kept  # none if rows were noticed to come again
+            said = None if kept is None else kept.loss**0.5 if kind == NUMBER else kept.error
             found.append((figure(kind, run.predict(X[n:]), y[n:]), said))
         except LowRegretError:
             found.append((math.inf, None))
@@ -120,7 +121,7 @@ def compare(names: list[str], data: Path) -> dict[str, dict[str, Any]]:
             row = {"live": live, "announced": said, "kept": kept, "vw": vw, "best": best, "rival": rival}
             table[f"{name} {cut}"] = row
             print(
-                f"| {name} | {cut} % | {live:.4g} | {said:.4g} | {kept:.4g} | {vw:.4g} | {best:.4g} "
+                f"| {name} | {cut} % | {live:.4g} | {'–' if said is None else f'{said:.4g}'} | {kept:.4g} | {vw:.4g} | {best:.4g} "
                 f"({'VW' if vw == best else rival}) | {kept / vw:.2f} | {kept / best:.2f} |",
                 flush=True,
             )
