@@ -120,8 +120,9 @@ def compare(names: list[str], data: Path) -> dict[str, dict[str, Any]]:
             best = min(vw, others[rival][k][0])
             row = {"live": live, "announced": said, "kept": kept, "vw": vw, "best": best, "rival": rival}
             table[f"{name} {cut}"] = row
+            told = "–" if said is None else f"{said:.4g}"
             print(
-                f"| {name} | {cut} % | {live:.4g} | {'–' if said is None else f'{said:.4g}'} | {kept:.4g} | {vw:.4g} | {best:.4g} "
+                f"| {name} | {cut} % | {live:.4g} | {told} | {kept:.4g} | {vw:.4g} | {best:.4g} "
                 f"({'VW' if vw == best else rival}) | {kept / vw:.2f} | {kept / best:.2f} |",
                 flush=True,
             )
