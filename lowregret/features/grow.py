@@ -1,6 +1,6 @@
 """Growing a forest: trees whose splits are drawn at random among values that rows had, the better of a few by labels.
 
-A split of a node asks whether a feature exceeds a value. `CANDIDATES` of them are drawn, each a feature that differs
+A split of a node asks whether a feature exceeds a value. Some are drawn (`CANDIDATES`), each a feature that differs
 within the node and the value that one of its rows has there, and the one is taken that tells most of the labels, by
 
     Σ over both sides of |Σ aim|² / rows        aim = label − mean; of classes, their codes less the mean
@@ -22,7 +22,7 @@ from lowregret.compile.random import hash_number, key_of, new_chance, uniform
 from lowregret.features.forest import DEEP, Forest, pack
 from lowregret.types import Cells
 
-CANDIDATES = 4
+CANDIDATES = (4, 16)  # of every other tree: chance makes trees unlike each other, choice makes them good
 JURY = 256  # rows of a node that candidates are judged by
 CODES = 8  # numbers that classes are told apart by, where there are more classes
 
@@ -55,7 +55,8 @@ def grow_forest(sample: Any, aims: Any, trees: int, leaves: int, seed: int, comp
         with np.errstate(over="ignore"):
             chance = new_chance(int(hash_number(key, tree)))
         bed.order[:] = np.arange(len(sample))
-        count = int(call(grow_tree, compiled, bins, np.ascontiguousarray(aims, float), leaves, chance, bed))
+        given = leaves, CANDIDATES[tree % len(CANDIDATES)], chance, bed
+        count = int(call(grow_tree, compiled, bins, np.ascontiguousarray(aims, float), *given))
         grown.append(bed.nodes[:count].copy())
     return Forest.of(edges, grown)
 
@@ -75,14 +76,14 @@ def aims_of(labels: Any, classes: int) -> Any:
 
 
 @kernel
-def grow_tree(bins: Any, aims: Any, leaves: int, chance: Any, bed: Bed) -> int:
-    """Grow one tree; returns the number of its nodes, children after their parents."""
+def grow_tree(bins: Any, aims: Any, leaves: int, candidates: int, chance: Any, bed: Bed) -> int:
+    """Grow one tree, each split the best of some; returns the number of its nodes, children after their parents."""
     bed.first[0], bed.last[0] = 0, bins.shape[0]
     count, grown, at = 1, 1, 0
     while at < count:
         bed.nodes[np.uint64(at)] = pack(_ZERO, np.uint64(DEEP), np.uint64(at))
         if grown < leaves and bed.last[at] - bed.first[at] > 1:
-            feature, cut = best_split(bins, aims, at, chance, bed)
+            feature, cut = best_split(bins, aims, at, candidates, chance, bed)
             if feature >= 0:
                 middle = part_rows(bins, bed, at, feature, cut)
                 bed.nodes[np.uint64(at)] = pack(np.uint64(feature), np.uint64(cut), np.uint64(count))
@@ -93,10 +94,10 @@ def grow_tree(bins: Any, aims: Any, leaves: int, chance: Any, bed: Bed) -> int:
     return count
 
 
-def best_split(bins: Any, aims: Any, at: int, chance: Any, bed: Bed) -> tuple[int, int]:
+def best_split(bins: Any, aims: Any, at: int, candidates: int, chance: Any, bed: Bed) -> tuple[int, int]:
     """The split of a node that tells most of the aims, among a few; −1 if its rows are all alike."""
     best, feature, cut = -1.0, -1, 0
-    for _ in range(CANDIDATES):
+    for _ in range(candidates):
         j = drawn_feature(bins, at, chance, bed)
         if j < 0:
             break
