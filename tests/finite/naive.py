@@ -62,6 +62,17 @@ def expert(
     return said
 
 
+def mistakes_of_soa(matrix: Matrix, points: list[int], target: int, known: dict[Rows, int]) -> tuple[int, ...]:
+    """The rounds in which SOA errs on a hypothesis: the index set of LEM-3.7."""
+    rows, found = everyone(matrix), []
+    for t, x in enumerate(points):
+        y = int(matrix[target, x])
+        if soa_label(matrix, rows, x, known) != y:
+            found.append(t)
+        rows = half(matrix, rows, x, y)
+    return tuple(found)
+
+
 def all_experts(matrix: Matrix, points: list[int]) -> list[list[int]]:
     """What all Σ_{L≤ℓ} C(T,L) experts say."""
     known: dict[Rows, int] = {}
