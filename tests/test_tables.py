@@ -1,4 +1,4 @@
-"""Tables of the docs say what the records say: losses, algorithms, formats, errata.
+"""Tables of the docs say what the records say: losses, algorithms, formats, errata, the book.
 
 `python -m tests.test_tables` writes the tables anew.
 """
@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from lowregret.game.textbook import whole
 from lowregret.loss import LOSSES
 from lowregret.loss.name import formula, usual_parameter
 from lowregret.stream.formats import FORMATS
 from lowregret.zoo import ALGORITHMS, ZOO
+from tests.book import TEXTS
+from tests.book.row import rows_of
 from tests.errata.record import errata as corrections
 
 ROOT = Path(__file__).parents[1]
@@ -59,8 +62,21 @@ def errata() -> str:
     return table(("", "where", "printed", "true", "the run that shows it"), *rows)
 
 
+def by_name() -> str:
+    rows = (
+        (f"`{item.name}`", item.purpose, ", ".join(f"`{place}`" for place in item.places), ", ".join(item.certificates))
+        for item in whole().values()
+    )
+    return table(("name", "what it is for", "in Python", "certificates"), *rows)
+
+
+def _of_text(name: str) -> Callable[[], str]:
+    return lambda: table(*rows_of(name, TEXTS[name]))
+
+
 # The pages with tables that are made of records.
 PAGES: dict[str, tuple[Callable[[], str], ...]] = {
+    "book.md": (*map(_of_text, TEXTS), by_name),
     "command-line.md": (losses, algorithms, formats),
     "errata.md": (errata,),
 }

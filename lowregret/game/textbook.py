@@ -80,7 +80,7 @@ class Item:
 
     @property
     def formula(self) -> str:
-        """What its docstring says of it; of a class, the first paragraph."""
+        """The docstring of the first thing; of a class, its first paragraph."""
         told = str(getdoc(self.things[0]))
         return told if self.entry else told.split("\n\n", 1)[0]
 

@@ -35,7 +35,7 @@ from lowregret.train import train
 from tests.naive import Vector
 from tests.running import costs, iterates, labelled
 
-# ---- identities (theory.md §12, 15 and 16) ---------------------------------------------------------------------------
+# ---- identities ------------------------------------------------------------------------------------------------------
 
 PSI = [(np.array([1.0, 0.5]), 1.0), (np.array([-0.5, 2.0]), -1.0), (np.array([0.3, -1.0]), 1.0)]
 ROUNDS = 4
@@ -101,7 +101,7 @@ def test_stored_iterates_of_a_bounded_learner() -> None:
     assert costs(rows.X).y.tolist() == [1.0] * 40
 
 
-# ---- worked examples (theory.md §9) ----------------------------------------------------------------------------------
+# ---- worked examples -------------------------------------------------------------------------------------------------
 
 EXAMPLES: list[tuple[Callable[[], RiskCertificate], str, float, float]] = [
     (lambda: o2b_hp(0, 100, 100, 1, math.log(20), 0.05, output=AVERAGE, of="loss"), "O2B-HP", 0.122, 5e-4),
