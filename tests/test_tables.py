@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -62,12 +63,33 @@ def errata() -> str:
     return table(("", "where", "printed", "true", "the run that shows it"), *rows)
 
 
+SLOWLY = ("tests.naive", "tests.naive_adaptive", "tests.finite.naive", "tests.experts.naive")
+CALLED = {
+    "pa": "passive_aggressive", "pa-ii": "passive_aggressive", "ftl": "ftl_quadratic", "ftrl": "ftrl_linear",
+    "wm": "weighted_majority", "surr-halving": "surrogate_halving", "agnostic": "all_experts", "dimension": "ldim",
+    "bayes": "hedge", "online-to-batch": "average",
+}  # fmt: skip
+
+
+def in_numpy(name: str) -> str:
+    """A link to the slow and readable form of an algorithm, if there is one."""
+    called = CALLED.get(name, name.replace("-", "_"))
+    for module in SLOWLY:
+        if hasattr(import_module(module), called):
+            return f"[`{called}`](../{module.replace('.', '/')}.py)"
+    assert name not in CALLED, name
+    return "–"
+
+
 def by_name() -> str:
     rows = (
-        (f"`{item.name}`", item.purpose, ", ".join(f"`{place}`" for place in item.places), ", ".join(item.certificates))
+        (
+            f"`{item.name}`", item.purpose, ", ".join(f"`{place}`" for place in item.places),
+            ", ".join(item.certificates) or "–", in_numpy(item.name),
+        )
         for item in whole().values()
-    )
-    return table(("name", "what it is for", "in Python", "certificates"), *rows)
+    )  # fmt: skip
+    return table(("name", "what it is for", "in Python", "certificates", "in NumPy"), *rows)
 
 
 def _of_text(name: str) -> Callable[[], str]:
