@@ -336,6 +336,19 @@ def pnorm(game: Game, rounds: int, d: int, eta: float, p: float) -> LinearRun:
     return omd(game, rounds, d, p_norm(p), constant(eta))
 
 
+# ---- bandits -------------------------------------------------------------------------------------------------------
+
+
+def exp3(costs: Matrix, arms: Sequence[int], eta: float) -> Vector:
+    """ALG-EXP3, told which arms it draws: w_t[p_t] in every round, w_t ∝ e^{−ηĈ}, Ĉ[p_t] += y_t[p_t]/w_t[p_t]."""
+    estimates, chances = np.zeros(costs.shape[1]), []
+    for y, p in zip(costs, arms, strict=True):
+        w = np.exp(-eta * (estimates - estimates.min()))
+        chances.append(w[p] / w.sum())
+        estimates[p] += y[p] / chances[-1]
+    return np.array(chances)
+
+
 # ---- linear classifiers --------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ BEGINNING = (
         papers="Cesa-Bianchi & Lugosi 2006",
     ),
     Row(
-        "1.1 Examples", "regression, experts, ranking",
+        "1.1 Examples", "online regression, prediction with expert advice, online ranking",
         zoo="expert-ranking score-ranking click-ranking",
         python="Square Absolute experts.ExpertMixture",
         ids="THM-14.15 LEM-2.20",
@@ -90,7 +90,7 @@ CONVEX = (
         papers="Kalai & Vempala 2005", errata="E08 E09 E12",
     ),
     Row(
-        "2.3 Follow-the-regularized-leader", "a penalty R makes the leader stable",
+        "2.3 Follow-the-regularized-leader", "FoReL: a penalty R makes the leader stable",
         zoo="ftrl",
         ids="LEM-2.3 FTRL-ID EQ-2.15",
         tests="convex/test_leader.py::ftrl_identity_holds_for_arbitrary_points "
@@ -114,14 +114,14 @@ CONVEX = (
     ),
     Row(
         "2.5 Strongly convex regularizers", "other penalties than the Euclidean one",
-        python="Mirror FollowTheRegularisedLeader",
+        python="Mirror FollowTheRegularisedLeader", commands="lowregret zoo ftrl",
         ids="THM-2.11+",
         tests="mirror/test_mirror.py::strength_is_tight",
         papers="Shalev-Shwartz 2007",
     ),
     Row(
         "2.5.1 Strong convexity", "Euclidean and entropic penalties",
-        python="Euclidean Entropy mirror.Mirror",
+        python="Euclidean Entropy mirror.Mirror", commands="lowregret zoo ogd-lazy; lowregret zoo eg",
         tests="mirror/test_mirror.py::divergence_is_what_a_tangent_misses_and_strongly_convex",
     ),
     Row(
@@ -152,27 +152,29 @@ CONVEX = (
         papers="Kivinen & Warmuth 1997, Gentile & Littlestone 1999", errata="E14 E15",
     ),
     Row("2.7 The language of duality", "why OMD is √2 better than it seemed", ids="LEM-2.20 THM-2.21",
+        python="certificate.THEOREMS", commands="lowregret play iid ogd-lazy",
         tests="certificate/test_certificate.py::lemma_2_20_is_exact"),
     Row(
         "2.7.1 Fenchel conjugacy", "R* and the table of pairs",
-        python="mirror.Mirror.conjugate mirror.Mirror.link",
+        python="mirror.Mirror.conjugate mirror.Mirror.link", commands="lowregret zoo omd",
         tests="mirror/test_mirror.py::the_table mirror/test_mirror.py::link_attains_the_conjugate",
         papers="Borwein & Lewis 2006", errata="E16",
     ),
     Row(
         "2.7.2 Bregman divergences", "and the duality of strong convexity and smoothness",
-        python="mirror.Mirror.divergence mirror.Mirror.strength",
+        python="mirror.Mirror.divergence mirror.Mirror.strength", commands="lowregret zoo omd",
         tests="mirror/test_mirror.py::divergence_of_the_conjugate",
     ),
     Row(
         "2.7.3 Analyzing OMD", "an equality at the last iterate, and what follows from it",
+        python="certificate.THEOREMS", commands="lowregret play iid ogd-lazy",
         ids="LEM-2.20 THM-2.21 EQ-2.15",
         tests="certificate/test_certificate.py::lemma_2_20_is_exact",
         papers="Kakade, Shalev-Shwartz & Tewari 2012",
     ),
     Row(
         "2.7.4 Other proof techniques", "Bregman projections: unnormalised EG, divided by its sum",
-        python="UnnormalisedEntropy",
+        python="UnnormalisedEntropy", commands="lowregret zoo ueg",
         tests="learner/test_identities.py::unnormalised_eg_divided_by_its_sum_is_eg",
         papers="Shalev-Shwartz 2007, Cesa-Bianchi & Lugosi 2006",
     ),
@@ -191,7 +193,7 @@ CLASSIFICATION = (
     Row("3 Online classification", "labels 0 and 1, or ±1", commands="lowregret dimension cube:3",
         python="finite.FiniteLearner", tests="finite/test_learner.py"),
     Row(
-        "3.1 Finite classes and experts", "Weighted Majority",
+        "3.1 Finite classes and experts", "Weighted Majority: exponential weights on costs in [0,1]",
         zoo="wm hedge",
         ids="THM-1.3 THM-14.15",
         tests="finite/test_learner.py::weighted_majority_is_exponential_weights "
@@ -199,7 +201,8 @@ CLASSIFICATION = (
         papers="Littlestone & Warmuth 1994, Vovk 1990", errata="E07 E16",
     ),
     Row(
-        "3.2 Learnability", "Littlestone's dimension, shattered trees, the standard optimal algorithm, VC dimension",
+        "3.2 Learnability",
+        "Littlestone's dimension, shattered trees, the standard optimal algorithm (SOA), VC dimension",
         zoo="soa dimension", python="finite.Littlestone",
         ids="LEM-3.3",
         tests="finite/test_learner.py::soa_against_every_adversary_makes_exactly_ldim_mistakes "
@@ -208,7 +211,7 @@ CLASSIFICATION = (
         papers="Littlestone 1988", errata="E17 E18 E19",
     ),
     Row(
-        "3.2.1 The unrealizable case", "all experts that flip SOA's label at most Ldim times",
+        "3.2.1 The unrealizable case", "agnostic learning: all experts that flip SOA's label at most Ldim times",
         zoo="agnostic",
         ids="THM-3.6",
         tests="finite/test_agnostic.py::grouped_is_brute_force",
@@ -246,7 +249,7 @@ FEEDBACK = (
         tests="bandit/test_estimated.py::exp3_is_mirror_descent_on_estimates", errata="E25",
     ),
     Row(
-        "4.2 Multi-armed bandits", "EXP3 and its kin",
+        "4.2 Multi-armed bandits", "the multi-armed bandit algorithm, EXP3, and its kin",
         zoo="exp3 exp3-ix tsallis-inf exp4",
         ids="COR-4.2+ EXP3-PATH EXP3-IX EXP3-IX-T TSALLIS TSALLIS-PATH EXP4 EXP4-PATH",
         tests="bandit/test_identities.py::expected_regret_and_every_path "
@@ -258,12 +261,12 @@ FEEDBACK = (
         tests="bandit/test_descent.py::a_slow_transcription", papers="Flaxman, Kalai & McMahan 2005"),
     Row(
         "4.3.1 A one-shot estimate", "(d/δ)f(w + δv)v, unbiased for a smoothed f",
-        python="bandit.BanditDescent",
+        python="bandit.BanditDescent", commands="lowregret play bandit:constant bogd",
         tests="bandit/test_descent.py::the_cross_polytope_gives_exact_gradients_of_quadratics",
         papers="Flaxman, Kalai & McMahan 2005", errata="E26",
     ),
     Row(
-        "4.3.2 The algorithm", "bandit gradient descent, here played inside the set; with two points, too",
+        "4.3.2 The algorithm", "bandit online gradient descent, here played inside the set; with two points, too",
         zoo="bogd",
         ids="COR-4.5 COR-4.5-2",
         tests="bandit/test_descent.py::mean_regret_is_below_the_corrected_bound "
@@ -272,8 +275,9 @@ FEEDBACK = (
     ),
     Row("4.4 Bibliographic remarks", "no algorithm", papers="Dani, Hayes & Kakade 2008, Robbins 1952"),
     Row(
-        "5 Online-to-batch", "averaged and drawn models on rows yet to come",
-        zoo="online-to-batch",
+        "5 Online-to-batch",
+        "averaged and drawn models on rows yet to come; stochastic mirror descent is any `omd` with averages",
+        zoo="online-to-batch omd",
         ids="COR-5.2 O2B-HP O2B-SMALL O2B-EB",
         tests="risk/test_online_to_batch.py::every_sample_of_a_finite_source "
         "risk/test_bounds.py::the_bounds_hold_on_a_finite_source test_output.py::every_iterate_is_as_likely",

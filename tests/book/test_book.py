@@ -36,6 +36,17 @@ NUMBERED = {
 }  # fmt: skip
 
 
+# What a reader of the monograph will look for, in its words.
+NAMED = (
+    "online regression", "expert advice", "online ranking", "Cover", "Consistent", "Halving", "randomization",
+    "surrogate losses", "Follow-the-leader", "FoReL", "doubling trick", "Online gradient descent", "entropic",
+    "Online mirror descent", "normalized EG", "lazy projections", "p-norm", "Fenchel", "Bregman", "local norms",
+    "unnormalized EG", "Weighted Majority", "Littlestone's dimension", "shattered trees", "standard optimal",
+    "VC dimension", "agnostic", "Perceptron", "Winnow", "Estimated gradients", "multi-armed bandit",
+    "bandit online gradient descent", "Online-to-batch", "stochastic mirror descent",
+)  # fmt: skip
+
+
 def rows(text: str) -> list[list[str]]:
     """The cells of the table of a text, as the page has them."""
     header = re.escape(f"| {text} | {' | '.join(HEADER)} |")
@@ -57,6 +68,12 @@ def code(cells: list[str]) -> list[str]:
 @pytest.mark.parametrize("text", CONTENTS)
 def test_every_section_has_its_row(text: str) -> None:
     assert [row[0].split()[0] for row in rows(text)] == CONTENTS[text].split()
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_the_monograph_names_is_found_with_something_to_try(name: str) -> None:
+    found = [row for row in rows("Monograph") if re.search(re.escape(name), f"{row[0]} {row[1]}", re.IGNORECASE)]
+    assert any("`" in row[2] and "`" in row[3] and "[`" in row[5] for row in found), "a class, a command, a test"
 
 
 @pytest.mark.parametrize("text", NUMBERED)

@@ -15,6 +15,7 @@ from lowregret.domain import Box
 from lowregret.errors import PartError
 from lowregret.train import train
 from tests.laws.classifiers import disjunction, mistakes_of_winnow
+from tests.naive import exp3
 
 
 def test_e22_mistakes_at_a_score_of_zero() -> None:
@@ -102,13 +103,7 @@ def test_e25_costs_that_follow_the_coins() -> None:
     y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.5], [1.0, 0.0], [0.5, 1.0], [1.0, 0.0]])
     eta, total = 0.3, 0.0
     for draws in itertools.product(range(d), repeat=len(y)):
-        estimate, chance, cost = np.zeros(d), 1.0, 0.0
-        for t, p in enumerate(draws):
-            w = np.exp(-eta * (estimate - estimate.min()))
-            w /= w.sum()
-            chance, cost = chance * w[p], cost + y[t, p]
-            estimate[p] += y[t, p] / w[p]
-        total += chance * cost
+        total += float(np.prod(exp3(y, draws, eta))) * float(y[np.arange(len(y)), draws].sum())
     assert total <= y.sum(axis=0).min() + math.log(d) / eta + eta * d * len(y) / 2
 
 
