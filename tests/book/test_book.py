@@ -11,6 +11,7 @@ import pytest
 
 from lowregret.cli.parser import parser
 from lowregret.game import find, game
+from lowregret.game.textbook import whole
 from tests.book import TEXTS
 from tests.book.row import HEADER
 from tests.errata.record import errata
@@ -134,3 +135,16 @@ def test_no_file_refers_to_what_is_not_in_the_repository() -> None:
     files = [path for folder in folders for path in (root / folder).rglob("*") if path.suffix in (".py", ".pyi", ".md")]
     files += list(root.glob("*.md"))
     assert [path for path in files if absent in path.read_text(encoding="utf-8")] == []
+
+
+def test_other_ids_of_docstrings_are_explained() -> None:
+    """ALG-NAME is the name of an algorithm, or stands in the page's introduction, as do LOSS-, DEMO- and PROTO-."""
+    introduction = TEXT[: TEXT.index("\n## ")]
+    names = {f"ALG-{name.upper()}" for name in whole()}
+    said = {
+        word
+        for path in (PAGE.parents[1] / "lowregret").rglob("*.py")
+        for word in re.findall(r"\b(?:ALG|LOSS|DEMO|PROTO)-[A-Z0-9-]+", path.read_text(encoding="utf-8"))
+    }
+    assert len(said) > 40
+    assert sorted(word for word in said - names if word not in introduction) == []

@@ -15,7 +15,7 @@ from lowregret.domain import Box
 from lowregret.errors import PartError
 from lowregret.train import train
 from tests.laws.classifiers import disjunction, mistakes_of_winnow
-from tests.naive import exp3
+from tests.naive import Vector, exp3
 
 
 def test_e22_mistakes_at_a_score_of_zero() -> None:
@@ -134,8 +134,9 @@ def test_e26_the_largest_value_and_the_largest_size() -> None:
     assert np.all(smooth <= np.abs(w) + 0.3)
     assert np.all(np.abs(w)[:, None] + 0.3 - np.abs(w) <= smooth[:, None] - smooth + 2 * 0.3 + 1e-12)
 
-    seen: list[float] = []
-    learner = BanditDescent.tuned(Box(-1.0, 1.0), 1, 200, lipschitz=1.0, largest=2.0)
-    learner.learn(lambda t, point: seen.append(float(point[0])) or float(point[0]) - 1.0, 200)  # type: ignore[func-returns-value]
-    assert max(map(abs, seen)) <= 1.0  # f_t need not exist beyond S
+    def on_the_set(_: int, point: Vector) -> float:
+        assert abs(point[0]) <= 1.0  # f_t need not exist beyond S
+        return float(point[0]) - 1.0
+
+    learner = BanditDescent.tuned(Box(-1.0, 1.0), 1, 200, lipschitz=1.0, largest=2.0).learn(on_the_set, 200)
     assert learner.certificate.holds

@@ -94,9 +94,16 @@ def test_e04_the_surrogate_off_the_mistake_rounds() -> None:
     Run: where the Perceptron is right f_t ≡ 0, and w = −1 errs.
     """
     run, wrong = perceptron(np.ones((2, 1)), np.ones(2), np.ones(2))
-    assert wrong == [0]  # so f_2 is 0 everywhere
-    other = -1.0
-    assert other * 1.0 <= 0  # ℓ01 = 1 > 0 = f_2
+
+    def surrogate(t: int, w: float) -> float:
+        return max(0.0, 1 - w) if t in wrong else 0.0
+
+    def errs_at(w: float) -> bool:
+        return w * 1.0 <= 0
+
+    assert wrong == [0]
+    assert errs_at(-1.0) > surrogate(1, -1.0)  # in round 2, which was right
+    assert all(surrogate(t, w) >= errs_at(w) for t, w in enumerate(run.iterates[:-1, 0].tolist()))
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(60, 3)), rng.choice([-1.0, 1.0], 60)
     run, wrong = perceptron(x, y, np.ones(60))
