@@ -275,7 +275,11 @@ _OTHERS = (
         "online-to-batch", (RiskCertificate, Average, WeightedAverage, Random),
         "what one pass says of rows yet to come, for averaged or drawn models",
         ("O2B-EB", "O2B-HP", "O2B-SMALL", "COR-5.2"),
-        (f"{ROWS} | lowregret train - --format svm --algorithm ogd --output average",),
+        _python(
+            "import numpy as np; from lowregret import Average, Hinge, train, zoo; "
+            "x = np.random.default_rng(0).normal(size=(2000, 5)); y = np.sign(x[:, 0]); "
+            "run = train(zoo.ogd(Hinge(), output=Average()), x, y)"
+        ),
     ),
 )  # fmt: skip
 

@@ -68,7 +68,8 @@ def test_places_and_certificates_exist(item: Item) -> None:
 def _run_python(words: str) -> set[str]:
     names: dict[str, Any] = {}
     exec(words, names)
-    return {c.id for c in names["run"].certificates}
+    made = names["run"]
+    return {c.id for c in made.certificates} | {c.id for c in (made.risks() if hasattr(made, "risks") else ())}
 
 
 def _run_command(capsys: Capsys, command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
