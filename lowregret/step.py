@@ -22,6 +22,7 @@ class Step(Part):
     constant: ClassVar[bool] = False
     falling: ClassVar[bool] = False  # whether η_t never grows
     facts: ClassVar[dict[str, Any]] = {"constant": False, "falling": False}
+    gives: ClassVar[dict[str, str]] = {"falling, constant": "theorems, most of which need rates that never grow"}
 
     @abstractmethod
     def rate(self, s: State, present: float) -> float:

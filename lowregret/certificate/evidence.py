@@ -12,13 +12,14 @@ import numpy as np
 from lowregret.certificate.certificate import Premise
 from lowregret.certificate.rounding import rounding
 from lowregret.compile.altered import is_own
+from lowregret.compile.digest import is_ours
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
 from lowregret.domain.verify import PREMISE as SET_PREMISE
 from lowregret.domain.verify import counterexample as fault_of_set
 from lowregret.learner.linear import Learner
 from lowregret.loss import NamedLoss
 from lowregret.loss.verify import PREMISE, MetScores, counterexample
-from lowregret.mirror import Entropic, PNorm
+from lowregret.mirror import Entropic, Mirror, PNorm
 from lowregret.mirror.verify import PREMISE as MIRROR_PREMISE
 from lowregret.mirror.verify import counterexample as fault_of_mirror
 from lowregret.rule import MirrorDescent, Rule
@@ -120,9 +121,8 @@ class Evidence:
         found = [*convexity(self.learner.loss, self.met, self.reach), *keeping(rule, d, self.sums)]
         if self.comparator != rule.domain:
             found += shape(self.comparator, d)
-        if isinstance(rule, MirrorDescent) and is_own(rule.mirror) and not is_own(rule.domain):
-            why = fault_of_mirror(rule.mirror, self.comparator, d)
-            found.append(Premise(MIRROR_PREMISE, why is None, why or UNREFUTED))
+        if isinstance(rule, MirrorDescent):
+            found += mirroring(rule.mirror, self.comparator, d)
         return tuple(found)
 
     def rates(self) -> tuple[Premise, ...]:
@@ -157,6 +157,14 @@ def shape(domain: Domain, d: int) -> tuple[Premise, ...]:
         return ()
     why = fault_of_set(domain, d)
     return (Premise(f"{domain.name}: {SET_PREMISE}", why is None, why or UNREFUTED),)
+
+
+def mirroring(mirror: Mirror, comparator: Domain, d: int) -> tuple[Premise, ...]:
+    """The premise that a mirror map of the user's own is what it says; none for the package's, or for a link alone."""
+    if is_ours(type(mirror).__module__) or not mirror.knows_value():
+        return ()
+    why = fault_of_mirror(mirror, comparator, d)
+    return (Premise(MIRROR_PREMISE, why is None, why or UNREFUTED),)
 
 
 def keeping(rule: Rule, d: int, sums: Vector) -> tuple[Premise, ...]:

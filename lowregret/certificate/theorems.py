@@ -72,7 +72,8 @@ def lazy(*mirrors: type[Any]) -> Callable[[Learner], bool]:
 
     def applies(learner: Learner) -> bool:
         rule = learner.rule
-        return isinstance(rule, MirrorDescent) and isinstance(rule.mirror, mirrors) and rule.step.constant
+        known = isinstance(rule, MirrorDescent) and isinstance(rule.mirror, mirrors) and rule.mirror.knows_value()
+        return known and rule.schedule().constant
 
     return applies
 
@@ -82,7 +83,7 @@ def _strong(constant: bool) -> Callable[[Learner], bool]:
 
     def applies(learner: Learner) -> bool:
         rule = learner.rule
-        known = isinstance(rule, MirrorDescent) and rule.mirror.strength() > 0
+        known = isinstance(rule, MirrorDescent) and rule.mirror.knows_value() and rule.mirror.strength() > 0
         return known and rule.schedule().falling and rule.schedule().constant == constant
 
     return applies
@@ -123,8 +124,8 @@ def first_term(e: Evidence) -> float:
 
 
 def ends(e: Evidence) -> float:
-    """(|max_U R(u)| + |R(w₁)|)/η of mirror descent, which may be much more than their difference; 0 of other rules."""
-    if not isinstance(e.learner.rule, MirrorDescent):
+    """(|max_U R(u)| + |R(w₁)|)/η of mirror descent, which may be much more than their difference; 0 where no R is."""
+    if not (isinstance(e.learner.rule, MirrorDescent) and _mirror(e).knows_value()):
         return 0.0
     mirror = _mirror(e)
     lowest = mirror.value(mirror.link(np.zeros(e.dimension)))

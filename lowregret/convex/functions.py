@@ -24,6 +24,12 @@ class Convex(Part):
     """f: R^d → R, convex; may be +∞ somewhere."""
 
     compilable: ClassVar[bool] = False
+    gives: ClassVar[dict[str, str]] = {
+        "curvature": "σ: logarithmic regret, where it is positive",
+        "dimension": "games that know their number of coordinates",
+        "pieces": "sums that are minimised in O(d)",
+    }
+    instead: ClassVar[str] = "Function(f, gradient) makes one of two functions of w."
 
     @abstractmethod
     def value(self, w: Vector) -> float:

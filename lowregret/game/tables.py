@@ -94,8 +94,8 @@ def _row(t: int, loss: float, c: Certificate) -> Row:
 class CostGameTable(GameTable):
     """A rule or follower against costs, through `play`'s game."""
 
-    def __init__(self, e: CostGame, player: Any, rounds: int, seed: int, theorems: tuple[str, ...]) -> None:
-        if e.delay:
+    def __init__(self, e: Any, player: Any, rounds: int, seed: int, theorems: tuple[str, ...]) -> None:
+        if isinstance(e, CostGame) and e.delay:
             player, theorems = Delayed(player, e.delay), ("DELAY", *theorems)
         self.game = Game(player, e.dimension, e.domain, compiled=rounds > LONG)
         self.answer, self.theorems = e.begin(rounds, seed), theorems
