@@ -52,8 +52,8 @@ class Shape:
                 self.outer = total * math.sqrt(1 - 1 / dimension)
             case _:
                 raise PartError(
-                    f"bandit descent plays on an L2Ball, a Box or a Simplex, not on a {domain.name}: outside=True plays "
-                    "around any convex set that can be projected on, and outside of it"
+                    f"bandit descent plays on an L2Ball, a Box or a Simplex, not on a {domain.name}: outside=True "
+                    "plays around any convex set that can be projected on, and outside of it"
                 )
         if self.inner == 0 or self.dimension == 0:
             raise PartError("the set is a point, or has no interior: there is nothing to explore")

@@ -12,14 +12,13 @@ import numpy as np
 from lowregret.certificate.certificate import Premise
 from lowregret.certificate.rounding import rounding
 from lowregret.compile.altered import is_own
-from lowregret.compile.digest import is_ours
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
 from lowregret.domain.verify import PREMISE as SET_PREMISE
 from lowregret.domain.verify import counterexample as fault_of_set
 from lowregret.learner.linear import Learner
 from lowregret.loss import NamedLoss
 from lowregret.loss.verify import PREMISE, MetScores, counterexample
-from lowregret.mirror import Entropic, Mirror, PNorm
+from lowregret.mirror import Entropic, Euclidean, Mirror, PNorm
 from lowregret.mirror.verify import PREMISE as MIRROR_PREMISE
 from lowregret.mirror.verify import counterexample as fault_of_mirror
 from lowregret.rule import MirrorDescent, Rule
@@ -60,6 +59,11 @@ class Evidence:
         return self.learner.rule.schedule().total_importance(self.rounds)
 
     @property
+    def rivals(self) -> str:
+        """The comparators in words: with a centre, the u of a formula is the difference from it."""
+        return f"{'w₀ + u, u' if self.learner.centred() else 'u'} in {self.comparator.name}"
+
+    @property
     def linear_regret(self) -> float | None:
         """max_u Σ c_t⟨w_t − u, z_t⟩, with an L2 regulariser taken exactly instead of linearised.
 
@@ -87,7 +91,7 @@ class Evidence:
     @property
     def start(self) -> Vector:
         """w_1"""
-        return self.learner.rule.domain.projection(np.zeros(self.dimension))
+        return self.learner.rule.first(self.dimension)
 
     @property
     def reach(self) -> float:
@@ -111,6 +115,12 @@ class Evidence:
                 return float(np.linalg.norm(w - u))
             case Simplex(total) if np.allclose(w, total / w.size, atol=0.0):
                 return total * math.sqrt(1 - 1 / w.size)
+            case Simplex(total):  # the farthest corner is that of the smallest coordinate
+                away = w.copy()
+                away[np.argmin(w)] -= total
+                return float(np.linalg.norm(away))
+            case L2Ball(radius):
+                return float(np.linalg.norm(w)) + radius
             case Box(low, high):
                 return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
         return min(float(np.linalg.norm(w)) + self.reach, self.spread)
@@ -161,7 +171,7 @@ def shape(domain: Domain, d: int) -> tuple[Premise, ...]:
 
 def mirroring(mirror: Mirror, comparator: Domain, d: int) -> tuple[Premise, ...]:
     """The premise that a mirror map of the user's own is what it says; none for the package's, or for a link alone."""
-    if is_ours(type(mirror).__module__) or not mirror.knows_value():
+    if not is_own(mirror) or isinstance(mirror, Euclidean) or not mirror.knows_value():  # whose set may be his
         return ()
     why = fault_of_mirror(mirror, comparator, d)
     return (Premise(MIRROR_PREMISE, why is None, why or UNREFUTED),)

@@ -32,6 +32,8 @@ def mistake_certificates(
     learner: Linear, state: State, x: Rows, y: Vector, scores: Vector, u: Vector
 ) -> list[Certificate]:
     """The mistake bounds that speak of this learner against u, tightest first; `scores` are the run's own."""
+    if learner.centred():
+        raise PartError("mistake bounds speak of learners that count weights from 0: leave the centre out")
     match learner:
         case Linear(OnMistakes(Hinge(1.0) as hinge), MirrorDescent(Euclidean(Reals()), Constant())):
             marks = mistake_rounds(learner.loss, state, y, scores)

@@ -53,8 +53,8 @@ class Theorem:
         trusted, bound = e.trusted(), self.bound(e)
         return Certificate(
             id=self.id,
-            statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
-            comparator=e.comparator.describe(),
+            statement=f"{self.measure} against every {e.rivals} ≤ {self.formula}",
+            comparator=e.comparator.describe() | ({"around": "w₀"} if e.learner.centred() else {}),
             linear_regret=self.linear(e) if all(p.holds for p in trusted) else None,
             bound=bound,
             premises=(e.inside(), *trusted, *e.rates(), *self.premises(e)),
@@ -193,7 +193,8 @@ def _decreasing(e: Evidence) -> float:
 def _sqrt_observed(e: Evidence) -> float:
     radius = e.learner.rule.domain.reach(2, e.dimension)
     growth = 1 / e.rate - 1 / e.first_rate
-    return radius**2 / (2 * e.first_rate) + 2 * radius**2 * growth + float(e.sums[STEPPED]) / 2
+    away = e.from_start if np.any(e.start) else radius
+    return away**2 / (2 * e.first_rate) + 2 * radius**2 * growth + float(e.sums[STEPPED]) / 2
 
 
 def _sqrt_scale(e: Evidence) -> tuple[float, float]:

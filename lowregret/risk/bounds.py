@@ -16,6 +16,7 @@ from typing import Any
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity, keeping
+from lowregret.learner.linear import Linear
 from lowregret.loss.verify import MetScores
 from lowregret.output import Average, Output, Random, WeightedAverage
 from lowregret.risk.online_to_batch import (
@@ -200,7 +201,9 @@ def _ceilings(e: RiskEvidence) -> Iterator[Ceiling]:
     found = [power_of_two(math.sqrt(float(e.state.sums[LONGEST])))]
     if known:
         found.append((reach * ROUNDING, 0.0))
-    for iterate, price in found:
+    offset = e.learner.centre.length() if isinstance(e.learner, Linear) else 0.0
+    for moved, price in found:
+        iterate = moved + offset
         m = max(e.learner.loss.highest(iterate * row, label), 1 / HUGE)  # nor may it be 0, or its square
         if m < HUGE:
             outside = row_price + label_price

@@ -55,6 +55,10 @@ class Rule(Part):
     def schedule(self) -> Step:
         """The step schedule."""
 
+    def first(self, d: int) -> Vector:
+        """w_1 in dimension d."""
+        return self.domain.projection(np.zeros(d))
+
     def grows(self) -> bool:
         """Whether iterates of more coordinates are, with zeros for those that were not met, what they were."""
         return True

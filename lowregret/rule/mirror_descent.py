@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lowregret.domain import Domain
 from lowregret.mirror import Mirror
 from lowregret.rule.base import Rule
@@ -22,7 +24,7 @@ from lowregret.state import (
     slot,
 )
 from lowregret.step import Step
-from lowregret.types import Index
+from lowregret.types import Index, Vector
 
 RATE = slot("rate")  # η of the coming round
 
@@ -57,6 +59,9 @@ class MirrorDescent(Rule):
 
     def width(self) -> int:
         return self.mirror.width()
+
+    def first(self, d: int) -> Vector:
+        return self.mirror.link(np.zeros(d))
 
     def grows(self) -> bool:
         return self.mirror.streams()
