@@ -227,7 +227,7 @@ def _at_arms(name: str, *theorems: str) -> Callable[[Setting], GameTable]:
 def _bogd(outside: bool) -> Callable[[Setting], GameTable]:
     def sit(s: Setting) -> GameTable:
         lipschitz = s.lipschitz()
-        facts = {"lipschitz": lipschitz, "largest": lipschitz * s.reach, "outside": outside}
+        facts: dict[str, Any] = {"lipschitz": lipschitz, "largest": lipschitz * s.reach, "outside": outside}
 
         def make(coin: int) -> BanditDescent:
             tuned = BanditDescent.tuned(s.e.domain, s.d, s.rounds, seed=coin, **facts)

@@ -84,7 +84,7 @@ class Learner(Part):
                 f"use L2Ball instead of {type(self.rule.domain).__name__}, or ridge=0",
             )
 
-    def fits(self, d: int) -> None:
+    def require_weights(self, d: int) -> None:
         """Refuse a number of weights that the learner cannot have."""
         self.rule.fits(d)
 
@@ -96,7 +96,7 @@ class Learner(Part):
         """The state before round 1, with d weights."""
         if d < 1:
             raise PartError("a learner needs at least one feature")
-        self.fits(d)
+        self.require_weights(d)
         s = State.zeros(d, self.rule.columns(d), self.output.averages())
         self.rule.begin(s)
         return s
@@ -197,12 +197,12 @@ class Linear(Learner):
         super().check()
         object.__setattr__(self, "centre", as_centre(self.centre))
 
-    def fits(self, d: int) -> None:
-        super().fits(d)
+    def require_weights(self, d: int) -> None:
+        super().require_weights(d)
         self.centre.fits(d)
 
     def centred(self) -> bool:
-        return self.centre.shifts()  # type: ignore[no-any-return]
+        return self.centre.shifts()
 
     def start(self, features: int) -> State:
         """The state before round 1 for rows of this many features."""

@@ -122,6 +122,7 @@ def test_it_reads_as_one_would_write_it() -> None:
         "domain": {"part": "L2Ball", "radius": 2.0},
         "step": {"part": "Constant", "eta": 0.1},
         "gradients": {"part": "Summed"},
+        "start": None,
     }
 
 
