@@ -47,7 +47,8 @@ class Hedge(Aggregator):
     """w[i] ∝ π[i]·e^{ηR[i]}: exponential weights (ALG-WM, ALG-HEDGE; for log loss and η = 1 the Bayes mixture)
 
     π[k]e^{ηR[k]} ≤ Σ π e^{ηR} = Π_t Σ_i w_t[i] e^{ηr_t[i]}, and ln of a factor is at most 0 for mixable losses, at most
-    η²M_t²/8 for others, M_t the range of r_t (Hoeffding): R[k] ≤ ln(1/π[k])/η + (η/8)ΣM_t² (THM-14.15).
+    η²M_t²/8 for others, M_t the range of r_t (Hoeffding): R[k] ≤ ln(1/π[k])/η + (η/8)ΣM_t², and with the whole sum
+    Σℓ(p_t) ≤ −ln(Σπe^{−ηL})/η + (η/8)ΣM_t² (THM-14.15). For losses in [0, 1] see `small_loss.py` (THM-3.1).
     """
 
     eta: float
