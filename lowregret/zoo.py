@@ -287,27 +287,30 @@ class Entry:
 
 
 _DELAY = ("THM-14.5+DRIFT", "EAGER-DEC+DRIFT", "DELAY")
-_SQRT = ("EQ-8+", "EAGER-DEC", "EQ-8")
+_OGD = ("EQ-2.15", "THM-2.21", "LEM-2.20", "LAZY-DEC", "THM-2.4", "THM-2.15")
+_LAZY = ("LEM-2.20", "LAZY+", "THM-2.21", "COR-2.17", "THM-2.15")
+_PNORM = ("LEM-2.20", "COR-2.18", "THM-2.21", "THM-2.15")
+_SQRT = ("EQ-8+", "EAGER-DEC", "EQ-8", "THM-4.1.3")
 _PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
 _MC = ("MC-OBS", "PERC-ROOT", "THM-14.2")
-_EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21")
+_EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21", "THM-2.15")
 _FTRL = ("FTRL-PROXIMAL",)
 _PASSIVE = ("PA+", "PA", "PA-I+", "PA-I")
 
 ZOO = (
     Entry("auto", auto, "the default: no tuning, drift, any units", ("MIX-SHARE", "MIX-ADAHEDGE", "LINEARISED")),
-    Entry("ogd", ogd, "any convex loss, no bound on the weights", ("EQ-2.15", "THM-2.21", "LEM-2.20", "LAZY-DEC")),
-    Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", ("LEM-2.20", "LAZY+", "THM-2.21")),
+    Entry("ogd", ogd, "any convex loss, no bound on the weights", _OGD),
+    Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", _LAZY),
     Entry("ogd-eager", ogd_eager, "weights in a ball; forgets faster when the ball binds", ("THM-14.5", "EAGER-DEC")),
     Entry("ogd-delay", ogd_delay, "as ogd-eager, for answers that come late (see `delayed`)", _DELAY),
     Entry("ogd-sqrt", ogd_sqrt, "as ogd-eager, for streams of unknown length", _SQRT),
     Entry("ogd-sc", ogd_sc, "L2-regularised losses: regret grows like ln T", ("THM-14.11", "EAGER-DEC")),
     Entry("ogd-scw", ogd_scw, "L2-regularised losses: average error falls like 1/T", ("THM-14.12",)),
-    Entry("svm-online", svm_online, "support vector machine on a stream, with bias", _SQRT),
-    Entry("omd", omd, "any mirror map", ("LEM-2.20", "THM-2.21")),
+    Entry("svm-online", svm_online, "support vector machine on a stream, with bias", (*_SQRT, "ONLINE-SVM")),
+    Entry("omd", omd, "any mirror map", ("LEM-2.20", "THM-2.21", "THM-2.15")),
     Entry("eg", eg, "few relevant features among many; weights on the simplex", _EG, {"radius": "total"}, sized=True),
     Entry("ueg", ueg, "few relevant features, non-negative weights", ("LEM-2.20", "THM-2.23+", "THM-2.23")),
-    Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", ("LEM-2.20", "COR-2.18", "THM-2.21")),
+    Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", _PNORM),
     Entry("perceptron", perceptron, "classification, no parameter at all", _PERCEPTRON),
     Entry("kernel-perceptron", kernel_perceptron, "boundaries as curved as the kernel; costs O(mistakes)", _PERCEPTRON),
     Entry("mc-perceptron", mc_perceptron, "many classes, no parameter at all", _MC, classes=True),

@@ -1,7 +1,8 @@
 """The regret theorems, each evaluated on what a run observed.
 
 Written with R for the mirror map at rate 1 (so the regulariser is R/η), σ its strong convexity, w₁ its minimiser, U the
-comparators, and sums over the rounds played. IDs are those of the theory; marks: + sharpened form.
+comparators, and sums over the rounds played. IDs are those of the theory; marks: + sharpened form. Forms as the sources
+print them stand beside sharper ones: weaker, and the numbers that a reader of the sources computes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from lowregret.certificate.rounding import of_bound, of_terms
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner
+from lowregret.loss import Hinge
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.mirror.entropy import LOCAL, LOWEST, SPREAD
 from lowregret.rule import KT, Diagonal, FreeGrad, FTRLProximal, MirrorDescent, Newton, ProjectedGradient
@@ -135,6 +137,14 @@ def _strongly_convex(e: Evidence) -> float:
     return first_term(e) + e.rate / (2 * _mirror(e).strength()) * float(e.sums[ENERGY])
 
 
+def _printed(e: Evidence) -> float:
+    return first_term(e) + e.rate / _mirror(e).strength() * float(e.sums[ENERGY])
+
+
+def _printed_euclid(e: Evidence) -> float:
+    return e.reach**2 / (2 * e.rate) + e.rate * float(e.sums[ENERGY])
+
+
 def _exact(e: Evidence) -> float:
     """R(u)/η + R*(ηθ)/η + Σ⟨w_t,z_t⟩: the divergences D_t telescope, and R*(0) = −R(w₁)."""
     assert e.theta is not None
@@ -213,6 +223,23 @@ def _sqrt_premise(e: Evidence) -> tuple[Premise, ...]:
     return (Premise(f"‖z_t‖ ≤ G = √2·U/η = {lipschitz:.6g}", seen <= lipschitz * (1 + 1e-12), seen),)
 
 
+def _sqrt_printed(e: Evidence) -> float:
+    step, root = e.learner.rule.schedule(), math.sqrt(max(e.rounds, 1))
+    assert isinstance(step, InverseSqrt)
+    across = e.learner.rule.domain.diameter(e.dimension)
+    return across**2 * root / (2 * step.eta) + step.eta * float(e.sums[LARGEST]) * (root - 0.5)
+
+
+def _is_bounded(e: Evidence) -> tuple[Premise, ...]:
+    across = e.learner.rule.domain.diameter(e.dimension)
+    return (Premise("the domain is bounded", across < math.inf, across),)
+
+
+def _is_svm(learner: Learner) -> bool:
+    on_ball = _sqrt_ball(learner) and learner.bias > 0
+    return on_ball and isinstance(learner.loss, Hinge) and learner.rule.step.eta == 1
+
+
 def _curved(e: Evidence) -> tuple[Premise, ...]:
     step = e.learner.rule.schedule()
     needed = step.sigma if isinstance(step, InverseTime) else step.lam if isinstance(step, WeightedInverseTime) else 0.0
@@ -235,10 +262,13 @@ _UNNORMALISED = "[dλ + Σu ln(u/(eλ))]/η + "
 
 THEOREMS = (
     Theorem("EQ-2.15", "‖u‖²/(2η) + (η/2)Σ‖z_t‖²", _euclid_on(True), _strongly_convex),
+    Theorem("THM-2.4", "‖u‖²/(2η) + ηΣ‖z_t‖²", _euclid_on(True), _printed_euclid),
+    Theorem("COR-2.17", "‖u‖²/(2η) + ηΣ‖z_t‖²", _euclid_on(False), _printed_euclid),
     Theorem("LAZY+", "(‖u‖² − ‖w₁‖²)/(2η) + (η/2)Σ‖z_t‖²", _euclid_on(False), _strongly_convex),
     Theorem("COR-2.18", "‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", lazy(PNorm), _strongly_convex),
     Theorem("COR-2.14", "(R(u) − R(w₁))/η + (ηB/2)Σ‖z_t‖_∞²", lazy(Entropy), _strongly_convex),
     Theorem("THM-2.21", "(R(u) − R(w₁))/η + (η/2σ)Σ‖z_t‖_*²", _strong(constant=True), _strongly_convex),
+    Theorem("THM-2.15", "(R(u) − min R)/η + (η/σ)Σ‖z_t‖_*²", _strong(constant=True), _printed),
     Theorem(
         "LEM-2.20",
         "R(u)/η − R(w₁)/η + ΣD_t",
@@ -256,6 +286,8 @@ THEOREMS = (
     Theorem("LAZY-DEC", "(R(u) − R(w₁))/η_T + (1/2σ)Ση_t‖z_t‖_*²", _strong(constant=False), _changing),
     Theorem("THM-14.5", "‖w₁ − u‖²/(2η) + (η/2)Σ‖z_t‖²", eager(Constant), _constant_eager),
     Theorem("EAGER-DEC", "D²/(2η_T) + ½Ση_t‖z_t‖²", eager(), _decreasing),
+    Theorem("THM-4.1.3", "D²√T/(2η) + ηG²(√T − ½)", eager(InverseSqrt), _sqrt_printed, _is_bounded),
+    Theorem("ONLINE-SVM", "2λ²√T + G²(√T − ½)", _is_svm, _sqrt_printed),
     Theorem("EQ-8", "UG√(8T)", _sqrt_ball, _sqrt_tuned, _sqrt_premise),
     Theorem("EQ-8+", "U²/(2η₁) + 2U²(1/η_T − 1/η₁) + ½Ση_t‖z_t‖²", _sqrt_ball, _sqrt_observed),
     Theorem("THM-14.11", "Σ‖z_t‖²/(2σt)", eager(InverseTime), lambda e: float(e.sums[STEPPED]) / 2, _curved),
