@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import Parameter, signature
 from typing import Any, overload
@@ -125,6 +125,15 @@ def mc_perceptron(output: Output = Last()) -> Multiclass:
 def perceptron(output: Output = Last()) -> Linear:
     """w ← w + yx on mistakes (ALG-PERCEPTRON)."""
     return Linear(OnMistakes(Hinge()), MirrorDescent(Euclidean(), Constant(1.0)), output)
+
+
+def perceptron_or(dimension: int, k: int | None = None, output: Output = Last()) -> Linear:
+    """The Perceptron on [2x, −1] for disjunctions (ALG-PERCEPTRON-OR): the same mistakes as on [x, ½], which this is.
+
+    With at most k variables known beforehand the constant feature is b = (d/(4k))^¼ instead, which suits them best.
+    """
+    size = 0.5 if k is None else (dimension / (4 * k)) ** 0.25
+    return replace(perceptron(output), bias=size)
 
 
 def winnow(dimension: int, eta: float = 0.25, output: Output = Last()) -> Linear:
@@ -312,6 +321,9 @@ ZOO = (
     Entry("ueg", ueg, "few relevant features, non-negative weights", ("LEM-2.20", "THM-2.23+", "THM-2.23")),
     Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", _PNORM),
     Entry("perceptron", perceptron, "classification, no parameter at all", _PERCEPTRON),
+    Entry(
+        "perceptron-or", perceptron_or, "disjunctions of 0/1 features, no parameter at all", (*_PERCEPTRON, "PERC-OR")
+    ),
     Entry("kernel-perceptron", kernel_perceptron, "boundaries as curved as the kernel; costs O(mistakes)", _PERCEPTRON),
     Entry("mc-perceptron", mc_perceptron, "many classes, no parameter at all", _MC, classes=True),
     Entry("winnow", winnow, "disjunctions of few among many 0/1 features", ("WIN-OBS", "THM-3.10")),

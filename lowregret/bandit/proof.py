@@ -26,7 +26,8 @@ ON_ESTIMATES, EXPECTED = "regret on estimated costs", "expected regret"
 def bandit_certificates(algorithm: BanditAlgorithm, s: BanditState, delta: float = 0.05) -> list[Certificate]:
     """All certificates of a run, in units in which costs lie in [0, 1]; those whose premises fail come last."""
     if isinstance(algorithm, Exp3):
-        found = [exp3_path(algorithm.eta, s), exp3_expected(algorithm.eta, s.arms, s)]
+        eta = algorithm.eta
+        found = [exp3_path(eta, s), exp3_expected(eta, s.arms, s), exp3_printed(eta, s)]
     elif isinstance(algorithm, Exp3IX):
         found = [ix_observed(algorithm, s, delta), exp3_path(algorithm.eta, s), ix_promised(algorithm, s, delta)]
     elif isinstance(algorithm, TsallisInf):
@@ -102,6 +103,11 @@ def exp3_expected(eta: float, arms: int, s: BanditState, name: str = "COR-4.2+")
     rounds = int(s.counts[COSTS])
     bound = math.log(s.arms) / eta + eta * arms * rounds / 2
     return _expected(name, "ln K/η + ηKT/2" if name == "COR-4.2+" else "ln N/η + ηKT/2", s, bound)
+
+
+def exp3_printed(eta: float, s: BanditState) -> Certificate:
+    """COR-4.2, as the source has it: E Σy_t ≤ min_i Σ_t y_t[i] + ln K/η + ηKT."""
+    return _expected("COR-4.2", "ln K/η + ηKT", s, math.log(s.arms) / eta + eta * s.arms * int(s.counts[COSTS]))
 
 
 def tsallis_expected(s: BanditState) -> Certificate:

@@ -35,8 +35,10 @@ def certificates(
 
 def evaluate(e: Evidence) -> list[Certificate]:
     """Every theorem on one piece of evidence, tightest first; LEM-2.5 alone where no other speaks of the learner."""
-    found = [t.evaluate(e) for t in THEOREMS if t.applies(e.learner) and not t.lacks(e)]
-    return sorted(found or [LINEARISED.evaluate(e)], key=lambda c: (not c.premises_hold, c.bound))
+    spoken = [t for t in THEOREMS if t.applies(e.learner) and not t.lacks(e)]
+    if all(t.beside for t in spoken):
+        spoken.append(LINEARISED)
+    return sorted((t.evaluate(e) for t in spoken), key=lambda c: (not c.premises_hold, c.bound))
 
 
 def tightest(found: list[Certificate]) -> Certificate:

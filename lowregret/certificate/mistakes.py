@@ -38,7 +38,8 @@ def mistake_certificates(
             f, margin = _losses(replace(learner, loss=hinge), x, y, marks, u)
             norm, made = Point(u).reach(2, u.size), int(state.counts[MISTAKES])
             energy, largest = float(state.sums[ENERGY]), math.sqrt(state.sums[LARGEST])
-            return perceptron_bounds(made, f, norm, energy, largest, margin)
+            found = perceptron_bounds(made, f, norm, energy, largest, margin)
+            return best_first([*found, *_disjunction(learner, made, x, y, u)])
         case Linear(
             OnMistakes(Affine(Hinge(1.0), 2.0, -1.0) as hinge), MirrorDescent(UnnormalisedEntropy(start), Constant(eta))
         ):
@@ -74,6 +75,27 @@ def mistake_rounds(loss: Loss, state: State, y: Vector, scores: Vector, compiled
 def _mark(loss: Loss, y: Vector, scores: Vector, marks: Vector) -> None:
     for i in range(y.size):
         marks[i] = loss.wrong(scores[i], y[i])
+
+
+def _disjunction(learner: Linear, made: int, x: Rows, y: Vector, u: Vector) -> list[Certificate]:
+    """PERC-OR: k-disjunctions of 0/1 features by the Perceptron on [x, b], |M| ≤ 4(d + b²)(k + 1/(4b²)).
+
+    u = [w, −1/(2b)] has margin ½, ‖u‖² = k + 1/(4b²), and ‖[x, b]‖² ≤ d + b²; b = ½ gives (4d + 1)(k + 1). It speaks
+    where u without its bias is the 0/1 vector w of a disjunction.
+    """
+    b, w = learner.bias, u[:-1]
+    if not (b > 0 and w.size and np.isin(w, (0.0, 1.0)).all() and np.any(w)):
+        return []
+    d, k, of_w = w.size, float(np.sum(w)), np.empty(y.size)
+    score_rows(learner.scorer, np.append(w, 0.0), x, EVERY, of_w)
+    data = x.data if isinstance(x, Sparse) else x.parameters["data"]
+    premises = (
+        Premise("x_t ∈ {0,1}^d", bool(np.isin(data, (0.0, 1.0)).all())),
+        Premise("y_t = +1 just where x_t has one of the k variables", bool(np.all((of_w > 0.5) == (y > 0)))),
+    )
+    bound = 4 * (d + b * b) * (k + 1 / (4 * b * b))
+    told = {"set": Point.name, "radius": math.sqrt(k)}
+    return [mistake_certificate("PERC-OR", "4(d + b²)(k + 1/(4b²))", bound, premises, told, float(made), 0.0)]
 
 
 def _losses(learner: Linear, x: Rows, y: Vector, marks: Vector, u: Vector) -> tuple[float, float]:

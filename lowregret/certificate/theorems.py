@@ -18,6 +18,7 @@ from lowregret.certificate.betting import freegrad, kt_closed, kt_exact, kt_prem
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
+from lowregret.certificate.passive_aggressive import speaks_of
 from lowregret.certificate.rounding import of_bound, of_terms
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
 from lowregret.domain import L2Ball, Point, Reals
@@ -26,8 +27,9 @@ from lowregret.loss import Hinge
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.mirror.entropy import LOCAL, LOWEST, SPREAD
 from lowregret.rule import KT, Diagonal, FreeGrad, FTRLProximal, MirrorDescent, Newton, ProjectedGradient
-from lowregret.state import ENERGY, LARGEST, LINEAR, STEPPED
-from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from lowregret.rule.projected_gradient import WON
+from lowregret.state import ENERGY, LARGEST, LINEAR, STEPPED, TOTAL
+from lowregret.step import Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Theorem:
     needs_theta: bool = False
     needs_table: bool = False
     linear: Callable[[Evidence], float | None] = lambda e: e.linear_regret  # a sharper one, where curvature allows it
+    beside: bool = False  # it says nothing of the linearised regret, so LEM-2.5 stands beside it
     terms: Callable[[Evidence], float] = lambda e: ends(e)  # the size of what the bound is a difference of
 
     def lacks(self, e: Evidence) -> bool:
@@ -257,6 +260,24 @@ def _is_weighted(learner: Learner) -> bool:
     return isinstance(learner.rule, ProjectedGradient) and isinstance(learner.rule.step, WeightedInverseTime)
 
 
+def _climbs_dual(learner: Learner) -> bool:
+    if not (speaks_of(learner) and isinstance(learner.rule, ProjectedGradient)):
+        return False
+    step = _step_of(learner)
+    return math.isfinite(step.C) and not step.squared
+
+
+def _step_of(learner: Learner) -> PassiveAggressive:
+    step = learner.rule.schedule()
+    assert isinstance(step, PassiveAggressive)
+    return step
+
+
+def _dual(e: Evidence) -> float:
+    c = _step_of(e.learner).C
+    return e.reach**2 / (2 * c) + float(e.sums[TOTAL]) - float(e.sums[WON]) / (2 * c)
+
+
 _FREE = lazy(UnnormalisedEntropy)
 _UNNORMALISED = "[dλ + Σu ln(u/(eλ))]/η + "
 
@@ -298,6 +319,14 @@ THEOREMS = (
         _weighted,
         _curved,
         measure="weighted regret",
+    ),
+    Theorem(
+        "DUAL",
+        "‖u‖²/(2C) + Σ(f_t(w_t) − Δ_t), Δ_t = α_tℓ_t − (C/2)α_t²‖x_t‖² what round t adds to the dual, α_t = η_t/C",
+        _climbs_dual,
+        _dual,
+        linear=lambda e: None,
+        beside=True,
     ),
     Theorem(
         "DIAGONAL",
