@@ -18,7 +18,8 @@ from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.exp3 import Exp3, Exp3IX
 from lowregret.bandit.state import CLAMPED, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, LOGGED, SHIFT, BanditState
 from lowregret.bandit.tsallis import TsallisInf
-from lowregret.certificate import Certificate, Premise, no_theorem
+from lowregret.certificate import Certificate, Premise, Promise, no_theorem
+from lowregret.errors import PartError
 
 ON_ESTIMATES, EXPECTED = "regret on estimated costs", "expected regret"
 
@@ -37,6 +38,17 @@ def bandit_certificates(algorithm: BanditAlgorithm, s: BanditState, delta: float
             no_theorem({"set": "arms", "arms": s.arms}, "some theorem speaks of this algorithm, whatever the costs")
         ]
     return sorted(found, key=lambda c: not c.premises_hold)
+
+
+def promised(algorithm: BanditAlgorithm, arms: int, rounds: int) -> Promise:
+    """The bound on the expected regret over at most `rounds` costs in [0, 1], known before the first."""
+    told = 1.0, 1.0, rounds, "costs lie in [0, G], and do not depend on the learner's coins"
+    match algorithm:
+        case Exp3(eta):
+            return Promise("COR-4.2+", "ln K/η + ηKT/2", eta, math.log(arms) / eta + eta * arms * rounds / 2, *told)
+        case TsallisInf():
+            return Promise("TSALLIS", "4√(KT) + 1", 1.0, 4 * math.sqrt(arms * rounds) + 1, *told)
+    raise PartError(f"{type(algorithm).__name__} promises no expected regret beforehand: use Exp3 or TsallisInf")
 
 
 def scaled(certificate: Certificate, factor: float) -> Certificate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lowregret.certificate.certificate import Certificate, Premise, no_theorem
 from lowregret.certificate.evidence import Evidence, evidence, natural_comparator, support
+from lowregret.certificate.promise import Promise, Tuned, tuned
 from lowregret.certificate.theorems import LINEARISED, THEOREMS, Theorem
 from lowregret.domain import Domain
 from lowregret.learner.linear import Learner
@@ -15,7 +16,9 @@ __all__ = [
     "Certificate",
     "Evidence",
     "Premise",
+    "Promise",
     "Theorem",
+    "Tuned",
     "certificates",
     "evaluate",
     "evidence",
@@ -23,6 +26,7 @@ __all__ = [
     "no_theorem",
     "support",
     "tightest",
+    "tuned",
 ]
 
 

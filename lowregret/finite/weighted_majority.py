@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Self
 
-from lowregret.certificate import Certificate
+from lowregret.certificate import Certificate, Promise
 from lowregret.certificate.mistakes import best_first
 from lowregret.errors import DataError, PartError
 from lowregret.experts.aggregator import Hedge
 from lowregret.experts.mixture import ExpertMixture
+from lowregret.experts.promise import promised
 from lowregret.experts.small_loss import small_losses
 from lowregret.experts.state import SECOND
 from lowregret.finite.hypotheses import Hypotheses
@@ -37,6 +39,11 @@ class WeightedMajority(FiniteLearner):
         self.horizon = require_horizon(rounds)
         self.eta = tuned_rate(math.log(len(hypotheses)), rounds)
         self.mixture = ExpertMixture(len(hypotheses), Hedge(self.eta), Absolute(), linearised=False)
+
+    @property
+    def promise(self) -> Promise:
+        """√(T ln n/2), known before the first round (THM-1.3)."""
+        return replace(promised(Hedge(self.eta), len(self.hypotheses), self.horizon), id="THM-1.3")
 
     def predict(self, x: int) -> float:
         self.hypotheses.check_point(x)
