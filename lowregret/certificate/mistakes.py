@@ -114,7 +114,7 @@ def _within_unit(x: Rows, bias: float) -> Premise:
 def perceptron_bounds(
     mistakes: int, f: float, norm: float, energy: float, largest: float, margin: float
 ) -> list[Certificate]:
-    """PERC-OBS, PERC-ROOT, THM-3.9, PERC-2F and PERC-MARGIN, tightest first.
+    """PERC-OBS, PERC-ROOT, THM-3.9, PERC-2F, PERC-MARGIN and THM-14.6 (g_t = −y_t x_t on mistakes), tightest first.
 
     `norm` is ‖u‖, `energy` Σ_M‖x_t‖², `largest` R = max_{t∈M}‖x_t‖, `margin` the smallest y_t⟨u,x_t⟩ of all; b = R‖u‖.
     """
@@ -125,6 +125,7 @@ def perceptron_bounds(
         ("PERC-ROOT", "F + b²/2 + b√(F + b²/4)", f + b * b / 2 + b * math.sqrt(f + b * b / 4), ()),
         ("THM-3.9", "F + b√F + b²", f + b * math.sqrt(f) + b * b, ()),
         ("PERC-2F", "2F + b²", 2 * f + b * b, ()),
+        ("THM-14.6", "F + ‖u‖²/(2η) + (η/2)Σ_M‖x_t‖², η = 1", f + norm * norm / 2 + energy / 2, ()),
         ("PERC-MARGIN", "(R‖u‖/γ)²", (b / margin) * (b / margin) if margin > 0 else math.inf, (separated,)),
     ]
     u = {"set": Point.name, "radius": norm}

@@ -225,11 +225,11 @@ def power_of_two(size: float) -> tuple[float, float]:
 
 def _expected(e: RiskEvidence) -> Iterator[RiskCertificate]:
     """THM-5.1 on the loss and COR-5.2 on the linearised regret of this run: in expectation, no bound on rows needed."""
-    name = _NAMES.get(type(e.learner.output))
-    if name is not None and float(e.tally.sums[WEIGHTS]) > 0:
-        yield thm_5_1(float(e.tally.sums[WEIGHTED_LOSS] / e.tally.sums[WEIGHTS]), output=name, of="loss")
     output, convex = e.learner.output, e.learner.loss.highest(1.0, 1.0) < math.inf
-    if isinstance(output, Average | Random) and convex and e.learner.ridge == 0:
-        found, name = e.certificate(), AVERAGE if isinstance(output, Average) else DRAWN
+    name = _NAMES.get(type(output))
+    if name is not None and (convex or name == DRAWN) and float(e.tally.sums[WEIGHTS]) > 0:
+        yield thm_5_1(float(e.tally.sums[WEIGHTED_LOSS] / e.tally.sums[WEIGHTS]), output=name, of="loss")
+    if name is not None and name != WEIGHTED and convex and e.learner.ridge == 0:
+        found = e.certificate()
         if found.measure == "regret" and found.linear_regret is not None:
             yield cor_5_2(found.linear_regret, e.tally.rounds, output=name)
