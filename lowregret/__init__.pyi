@@ -20,6 +20,7 @@ from . import stream as stream
 from . import structured as structured
 from . import zoo as zoo
 from .certificate import Certificate as Certificate
+from .certificate import tuned as tuned
 from .compile.part import Part as Part
 from .convex.leader import FollowTheLeader as FollowTheLeader
 from .convex.leader import FollowTheRegularisedLeader as FollowTheRegularisedLeader

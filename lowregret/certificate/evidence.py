@@ -107,23 +107,7 @@ class Evidence:
     @property
     def from_start(self) -> float:
         """max_u ‖w_1 − u‖₂"""
-        w = self.start
-        if not np.any(w):
-            return self.reach
-        match self.comparator:
-            case Point(u):
-                return float(np.linalg.norm(w - u))
-            case Simplex(total) if np.allclose(w, total / w.size, atol=0.0):
-                return total * math.sqrt(1 - 1 / w.size)
-            case Simplex(total):  # the farthest corner is that of the smallest coordinate
-                away = w.copy()
-                away[np.argmin(w)] -= total
-                return float(np.linalg.norm(away))
-            case L2Ball(radius):
-                return float(np.linalg.norm(w)) + radius
-            case Box(low, high):
-                return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
-        return min(float(np.linalg.norm(w)) + self.reach, self.spread)
+        return farthest(self.comparator, self.start, self.dimension, self.spread)
 
     def trusted(self) -> tuple[Premise, ...]:
         """The premises that parts of the user's own are what they say, with what refutes them."""
@@ -151,6 +135,27 @@ class Evidence:
             domain.covers(self.comparator, self.dimension),
             self.comparator.describe()["set"],
         )
+
+
+def farthest(comparator: Domain, w: Vector, d: int, most: float) -> float:
+    """max_u ‖w − u‖₂ over comparators in d dimensions, or a number no smaller: `most`, if nothing better is known."""
+    reach = comparator.reach(2, d)
+    if not np.any(w):
+        return reach
+    match comparator:
+        case Point(u):
+            return float(np.linalg.norm(w - u))
+        case Simplex(total) if np.allclose(w, total / w.size, atol=0.0):
+            return total * math.sqrt(1 - 1 / w.size)
+        case Simplex(total):  # the farthest corner is that of the smallest coordinate
+            away = w.copy()
+            away[np.argmin(w)] -= total
+            return float(np.linalg.norm(away))
+        case L2Ball(radius):
+            return float(np.linalg.norm(w)) + radius
+        case Box(low, high):
+            return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
+    return min(float(np.linalg.norm(w)) + reach, most)
 
 
 def convexity(loss: Any, met: MetScores | None, reach: float) -> tuple[Premise, ...]:

@@ -47,7 +47,7 @@ class FiniteLearner(Recorded):
 
     @property
     def certificates(self) -> list[Certificate]:
-        """The one theorem that each of these learners has."""
+        """The one theorem that most of these learners have."""
         return [self.proof]
 
     def learn(self, x: int, y: int) -> Self:
@@ -98,7 +98,7 @@ class FiniteLearner(Recorded):
             regret=self.loss,
         )
 
-    def certify_regret(self, name: str, formula: str, bound: float) -> Certificate:
+    def certify_regret(self, name: str, formula: str, bound: float, *premises: Premise) -> Certificate:
         """A bound on the expected regret."""
         return Certificate(
             id=name,
@@ -106,6 +106,7 @@ class FiniteLearner(Recorded):
             comparator={"set": "hypotheses"},
             linear_regret=None,
             bound=bound,
+            premises=premises,
             regret=self.regret,
         )
 

@@ -128,8 +128,8 @@ class PanelTable(GameTable):
         else:
             for s in range(played, t):
                 self.panel.learn(self._costs(s + 1)[None], np.ones(1))
-        self.certificate = self.panel.certificate
-        self.certificates = [self.certificate]
+        self.certificates = self.panel.certificates
+        self.certificate = self.certificates[0]
         return _row(t, self.panel.loss, self.certificate)
 
     def _costs(self, t: int) -> Vector:

@@ -27,10 +27,13 @@ from lowregret.convex.minimise import Solution
 from lowregret.convex.verify import PREMISE, counterexample, is_doubtful, tried_points
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import PartError, StoreError
+from lowregret.output import Average, Last, Output, WeightedAverage
 from lowregret.play.own_player import OwnSeat
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat, checked_value
 from lowregret.play.schema import GameSchema
 from lowregret.play.wrapped_player import take_seat
+from lowregret.risk.drawn import game_risks, independence
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -298,6 +301,37 @@ class Game(Saved):
             self.comparator,
             regret,
         )
+
+    def model(self, output: Output = Average()) -> Vector:
+        """The point that an output hands out: an average of w_1 … w_T, one of them drawn, or the next: O(Td)."""
+        if isinstance(output, Last) or not self.rounds:
+            return self.seat.point().copy()
+        with np.errstate(over="ignore"):  # of hashes
+            c = np.array([output.weight(t) for t in range(1, self.rounds + 1)])
+        return self._points[int(np.flatnonzero(c)[-1])].copy() if output.replaces() else c @ self.points / c.sum()
+
+    def risks(
+        self,
+        delta: float = 0.05,
+        *,
+        output: Output = Average(),
+        ceiling: float | None = None,
+        independent: bool = False,
+    ) -> list[RiskCertificate]:
+        """Bounds on E f(model), f as the f_t are, if these are drawn independently, which is your word.
+
+        With `ceiling` M, 0 ≤ f ≤ M on the set, with probability 1 − δ each; else in expectation.
+        """
+        why = self.refuted(self.rounds, self.comparator)
+        known = independence(independent), Premise(PREMISE, why is None, why)
+        return game_risks(self.losses, output, delta, ceiling, self._mean_regret(output), known)
+
+    def _mean_regret(self, output: Output) -> float | None:
+        """The linearised regret per round, weighed as the output weighs; None if the schedule weighs otherwise."""
+        weighs = isinstance(self.seat, RuleSeat) and self.seat.learner.rule.schedule().weighted()
+        if weighs != isinstance(output, WeightedAverage):
+            return None
+        return self.linear_regret() / (1 if weighs else max(self.rounds, 1))
 
     @property
     def trace(self) -> GameTrace:

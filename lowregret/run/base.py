@@ -263,8 +263,7 @@ class RowRun(CarefulRun, Scoring):
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """Bounds on loss or error of future rows, each with probability 1 − δ: the headline first, failed ones last."""
-        found = self.tally, self.state, self.rounds, self.seen is not None
-        return risks(RiskEvidence(self.learner, *found, lambda: self.certificate, self.met), delta)
+        return risks(RiskEvidence.of(self), delta)
 
     def risk(self, delta: float = 0.05) -> RiskCertificate | None:
         """The headline of `risks`, if its premises hold."""

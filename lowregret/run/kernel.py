@@ -37,6 +37,8 @@ from lowregret.learner.validate import (
     require_rows,
     require_scores,
 )
+from lowregret.risk.drawn import error_risks, independence
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Features, Rows, as_rows
 from lowregret.run.schema import KernelSchema
 from lowregret.state import (
@@ -201,6 +203,10 @@ class KernelRun(Saved):
         energy, largest = float(self.support.sums[ENERGY]), math.sqrt(self.support.sums[LARGEST])
         norm, margin = math.sqrt(max(square, 0.0)), float(np.min(y * of_u))
         return self._trusted(perceptron_bounds(self.mistakes, f, norm, energy, largest, margin))
+
+    def risks(self, delta: float = 0.05, *, independent: bool = False) -> list[RiskCertificate]:
+        """Bounds on the error of rows yet to come, of a model drawn from the run; independent rows are your word."""
+        return error_risks(self.mistakes, self.rounds, delta, (independence(independent),))
 
     def __str__(self) -> str:
         from lowregret.show.text import kernel_summary
