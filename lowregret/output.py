@@ -5,7 +5,7 @@ With w_t = a_t·v_t and only the touched coordinates of v changing, the sum need
     A_t = Σ_{i≤t} c_i a_i,   Σ_{s<i≤t} c_i w_i[j] = (A_t − A_s)·v[j]  while v[j] stays the same
 
 so two extra numbers per coordinate are all it takes: `lag` holds, side by side, the sum up to the round when v[j]
-last changed, and A of that round. (Telescoped into one number as in theory.md §0, A_T v_{T+1} − Σ A_t Δ_t, it would be
+last changed, and A of that round. (Telescoped into one number, A_T v_{T+1} − Σ A_t Δ_t, it would be
 a difference of huge numbers wherever a_t decays, as under a ball that always binds.) Where a_t falls far below its
 average, A is counted from 0 again for the same reason: O(d), amortised over the rounds that the fall takes.
 

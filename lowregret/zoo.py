@@ -3,7 +3,8 @@
     from lowregret import zoo, train
     run = train(zoo.ogd_lazy(Hinge(), eta=0.1, radius=10), X, y)
 
-`ZOO` lists them with what each is for and the certificates that speak of it.
+`ZOO` lists them with what each is for and the certificates that speak of it. docs/book.md says which text has each, and
+tests/naive.py has each in plain NumPy, which is the best place to read what it does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The textbook, slowly: each algorithm as theory.md writes it, in plain NumPy, O(d) or worse per round.
+"""The textbook, slowly: each algorithm as its formula says, in plain NumPy, O(d) or worse per round.
+
+Which text has it where is in docs/book.md; where a text is wrong (docs/errata.md), what is true stands here.
 
 Nothing here imports the package. A game tells in round t = 1, 2, … the loss of a point and a sub-gradient there:
 
@@ -34,7 +36,7 @@ class LinearRun(NamedTuple):
     rates: Vector
 
 
-# ---- losses of a score (theory.md §0) ------------------------------------------------------------------------------
+# ---- losses of a score ---------------------------------------------------------------------------------------------
 
 
 def hinge(p: float, y: float) -> tuple[float, float]:
@@ -82,7 +84,7 @@ def regularised(game: Game, lam: float) -> Game:
     return harder
 
 
-# ---- projections (theory.md §0) ------------------------------------------------------------------------------------
+# ---- projections ---------------------------------------------------------------------------------------------------
 
 
 def anywhere(v: Vector) -> Vector:
@@ -155,7 +157,7 @@ def adaptive(scale: float, norm: float = 2) -> Rate:
     return rate
 
 
-# ---- follow the (regularised) leader (theory.md §3) ----------------------------------------------------------------
+# ---- follow the (regularised) leader -------------------------------------------------------------------------------
 
 
 def ftl_box(Z: Matrix, low: Vector, high: Vector, first: Vector) -> Matrix:
@@ -194,7 +196,7 @@ def ftrl_quadratic(Z: Matrix, eta: float) -> Matrix:
     return np.array([Z[:t].sum(axis=0) / (t + 1 / eta) for t in range(len(Z) + 1)])
 
 
-# ---- gradient descent (theory.md §4) -------------------------------------------------------------------------------
+# ---- gradient descent ----------------------------------------------------------------------------------------------
 
 
 def ogd(game: Game, rounds: int, d: int, eta: float) -> LinearRun:
@@ -256,7 +258,7 @@ def svm_online(X: Matrix, y: Vector, weights: Vector, radius: float) -> LinearRu
     return ogd_sqrt(score_game(plus, y, weights, hinge), len(X), plus.shape[1], radius, 1.0)
 
 
-# ---- mirror descent (theory.md §5) ---------------------------------------------------------------------------------
+# ---- mirror descent ------------------------------------------------------------------------------------------------
 
 
 def omd(game: Game, rounds: int, d: int, link: Link, rate: Rate) -> LinearRun:
@@ -334,7 +336,20 @@ def pnorm(game: Game, rounds: int, d: int, eta: float, p: float) -> LinearRun:
     return omd(game, rounds, d, p_norm(p), constant(eta))
 
 
-# ---- linear classifiers (theory.md §8) -----------------------------------------------------------------------------
+# ---- bandits -------------------------------------------------------------------------------------------------------
+
+
+def exp3(costs: Matrix, arms: Sequence[int], eta: float) -> Vector:
+    """ALG-EXP3, told which arms it draws: w_t[p_t] in every round, w_t ∝ e^{−ηĈ}, Ĉ[p_t] += y_t[p_t]/w_t[p_t]."""
+    estimates, chances = np.zeros(costs.shape[1]), []
+    for y, p in zip(costs, arms, strict=True):
+        w = np.exp(-eta * (estimates - estimates.min()))
+        chances.append(w[p] / w.sum())
+        estimates[p] += y[p] / chances[-1]
+    return np.array(chances)
+
+
+# ---- linear classifiers --------------------------------------------------------------------------------------------
 
 
 def perceptron(X: Matrix, y: Vector, weights: Vector) -> tuple[LinearRun, list[int]]:
@@ -375,7 +390,7 @@ def winnow(X: Matrix, y: Vector, weights: Vector, eta: float) -> LinearRun:
     return _run(iterates, gradients, losses, [eta] * len(X))
 
 
-# ---- many classes (theory.md §4, §8): w holds the weights of all classes, w.reshape(d, L)[j, ℓ] ----------------------
+# ---- many classes: w holds the weights of all classes, w.reshape(d, L)[j, ℓ] ----------------------
 
 MultiLoss: TypeAlias = Callable[[Vector, int, int], tuple[float, Vector]]  # (scores, ŷ or −1, y) → (value, slopes)
 

@@ -11,7 +11,7 @@ from benchmarks.gallery.rows import OTHERS
 
 EXHIBITS: tuple[Exhibit, ...] = (*FINITE, *REGRET, *OTHERS, *BATCH, *FAILURES, COVER)
 
-# theory.md §11, row by row; and what §12.20 wants to see fail
+# IDs of certificates that must have a page, and what must be seen to fail (docs/errata.md)
 TABLE = (
     "COR-1.1", "THM-1.2", "SURR-M", "SURR-M+", "THM-1.3", "LEM-2.1", "COR-2.2", "FTL-QUAD-ID", "FTRL-ID", "LEM-2.3",
     "THM-2.11",

@@ -97,7 +97,7 @@ class OnlineNewton(Portfolio):
 
     (Agarwal, Hazan, Kale, Schapire, "Algorithms for portfolio management based on the Newton method", ICML 2006.)
     With a = ⟨u, g_t⟩ and κ = 1/(c − 1), ln a ≤ (a − 1) − (a − 1)²κ/2 as long as κ ≤ 2(d − ln(1 + d))/d² for the largest
-    d = a − 1 seen; the right-hand side is κ times the surrogate's regret, which FTRL bounds (theory.md, THM-2.11+):
+    d = a − 1 seen; the right-hand side is κ times the surrogate's regret, which FTRL bounds (THM-2.11+):
     R(u) ≤ κ(‖u‖² − 1/N)/2 + Σ g_tᵀA_t⁻¹g_t/(2κ), A_t = I + Σ_{s≤t} ggᵀ. Without c > 1 nothing is claimed.
     """
 

@@ -11,7 +11,7 @@ It must be convex in p, and the slope be its derivative: certificates rest on th
 which it is not so. A subclass of another loss that changes it knows nothing of what is known of the other: see
 `compile/altered.py`.
 
-At a kink any slope between the one-sided ones is valid; the conventions of theory.md §0 are used here.
+At a kink any slope between the one-sided ones is valid; it is 0 in the losses of the package.
 
 A loss that states a `name` of its own is recorded in `LOSSES`: the command line, the docs and the tests find it there.
 

@@ -1,4 +1,4 @@
-"""Online to batch: what one pass over independent rows says about rows yet to come (theory.md §9, docs/risk.md).
+"""Online to batch: what one pass over independent rows says about rows yet to come (docs/risk.md).
 
 C(w) = E f(w) is the expected loss on a new row, f_t(w_t) the loss of the iterate that had not seen row t. Averages over
 the run carry over to the averaged model if C is convex, and to a model drawn uniformly from the run if it is not.

@@ -108,7 +108,7 @@ def test_the_margin_bound_holds_where_there_is_a_margin() -> None:
 
 @pytest.mark.parametrize("c", [0.1, 0.5, 1.0])
 def test_the_orthonormal_stream_is_tight(c: float) -> None:
-    """theory.md §8: d = 4 mistakes; with u = ½·1 OBS 4, ROOT 4, THM-3.9 4.414, and γ = c, R = 1: (‖u‖/γ)² = 4."""
+    """d = 4 mistakes; with u = ½·1 OBS 4, ROOT 4, THM-3.9 4.414, and γ = c, R = 1: (‖u‖/γ)² = 4."""
     stream = orthonormal(4, 4)
     run = train(zoo.perceptron(), stream.x, stream.y, compiled=False)
     found = named(run.mistake_certificates(np.full(4, c), stream.x, stream.y))

@@ -1,4 +1,4 @@
-"""`lowregret predict` and `lowregret zoo`, and how quickly help comes."""
+"""`lowregret predict`, and how quickly help comes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from lowregret import load, zoo
 from lowregret.cli.commands import NAMES
 from lowregret.cli.progress import Progress
 from lowregret.cli.scores import apply_link
-from lowregret.loss import LOSSES, Hinge, Logistic
+from lowregret.loss import Hinge, Logistic
 from lowregret.run.begin import begin
 from lowregret.run.linear import LinearRun
 from lowregret.run.session import Session
-from lowregret.stream.formats import FORMATS
 from lowregret.stream.formats.svm import SvmText
-from lowregret.zoo import ALGORITHMS
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -76,20 +74,6 @@ def test_links() -> None:
     assert apply_link(scores, "raw", Hinge()).tolist() == scores.tolist()
     assert apply_link(scores, "label", Hinge()).tolist() == [-1.0, 1.0, 1.0]
     assert apply_link(scores, "prob", Logistic()).tolist() == pytest.approx([0.0, 0.5, 1 / (1 + np.exp(-2))])
-
-
-def test_the_zoo_tells_all(capsys: Capsys) -> None:
-    told = run(capsys, "zoo")
-    assert all(f"{name} " in told.out for name in ALGORITHMS)
-    one = run(capsys, "zoo", "pnorm")
-    assert "--eta --p" in one.out
-    assert "COR-2.18" in one.out
-    assert set(run(capsys, "zoo", "--json").json) == set(ALGORITHMS)
-    for word, records in (("losses", LOSSES), ("formats", FORMATS)):
-        listed = run(capsys, "zoo", word).out
-        assert all(f"\n{name}" in f"\n{listed}" for name in records)
-        assert list(run(capsys, "zoo", word, "--json").json) == list(records)
-    assert "there is no algorithm 'ogg'" in run(capsys, "zoo", "ogg").err
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -147,7 +147,7 @@ def test_projection_leaves_its_argument_alone(domain: Domain) -> None:
 @example(np.zeros(3), 1.0)
 @example(np.full(5, 7.0), 2.0)
 def test_simplex_projection_by_sorting(v: Vector, total: float) -> None:
-    """[v − τ]₊ with τ from the sorted entries (theory.md §0)."""
+    """[v − τ]₊ with τ from the sorted entries."""
     down = np.sort(v)[::-1]
     excess = (np.cumsum(down) - total) / np.arange(1, v.size + 1)
     tau = excess[np.flatnonzero(down > excess)[-1]]

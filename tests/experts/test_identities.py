@@ -1,4 +1,4 @@
-"""Identities of theory.md §12, items 1, 5, 8 and 9: one algorithm under many names."""
+"""Identities between algorithms of experts: one under many names."""
 
 from __future__ import annotations
 

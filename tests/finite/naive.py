@@ -46,6 +46,29 @@ def vcdim(matrix: Matrix) -> int:
     return k
 
 
+def consistent(matrix: Matrix, rows: Rows, x: int) -> int:
+    """ALG-CONSISTENT: what the first hypothesis of V says."""
+    return int(matrix[min(rows), x])
+
+
+def halving(matrix: Matrix, rows: Rows, x: int) -> int:
+    """ALG-HALVING: what most of V say, 1 if they are even."""
+    return int(len(half(matrix, rows, x, 1)) >= len(half(matrix, rows, x, 0)))
+
+
+def soa(matrix: Matrix, rows: Rows, x: int) -> int:
+    """ALG-SOA: the label that leaves the larger Littlestone dimension, 1 if they are equal."""
+    return soa_label(matrix, rows, x, {})
+
+
+def version_spaces(matrix: Matrix, points: list[int], target: int) -> list[Rows]:
+    """V_1, V_2, …: who agrees with a hypothesis on all points before."""
+    spaces = [everyone(matrix)]
+    for x in points:
+        spaces.append(half(matrix, spaces[-1], x, int(matrix[target, x])))
+    return spaces[:-1]
+
+
 def soa_label(matrix: Matrix, rows: Rows, x: int, known: dict[Rows, int], tie: int = 1) -> int:
     zeros, ones = (ldim(matrix, half(matrix, rows, x, y), known) for y in (0, 1))
     return tie if zeros == ones else int(ones > zeros)
@@ -60,6 +83,17 @@ def expert(
         said.append(soa_label(matrix, rows, x, known, tie) ^ (t in flips))
         rows = half(matrix, rows, x, said[-1])
     return said
+
+
+def mistakes_of_soa(matrix: Matrix, points: list[int], target: int, known: dict[Rows, int]) -> tuple[int, ...]:
+    """The rounds in which SOA errs on a hypothesis: the index set of LEM-3.7."""
+    rows, found = everyone(matrix), []
+    for t, x in enumerate(points):
+        y = int(matrix[target, x])
+        if soa_label(matrix, rows, x, known) != y:
+            found.append(t)
+        rows = half(matrix, rows, x, y)
+    return tuple(found)
 
 
 def all_experts(matrix: Matrix, points: list[int]) -> list[list[int]]:

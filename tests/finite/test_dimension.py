@@ -148,17 +148,6 @@ def test_false_witnesses_are_found_out() -> None:
         assert not replace(found, **wrong).verified
 
 
-def test_the_textbooks_tree_of_thresholds_is_not_shattered_as_printed() -> None:
-    """E18: 1[x > a] with label 0 to the left needs the children the other way round."""
-    points = [0.25, 0.5, 0.75]
-    above = Hypotheses(np.greater.outer(points, (0.1, 0.3, 0.6, 0.9)).T)
-    below = Hypotheses(np.less.outer(points, (0.1, 0.3, 0.6, 0.9)).T)
-    assert not is_shattered_tree(above, (1, 0, 2))
-    assert is_shattered_tree(above, (1, 2, 0))
-    assert is_shattered_tree(below, (1, 0, 2))
-    assert not is_shattered_tree(below, (1, 2, 0))
-
-
 def test_when_time_is_up_there_are_bounds_with_witnesses() -> None:
     h = make_hypotheses("random:500x100:seed=1")
     dimensions(make_hypotheses("cube:2"))  # compiles

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from lowregret.finite import (
 )
 from lowregret.finite.hypotheses import size_of
 from lowregret.finite.learner import VersionSpace
+from tests.finite import naive
 from tests.finite.naive import everyone, ldim, log2, random_class, surrogate_halving, weighted_majority
 
 KEEPERS = [Consistent, Halving, StandardOptimal]
@@ -189,3 +191,17 @@ def test_surrogate_bound_without_the_second_term_fails() -> None:
         learner.learn(x, 1 - int(learner.predict(x)))
     assert learner.loss > 2 * float(learner.surrogates.min())
     assert learner.certificate.holds
+
+
+@pytest.mark.parametrize(
+    ("learner", "slowly"), [(Consistent, naive.consistent), (Halving, naive.halving), (StandardOptimal, naive.soa)]
+)
+def test_they_say_what_the_textbook_says(learner: type[Any], slowly: Any) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        matrix = naive.random_class(rng, 9, 4)
+        points, target = rng.integers(matrix.shape[1], size=8).tolist(), int(rng.integers(len(matrix)))
+        run = learner(Hypotheses(matrix))
+        for x, rows in zip(points, naive.version_spaces(matrix, points, target), strict=True):
+            assert run.predict(x) == slowly(matrix, rows, x)
+            run.learn(x, int(matrix[target, x]))

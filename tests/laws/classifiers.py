@@ -41,7 +41,7 @@ def mistakes_of_winnow(x: Matrix, y: Vector, eta: float, sign: float = 1.0) -> t
 
 
 def perceptron_bounds(x: Matrix, y: Vector, wrong: list[int], u: Vector) -> dict[str, float]:
-    """Every right-hand side of theory.md §8."""
+    """Every right-hand side of docs/certificates.md, Mistakes."""
     f = float(np.sum(np.maximum(1 - y[wrong] * (x[wrong] @ u), 0)))
     lengths = np.linalg.norm(x[wrong], axis=1)
     norm, b = float(np.linalg.norm(u)), float(np.linalg.norm(u) * np.max(lengths))

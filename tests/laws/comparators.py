@@ -57,7 +57,7 @@ def hindsight(loss: Loss, x: Matrix, y: Vector, c: Vector, comparators: Domain, 
 
 
 def least(v: Vector, comparators: Domain, kappa: float = 0.0) -> float:
-    """min_{u∈U} ⟨u,v⟩ + (κ/2)‖u‖² (theory.md §0)."""
+    """min_{u∈U} ⟨u,v⟩ + (κ/2)‖u‖²."""
     norm = float(np.linalg.norm(v))
     if kappa > 0 and not isinstance(comparators, Point):
         assert isinstance(comparators, Reals | L2Ball)
@@ -124,7 +124,7 @@ def values(loss: Loss, p: Vector, y: Vector) -> Vector:
 
 
 def slopes(loss: Loss, p: Vector, y: Vector) -> Vector:
-    """A sub-gradient of ℓ in p; at a kink the one of theory.md §0."""
+    """A sub-gradient of ℓ in p; at a kink the one that the losses of the package use."""
     match loss:
         case Cost():
             return y

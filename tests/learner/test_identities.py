@@ -1,4 +1,4 @@
-"""Identities between algorithms (theory.md §12), interpreted: compiled learners agree to the last bit."""
+"""Identities between algorithms, interpreted: compiled learners agree to the last bit."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_ties_go_to_the_lowest_class_and_a_right_guess_at_zero_is_no_update() ->
     run = train(zoo.mc_perceptron(), [[1.0]], [0], classes=[0, 1], compiled=False)
     assert run.mistakes == 0
     assert not run.point.any()
-    run = train(zoo.mc_perceptron(), [[1.0]], [1], classes=[0, 1], compiled=False)  # theory.md §8, the example
+    run = train(zoo.mc_perceptron(), [[1.0]], [1], classes=[0, 1], compiled=False)  # an example by hand
     assert run.mistakes == 1
     assert run.point.tolist() == [[-1.0, 1.0]]
     found = run.mistake_certificates([[-0.5, 0.5]], [[1.0]], [1])

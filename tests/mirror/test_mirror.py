@@ -152,7 +152,7 @@ def test_strength_is_tight(mirror: Mirror) -> None:
     assert ratio == pytest.approx(mirror.strength(), rel=1e-3)
 
 
-# ---- the table of conjugates (theory.md §5), at a rate η -------------------------------------------------------------
+# ---- the table of conjugates, at a rate η ----------------------------------------------------------------------------
 
 
 @given(thetas, st.floats(0.1, 3.0), st.floats(0.1, 3.0), st.floats(2.0, 10.0))

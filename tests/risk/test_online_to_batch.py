@@ -35,7 +35,7 @@ from lowregret.train import train
 from tests.naive import Vector
 from tests.running import costs, iterates, labelled
 
-# ---- identities (theory.md §12, 15 and 16) ---------------------------------------------------------------------------
+# ---- identities ------------------------------------------------------------------------------------------------------
 
 PSI = [(np.array([1.0, 0.5]), 1.0), (np.array([-0.5, 2.0]), -1.0), (np.array([0.3, -1.0]), 1.0)]
 ROUNDS = 4
@@ -101,7 +101,7 @@ def test_stored_iterates_of_a_bounded_learner() -> None:
     assert costs(rows.X).y.tolist() == [1.0] * 40
 
 
-# ---- worked examples (theory.md §9) ----------------------------------------------------------------------------------
+# ---- worked examples -------------------------------------------------------------------------------------------------
 
 EXAMPLES: list[tuple[Callable[[], RiskCertificate], str, float, float]] = [
     (lambda: o2b_hp(0, 100, 100, 1, math.log(20), 0.05, output=AVERAGE, of="loss"), "O2B-HP", 0.122, 5e-4),
@@ -131,20 +131,6 @@ def test_a_perceptron_on_one_point_errs_once() -> None:
     assert prop_3(0.0, 1.0, 1.0, 1.0, 50).bound == run.mistakes / 50
     assert not prop_3(0.0, 1.0, 1.0, -1.0, 50).premises_hold
     assert not prop_3(0.0, 1.0, 1.0, 0.0, 50).premises_hold
-
-
-def test_the_printed_theorem_is_violated_and_the_corrected_one_is_not() -> None:
-    """E30: ηG/2 for ηG²/2. φ = max(10w, −5w), least at u = 0, makes gradient descent go 0, −0.1, −0.05, 0, …"""
-    eta, lipschitz, w, total, cycle = 0.01, 10.0, 0.0, 0.0, 3000
-    for _ in range(cycle):
-        total += w
-        w -= eta * (10.0 if w >= 0 else -5.0)
-    measured = -5 * total / cycle  # C(w̄), after 3,000 rounds as after 10⁶
-    corrected = thm_14_9(0.0, 0.0, eta, lipschitz, 10.0, 10**6, 0.1).bound
-    printed = corrected - eta * lipschitz**2 / 2 + eta * lipschitz / 2
-    assert measured == pytest.approx(0.25, abs=1e-3)
-    assert printed == pytest.approx(0.0745, abs=1e-3)
-    assert printed < measured <= corrected
 
 
 # ---- empirical Bernstein ---------------------------------------------------------------------------------------------

@@ -1,21 +1,22 @@
-"""`lowregret zoo`: the algorithms, losses and formats."""
+"""`lowregret zoo`: the algorithms of the textbook, the losses and formats."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from inspect import getdoc
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from lowregret.cli.arguments import add_telling, algorithms, one_of
+from lowregret.cli.arguments import add_telling, one_of
 from lowregret.cli.commands import Command
 from lowregret.stream.formats import FORMATS
 
 if TYPE_CHECKING:
-    from lowregret.zoo import Entry
+    from lowregret.game.textbook import Item
 
 EXAMPLES = """examples:
   lowregret zoo
   lowregret zoo ogd-lazy
+  lowregret zoo halving
   lowregret zoo losses
   lowregret zoo formats"""
 LOSSES_WORD, FORMATS_WORD = "losses", "formats"
@@ -27,21 +28,39 @@ def _run(args: Namespace) -> int:
         return _list_losses(args.json)
     if args.name == FORMATS_WORD:
         return _list_formats(args.json)
-    from lowregret.zoo import ALGORITHMS
+    from lowregret.game.textbook import whole
 
-    entries = [entry for entry in ALGORITHMS.values() if args.name in (None, entry.name)]
+    items = [item for item in whole().values() if args.name in (None, item.name)]
     if args.json:
-        _print_json({entry.name: _facts(entry) for entry in entries})
+        _print_json({item.name: _facts(item) for item in items})
     elif args.name:
-        print(_page(entries[0]))
+        print(_page(items[0]))
     else:
-        width = max(len(entry.name) for entry in entries)
-        for entry in entries:
-            options = " ".join(f"--{option}" for option in entry.needs)
-            print(f"{entry.name:<{width}}  {entry.purpose}" + (f"; needs {options}" if options else ""))
-            print(f"{'':<{width}}  certificates: {', '.join(entry.certificates)}")
-        print("\n`lowregret zoo NAME` tells more; the default is auto, which needs no tuning.")
+        _list(items)
     return 0
+
+
+def _list(items: list[Item]) -> None:
+    width = max(len(item.name) for item in items)
+    print("what `lowregret train --algorithm NAME` learns with:\n")
+    for item in (item for item in items if item.trained):
+        options = " ".join(f"--{option}" for option in _options(item)[0])
+        print(f"{item.name:<{width}}  {item.purpose}" + (f"; needs {options}" if options else ""))
+        print(f"{'':<{width}}  certificates: {', '.join(item.certificates)}")
+    print("\nwhat is played, mixed, drawn or proved beside it:\n")
+    for item in (item for item in items if not item.trained):
+        print(f"{item.name:<{width}}  {item.purpose}")
+        print(f"{'':<{width}}  {', '.join(item.places)}; certificates: {_proved(item)}")
+    print("\n`lowregret zoo NAME` tells more, with a command to try; the default is auto, which needs no tuning.")
+
+
+def _options(item: Item) -> tuple[list[str], list[str]]:
+    """The options of `train` that it needs, and those that it takes."""
+    return (list(item.entry.needs), list(item.entry.takes)) if item.entry and item.trained else ([], [])
+
+
+def _proved(item: Item) -> str:
+    return ", ".join(item.certificates) or "none"
 
 
 def _print_json(told: dict[str, Any]) -> None:
@@ -50,26 +69,38 @@ def _print_json(told: dict[str, Any]) -> None:
     print(dumps(told, ensure_ascii=False))
 
 
-def _facts(entry: Entry) -> dict[str, object]:
+def _facts(item: Item) -> dict[str, object]:
+    needs, takes = _options(item)
     return {
-        "purpose": entry.purpose,
-        "update": getdoc(entry.make),
-        "needs": list(entry.needs),
-        "takes": list(entry.takes),
-        "certificates": list(entry.certificates),
+        "purpose": item.purpose,
+        "update": item.formula,
+        "needs": needs,
+        "takes": takes,
+        "certificates": list(item.certificates),
+        "where": list(item.places),
+        "try": list(item.commands),
     }
 
 
-def _page(entry: Entry) -> str:
-    options = [f"--{option}" for option in entry.needs] + [f"[--{option}]" for option in entry.takes]
+def _page(item: Item) -> str:
+    needs, takes = _options(item)
+    options = [f"--{option}" for option in needs] + [f"[--{option}]" for option in takes]
     return "\n".join(
         [
-            f"{entry.name}: {entry.purpose}",
-            *(f"  {line}" for line in str(getdoc(entry.make)).split("\n")),
-            f"  options       {' '.join(options) or 'none'}",
-            f"  certificates  {', '.join(entry.certificates)}",
+            f"{item.name}: {item.purpose}",
+            *(f"  {line}" for line in item.formula.split("\n")),
+            *([f"  options       {' '.join(options) or 'none'}"] if item.trained else []),
+            f"  certificates  {_proved(item)}",
+            f"  in Python     {', '.join(item.places)}",
+            *(f"  try           {command}" for command in item.commands),
         ]
     )
+
+
+def _names() -> Iterable[str]:
+    from lowregret.game.textbook import whole
+
+    return (*whole(), LOSSES_WORD, FORMATS_WORD)
 
 
 def _list_losses(as_json: bool) -> int:
@@ -111,7 +142,7 @@ def _arguments(command: ArgumentParser) -> None:
     command.add_argument(
         "name",
         nargs="?",
-        type=one_of("algorithm", lambda: (*algorithms(), LOSSES_WORD, FORMATS_WORD)),
+        type=one_of("algorithm", _names),
         metavar="ALGORITHM|losses|formats",
         help="tell all about one algorithm, or list the losses or formats",
     )
