@@ -72,7 +72,7 @@ from .output import Last as Last
 from .output import Output as Output
 from .output import Random as Random
 from .output import WeightedAverage as WeightedAverage
-from .play.game import play as play
+from .play import play as play
 from .risk.online_to_batch import RiskCertificate as RiskCertificate
 from .rule import AROW as AROW
 from .rule import COCOB as COCOB

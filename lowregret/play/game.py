@@ -44,46 +44,8 @@ if TYPE_CHECKING:
 Functions = Iterable[Any] | Callable[[int, Vector], Any]
 
 
-def play(
-    player: Any,
-    functions: Functions,
-    rounds: int | None = None,
-    *,
-    dimension: int | None = None,
-    comparator: Domain | None = None,
-    compiled: bool = True,
-) -> Game:
-    """Play a game, or go on with one.
-
-    `player`: a rule (`MirrorDescent`, `ProjectedGradient`), a follower, any object with the methods `point()` and
-    `learn(z)` (see `own_player.py`), or a `Game` to go on with. `functions`: convex functions or cost vectors, one per
-    round; or an adversary, any callable: called with (t, w_t), it answers with one. `rounds`: how many (all, if the
-    functions end by themselves). `dimension` is needed only where the functions do not tell it.
-    """
-    if isinstance(player, Game):
-        return player.learn(functions, rounds)
-    if callable(functions) and dimension is None:
-        raise PartError("an adversary does not tell how many coordinates it takes: give dimension")
-    if not callable(functions):
-        functions = iter(functions)
-        if dimension is None:
-            first = next(functions, None)
-            if first is None:
-                raise PartError("there are no functions to play against")
-            f = _as_function(first)
-            if f.dimension is None:
-                raise PartError(f"{type(f).__name__} does not tell how many coordinates it takes: give dimension")
-            dimension, functions = f.dimension, _chain(f, functions)
-    assert dimension is not None
-    return Game(player, dimension, comparator, compiled=compiled).learn(functions, rounds)
-
-
-def _chain(first: Convex, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
-
-
-def _as_function(thing: Any) -> Convex:
+def as_function(thing: Any) -> Convex:
+    """A function or a vector of costs as a convex function."""
     if isinstance(thing, Convex):
         return thing
     if callable(thing):
@@ -144,7 +106,7 @@ class Game(Saved):
         answers = self._answers(functions) if callable(functions) else iter(functions)
         before = self.rounds
         for thing in tqdm(islice(answers, rounds), total=rounds, unit="round", delay=1, disable=None, leave=False):
-            self._round(_as_function(thing))
+            self._round(as_function(thing))
         if rounds is not None and self.rounds - before < rounds:
             raise PartError(f"the functions ended after {self.rounds - before} of {rounds} rounds")
         return self

@@ -27,7 +27,7 @@ from lowregret.finite import WeightedMajority, make_hypotheses
 from lowregret.learner.delayed import Delayed
 from lowregret.loss import Cost, Hinge, Logistic
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
-from lowregret.play.game import play
+from lowregret.play import play
 from lowregret.rule import AdaGrad, MirrorDescent, Newton, ProjectedGradient
 from lowregret.step import Constant, InverseSqrt, InverseTime
 

@@ -31,7 +31,7 @@ from lowregret.learner.kernel_perceptron import Gaussian
 from lowregret.loss import Cost, Hinge
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Random
-from lowregret.play.game import play
+from lowregret.play import play
 from lowregret.regret import Moving, regret
 from lowregret.rule import ProjectedGradient
 from lowregret.step import Constant, InverseSqrt

@@ -23,7 +23,7 @@ from lowregret.learner.delayed import Delayed
 from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, EpsilonInsensitive, Hinge, Loss
 from lowregret.mirror import Entropy, Euclidean, PNorm
-from lowregret.play.game import play
+from lowregret.play import play
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.delayed import delayed
 from lowregret.step import Adaptive, Constant, CountingRounds, InverseSqrt, InverseTime

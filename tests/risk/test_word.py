@@ -17,7 +17,7 @@ from lowregret.learner.kernel_perceptron import Gaussian
 from lowregret.loss import Hinge, Logistic
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
-from lowregret.play.game import Game, play
+from lowregret.play import Game, play
 from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED, RiskCertificate
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.amplify import amplify, runs_needed
