@@ -108,6 +108,39 @@ def test_splits_tell_of_labels() -> None:
     assert np.mean(firsts == 2) > 0.4
 
 
+def test_led_trees_find_features_that_tell_something_only_together() -> None:
+    """Of twelve features two make a checkerboard, so that neither tells anything by itself."""
+    rng = np.random.default_rng(1)
+    x = rng.random((1000, 12))
+    label = np.where((3 * x[:, [2, 7]]).astype(int).sum(axis=1) % 2, 1.0, -1.0)
+    f = grow_forest(x, aims_of(label, 0), 40, 1000, 0, True)
+    whose, inner = (
+        np.searchsorted(f.roots, np.arange(len(f.nodes)), "right") - 1,
+        child_of(f.nodes) != np.arange(len(f.nodes)),
+    )
+    asked = np.isin(feature_of(f.nodes), (2, 7))
+    wild, led = (np.mean(asked[inner & (whose % 2 == kind) & (whose >= 20)]) for kind in (0, 1))
+    assert wild < 0.4
+    assert led > 0.7
+
+
+def test_no_feature_is_led_to_where_labels_are_noise() -> None:
+    rng = np.random.default_rng(2)
+    f = grow_forest(rng.random((1000, 10)), aims_of(rng.normal(size=1000), 0), 64, 1000, 0, True)
+    inner = child_of(f.nodes) != np.arange(len(f.nodes))
+    asked = np.bincount(feature_of(f.nodes[inner]).astype(int), minlength=10)
+    assert asked.max() < 3 * asked.min()
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_units_of_labels_do_not_matter(scale: float, shift: float) -> None:
+    """Splits go by labels less their mean, in units of the largest."""
+    aims = aims_of(scale * (Y + shift), 0)
+    assert np.isfinite(aims).all()
+    np.testing.assert_array_equal(aims, aims_of(Y, 0))
+
+
 def test_rows_that_are_all_alike_are_one_leaf() -> None:
     f = grow_forest(np.ones((9, 2)), aims_of(np.ones(9), 0), 3, 8, 0, True)
     assert len(f.nodes) == 3
