@@ -114,6 +114,7 @@ class Evidence:
                 return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
         return min(float(np.linalg.norm(w)) + self.reach, self.spread)
 
+    @cached_property
     def trusted(self) -> tuple[Premise, ...]:
         """The premises that parts of the user's own are what they say, with what refutes them."""
         rule, d = self.learner.rule, self.dimension
@@ -125,6 +126,7 @@ class Evidence:
             found.append(Premise(MIRROR_PREMISE, why is None, why or UNREFUTED))
         return tuple(found)
 
+    @cached_property
     def rates(self) -> tuple[Premise, ...]:
         """The premise that rates of a user's own step fall as it says, with what refutes it."""
         step = self.learner.rule.schedule()
@@ -133,13 +135,19 @@ class Evidence:
         why = growth(step, self.sums, self.rounds)
         return (Premise(RATES, why is None, why or UNREFUTED),)
 
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        """The set of comparators in words and numbers."""
+        return self.comparator.describe()
+
+    @cached_property
     def inside(self) -> Premise:
         """Comparators must be points that the learner could have played."""
         domain = self.learner.rule.domain
         return Premise(
             f"comparators lie in the learner's {domain.name}",
             domain.covers(self.comparator, self.dimension),
-            self.comparator.describe()["set"],
+            self.described["set"],
         )
 
 
