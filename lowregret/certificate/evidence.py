@@ -109,6 +109,7 @@ class Evidence:
         """max_u ‖w_1 − u‖₂"""
         return farthest(self.comparator, self.start, self.dimension, self.spread)
 
+    @cached_property
     def trusted(self) -> tuple[Premise, ...]:
         """The premises that parts of the user's own are what they say, with what refutes them."""
         rule, d = self.learner.rule, self.dimension
@@ -119,6 +120,7 @@ class Evidence:
             found += mirroring(rule.mirror, self.comparator, d)
         return tuple(found)
 
+    @cached_property
     def rates(self) -> tuple[Premise, ...]:
         """The premise that rates of a user's own step fall as it says, with what refutes it."""
         step = self.learner.rule.schedule()
@@ -127,13 +129,19 @@ class Evidence:
         why = growth(step, self.sums, self.rounds)
         return (Premise(RATES, why is None, why or UNREFUTED),)
 
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        """The set of comparators in words and numbers."""
+        return self.comparator.describe()
+
+    @cached_property
     def inside(self) -> Premise:
         """Comparators must be points that the learner could have played."""
         domain = self.learner.rule.domain
         return Premise(
             f"comparators lie in the learner's {domain.name}",
             domain.covers(self.comparator, self.dimension),
-            self.comparator.describe()["set"],
+            self.described["set"],
         )
 
 

@@ -55,14 +55,14 @@ class Theorem:
 
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
-        trusted, bound = e.trusted(), self.bound(e)
+        bound = self.bound(e)
         return Certificate(
             id=self.id,
             statement=f"{self.measure} against every {e.rivals} ≤ {self.formula}",
-            comparator=e.comparator.describe() | ({"around": "w₀"} if e.learner.centred() else {}),
-            linear_regret=self.linear(e) if all(p.holds for p in trusted) else None,
+            comparator=e.described | ({"around": "w₀"} if e.learner.centred() else {}),
+            linear_regret=self.linear(e) if all(p.holds for p in e.trusted) else None,
             bound=bound,
-            premises=(e.inside(), *trusted, *e.rates(), *self.premises(e)),
+            premises=(e.inside, *e.trusted, *e.rates, *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
             rounding=of_bound(e, bound) + of_terms(e, self.terms(e)),
