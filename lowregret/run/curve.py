@@ -65,6 +65,8 @@ class Curve:
 
         Returns the first row not learnt. Whatever interrupts the companion is raised once the run has caught up.
         """
+        if not i:  # another batch, which may lie in the memory of the one before
+            self._ahead = self._ahead._replace(rows=None)
         while True:
             end, beside, problem = len(y), run.nobody, None
             if self._in_step(run):
