@@ -19,6 +19,7 @@ from lowregret.bandit.log import read_log
 from lowregret.errors import DataError
 from lowregret.stream.arrow_rows import TableStream
 from lowregret.stream.formats.parquet import TableFormat
+from lowregret.stream.leaves import Leaf
 from lowregret.stream.table import read_table
 from tests.stream.reading import collect
 
@@ -68,6 +69,22 @@ def test_times_beyond_a_day_are_refused(unit: str, value: int, tmp_path: Path) -
             collect(TableStream((source,), TableFormat(target="y")))
     with pytest.raises(DataError, match="not within the acceptable range"):
         read_table(str(tmp_path / "f.parquet"))
+
+
+def test_bytes_behind_the_offsets_are_not_looked_at() -> None:
+    buffers = [None, pa.py_buffer(np.arange(ROWS + 1, dtype=np.int32).tobytes() + b"odd"), pa.py_buffer(b"u" * ROWS)]
+    leaf = Leaf("x", pa.Array.from_buffers(pa.string(), ROWS, buffers).slice(3))
+    assert leaf.texts()[0].tolist() == list(range(3, ROWS + 1))
+
+
+def test_a_decimal_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    numbers = pa.py_buffer(np.ones(2 * ROWS, np.int64).tobytes())
+    x = pa.Array.from_buffers(pa.decimal128(20, 2**28), ROWS, [None, numbers])
+    path, found = tmp_path / "f.arrow", pa.table({"y": np.ones(ROWS), "x": x})
+    with pa.ipc.new_file(path, found.schema) as writer:
+        writer.write_table(found)
+    with pytest.raises(DataError, match=r"cannot read .*f\.arrow: a decimal number"):
+        read_table(str(path))
 
 
 # ---- whole tables ---------------------------------------------------------------------------------------------------
