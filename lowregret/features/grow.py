@@ -12,6 +12,7 @@ ranks of values matter, so that growing features monotonically changes nothing.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +65,8 @@ def grow_forest(sample: Any, aims: Any, trees: int, leaves: int, seed: int, comp
 def aims_of(labels: Any, classes: int) -> Any:
     """The aims of splits, which should tell labels apart: numbers less their mean, or a code for each class."""
     if not classes:
+        unit = math.frexp(float(np.max(np.abs(labels), initial=0.0)))[1]
+        labels = np.ldexp(labels, -unit)  # exactly, so that squares neither overflow nor vanish
         return (labels - labels.mean())[:, None]
     if classes <= CODES:
         codes = np.eye(classes)
