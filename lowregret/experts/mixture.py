@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity
 from lowregret.compile.call import call, compilable
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
@@ -102,6 +103,7 @@ class ExpertMixture(Recorded):
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
+    @unbroken
     def learn(self, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: each is forecast before its outcome is seen: O(TN).
 
@@ -120,18 +122,22 @@ class ExpertMixture(Recorded):
         rows, marks = len(x), self._marks(len(x))
         weights, regrets = np.empty((marks, len(self.names))), np.empty(marks)
         parts, done, failed = (self.aggregator, self.substitution, self.loss_function), 0, False
-        while done < rows and not failed:
-            k = self._marks(done)
-            arrays = x[done:], y[done:], p[done:], weights[k:], regrets[k:]
-            how = self.asked + done, self._every, self.linearised, self.history.due
-            done += call(learn_rows, self.compiled, *parts, self.book, *arrays, *how)
-            failed = done < rows and self.rounds < self.history.due
-            self._mark()
-        self._keep(weights, regrets, self._marks(done))
-        self.asked += done
+        try:
+            while done < rows and not failed:
+                let_in()
+                k = self._marks(done)
+                arrays = x[done:], y[done:], p[done:], weights[k:], regrets[k:]
+                how = self.asked + done, self._every, self.linearised, self.history.due
+                done += call(learn_rows, self.compiled, *parts, self.book, *arrays, *how)
+                failed = done < rows and self.rounds < self.history.due
+                self._mark()
+        finally:
+            self._keep(weights, regrets, self._marks(done))
+            self.asked += done
         if failed:
             raise DataError(self.refusal(y, p, done, self.asked))
 
+    @unbroken
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N).
 
@@ -152,6 +158,7 @@ class ExpertMixture(Recorded):
         self.asked += 1
         return number
 
+    @unbroken
     def tell(self, number: int, outcome: Any) -> float:
         """The outcome of a round that was asked; returns the loss: O(N)."""
         if number not in self.pending:

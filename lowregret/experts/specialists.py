@@ -15,6 +15,7 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity
 from lowregret.compile.call import call, compilable
 from lowregret.compile.kernel import kernel
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError
 from lowregret.experts.advice import book_own, first_refused
@@ -52,6 +53,7 @@ class Specialists(Recorded):
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
         self.forecasts: Vector = np.empty(0)
 
+    @unbroken
     def learn(self, starts: Any, ids: Any, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: in round t the experts ids[starts[t]:starts[t+1]], ascending, say forecasts[…].
 
@@ -71,6 +73,7 @@ class Specialists(Recorded):
             if done < y.size and self.rounds < due:
                 raise DataError(f"round {done}: the loss of the forecast {p[done]:g} is not finite for {y[done]:g}")
             self._mark()
+            let_in()
         self.forecasts = p
         return self
 

@@ -20,6 +20,7 @@ ranks of values matter, so that growing features monotonically changes nothing.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,7 +94,8 @@ def grow_forest(sample: Any, aims: Any, trees: int, leaves: int, seed: int, comp
 def aims_of(labels: Any, classes: int) -> Any:
     """The aims of splits, eight numbers a row that are at most 1: labels, or codes of classes, less their mean."""
     if not classes:
-        aims = np.reshape(labels / max(float(np.abs(labels).max(initial=0.0)), 1e-300), (-1, 1))
+        unit = math.frexp(float(np.max(np.abs(labels), initial=0.0)))[1]
+        aims = np.ldexp(labels, -unit)[:, None]  # exactly, so that nothing overflows or vanishes
     elif classes <= LANES:
         aims = np.eye(classes)[labels]
     else:

@@ -20,6 +20,7 @@ from lowregret.certificate.following import Following, following_certificates
 from lowregret.certificate.linearised import linearised
 from lowregret.certificate.theorems import LINEARISED
 from lowregret.certificate.trace import Trace, next_mark
+from lowregret.compile.signals import unbroken
 from lowregret.compile.spec import from_json, to_json
 from lowregret.convex.functions import Convex, LinearFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
@@ -115,6 +116,7 @@ class Game(Saved):
         while True:
             yield adversary(self.rounds + 1, self.seat.point().copy())
 
+    @unbroken
     def _round(self, f: Convex) -> None:
         w = self.seat.point()
         value, z = checked_value(f, w, self.rounds + 1)

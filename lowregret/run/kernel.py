@@ -16,6 +16,7 @@ from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.altered import is_own
 from lowregret.compile.call import call, compilable
 from lowregret.compile.numerics import TOLERANCE
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import L2Ball
 from lowregret.errors import DataError, DivergedError, PartError, StoreError
@@ -83,6 +84,7 @@ class KernelRun(Saved):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
+    @unbroken
     def learn(self, features: Features, labels: Any) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
         x = self._rows(features)
@@ -99,6 +101,7 @@ class KernelRun(Saved):
                 self.support = self.support.resized(max(2 * self.support.size, CAPACITY))
             elif i < y.size:
                 self._refuse(x, y, i)
+            let_in()
         return self
 
     def decision_function(self, features: Features) -> Vector:

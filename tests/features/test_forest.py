@@ -155,7 +155,22 @@ def test_numbers_that_are_none_end_the_rows() -> None:
     assert forest().rows(as_rows(x), np.arange(10), True).shape[0] == 2
 
 
-@pytest.mark.parametrize("given", [{"trees": -1}, {"cells": 0}, {"trees": 0, "alone": True}])
+@pytest.mark.parametrize("power", [-1000, -600, 600, 1000])
+def test_the_unit_of_labels_changes_nothing(power: int) -> None:
+    label = np.round(X[:, 0] * X[:, 1], 1)
+    one, other = (grow_forest(X, aims_of(y, 0), 3, 50, 0, True) for y in (label, np.ldexp(label, power)))
+    assert np.array_equal(one.nodes, other.nodes)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"trees": -1}, {"trees": 2.5}, {"trees": "3"}, {"trees": True}, {"trees": 4097}),
+        *({"cells": 0}, {"cells": 2.5}, {"cells": 10**30}, {"cells": np.nan}),
+        *({"seed": 0.5}, {"seed": 2**63}, {"alone": 2}, {"trees": 0, "alone": True}),
+    ],
+    ids=str,
+)
 def test_partitions_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(PartError):
         Partitions(**given)

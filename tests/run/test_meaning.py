@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 import lowregret
 from lowregret import zoo
 from lowregret.errors import DataError, StoreError
+from lowregret.features import Products
 from lowregret.loss import Hinge, Logistic, Softmax, Square
 from lowregret.rows import Dense
 from lowregret.run import importance as shared
@@ -119,6 +120,27 @@ def test_weights_count_as_rows_do(runs: dict[str, Any]) -> None:
     half, found = (runs["numbers"].importance(*given) for given in ((new[:150], y[:150]), (new, y, weights)))
     assert found.loss == pytest.approx(half.loss)
     assert by_column(found) == pytest.approx(by_column(half), abs=0.1)
+
+
+@pytest.mark.parametrize("weight", [1e308, 5e-324])
+def test_weights_of_any_size_count_alike(weight: float, runs: dict[str, Any]) -> None:
+    one, other = (runs["numbers"].importance(X[:9], WAVE[:9], np.full(9, w)) for w in (1.0, weight))
+    assert same(one, other)
+
+
+def test_rows_without_a_feature_have_nothing_to_share(runs: dict[str, Any]) -> None:
+    found = runs["two classes"].importance(np.zeros((4, 5)), XOR[:4])
+    assert found.names == ()
+    assert found.total == found.gains.size == 0
+    assert found.to_json() == {}
+
+
+def test_added_columns_are_no_features_that_one_asks_for() -> None:
+    run = train(zoo.ogd(Hinge()), X, XOR, expand=Products())
+    assert set(run.importance(X, XOR, names="abcde").names) == set("abcde")
+    assert run.partial_dependence(4, X).grid.tolist() == [3.0]
+    with pytest.raises(DataError, match="from 0 to 4"):
+        run.partial_dependence(5, X)
 
 
 def test_columns_of_one_name_count_as_one(runs: dict[str, Any]) -> None:
