@@ -36,6 +36,7 @@ bench: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000
+	$(BIN)/python -m benchmarks.fuzz_tables --changes 20000
 	$(BIN)/python -m benchmarks.fuzz_models --changes 100000
 
 clean:

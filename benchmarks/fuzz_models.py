@@ -211,11 +211,11 @@ def fuzzed(name: str, changes: int, seed: int, compiled: bool, at: int = 0) -> C
 # ---- workers --------------------------------------------------------------------------------------------------------
 
 
-def watched(name: str, changes: int, seed: int) -> tuple[Counts, list[str]]:
-    """Fuzz in a process of its own, again from the next change on after each that ended it."""
+def watched(name: str, changes: int, seed: int, fuzzer: str = "benchmarks.fuzz_models") -> tuple[Counts, list[str]]:
+    """Let a fuzzer work in a process of its own, again from the next change on after each that ended it."""
     at, total, faults = 0, Counts(), []
     while at < changes:
-        words = [sys.executable, "-m", "benchmarks.fuzz_models", "--worker", name, "--at", str(at)]
+        words = [sys.executable, "-m", fuzzer, "--worker", name, "--at", str(at)]
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             worker = subprocess.Popen(
                 [*words, "--changes", str(changes), "--seed", str(seed)], stdout=out, stderr=err, text=True

@@ -28,7 +28,7 @@ from lowregret.learner.doubling import Doubling
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.mirror import Entropy, Euclidean, PNorm
-from lowregret.play.game import Game, play
+from lowregret.play import Game, play
 from lowregret.regret import GameRecord, Moving
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.linear import LinearRun

@@ -20,6 +20,7 @@ from . import stream as stream
 from . import structured as structured
 from . import zoo as zoo
 from .certificate import Certificate as Certificate
+from .certificate import tuned as tuned
 from .compile.part import Part as Part
 from .convex.leader import FollowTheLeader as FollowTheLeader
 from .convex.leader import FollowTheRegularisedLeader as FollowTheRegularisedLeader
@@ -71,7 +72,7 @@ from .output import Last as Last
 from .output import Output as Output
 from .output import Random as Random
 from .output import WeightedAverage as WeightedAverage
-from .play.game import play as play
+from .play import play as play
 from .risk.online_to_batch import RiskCertificate as RiskCertificate
 from .rule import AROW as AROW
 from .rule import COCOB as COCOB

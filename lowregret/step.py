@@ -22,6 +22,7 @@ class Step(Part):
     constant: ClassVar[bool] = False
     falling: ClassVar[bool] = False  # whether η_t never grows
     facts: ClassVar[dict[str, Any]] = {"constant": False, "falling": False}
+    gives: ClassVar[dict[str, str]] = {"falling, constant": "theorems, most of which need rates that never grow"}
 
     @abstractmethod
     def rate(self, s: State, present: float) -> float:
@@ -129,6 +130,30 @@ class Adaptive(Step):
     def rate(self, s: State, present: float) -> float:
         energy = s.sums[ENERGY] + present
         return self.scale / math.sqrt(energy) if energy > 0.0 else self.scale
+
+
+class CountingRounds(Step):
+    """The rates of a schedule by rounds, for answers `delay` rounds late: the t-th answer moves with η_{t+delay}
+
+    A schedule alone counts answers. With a fixed delay τ, w_{t+1} = Π(w_t − η_t z_{t−τ}) with η_t = η/√t or 1/(σt) is
+    the rule as printed in texts on delay, which let t count the rounds.
+    """
+
+    falling: ClassVar[bool] = True
+    step: Step
+    delay: int
+
+    def check(self) -> None:
+        known = isinstance(self.step, (InverseSqrt, InverseTime))
+        self.require(known, f"step must be InverseSqrt or InverseTime, whose rates count, got {self.step!r}")
+        whole = isinstance(self.delay, int) and 0 <= self.delay < 1 << 60
+        self.require(whole, f"delay must be a whole number of rounds, from 0 on, got {self.delay!r}")
+
+    def rate(self, s: State, present: float) -> float:
+        s.counts[ROUNDS] += self.delay
+        eta = self.step.rate(s, present)
+        s.counts[ROUNDS] -= self.delay
+        return eta
 
 
 class Own(Step):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import Parameter, signature
 from typing import Any, overload
@@ -126,6 +126,15 @@ def mc_perceptron(output: Output = Last()) -> Multiclass:
 def perceptron(output: Output = Last()) -> Linear:
     """w ← w + yx on mistakes (ALG-PERCEPTRON)."""
     return Linear(OnMistakes(Hinge()), MirrorDescent(Euclidean(), Constant(1.0)), output)
+
+
+def perceptron_or(dimension: int, k: int | None = None, output: Output = Last()) -> Linear:
+    """The Perceptron on [2x, −1] for disjunctions (ALG-PERCEPTRON-OR): the same mistakes as on [x, ½], which this is.
+
+    With at most k variables known beforehand the constant feature is b = (d/(4k))^¼ instead, which suits them best.
+    """
+    size = 0.5 if k is None else (dimension / (4 * k)) ** 0.25
+    return replace(perceptron(output), bias=size)
 
 
 def winnow(dimension: int, eta: float = 0.25, output: Output = Last()) -> Linear:
@@ -288,28 +297,34 @@ class Entry:
 
 
 _DELAY = ("THM-14.5+DRIFT", "EAGER-DEC+DRIFT", "DELAY")
-_SQRT = ("EQ-8+", "EAGER-DEC", "EQ-8")
-_PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
+_OGD = ("EQ-2.15", "THM-2.21", "LEM-2.20", "LAZY-DEC", "THM-2.4", "THM-2.15")
+_LAZY = ("LEM-2.20", "LAZY+", "THM-2.21", "COR-2.17", "THM-2.15")
+_PNORM = ("LEM-2.20", "COR-2.18", "THM-2.21", "THM-2.15")
+_SQRT = ("EQ-8+", "EAGER-DEC", "EQ-8", "THM-4.1.3")
+_PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN", "THM-14.6")
 _MC = ("MC-OBS", "PERC-ROOT", "THM-14.2")
-_EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21")
+_EG = ("LEM-2.20", "EG-RANGE", "THM-2.22+", "THM-2.22", "COR-2.14", "THM-2.21", "THM-2.15")
 _FTRL = ("FTRL-PROXIMAL",)
 _PASSIVE = ("PA+", "PA", "PA-I+", "PA-I")
 
 ZOO = (
     Entry("auto", auto, "the default: no tuning, drift, any units", ("MIX-SHARE", "MIX-ADAHEDGE", "LINEARISED")),
-    Entry("ogd", ogd, "any convex loss, no bound on the weights", ("EQ-2.15", "THM-2.21", "LEM-2.20", "LAZY-DEC")),
-    Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", ("LEM-2.20", "LAZY+", "THM-2.21")),
+    Entry("ogd", ogd, "any convex loss, no bound on the weights", _OGD),
+    Entry("ogd-lazy", ogd_lazy, "weights in a ball; gradient sums kept", _LAZY),
     Entry("ogd-eager", ogd_eager, "weights in a ball; forgets faster when the ball binds", ("THM-14.5", "EAGER-DEC")),
     Entry("ogd-delay", ogd_delay, "as ogd-eager, for answers that come late (see `delayed`)", _DELAY),
     Entry("ogd-sqrt", ogd_sqrt, "as ogd-eager, for streams of unknown length", _SQRT),
     Entry("ogd-sc", ogd_sc, "L2-regularised losses: regret grows like ln T", ("THM-14.11", "EAGER-DEC")),
     Entry("ogd-scw", ogd_scw, "L2-regularised losses: average error falls like 1/T", ("THM-14.12",)),
-    Entry("svm-online", svm_online, "support vector machine on a stream, with bias", _SQRT),
-    Entry("omd", omd, "any mirror map", ("LEM-2.20", "THM-2.21")),
+    Entry("svm-online", svm_online, "support vector machine on a stream, with bias", (*_SQRT, "ONLINE-SVM")),
+    Entry("omd", omd, "any mirror map", ("LEM-2.20", "THM-2.21", "THM-2.15")),
     Entry("eg", eg, "few relevant features among many; weights on the simplex", _EG, {"radius": "total"}, sized=True),
     Entry("ueg", ueg, "few relevant features, non-negative weights", ("LEM-2.20", "THM-2.23+", "THM-2.23")),
-    Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", ("LEM-2.20", "COR-2.18", "THM-2.21")),
+    Entry("pnorm", pnorm, "between ogd (p = 2) and eg (p = 2 ln d)", _PNORM),
     Entry("perceptron", perceptron, "classification, no parameter at all", _PERCEPTRON),
+    Entry(
+        "perceptron-or", perceptron_or, "disjunctions of 0/1 features, no parameter at all", (*_PERCEPTRON, "PERC-OR")
+    ),
     Entry("kernel-perceptron", kernel_perceptron, "boundaries as curved as the kernel; costs O(mistakes)", _PERCEPTRON),
     Entry("mc-perceptron", mc_perceptron, "many classes, no parameter at all", _MC, classes=True),
     Entry("winnow", winnow, "disjunctions of few among many 0/1 features", ("WIN-OBS", "THM-3.10")),

@@ -154,6 +154,11 @@ TEXTBOOK = [
         P,
     ),
     Composition("perceptron", lambda d: zoo.perceptron(), lambda X, y, c: naive.perceptron(X, y, c)[0]),
+    Composition(
+        "perceptron-or",
+        lambda d: zoo.perceptron_or(d),
+        lambda X, y, c: naive.perceptron(np.c_[X, np.full(len(X), 0.5)], y, c)[0],
+    ),
     Composition("winnow", lambda d: zoo.winnow(d, ETA), lambda X, y, c: naive.winnow(X, y, c, ETA), "binary", math.inf),
     Composition(
         "adagrad",

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowregret.compile.call import call
+from lowregret.features import Partitions
 from lowregret.learner.linear import Linear, learn_rows
 from lowregret.rows import as_rows
 from lowregret.state import State
@@ -16,6 +17,7 @@ from tests.compositions import Rows
 from tests.naive import Matrix, Vector
 
 ALL = 1 << 60  # rounds
+FEW_TREES = Partitions(trees=3)  # interpreted, the usual 64 take ten seconds to grow and go over the rows before
 
 
 class Learnt(NamedTuple):

@@ -109,6 +109,12 @@ COMPOSED: dict[str, list[tuple[Callable[[], Part], Part]]] = {
     "perceptron": [
         (lambda: zoo.perceptron(), Linear(OnMistakes(Hinge()), MirrorDescent(Euclidean(Reals()), Constant(1.0))))
     ],
+    "perceptron-or": [
+        (
+            lambda: zoo.perceptron_or(D),
+            Linear(OnMistakes(Hinge()), MirrorDescent(Euclidean(Reals()), Constant(1.0)), bias=0.5),
+        )
+    ],
     "kernel-perceptron": [(lambda: zoo.kernel_perceptron(Gaussian(2.0)), KernelPerceptron(Gaussian(2.0)))],
     "winnow": [
         (
@@ -167,7 +173,8 @@ def certified(run: LinearRun | MulticlassRun | KernelRun | AutoRun) -> set[str]:
     if isinstance(run, AutoRun):
         return {c.id for c in run.certificates}
     if isinstance(run.learner.loss, OnMistakes) or speaks_of(run.learner):
-        return {c.id for c in run.mistake_certificates([1.0, 1.0, 0.0, 0.0], X, y)}
+        u = [1.0, 1.0, 0.0, 0.0] + [-1.0] * (run.learner.bias > 0)
+        return {c.id for c in run.mistake_certificates(u, X, y)}
     return {c.id for c in run.certificates}
 
 

@@ -18,7 +18,7 @@ from lowregret.hindsight import best_in_hindsight
 from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge
 from lowregret.output import Average, WeightedAverage
-from lowregret.play.game import play
+from lowregret.play import play
 from lowregret.risk.online_to_batch import cor_13, o2b_hp, o2b_small, prop_3, prop_4, thm_14_9
 from lowregret.rule import ProjectedGradient
 from lowregret.run.linear import LinearRun

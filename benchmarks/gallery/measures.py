@@ -35,7 +35,7 @@ def at_costs(against: str | Environment, player: Callable[[int], Any], comparato
     e = game(against) if isinstance(against, str) else against
 
     def make(rounds: int) -> GameTable:
-        table = CostGameTable(e, player(rounds), rounds, 0, ())  # type: ignore[arg-type]
+        table = CostGameTable(e, player(rounds), rounds, 0, ())
         if comparator is not None:
             table.game.comparator = comparator
         return table

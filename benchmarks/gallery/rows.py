@@ -18,7 +18,7 @@ from lowregret.game import LateAnswers, game
 from lowregret.game.cost_games import Circling
 from lowregret.game.row_games import Halfspace, Orthonormal
 from lowregret.game.tables import RowTable
-from lowregret.play.game import Game, play
+from lowregret.play import Game, play
 from lowregret.regret import Moving, regret
 from lowregret.rule import ProjectedGradient
 from lowregret.step import Constant, InverseSqrt

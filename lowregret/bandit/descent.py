@@ -28,13 +28,18 @@ Cost = Callable[[int, Vector], float]  # (t, point) → f_t(point), t = 0, 1, �
 
 
 class Shape:
-    """A set seen from its centre: in-radius r and dimension m within its affine hull, B = max‖u − centre‖."""
+    """A set seen from its centre: in-radius r and dimension m within its affine hull, B = max‖u − centre‖.
 
-    def __init__(self, domain: Domain, dimension: int) -> None:
+    Who may play `outside` sees any convex set from 0, with room on all sides: r = ∞, m = d.
+    """
+
+    def __init__(self, domain: Domain, dimension: int, outside: bool = False) -> None:
         domain.fits(dimension)
-        self.domain, self.flat = domain, isinstance(domain, Simplex)
+        self.domain, self.flat = domain, isinstance(domain, Simplex) and not outside
         self.dimension = dimension - 1 if self.flat else dimension
         match domain:
+            case Domain(playable=True) if outside:
+                self.centre, self.inner, self.outer = np.zeros(dimension), math.inf, domain.reach(2, dimension)
             case L2Ball(radius):
                 self.centre, self.inner, self.outer = np.zeros(dimension), radius, radius
             case Box(low, high):
@@ -46,7 +51,10 @@ class Shape:
                 self.inner = total / math.sqrt(dimension * max(dimension - 1, 1))
                 self.outer = total * math.sqrt(1 - 1 / dimension)
             case _:
-                raise PartError(f"bandit descent plays on an L2Ball, a Box or a Simplex, not on a {domain.name}")
+                raise PartError(
+                    f"bandit descent plays on an L2Ball, a Box or a Simplex, not on a {domain.name}: outside=True "
+                    "plays around any convex set that can be projected on, and outside of it"
+                )
         if self.inner == 0 or self.dimension == 0:
             raise PartError("the set is a point, or has no interior: there is nothing to explore")
 
@@ -67,6 +75,9 @@ class BanditDescent(Recorded):
 
     Every point played lies in the set. O(d) a round, and a projection. The certificate needs to know that the functions
     are `lipschitz` and, with one point, that none exceeds ±`largest` on the set.
+
+    `outside=True` is the algorithm as the textbook has it, on any convex set: w_t = Π(ηθ_t) on the set as it is (α = 0,
+    m = d), and w_t ± δv_t is played wherever it lies, so the functions must be Lipschitz up to δ outside as well.
     """
 
     kind = "bandit-descent"
@@ -76,17 +87,15 @@ class BanditDescent(Recorded):
 
     def __init__(
         self, domain: Domain, dimension: int, eta: float, delta: float, *, points: int = 1, seed: int = 0,
-        lipschitz: float = math.inf, largest: float = math.inf,
+        lipschitz: float = math.inf, largest: float = math.inf, outside: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.shape = Shape(domain, dimension)
+        self.shape, self.outside = Shape(domain, dimension, outside), bool(outside)
         if points not in (1, 2):
             raise PartError(f"points must be 1 or 2, got {points!r}")
-        if not (0 < eta < math.inf and 0 < delta <= self.shape.inner / 2):
-            raise PartError(
-                f"eta must be positive and delta above 0 and at most half the in-radius, {self.shape.inner / 2:.6g}; "
-                f"got {eta} and {delta}"
-            )
+        if not (0 < eta < math.inf and 0 < delta < math.inf and delta <= self.shape.inner / 2):
+            most = "" if outside else f" and at most half the in-radius, {self.shape.inner / 2:.6g}"
+            raise PartError(f"eta must be positive and delta above 0{most}; got {eta} and {delta}")
         told: tuple[Any, ...] = lipschitz, largest
         if not all(isinstance(size, Real) and float(size) >= 0 for size in told):
             raise PartError(f"lipschitz and largest must be numbers from 0 on, got {lipschitz!r} and {largest!r}")
@@ -100,7 +109,7 @@ class BanditDescent(Recorded):
     @classmethod
     def tuned(
         cls, domain: Domain, dimension: int, rounds: int, lipschitz: float, largest: float, *, points: int = 1,
-        seed: int = 0,
+        seed: int = 0, outside: bool = False,
     ) -> BanditDescent:  # fmt: skip
         """η and δ that minimise the bound for T rounds of L-Lipschitz functions with |f_t| ≤ F."""
         if not (0 < lipschitz < math.inf and (points != 1 or 0 < largest < math.inf)):
@@ -110,17 +119,19 @@ class BanditDescent(Recorded):
             )
         if not (isinstance(rounds, (int, np.integer)) and rounds >= 1):
             raise PartError(f"tuning needs a whole number of rounds, at least 1, got {rounds!r}")
-        s = Shape(domain, dimension)
+        s = Shape(domain, dimension, outside)
+        if not s.outer < math.inf:
+            raise PartError(f"tuning needs a bounded set to compare with, not a {domain.name}")
         slope, root = (2 + s.outer / s.inner) * lipschitz, math.sqrt(rounds)
         reach = s.outer * s.dimension
         delta = (
             math.sqrt(reach) * math.sqrt(largest / slope / root) if points == 1 else reach * lipschitz / (slope * root)
         )
         delta = min(delta, s.inner / 2)
-        scale = largest / delta if points == 1 else lipschitz
+        scale = _scale(points, lipschitz, largest, delta, outside)
         eta = s.outer / (s.dimension * scale * root)
         at = domain, dimension, eta, delta
-        return cls(*at, points=points, seed=seed, lipschitz=lipschitz, largest=largest)
+        return cls(*at, points=points, seed=seed, lipschitz=lipschitz, largest=largest, outside=outside)
 
     @property
     def point(self) -> Vector:
@@ -133,7 +144,7 @@ class BanditDescent(Recorded):
         return self.sum / self.rounds if self.rounds else self.point
 
     def learn(self, cost: Cost, rounds: int) -> Self:
-        """Play this many rounds against f_t = cost(t, ·), convex on the set."""
+        """Play this many rounds against f_t = cost(t, ·), convex on the set, and around it if played outside."""
         for _ in range(rounds):
             w, v = self.point, self._direction()
             seen = [self._see(cost, w + sign * self.delta * v) for sign in (1, -1)[: self.points]]
@@ -165,25 +176,27 @@ class BanditDescent(Recorded):
         """COR-4.5, corrected and for feasible play: E Σ(f_t(played) − f_t(u)) for every fixed u in the set.
 
         (2δ + αB)LT + B²/(2η) + (η/2)T m²F²/δ², and with two points m²L² for m²F²/δ². F must be known beforehand.
+        Played outside, as COR-4.5 has it: 2δLT + B²/(2η) + (η/2)T d²(F/δ + L)², F = max|f_t| on the set alone.
         """
         s, rounds, lipschitz = self.shape, self.rounds, self.lipschitz
-        scale = lipschitz if self.points == 2 else self.largest / self.delta
+        scale = _scale(self.points, lipschitz, self.largest, self.delta, self.outside)
         bound = s.outer**2 / (2 * self.eta)
         if rounds:
-            bound += (2 * self.delta + self.alpha * s.outer) * lipschitz * rounds
+            shrinking = 0.0 if self.outside else self.alpha * s.outer
+            bound += (2 * self.delta + shrinking) * lipschitz * rounds
             bound += self.eta / 2 * rounds * (s.dimension * scale) ** 2
         most = (rounds * (s.dimension * scale) ** 2 if rounds else 0.0) * (1 + 1e-9)
-        middle = "m²F²/δ²" if self.points == 1 else "m²L²"
+        where = f"on the set, and up to {self.delta:g} around it" if self.outside else "on the set"
         found = Certificate(
-            id="COR-4.5" if self.points == 1 else "COR-4.5-2",
-            statement=f"expected regret ≤ (2δ + αB)LT + B²/(2η) + (η/2)T·{middle}",
+            id=("COR-4.5" if self.points == 1 else "COR-4.5-2") + "-OUT" * self.outside,
+            statement=f"expected regret ≤ {self._formula()}",
             comparator=s.domain.describe(),
             linear_regret=None,
             bound=bound,
             premises=(
                 Premise("how steep and how large costs can be was said: lipschitz=, and largest= with one point",
                         math.isfinite(lipschitz) and math.isfinite(scale), f"{lipschitz:g}, {self.largest:g}"),
-                Premise(f"costs are convex and {lipschitz:g}-Lipschitz on the set (assumed)", True),
+                Premise(f"costs are convex and {lipschitz:g}-Lipschitz {where} (assumed)", True),
                 Premise("costs do not depend on the learner's coins (assumed)", True),
                 Premise("Σ‖z_t‖² is as small as the theorem takes it to be", self.energy <= most, self.energy),
             ),
@@ -191,22 +204,32 @@ class BanditDescent(Recorded):
         )  # fmt: skip
         return [found]
 
+    def _formula(self) -> str:
+        if self.outside:
+            return "2δLT + B²/(2η) + (η/2)T·" + ("d²(F/δ + L)²" if self.points == 1 else "d²L²")
+        return "(2δ + αB)LT + B²/(2η) + (η/2)T·" + ("m²F²/δ²" if self.points == 1 else "m²L²")
+
     def _of(self) -> str:
         return f"{self.shape.domain.name}, {counted(self.points, 'point')} a round"
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description = {"domain": to_json(self.shape.domain), "dimension": self.theta.size, "points": self.points}
-        description |= {name: getattr(self, name) for name in (*_FACTS, *_SUMS, "rounds")}
+        description |= {name: getattr(self, name) for name in (*_FACTS, *_SUMS, "rounds", "outside")}
         return description, {"theta": self.theta, "sum": self.sum, "chance": self.chance}
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
         facts = {name: found.description[name] for name in ("dimension", "points", *_FACTS)}
-        made = cls(found.part("domain"), **facts)
+        made = cls(found.part("domain"), **facts, outside=found.description.get("outside", False))
         for name in (*_SUMS, "rounds"):
             setattr(made, name, found.description[name])
         made.theta, made.sum, made.chance = (found.arrays[name] for name in ("theta", "sum", "chance"))
         return made
+
+
+def _scale(points: int, lipschitz: float, largest: float, delta: float, outside: bool) -> float:
+    """A number that ‖z_t‖/m does not exceed: L with two points, F/δ with one, as |f_t| ≤ F + Lδ outside F/δ + L."""
+    return lipschitz if points == 2 else largest / delta + (lipschitz if outside else 0.0)
 
 
 _FACTS = ("eta", "delta", "lipschitz", "largest")

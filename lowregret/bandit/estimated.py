@@ -9,6 +9,7 @@ import numpy as np
 
 from lowregret.bandit.schema import EstimatedDescentSchema
 from lowregret.certificate import Certificate, Premise, certificates, natural_comparator
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import to_json
 from lowregret.convex.functions import LinearFunction
 from lowregret.domain import Domain
@@ -47,11 +48,13 @@ class EstimatedDescent(Recorded):
             raise DivergedError("the iterate is not finite: use a smaller step or a bounded domain")
         return w
 
+    @unbroken
     def learn(self, estimates: Any) -> Self:
         """Rounds of estimates z_t, one row each (or a single one): E[z_t | past] is a sub-gradient of f_t at w_t."""
         for z in finite_rows(estimates, "the estimate", self.seat.state.dimension):
             self.seat.see(LinearFunction(z), z)
             self._mark()
+            let_in()
         return self
 
     @property

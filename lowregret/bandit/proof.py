@@ -18,7 +18,8 @@ from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.exp3 import Exp3, Exp3IX
 from lowregret.bandit.state import CLAMPED, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, LOGGED, SHIFT, BanditState
 from lowregret.bandit.tsallis import TsallisInf
-from lowregret.certificate import Certificate, Premise, no_theorem
+from lowregret.certificate import Certificate, Premise, Promise, no_theorem
+from lowregret.errors import PartError
 
 ON_ESTIMATES, EXPECTED = "regret on estimated costs", "expected regret"
 
@@ -26,7 +27,8 @@ ON_ESTIMATES, EXPECTED = "regret on estimated costs", "expected regret"
 def bandit_certificates(algorithm: BanditAlgorithm, s: BanditState, delta: float = 0.05) -> list[Certificate]:
     """All certificates of a run, in units in which costs lie in [0, 1]; those whose premises fail come last."""
     if isinstance(algorithm, Exp3):
-        found = [exp3_path(algorithm.eta, s), exp3_expected(algorithm.eta, s.arms, s)]
+        eta = algorithm.eta
+        found = [exp3_path(eta, s), exp3_expected(eta, s.arms, s), exp3_printed(eta, s)]
     elif isinstance(algorithm, Exp3IX):
         found = [ix_observed(algorithm, s, delta), exp3_path(algorithm.eta, s), ix_promised(algorithm, s, delta)]
     elif isinstance(algorithm, TsallisInf):
@@ -36,6 +38,17 @@ def bandit_certificates(algorithm: BanditAlgorithm, s: BanditState, delta: float
             no_theorem({"set": "arms", "arms": s.arms}, "some theorem speaks of this algorithm, whatever the costs")
         ]
     return sorted(found, key=lambda c: not c.premises_hold)
+
+
+def promised(algorithm: BanditAlgorithm, arms: int, rounds: int) -> Promise:
+    """The bound on the expected regret over at most `rounds` costs in [0, 1], known before the first."""
+    told = 1.0, 1.0, rounds, "costs lie in [0, G], and do not depend on the learner's coins"
+    match algorithm:
+        case Exp3(eta):
+            return Promise("COR-4.2+", "ln K/η + ηKT/2", eta, math.log(arms) / eta + eta * arms * rounds / 2, *told)
+        case TsallisInf():
+            return Promise("TSALLIS", "4√(KT) + 1", 1.0, 4 * math.sqrt(arms * rounds) + 1, *told)
+    raise PartError(f"{type(algorithm).__name__} promises no expected regret beforehand: use Exp3 or TsallisInf")
 
 
 def scaled(certificate: Certificate, factor: float) -> Certificate:
@@ -102,6 +115,11 @@ def exp3_expected(eta: float, arms: int, s: BanditState, name: str = "COR-4.2+")
     rounds = int(s.counts[COSTS])
     bound = math.log(s.arms) / eta + eta * arms * rounds / 2
     return _expected(name, "ln K/η + ηKT/2" if name == "COR-4.2+" else "ln N/η + ηKT/2", s, bound)
+
+
+def exp3_printed(eta: float, s: BanditState) -> Certificate:
+    """COR-4.2, as the source has it: E Σy_t ≤ min_i Σ_t y_t[i] + ln K/η + ηKT."""
+    return _expected("COR-4.2", "ln K/η + ηKT", s, math.log(s.arms) / eta + eta * s.arms * int(s.counts[COSTS]))
 
 
 def tsallis_expected(s: BanditState) -> Certificate:

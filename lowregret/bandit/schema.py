@@ -118,7 +118,8 @@ class BanditDescentSchema(RecordedSchema):
         sums = {"loss": number(), "energy": number(0), "largest_seen": number(0), "rounds": whole()}
         facts = {"eta": number(SMALL), "delta": number(SMALL)}
         facts |= {"lipschitz": number(0, math.inf), "largest": number(0, math.inf)}
-        return {"domain": part(Domain), "dimension": whole(1), "points": whole(1, 2)} | facts | sums
+        told = {"domain": part(Domain), "dimension": whole(1), "points": whole(1, 2)}
+        return told | {"outside": FLAG._replace(needed=False)} | facts | sums
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
         return {"theta": floats(told["dimension"]), "sum": floats(told["dimension"]), "chance": CHANCE}

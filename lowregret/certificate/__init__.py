@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lowregret.certificate.certificate import Certificate, Premise, no_theorem
 from lowregret.certificate.evidence import Evidence, evidence, natural_comparator, support
+from lowregret.certificate.promise import Promise, Tuned, tuned
 from lowregret.certificate.theorems import LINEARISED, THEOREMS, Theorem
 from lowregret.domain import Domain
 from lowregret.learner.linear import Learner
@@ -15,7 +16,9 @@ __all__ = [
     "Certificate",
     "Evidence",
     "Premise",
+    "Promise",
     "Theorem",
+    "Tuned",
     "certificates",
     "evaluate",
     "evidence",
@@ -23,6 +26,7 @@ __all__ = [
     "no_theorem",
     "support",
     "tightest",
+    "tuned",
 ]
 
 
@@ -35,8 +39,10 @@ def certificates(
 
 def evaluate(e: Evidence) -> list[Certificate]:
     """Every theorem on one piece of evidence, tightest first; LEM-2.5 alone where no other speaks of the learner."""
-    found = [t.evaluate(e) for t in THEOREMS if t.applies(e.learner) and not t.lacks(e)]
-    return sorted(found or [LINEARISED.evaluate(e)], key=lambda c: (not c.premises_hold, c.bound))
+    spoken = [t for t in THEOREMS if t.applies(e.learner) and not t.lacks(e)]
+    if all(t.beside for t in spoken):
+        spoken.append(LINEARISED)
+    return sorted((t.evaluate(e) for t in spoken), key=lambda c: (not c.premises_hold, c.bound))
 
 
 def tightest(found: list[Certificate]) -> Certificate:

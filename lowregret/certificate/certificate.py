@@ -63,6 +63,7 @@ class Certificate:
             return f"{'the best' if best else 'every'} {SINGULAR[told['set']]}"
         size = "total" if told["set"] == "simplex" else "radius"
         where = f"in the {told['set']}" + (f" of {size} {told['radius']:g}" if "radius" in told else "")
+        where += f" around {told['around']}" if "around" in told else ""
         what = f"fixed {told['of']}" if "of" in told else "fixed choice"
         return f"{'the best' if best else 'every'} {what} {'anywhere' if told['set'] == 'reals' else where}"
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from lowregret.certificate.certificate import Certificate
 from lowregret.learner.linear import Linear
-from lowregret.mirror import PNorm
+from lowregret.mirror.base import dual_exponent as dual_of
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.types import Vector
 
@@ -36,10 +36,7 @@ BOOK = len(NAMES)
 def dual_exponent(learner: Linear) -> float:
     """The p of the norm ‖·‖_p in which steps are measured; NaN where none is known."""
     rule = learner.rule
-    if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, PNorm):
-        return float(rule.mirror.p)
-    norm = rule.mirror.norm if isinstance(rule, MirrorDescent) else "2"
-    return {"2": 2.0, "1": math.inf}.get(norm, math.nan)
+    return dual_of(rule.mirror.exponent) if isinstance(rule, MirrorDescent) else 2.0
 
 
 def late_certificates(learner: Linear, found: list[Certificate], ledger: Vector, pending: int) -> list[Certificate]:

@@ -18,7 +18,7 @@ from lowregret.domain.verify import counterexample as fault_of_set
 from lowregret.learner.linear import Learner
 from lowregret.loss import NamedLoss
 from lowregret.loss.verify import PREMISE, MetScores, counterexample
-from lowregret.mirror import Entropic, PNorm
+from lowregret.mirror import Entropic, Euclidean, Mirror, PNorm
 from lowregret.mirror.verify import PREMISE as MIRROR_PREMISE
 from lowregret.mirror.verify import counterexample as fault_of_mirror
 from lowregret.rule import MirrorDescent, Rule
@@ -59,6 +59,11 @@ class Evidence:
         return self.learner.rule.schedule().total_importance(self.rounds)
 
     @property
+    def rivals(self) -> str:
+        """The comparators in words: with a centre, the u of a formula is the difference from it."""
+        return f"{'w₀ + u, u' if self.learner.centred() else 'u'} in {self.comparator.name}"
+
+    @property
     def linear_regret(self) -> float | None:
         """max_u Σ c_t⟨w_t − u, z_t⟩, with an L2 regulariser taken exactly instead of linearised.
 
@@ -86,7 +91,7 @@ class Evidence:
     @property
     def start(self) -> Vector:
         """w_1"""
-        return self.learner.rule.domain.projection(np.zeros(self.dimension))
+        return self.learner.rule.first(self.dimension)
 
     @property
     def reach(self) -> float:
@@ -102,29 +107,20 @@ class Evidence:
     @property
     def from_start(self) -> float:
         """max_u ‖w_1 − u‖₂"""
-        w = self.start
-        if not np.any(w):
-            return self.reach
-        match self.comparator:
-            case Point(u):
-                return float(np.linalg.norm(w - u))
-            case Simplex(total) if np.allclose(w, total / w.size, atol=0.0):
-                return total * math.sqrt(1 - 1 / w.size)
-            case Box(low, high):
-                return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
-        return min(float(np.linalg.norm(w)) + self.reach, self.spread)
+        return farthest(self.comparator, self.start, self.dimension, self.spread)
 
+    @cached_property
     def trusted(self) -> tuple[Premise, ...]:
         """The premises that parts of the user's own are what they say, with what refutes them."""
         rule, d = self.learner.rule, self.dimension
         found = [*convexity(self.learner.loss, self.met, self.reach), *keeping(rule, d, self.sums)]
         if self.comparator != rule.domain:
             found += shape(self.comparator, d)
-        if isinstance(rule, MirrorDescent) and is_own(rule.mirror) and not is_own(rule.domain):
-            why = fault_of_mirror(rule.mirror, self.comparator, d)
-            found.append(Premise(MIRROR_PREMISE, why is None, why or UNREFUTED))
+        if isinstance(rule, MirrorDescent):
+            found += mirroring(rule.mirror, self.comparator, d)
         return tuple(found)
 
+    @cached_property
     def rates(self) -> tuple[Premise, ...]:
         """The premise that rates of a user's own step fall as it says, with what refutes it."""
         step = self.learner.rule.schedule()
@@ -133,14 +129,41 @@ class Evidence:
         why = growth(step, self.sums, self.rounds)
         return (Premise(RATES, why is None, why or UNREFUTED),)
 
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        """The set of comparators in words and numbers."""
+        return self.comparator.describe()
+
+    @cached_property
     def inside(self) -> Premise:
         """Comparators must be points that the learner could have played."""
         domain = self.learner.rule.domain
         return Premise(
             f"comparators lie in the learner's {domain.name}",
             domain.covers(self.comparator, self.dimension),
-            self.comparator.describe()["set"],
+            self.described["set"],
         )
+
+
+def farthest(comparator: Domain, w: Vector, d: int, most: float) -> float:
+    """max_u ‖w − u‖₂ over comparators in d dimensions, or a number no smaller: `most`, if nothing better is known."""
+    reach = comparator.reach(2, d)
+    if not np.any(w):
+        return reach
+    match comparator:
+        case Point(u):
+            return float(np.linalg.norm(w - u))
+        case Simplex(total) if np.allclose(w, total / w.size, atol=0.0):
+            return total * math.sqrt(1 - 1 / w.size)
+        case Simplex(total):  # the farthest corner is that of the smallest coordinate
+            away = w.copy()
+            away[np.argmin(w)] -= total
+            return float(np.linalg.norm(away))
+        case L2Ball(radius):
+            return float(np.linalg.norm(w)) + radius
+        case Box(low, high):
+            return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
+    return min(float(np.linalg.norm(w)) + reach, most)
 
 
 def convexity(loss: Any, met: MetScores | None, reach: float) -> tuple[Premise, ...]:
@@ -157,6 +180,14 @@ def shape(domain: Domain, d: int) -> tuple[Premise, ...]:
         return ()
     why = fault_of_set(domain, d)
     return (Premise(f"{domain.name}: {SET_PREMISE}", why is None, why or UNREFUTED),)
+
+
+def mirroring(mirror: Mirror, comparator: Domain, d: int) -> tuple[Premise, ...]:
+    """The premise that a mirror map of the user's own is what it says; none for the package's, or for a link alone."""
+    if not is_own(mirror) or isinstance(mirror, Euclidean) or not mirror.knows_value():  # whose set may be his
+        return ()
+    why = fault_of_mirror(mirror, comparator, d)
+    return (Premise(MIRROR_PREMISE, why is None, why or UNREFUTED),)
 
 
 def keeping(rule: Rule, d: int, sums: Vector) -> tuple[Premise, ...]:

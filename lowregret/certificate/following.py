@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
+from lowregret.certificate.evidence import mirroring
 from lowregret.compile.numerics import EPSILON, norm
 from lowregret.convex.functions import Convex, QuadraticFunction
 from lowregret.convex.leader import Follower, FollowTheLeader, FollowTheRegularisedLeader
@@ -56,12 +57,18 @@ class Following:
 
 
 def following_certificates(g: Following) -> list[Certificate]:
-    """Every certificate that speaks of a follower's game, tightest first."""
+    """Every certificate that speaks of a follower's game, tightest first; none where its penalty is not known."""
+    mirror = g.player.mirror if isinstance(g.player, FollowTheRegularisedLeader) else None
+    if mirror is not None and not mirror.knows_value():
+        return []
     found = [ftrl_identity(g), be_the_leader(g)]
     if isinstance(g.player, FollowTheRegularisedLeader) and g.player.strength > 0:
-        found.append(strongly_convex(g))
+        found += strongly_convex(g)
     if isinstance(g.player, FollowTheLeader):
         found += quadratic_game(g)
+    if mirror is not None:
+        tried = mirroring(mirror, g.comparator, g.points.shape[1])
+        found = [replace(c, premises=(*c.premises, *tried)) for c in found]
     return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
 
 
@@ -81,12 +88,22 @@ def be_the_leader(g: Following) -> Certificate:
     return _certificate(g, name, "R(u) − R(w₁) + Σ(f_t(w_t) − f_t(w_{t+1}))", bound, _exact(g))
 
 
-def strongly_convex(g: Following) -> Certificate:
-    """THM-2.11+: regret(u) ≤ R(u) − R(w_1) + Σ‖z_t‖_*²/(2σ), R σ-strongly convex, exact minima."""
-    assert isinstance(g.player, FollowTheRegularisedLeader)
-    energy = sum(g.player.dual_norm(z) ** 2 for z in g.gradients)
-    bound = g.penalty_range + energy / (2 * g.player.strength)
-    return _certificate(g, "THM-2.11+", "R(u) − R(w₁) + Σ‖z_t‖_*²/(2σ)", bound, _exact(g))
+def strongly_convex(g: Following) -> list[Certificate]:
+    """THM-2.11+: regret(u) ≤ R(u) − R(w_1) + Σ‖z_t‖_*²/(2σ), R σ-strongly convex, exact minima; THM-2.11 without the 2.
+
+    COR-2.13 is THM-2.11 for R = ‖w‖²/(2η), which leaves out R(w_1): ‖u‖²/(2η) + ηΣ‖z_t‖².
+    """
+    player, exact = g.player, _exact(g)
+    assert isinstance(player, FollowTheRegularisedLeader)
+    moved = sum(player.mirror.dual_norm(z) ** 2 for z in g.gradients) / player.strength
+    found = [
+        _certificate(g, "THM-2.11+", "R(u) − R(w₁) + Σ‖z_t‖_*²/(2σ)", g.penalty_range + moved / 2, exact),
+        _certificate(g, "THM-2.11", "R(u) − min R + Σ‖z_t‖_*²/σ", g.penalty_range + moved, exact),
+    ]
+    if player.folds:
+        highest = player.highest(g.comparator, g.points.shape[1])
+        found.append(_certificate(g, "COR-2.13", "‖u‖²/(2η) + ηΣ‖z_t‖²", highest + moved, exact))
+    return found
 
 
 def quadratic_game(g: Following) -> list[Certificate]:

@@ -32,13 +32,16 @@ def mistake_certificates(
     learner: Linear, state: State, x: Rows, y: Vector, scores: Vector, u: Vector
 ) -> list[Certificate]:
     """The mistake bounds that speak of this learner against u, tightest first; `scores` are the run's own."""
+    if learner.centred():
+        raise PartError("mistake bounds speak of learners that count weights from 0: leave the centre out")
     match learner:
         case Linear(OnMistakes(Hinge(1.0) as hinge), MirrorDescent(Euclidean(Reals()), Constant())):
             marks = mistake_rounds(learner.loss, state, y, scores)
             f, margin = _losses(replace(learner, loss=hinge), x, y, marks, u)
             norm, made = Point(u).reach(2, u.size), int(state.counts[MISTAKES])
             energy, largest = float(state.sums[ENERGY]), math.sqrt(state.sums[LARGEST])
-            return perceptron_bounds(made, f, norm, energy, largest, margin)
+            found = perceptron_bounds(made, f, norm, energy, largest, margin)
+            return best_first([*found, *_disjunction(learner, made, x, y, u)])
         case Linear(
             OnMistakes(Affine(Hinge(1.0), 2.0, -1.0) as hinge), MirrorDescent(UnnormalisedEntropy(start), Constant(eta))
         ):
@@ -76,6 +79,27 @@ def _mark(loss: Loss, y: Vector, scores: Vector, marks: Vector) -> None:
         marks[i] = loss.wrong(scores[i], y[i])
 
 
+def _disjunction(learner: Linear, made: int, x: Rows, y: Vector, u: Vector) -> list[Certificate]:
+    """PERC-OR: k-disjunctions of 0/1 features by the Perceptron on [x, b], |M| ≤ 4(d + b²)(k + 1/(4b²)).
+
+    u = [w, −1/(2b)] has margin ½, ‖u‖² = k + 1/(4b²), and ‖[x, b]‖² ≤ d + b²; b = ½ gives (4d + 1)(k + 1). It speaks
+    where u without its bias is the 0/1 vector w of a disjunction.
+    """
+    b, w = learner.bias, u[:-1]
+    if not (b > 0 and w.size and np.isin(w, (0.0, 1.0)).all() and np.any(w)):
+        return []
+    d, k, of_w = w.size, float(np.sum(w)), np.empty(y.size)
+    score_rows(learner.scorer, np.append(w, 0.0), x, EVERY, of_w)
+    data = x.data if isinstance(x, Sparse) else x.parameters["data"]
+    premises = (
+        Premise("x_t ∈ {0,1}^d", bool(np.isin(data, (0.0, 1.0)).all())),
+        Premise("y_t = +1 just where x_t has one of the k variables", bool(np.all((of_w > 0.5) == (y > 0)))),
+    )
+    bound = 4 * (d + b * b) * (k + 1 / (4 * b * b))
+    told = {"set": Point.name, "radius": math.sqrt(k)}
+    return [mistake_certificate("PERC-OR", "4(d + b²)(k + 1/(4b²))", bound, premises, told, float(made), 0.0)]
+
+
 def _losses(learner: Linear, x: Rows, y: Vector, marks: Vector, u: Vector) -> tuple[float, float]:
     """F(u), and the smallest margin y⟨u,x⟩ over all rows."""
     fixed, of_u = np.ascontiguousarray(u, float), np.empty(y.size)
@@ -92,7 +116,7 @@ def _within_unit(x: Rows, bias: float) -> Premise:
 def perceptron_bounds(
     mistakes: int, f: float, norm: float, energy: float, largest: float, margin: float
 ) -> list[Certificate]:
-    """PERC-OBS, PERC-ROOT, THM-3.9, PERC-2F and PERC-MARGIN, tightest first.
+    """PERC-OBS, PERC-ROOT, THM-3.9, PERC-2F, PERC-MARGIN and THM-14.6 (g_t = −y_t x_t on mistakes), tightest first.
 
     `norm` is ‖u‖, `energy` Σ_M‖x_t‖², `largest` R = max_{t∈M}‖x_t‖, `margin` the smallest y_t⟨u,x_t⟩ of all; b = R‖u‖.
     """
@@ -103,6 +127,7 @@ def perceptron_bounds(
         ("PERC-ROOT", "F + b²/2 + b√(F + b²/4)", f + b * b / 2 + b * math.sqrt(f + b * b / 4), ()),
         ("THM-3.9", "F + b√F + b²", f + b * math.sqrt(f) + b * b, ()),
         ("PERC-2F", "2F + b²", 2 * f + b * b, ()),
+        ("THM-14.6", "F + ‖u‖²/(2η) + (η/2)Σ_M‖x_t‖², η = 1", f + norm * norm / 2 + energy / 2, ()),
         ("PERC-MARGIN", "(R‖u‖/γ)²", (b / margin) * (b / margin) if margin > 0 else math.inf, (separated,)),
     ]
     u = {"set": Point.name, "radius": norm}

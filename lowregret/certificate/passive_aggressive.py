@@ -1,5 +1,7 @@
 """Loss bounds of passive-aggressive steps and of AROW against a given u, on the rows that were learnt.
 
+Of passive-aggressive steps that start elsewhere than at 0, ‖u‖ is ‖u − w₁‖: that is what ‖w_t − u‖ begins with.
+
 f_t(u) = ℓ(⟨u,x_t⟩, y_t), a loss ≥ 0 with slopes ±1 or 0 (hinge, ε-insensitive), so that ‖z_t‖ = ‖x_t‖ where ℓ_t > 0.
 Crammer et al. 2006 and Crammer, Kulesza and Dredze 2009; forms with + use what was observed.
 """
@@ -77,7 +79,8 @@ def losses_of(loss: Loss, bias: float, w: Vector, x: Rows, y: Vector, found: Vec
 
 
 def _passive(learner: Linear, state: State, u: Vector, found: Vector) -> list[Row]:
-    step, size, largest = learner.rule.schedule(), float(u @ u), float(state.sums[LARGEST])
+    step, away, largest = learner.rule.schedule(), u - learner.rule.first(u.size), float(state.sums[LARGEST])
+    size = float(away @ away)  # ‖u‖², from w₁ = 0
     assert isinstance(step, PassiveAggressive)
     won, lost, c = float(state.sums[WON]), float(state.sums[LOST]), step.C
     f, squares, shares = (float(v) for v in found)

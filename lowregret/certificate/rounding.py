@@ -70,22 +70,22 @@ def _slopes(e: Evidence) -> float:
 def _exponent(e: Evidence) -> float:
     """The q of the norm ‖·‖_q whose dual measures the sub-gradients."""
     rule = e.learner.rule
-    if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, PNorm):
-        return rule.mirror.q
-    return 1.0 if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, Entropic) else 2.0
+    q = rule.mirror.exponent if isinstance(rule, MirrorDescent) else 2.0
+    return 2.0 if math.isnan(q) else q
 
 
 def _longest(e: Evidence) -> float:
     """The length of the longest iterate that the domain or the ledger allows; inf if they do not say."""
-    reach = e.learner.rule.domain.reach(_exponent(e), e.dimension)
-    seen = math.sqrt(float(e.sums[LONGEST])) or math.inf
-    return min(reach, seen) if _exponent(e) == 2.0 else reach
+    q = _exponent(e)
+    reach = e.learner.rule.domain.reach(q, e.dimension)
+    seen = math.sqrt(float(e.sums[LONGEST])) * e.dimension ** max(0.0, 1 / q - 0.5) or math.inf
+    return min(reach, seen)
 
 
 def _farthest(e: Evidence) -> float:
     """The length of an iterate by how far steps may have led; 0 where nothing is known and the sums must do."""
     rule = e.learner.rule
-    if isinstance(rule, MirrorDescent) and not isinstance(rule.mirror, Entropic):
+    if isinstance(rule, MirrorDescent) and rule.mirror.streams() and not isinstance(rule.mirror, Entropic):
         led = max(e.rate * _slopes(e), e.first_rate * math.sqrt(e.sums[LARGEST]))
         p = rule.mirror.p if isinstance(rule.mirror, PNorm) else 2.0
         unit = float(e.sums[UNIT]) if isinstance(rule.mirror, PNorm) else 1.0

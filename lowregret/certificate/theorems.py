@@ -1,7 +1,8 @@
 """The regret theorems, each evaluated on what a run observed.
 
 Written with R for the mirror map at rate 1 (so the regulariser is R/η), σ its strong convexity, w₁ its minimiser, U the
-comparators, and sums over the rounds played. IDs are those of the theory; marks: + sharpened form.
+comparators, and sums over the rounds played. IDs are those of the theory; marks: + sharpened form. Forms as the sources
+print them stand beside sharper ones: weaker, and the numbers that a reader of the sources computes.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from lowregret.certificate.betting import freegrad, kt_closed, kt_exact, kt_prem
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
+from lowregret.certificate.passive_aggressive import speaks_of
 from lowregret.certificate.rounding import of_bound, of_terms
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner
+from lowregret.loss import Hinge
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.mirror.entropy import LOCAL, LOWEST, SPREAD
 from lowregret.rule import KT, Diagonal, FreeGrad, FTRLProximal, MirrorDescent, Newton, ProjectedGradient
-from lowregret.state import ENERGY, LARGEST, LINEAR, STEPPED
-from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from lowregret.rule.projected_gradient import WON
+from lowregret.state import ENERGY, LARGEST, LINEAR, STEPPED, TOTAL
+from lowregret.step import Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Theorem:
     needs_theta: bool = False
     needs_table: bool = False
     linear: Callable[[Evidence], float | None] = lambda e: e.linear_regret  # a sharper one, where curvature allows it
+    beside: bool = False  # it says nothing of the linearised regret, so LEM-2.5 stands beside it
     terms: Callable[[Evidence], float] = lambda e: ends(e)  # the size of what the bound is a difference of
 
     def lacks(self, e: Evidence) -> bool:
@@ -50,14 +55,14 @@ class Theorem:
 
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
-        trusted, bound = e.trusted(), self.bound(e)
+        bound = self.bound(e)
         return Certificate(
             id=self.id,
-            statement=f"{self.measure} against every u in {e.comparator.name} ≤ {self.formula}",
-            comparator=e.comparator.describe(),
-            linear_regret=self.linear(e) if all(p.holds for p in trusted) else None,
+            statement=f"{self.measure} against every {e.rivals} ≤ {self.formula}",
+            comparator=e.described | ({"around": "w₀"} if e.learner.centred() else {}),
+            linear_regret=self.linear(e) if all(p.holds for p in e.trusted) else None,
             bound=bound,
-            premises=(e.inside(), *trusted, *e.rates(), *self.premises(e)),
+            premises=(e.inside, *e.trusted, *e.rates, *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
             rounding=of_bound(e, bound) + of_terms(e, self.terms(e)),
@@ -72,7 +77,8 @@ def lazy(*mirrors: type[Any]) -> Callable[[Learner], bool]:
 
     def applies(learner: Learner) -> bool:
         rule = learner.rule
-        return isinstance(rule, MirrorDescent) and isinstance(rule.mirror, mirrors) and rule.step.constant
+        known = isinstance(rule, MirrorDescent) and isinstance(rule.mirror, mirrors) and rule.mirror.knows_value()
+        return known and rule.schedule().constant
 
     return applies
 
@@ -82,7 +88,7 @@ def _strong(constant: bool) -> Callable[[Learner], bool]:
 
     def applies(learner: Learner) -> bool:
         rule = learner.rule
-        known = isinstance(rule, MirrorDescent) and rule.mirror.strength() > 0
+        known = isinstance(rule, MirrorDescent) and rule.mirror.knows_value() and rule.mirror.strength() > 0
         return known and rule.schedule().falling and rule.schedule().constant == constant
 
     return applies
@@ -123,8 +129,8 @@ def first_term(e: Evidence) -> float:
 
 
 def ends(e: Evidence) -> float:
-    """(|max_U R(u)| + |R(w₁)|)/η of mirror descent, which may be much more than their difference; 0 of other rules."""
-    if not isinstance(e.learner.rule, MirrorDescent):
+    """(|max_U R(u)| + |R(w₁)|)/η of mirror descent, which may be much more than their difference; 0 where no R is."""
+    if not (isinstance(e.learner.rule, MirrorDescent) and _mirror(e).knows_value()):
         return 0.0
     mirror = _mirror(e)
     lowest = mirror.value(mirror.link(np.zeros(e.dimension)))
@@ -133,6 +139,14 @@ def ends(e: Evidence) -> float:
 
 def _strongly_convex(e: Evidence) -> float:
     return first_term(e) + e.rate / (2 * _mirror(e).strength()) * float(e.sums[ENERGY])
+
+
+def _printed(e: Evidence) -> float:
+    return first_term(e) + e.rate / _mirror(e).strength() * float(e.sums[ENERGY])
+
+
+def _printed_euclid(e: Evidence) -> float:
+    return e.reach**2 / (2 * e.rate) + e.rate * float(e.sums[ENERGY])
 
 
 def _exact(e: Evidence) -> float:
@@ -192,7 +206,8 @@ def _decreasing(e: Evidence) -> float:
 def _sqrt_observed(e: Evidence) -> float:
     radius = e.learner.rule.domain.reach(2, e.dimension)
     growth = 1 / e.rate - 1 / e.first_rate
-    return radius**2 / (2 * e.first_rate) + 2 * radius**2 * growth + float(e.sums[STEPPED]) / 2
+    away = e.from_start if np.any(e.start) else radius
+    return away**2 / (2 * e.first_rate) + 2 * radius**2 * growth + float(e.sums[STEPPED]) / 2
 
 
 def _sqrt_scale(e: Evidence) -> tuple[float, float]:
@@ -213,6 +228,23 @@ def _sqrt_premise(e: Evidence) -> tuple[Premise, ...]:
     return (Premise(f"‖z_t‖ ≤ G = √2·U/η = {lipschitz:.6g}", seen <= lipschitz * (1 + 1e-12), seen),)
 
 
+def _sqrt_printed(e: Evidence) -> float:
+    step, root = e.learner.rule.schedule(), math.sqrt(max(e.rounds, 1))
+    assert isinstance(step, InverseSqrt)
+    across = e.learner.rule.domain.diameter(e.dimension)
+    return across**2 * root / (2 * step.eta) + step.eta * float(e.sums[LARGEST]) * (root - 0.5)
+
+
+def _is_bounded(e: Evidence) -> tuple[Premise, ...]:
+    across = e.learner.rule.domain.diameter(e.dimension)
+    return (Premise("the domain is bounded", across < math.inf, across),)
+
+
+def _is_svm(learner: Learner) -> bool:
+    on_ball = _sqrt_ball(learner) and learner.bias > 0
+    return on_ball and isinstance(learner.loss, Hinge) and learner.rule.step.eta == 1
+
+
 def _curved(e: Evidence) -> tuple[Premise, ...]:
     step = e.learner.rule.schedule()
     needed = step.sigma if isinstance(step, InverseTime) else step.lam if isinstance(step, WeightedInverseTime) else 0.0
@@ -230,15 +262,36 @@ def _is_weighted(learner: Learner) -> bool:
     return isinstance(learner.rule, ProjectedGradient) and isinstance(learner.rule.step, WeightedInverseTime)
 
 
+def _climbs_dual(learner: Learner) -> bool:
+    if not (speaks_of(learner) and isinstance(learner.rule, ProjectedGradient)):
+        return False
+    step = _step_of(learner)
+    return math.isfinite(step.C) and not step.squared
+
+
+def _step_of(learner: Learner) -> PassiveAggressive:
+    step = learner.rule.schedule()
+    assert isinstance(step, PassiveAggressive)
+    return step
+
+
+def _dual(e: Evidence) -> float:
+    c = _step_of(e.learner).C
+    return e.reach**2 / (2 * c) + float(e.sums[TOTAL]) - float(e.sums[WON]) / (2 * c)
+
+
 _FREE = lazy(UnnormalisedEntropy)
 _UNNORMALISED = "[dλ + Σu ln(u/(eλ))]/η + "
 
 THEOREMS = (
     Theorem("EQ-2.15", "‖u‖²/(2η) + (η/2)Σ‖z_t‖²", _euclid_on(True), _strongly_convex),
+    Theorem("THM-2.4", "‖u‖²/(2η) + ηΣ‖z_t‖²", _euclid_on(True), _printed_euclid),
+    Theorem("COR-2.17", "‖u‖²/(2η) + ηΣ‖z_t‖²", _euclid_on(False), _printed_euclid),
     Theorem("LAZY+", "(‖u‖² − ‖w₁‖²)/(2η) + (η/2)Σ‖z_t‖²", _euclid_on(False), _strongly_convex),
     Theorem("COR-2.18", "‖u‖_q²/(2η) + (η(p−1)/2)Σ‖z_t‖_p²", lazy(PNorm), _strongly_convex),
     Theorem("COR-2.14", "(R(u) − R(w₁))/η + (ηB/2)Σ‖z_t‖_∞²", lazy(Entropy), _strongly_convex),
     Theorem("THM-2.21", "(R(u) − R(w₁))/η + (η/2σ)Σ‖z_t‖_*²", _strong(constant=True), _strongly_convex),
+    Theorem("THM-2.15", "(R(u) − min R)/η + (η/σ)Σ‖z_t‖_*²", _strong(constant=True), _printed),
     Theorem(
         "LEM-2.20",
         "R(u)/η − R(w₁)/η + ΣD_t",
@@ -256,6 +309,8 @@ THEOREMS = (
     Theorem("LAZY-DEC", "(R(u) − R(w₁))/η_T + (1/2σ)Ση_t‖z_t‖_*²", _strong(constant=False), _changing),
     Theorem("THM-14.5", "‖w₁ − u‖²/(2η) + (η/2)Σ‖z_t‖²", eager(Constant), _constant_eager),
     Theorem("EAGER-DEC", "D²/(2η_T) + ½Ση_t‖z_t‖²", eager(), _decreasing),
+    Theorem("THM-4.1.3", "D²√T/(2η) + ηG²(√T − ½)", eager(InverseSqrt), _sqrt_printed, _is_bounded),
+    Theorem("ONLINE-SVM", "2λ²√T + G²(√T − ½)", _is_svm, _sqrt_printed),
     Theorem("EQ-8", "UG√(8T)", _sqrt_ball, _sqrt_tuned, _sqrt_premise),
     Theorem("EQ-8+", "U²/(2η₁) + 2U²(1/η_T − 1/η₁) + ½Ση_t‖z_t‖²", _sqrt_ball, _sqrt_observed),
     Theorem("THM-14.11", "Σ‖z_t‖²/(2σt)", eager(InverseTime), lambda e: float(e.sums[STEPPED]) / 2, _curved),
@@ -266,6 +321,14 @@ THEOREMS = (
         _weighted,
         _curved,
         measure="weighted regret",
+    ),
+    Theorem(
+        "DUAL",
+        "‖u‖²/(2C) + Σ(f_t(w_t) − Δ_t), Δ_t = α_tℓ_t − (C/2)α_t²‖x_t‖² what round t adds to the dual, α_t = η_t/C",
+        _climbs_dual,
+        _dual,
+        linear=lambda e: None,
+        beside=True,
     ),
     Theorem(
         "DIAGONAL",

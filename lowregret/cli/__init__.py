@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 DONE, BAD, INTERRUPTED = 0, 2, 130
+MANY = 1 << 17  # objects made before garbage is looked for: commands import more than they throw away
 
 
 def command() -> NoReturn:
@@ -62,10 +63,11 @@ def _run(argv: Sequence[str] | None) -> int:
 
     command = named(args.command)
     require_apart(command, args)
+    import lowregret.compile  # noqa: F401  # which imports Numba as it should be, before others do
     if not gc.isenabled():
         gc.freeze()
+        gc.set_threshold(MANY)
         gc.enable()
-    import lowregret.compile  # noqa: F401  # which imports Numba as it should be, before others do
     from lowregret.cli.notice import Notice
 
     with Notice(wanted=not getattr(args, "quiet", False)):

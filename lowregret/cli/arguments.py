@@ -81,6 +81,19 @@ def positive(text: str) -> float:
     return value
 
 
+THEORY = "theory"  # the rate that a theorem tunes
+
+
+def rate(text: str) -> float | str:
+    """A learning rate, or the word for the theorem's."""
+    if text == THEORY:
+        return text
+    try:
+        return positive(text)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"expected a positive number, or {THEORY}, got {text!r}") from None
+
+
 def not_negative(text: str) -> float:
     """A number that is 0 or more."""
     return 0.0 if text.strip() in ("0", "0.0") else positive(text)

@@ -10,6 +10,7 @@ from typing import Any
 from lowregret import zoo
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.certificate import natural_comparator
+from lowregret.cli.arguments import THEORY
 from lowregret.cli.losses import make_class_loss, make_loss, wants_classes
 from lowregret.domain import Domain
 from lowregret.errors import PartError
@@ -85,6 +86,12 @@ def _options(entry: zoo.Entry, args: Namespace) -> dict[str, Any]:
     for option in said:
         if option not in (*entry.needs, *entry.takes, "dimension"):
             raise PartError(f"{entry.name} takes no --{option}: leave it out, or see `lowregret zoo {entry.name}`")
+    if args.eta != THEORY and (args.rounds or args.lipschitz):
+        raise PartError(
+            "--rounds and --lipschitz say what --eta theory is to be tuned for: say that, or leave them out"
+        )
+    if args.eta == THEORY:
+        said["eta"] = 0.25  # until it is tuned
     missing = [f"--{option}" for option in entry.needs if option not in said]
     if missing:
         raise PartError(f"{entry.name} needs {' and '.join(missing)}")

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.cli.arguments import THEORY
 from lowregret.cli.commands.experts import AGGREGATORS
 from lowregret.cli.forecast_losses import forecast_loss, names_where
 from lowregret.cli.forecasts import Forecasts
+from lowregret.cli.tuned_experts import tuned_aggregator
 from lowregret.errors import DataError, PartError
 from lowregret.experts import (
     AdaHedge,
@@ -51,7 +53,11 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     if name == "auto":
         name, linearised = "bayes", False
     substitution = Mean() if linearised else named.substitution(found.parts)
-    aggregator = _aggregator(name, args, mixable_rate(loss, substitution))
+    args.promise = None
+    if args.eta == THEORY:
+        aggregator, args.promise = tuned_aggregator(name, args.share, found, loss, linearised)
+    else:
+        aggregator = _aggregator(name, args, mixable_rate(loss, substitution))
     if isinstance(aggregator, Hedge | FixedShare) and aggregator.eta > mixable_rate(loss, substitution):
         substitution = Mean()
     return ExpertMixture(

@@ -67,6 +67,9 @@ class KernelCache(_Cache):  # type: ignore[misc]
                 return None
             with suppress(OSError):  # it may be another user's, or removed meanwhile
                 os.utime(path)
+            _, function, *_ = data
+            names = {function.llvm_func_name, function.llvm_cpython_wrapper_name}
+            context.codegen()._engine._defined_symbols |= names  # Numba would read them out of LLVM code
             return self._form.rebuild(context, data)
         except Exception:  # compiling again is always right
             return None

@@ -143,6 +143,11 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
+    def serialize_using_object_code(self) -> Any:
+        """Machine code alone: Numba adds the LLVM code for callers to inline, of which most of a file would be."""
+        self._ensure_finalized()
+        return self.name, "object", (self._get_compiled_object(), llvm.parse_assembly("").as_bitcode())
+
 
 def _callees_first(library: Any, order: dict[Any, None]) -> dict[Any, None]:
     for callee in library._linking_libraries:

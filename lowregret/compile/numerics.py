@@ -104,7 +104,8 @@ def at_most(a: float, b: float, *terms: float) -> bool:
 
 def norm(v: Vector, q: float = 2.0) -> float:
     """‖v‖_q without overflow or underflow on the way."""
-    size = float(np.max(np.abs(v), initial=0.0))
-    if size == 0.0 or not math.isfinite(size):
+    sizes = np.abs(v)
+    size = float(sizes.max(initial=0.0))
+    if size == 0.0 or q == math.inf or not math.isfinite(size):
         return size
-    return size * float(np.linalg.norm(np.asarray(v) / size, q))
+    return size * float(np.linalg.norm(sizes / size, q))

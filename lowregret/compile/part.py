@@ -39,6 +39,7 @@ from numba.extending import (
 from numba.np.numpy_support import from_dtype, map_layout
 
 from lowregret.compile.altered import Kind, settle_facts
+from lowregret.compile.complete import require_complete
 from lowregret.compile.digest import digest, is_ours
 from lowregret.compile.kernel import FAILURES, Inlined, MethodError
 from lowregret.errors import PartError
@@ -52,12 +53,21 @@ class Part(metaclass=Kind):
     facts: ClassVar[dict[str, Any]] = {}  # what theorems believe of a part, and what is said where nothing is known
     compilable: ClassVar[bool] = True  # False: only runs interpreted
     read_only: ClassVar[bool] = False  # whether compiled code that writes to one of its arrays is refused
+    gives: ClassVar[dict[str, str]] = {}  # methods that may be left out, and what each is good for
+    instead: ClassVar[str] = ""  # what is easier than a part of this kind, in a sentence
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         settle_facts(cls, Part)
         dataclasses.dataclass(eq=False, repr=False)(cls)  # `frozen` would cost a third of the time to import us
         _register(cls)
+
+    if not TYPE_CHECKING:  # type checkers know what is abstract
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Part:
+            if cls.__abstractmethods__:
+                require_complete(cls)
+            return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Turn integers into floats where the annotation says float (else they would compile twice), then check."""

@@ -24,6 +24,12 @@ class Convex(Part):
     """f: R^d → R, convex; may be +∞ somewhere."""
 
     compilable: ClassVar[bool] = False
+    gives: ClassVar[dict[str, str]] = {
+        "curvature": "σ: logarithmic regret, where it is positive",
+        "dimension": "games that know their number of coordinates",
+        "pieces": "sums that are minimised in O(d)",
+    }
+    instead: ClassVar[str] = "Function(f, gradient) makes one of two functions of w."
 
     @abstractmethod
     def value(self, w: Vector) -> float:
@@ -188,20 +194,31 @@ class Function(Convex):
 
 
 class Regularised(Convex):
-    """f(w) + (λ/2)‖w‖²"""
+    """f(w) + (λ/2)‖w − w₀‖², w₀ the `centre`, by default 0 (LOSS-L2REG)"""
 
     f: Convex
     lam: float
+    centre: Any = None
 
     def check(self) -> None:
+        if self.centre is not None:
+            _store_vector(self, "centre")
         self.require(isinstance(self.f, Convex), f"f must be a Convex such as LinearFunction(z), got {self.f!r}")
         self.require(0 <= self.lam < math.inf, f"lam must be ≥ 0, got {self.lam}")
+        self.require(
+            self.centre is None or self.f.dimension in (None, self.centre.size),
+            f"the centre has {np.size(self.centre)} coordinates, f takes {self.f.dimension}",
+        )
 
     def value(self, w: Vector) -> float:
-        return self.f.value(w) + self.lam / 2 * float(w @ w)
+        away = self._away(w)
+        return self.f.value(w) + self.lam / 2 * float(away @ away)
 
     def subgradient(self, w: Vector) -> Vector:
-        return self.f.subgradient(w) + self.lam * w
+        return self.f.subgradient(w) + self.lam * self._away(w)
+
+    def _away(self, w: Vector) -> Vector:
+        return w if self.centre is None else w - self.centre
 
     @property
     def curvature(self) -> float:
@@ -209,11 +226,15 @@ class Regularised(Convex):
 
     @property
     def dimension(self) -> int | None:
-        return self.f.dimension
+        return self.f.dimension if self.centre is None else int(self.centre.size)
 
     def pieces(self) -> Pieces:
         inner = self.f.pieces()
-        return inner._replace(curvature=inner.curvature + self.lam)
+        curved = inner._replace(curvature=inner.curvature + self.lam)
+        if self.centre is None:
+            return curved
+        linear, constant = -self.lam * self.centre, self.lam / 2 * float(self.centre @ self.centre)
+        return curved._replace(linear=inner.linear + linear, constant=inner.constant + constant)
 
 
 class Sum:

@@ -19,7 +19,7 @@ from lowregret.compile.part import Part
 from lowregret.convex.functions import Sum
 from lowregret.convex.minimise import Solution, minimise, vertex
 from lowregret.domain import Domain
-from lowregret.mirror import Euclidean, Mirror, PNorm
+from lowregret.mirror import Euclidean, Mirror
 from lowregret.types import Vector
 
 
@@ -147,18 +147,15 @@ class FollowTheRegularisedLeader(Follower):
             return self.domain.projection(-b / (s + 1 / self.eta))
         return self.mirror.link(-self.eta * b)
 
+    def follow(self, total: Sum, start: Vector) -> Solution:
+        self.mirror.require(
+            self.mirror.knows_value() or not (total.rest or total.sigma > 0),
+            "its link alone does not tell how to follow functions that are not linear: give it a method value(w), R(w)",
+        )
+        return super().follow(total, start)
+
     def highest(self, comparator: Domain, d: int) -> float:
         return self.mirror.highest(comparator, d) / self.eta
 
     def fits(self, d: int) -> None:
         self.mirror.fits(d)
-
-    def dual_norm(self, z: Vector) -> float:
-        """‖z‖_* for the norm in which R is strongly convex."""
-        match self.mirror:
-            case PNorm(p):
-                return float(np.linalg.norm(z, p))
-            case Mirror(norm="1"):
-                return float(np.max(np.abs(z)))
-        self.require(self.mirror.norm == "2", f"the dual of the {self.mirror.norm}-norm is not known")
-        return float(np.linalg.norm(z))

@@ -212,6 +212,8 @@ class _Model:
         system[:n, :n] = (hessian + hessian.T) / 2 + 1e-12 * (1 + np.trace(abs(hessian))) * np.eye(n)
         system[n, n] = 0.0
         step = np.zeros(self.weights.size)
+        if not np.isfinite(system).all():  # of slopes so steep that their squares overflow
+            return step
         step[used] = np.linalg.lstsq(system, np.append(grown[used], 0.0), rcond=None)[0][:n]
         step[used] -= np.mean(step[used])
         return step

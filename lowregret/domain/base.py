@@ -179,13 +179,13 @@ def require_size(domain: Domain, name: str, value: float) -> None:
     domain.require(0 < value < math.inf, f"{name} must be a positive number, got {value}")
 
 
-def constant_vector(domain: Domain, name: str, value: Any) -> Vector:
+def constant_vector(part: Part, name: str, value: Any) -> Vector:
     """A private copy of a parameter that is a vector of finite numbers: parts are immutable."""
     try:
         vector = np.array(value, float, ndmin=1)
     except (TypeError, ValueError):
         vector = np.array([math.nan])
-    domain.require(
+    part.require(
         vector.ndim == 1 and vector.size > 0 and bool(np.isfinite(vector).all()),
         f"{name} must be a finite number or a vector of them, got {value!r}",
     )

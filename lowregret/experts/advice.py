@@ -11,7 +11,7 @@ from typing import Any
 
 from lowregret.compile.kernel import kernel
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator
-from lowregret.experts.state import BLUR, LARGEST, NAPS, OWN, ROUNDS, Book
+from lowregret.experts.state import BLUR, LARGEST, NAPS, OWN, ROUNDS, SECOND, TALLEST, UNDER, VARIED, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Loss
 
@@ -91,10 +91,35 @@ def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool,
             s.instant[i] = 0.0
         s.awake[i] += s.present[i]
         awake += s.present[i]
-    s.sums[OWN] += own
+    book_sizes(s)
+    book_own(s, own)
     s.sums[BLUR] += blur
     s.counts[NAPS] += 1 if awake < s.mass.size else 0
     return own
+
+
+def book_sizes(s: Book) -> None:
+    """Book how large the losses of the experts awake are: s.paid, under the weights s.mass."""
+    for i in range(s.mass.size):
+        if s.present[i] > 0.0:
+            s.sums[UNDER] = max(s.sums[UNDER], -s.paid[i])
+            s.sums[TALLEST] = max(s.sums[TALLEST], s.paid[i])
+            s.sums[SECOND] += s.mass[i] * s.paid[i] * s.paid[i] if s.mass[i] > 0.0 else 0.0
+
+
+def book_own(s: Book, own: float) -> None:
+    """Book the loss of the mixture, and how far it is from the mean of those before."""
+    away = own - s.sums[OWN] / s.counts[ROUNDS] if s.counts[ROUNDS] > 0 else own
+    s.sums[VARIED] += away * away
+    s.sums[OWN] += own
+
+
+def absorb(aggregator: Aggregator, s: Book) -> None:
+    """Learn a round that was judged."""
+    for i in range(s.mass.size):
+        s.trust[i] += s.mass[i]
+    aggregator.absorb(s)
+    s.counts[ROUNDS] += 1
 
 
 def squarable(s: Book, own: float, linearised: bool) -> bool:
@@ -150,8 +175,7 @@ def learn_rows(
         if awake > 0 and not math.isnan(y[t, 0]):
             if not math.isfinite(judge(loss, s, x, t, p, y, linearised, aggregator.squares())):
                 return t
-            aggregator.absorb(s)
-            s.counts[ROUNDS] += 1
+            absorb(aggregator, s)
             if s.counts[ROUNDS] == until:
                 return t + 1
     return int(x.shape[0])
@@ -167,8 +191,7 @@ def learn_late(
     look(s, x, 0, p.shape[1])
     own = judge(loss, s, x, 0, p, y, linearised, aggregator.squares())
     if math.isfinite(own):
-        aggregator.absorb(s)
-        s.counts[ROUNDS] += 1
+        absorb(aggregator, s)
     return own
 
 

@@ -15,6 +15,7 @@ from abc import abstractmethod
 
 from lowregret.compile.part import Part
 from lowregret.domain.simplex import project_simplex
+from lowregret.errors import PartError
 from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREAD, Book
 
 RATES = 30  # of Squint: each half the one before
@@ -47,13 +48,19 @@ class Hedge(Aggregator):
     """w[i] ∝ π[i]·e^{ηR[i]}: exponential weights (ALG-WM, ALG-HEDGE; for log loss and η = 1 the Bayes mixture)
 
     π[k]e^{ηR[k]} ≤ Σ π e^{ηR} = Π_t Σ_i w_t[i] e^{ηr_t[i]}, and ln of a factor is at most 0 for mixable losses, at most
-    η²M_t²/8 for others, M_t the range of r_t (Hoeffding): R[k] ≤ ln(1/π[k])/η + (η/8)ΣM_t² (THM-14.15).
+    η²M_t²/8 for others, M_t the range of r_t (Hoeffding): R[k] ≤ ln(1/π[k])/η + (η/8)ΣM_t², and with the whole sum
+    Σℓ(p_t) ≤ −ln(Σπe^{−ηL})/η + (η/8)ΣM_t² (THM-14.15). For losses in [0, 1] see `small_loss.py` (THM-3.1).
     """
 
     eta: float
 
     def check(self) -> None:
         _require_positive(self, "eta", self.eta)
+
+    @classmethod
+    def tuned(cls, experts: int, rounds: int, spread: float = 1.0) -> Hedge:
+        """η = √(8 ln N/T)/M, for losses of a round that differ by M at most: regret ≤ M√(T ln N/2) (THM-1.3)."""
+        return cls(_require_tuning(rounds, spread) * math.sqrt(8 * math.log(max(experts, 2)) / rounds))
 
     def weigh(self, s: Book) -> None:
         exponential_weights(s, self.eta)
@@ -77,6 +84,13 @@ class FixedShare(Aggregator):
     def check(self) -> None:
         _require_positive(self, "eta", self.eta)
         self.require(0 < self.share < 1, f"share must lie strictly between 0 and 1, got {self.share}")
+
+    @classmethod
+    def tuned(cls, experts: int, rounds: int, spread: float = 1.0, switches: int = 1) -> FixedShare:
+        """α = m/(T − 1) for m switches, η = √(8K/T)/M: regret ≤ M√(TK/2), K the price of such a path (SHARE)."""
+        share = min(max(switches, 1) / max(rounds - 1, 2), 0.5)
+        price = path_price(math.log(max(experts, 2)), share, switches, rounds)
+        return cls(_require_tuning(rounds, spread) * math.sqrt(8 * price / rounds), share)
 
     def weigh(self, s: Book) -> None:
         for i in range(s.mass.size):
@@ -236,6 +250,12 @@ class Descent(Aggregator):
     def check(self) -> None:
         _require_positive(self, "eta", self.eta)
 
+    @classmethod
+    def tuned(cls, experts: int, rounds: int, spread: float = 1.0) -> Descent:
+        """η = √(1 − 1/N)/((M/2)√(NT)): regret ≤ (M/2)√((N − 1)T), as ‖r_t − r̄_t‖² ≤ NM²/4 (LAZY+)."""
+        steep = math.sqrt(experts * rounds) / 2
+        return cls(_require_tuning(rounds, spread) * math.sqrt(1 - 1 / max(experts, 2)) / steep)
+
     def weigh(self, s: Book) -> None:
         highest = leading(s)
         for i in range(s.mass.size):
@@ -287,6 +307,18 @@ def add_spread(s: Book) -> None:
         if s.prior[i] > 0.0 and s.regret[i] > -math.inf:
             highest, lowest = max(highest, s.instant[i]), min(lowest, s.instant[i])
     s.sums[SPREAD] += (highest - lowest) * (highest - lowest) if highest > lowest else 0.0
+
+
+def path_price(surprise: float, share: float, switches: int, rounds: int) -> float:
+    """ln of one over the prior weight of a path of m switches among experts that all have this surprise, ln 1/π."""
+    return surprise + switches * (surprise - math.log(share)) - max(rounds - 1 - switches, 0) * math.log1p(-share)
+
+
+def _require_tuning(rounds: int, spread: float) -> float:
+    """1/M, or an error."""
+    if not (rounds >= 1 and 0 < spread < math.inf):
+        raise PartError(f"rates are tuned for rounds ≥ 1 and a spread of losses > 0, got {rounds} and {spread}")
+    return 1 / spread
 
 
 def _require_positive(part: Part, name: str, value: float) -> None:

@@ -18,6 +18,7 @@ LEARNT = (
     "linear",
     "added",
     "awake",
+    "trust",
     "sums",
     "counts",
 )  # the book's, by learning

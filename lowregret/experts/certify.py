@@ -6,6 +6,7 @@ The losses of all experts are seen, so the regret is known exactly; the theorems
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.compile.numerics import EPSILON
 from lowregret.experts.aggregator import RATES, AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
 from lowregret.experts.forecast import BinaryLogScore, LogScore
+from lowregret.experts.small_loss import SmallLoss, small_losses_of
 from lowregret.experts.state import BEFORE, BLUR, ENERGY, GAPS, LARGEST, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
-from lowregret.loss import LogWealth, Loss, Square
+from lowregret.loss import Cost, LogWealth, Loss, Square
 from lowregret.loss.verify import PREMISE
 
 
@@ -39,8 +41,8 @@ def bound_against(aggregator: Aggregator, mixable: bool, s: Book, k: int, switch
         case Hedge(eta) if mixable:
             return "MIX", "R[k] ≤ ln(1/π[k])/η, for η-mixable losses", surprise / eta
         case Hedge(eta):
-            spread = eta / 8 * float(s.sums[SPREAD])
-            return "THM-14.15", "R[k] ≤ ln(1/π[k])/η + (η/8)ΣM_t²", surprise / eta + spread
+            statement = "R[k] ≤ Z_T/η − L[k] + (η/8)ΣM_t², Z_T/η = inf_p[⟨p, L⟩ + KL(p‖π)/η] = −ln(Σπe^{−ηL})/η"
+            return "THM-14.15", statement, _behind_gibbs(s, k, eta) + eta / 8 * float(s.sums[SPREAD])
         case FixedShare(eta, share):
             spread = 0.0 if mixable else eta / 8 * float(s.sums[SPREAD])
             statement = "R ≤ (ln(1/π) + m ln(1/(απ)) + (T−1−m)ln(1/(1−α)))/η + (η/8)ΣM_t² for m switches"
@@ -60,6 +62,18 @@ def bound_against(aggregator: Aggregator, mixable: bool, s: Book, k: int, switch
             statement = "R[k] ≤ ‖e_k − π‖²/(2η) + (η/2)Σ‖r_t − r̄_t‖²"
             return "LAZY+", statement, away / (2 * eta) + eta / 2 * float(s.sums[ENERGY])
     return "EXACT", "no theorem speaks of this aggregator: the regret is what was measured", math.inf
+
+
+def _behind_gibbs(s: Book, k: int, eta: float) -> float:
+    """inf_p[KL(p‖π)/η − ⟨p, R⟩] + R[k] = −ln(Σ_i π[i]e^{η(R[i] − R[k])})/η, at most ln(1/π[k])/η."""
+    known = (s.prior > 0) & np.isfinite(s.regret)
+    behind, prior = eta * (s.regret[known] - s.regret[k]), s.prior[known] / float(np.sum(s.prior[known]))
+    lost = float(prior @ np.expm1(np.minimum(behind, 0.0)))
+    if lost > -0.5:  # near 0, where the logarithm of a rounded sum, divided by a small η, would be noise
+        return -math.log1p(lost) / eta
+    exponents = behind + np.log(prior)
+    highest = float(exponents.max())
+    return -(highest + math.log(float(np.sum(np.exp(exponents - highest))))) / eta
 
 
 def _path(s: Book, share: float, switches: int, surprise: float) -> float:
@@ -105,13 +119,43 @@ def rounding(s: Book, substitution: Substitution) -> float:
     return 4 * EPSILON * (rounds + experts + 16) * largest + (misplaced if delta > 0 else blurred)
 
 
-def certificate(
+def certificates(
     aggregator: Aggregator, substitution: Substitution, loss: Loss, s: Book, linearised: bool, premises: list[Premise]
-) -> Certificate:
-    """Against every expert, or if linearised every convex combination of experts.
+) -> list[Certificate]:
+    """Against every expert, or if linearised every convex combination of experts, the tightest first.
 
     R[k] is the sum over the rounds in which expert k was awake.
     """
+    main = _certificate(aggregator, substitution, loss, s, linearised, premises)
+    if main.id != "THM-14.15":
+        return [main]
+    assert isinstance(aggregator, Hedge)
+    k = int(np.argmax(s.linear if linearised else s.owed - s.losses))
+    surprise = -math.log(s.prior[k]) if s.prior[k] > 0 else math.inf
+    alone = surprise / aggregator.eta + aggregator.eta / 8 * float(s.sums[SPREAD])
+    found = [main, replace(main, id="THM-14.15 (single)", statement="R[k] ≤ ln(1/π[k])/η + (η/8)ΣM_t²", bound=alone)]
+    if not linearised or isinstance(loss, Cost):
+        found += [_small(main, c, s) for c in small_losses_of(aggregator.eta, s)]
+    return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
+
+
+def _small(main: Certificate, found: SmallLoss, s: Book) -> Certificate:
+    """THM-3.1 as a bound on the regret: what it says of the loss, less the loss of the best expert."""
+    return replace(
+        main,
+        id=found.id,
+        statement=f"Σℓ(p_t, y_t) − L[k] ≤ {found.formula} − L[k], for losses in [0, 1]",
+        comparator={"set": "experts"},
+        linear_regret=None,
+        bound=found.loss - float(np.min(s.losses)),
+        premises=(*main.premises, *found.premises),
+        details={"loss": found.loss},
+    )
+
+
+def _certificate(
+    aggregator: Aggregator, substitution: Substitution, loss: Loss, s: Book, linearised: bool, premises: list[Premise]
+) -> Certificate:
     regrets = s.linear if linearised else s.owed - s.losses
     k = int(np.argmax(regrets))
     mixable = is_mixable(aggregator, substitution, loss, linearised)

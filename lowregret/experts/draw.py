@@ -16,14 +16,16 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import hash_number, key_of, unit
+from lowregret.compile.signals import unbroken
 from lowregret.errors import DataError
-from lowregret.experts.advice import judge, mix
+from lowregret.experts.advice import absorb, judge, mix
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.schema import DrawingSchema
 from lowregret.experts.state import ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Cost, Loss
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.run.round_by_round import Contents, Recorded, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -74,11 +76,16 @@ class Drawing(Recorded):
         """Of the expected cost."""
         return self.mixture.certificates
 
+    def risks(self, delta: float = 0.05, *, independent: bool = False) -> list[RiskCertificate]:
+        """Bounds on the expected cost of rounds yet to come, by experts drawn with `mixture.average_weights`."""
+        return self.mixture.risks(delta, independent=independent)
+
     def draw(self) -> int:
         """Whom to follow in the coming round, if all are awake; asking again changes nothing."""
         coin, names = coins(self.seed, self.mixture.asked, 1)[0], self.mixture.names
         return min(int(np.searchsorted(np.cumsum(self.mixture.weights), coin, "right")), len(names) - 1)
 
+    @unbroken
     def learn(self, costs: Any) -> Self:
         """Rounds of costs[t, i], NaN for those asleep: draw, pay, learn: O(TN)."""
         mixture = self.mixture
@@ -148,8 +155,7 @@ def draw_rows(
         if not math.isfinite(judge(loss, s, x, t, p, y, True, aggregator.squares())):
             return t
         paid[0] += x[t, 0, drawn[t]]
-        aggregator.absorb(s)
-        s.counts[ROUNDS] += 1
+        absorb(aggregator, s)
         if s.counts[ROUNDS] == until:
             return t + 1
     return int(x.shape[0])

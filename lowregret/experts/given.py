@@ -62,3 +62,8 @@ def as_classes(y: Vector, parts: int, first: int) -> Matrix:
             f"they are numbered 0 to {parts - 1}"
         )
     return np.where(np.isnan(y)[:, None], math.nan, (y[:, None] == np.arange(parts)).astype(float))
+
+
+def stacked(rows: list[Matrix], *shape: int) -> Matrix:
+    """Arrays of one round each as one array, also if there are none."""
+    return np.concatenate(rows) if rows else np.empty((0, *shape))

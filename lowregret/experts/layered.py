@@ -15,6 +15,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
@@ -60,6 +61,7 @@ class Layered(ExpertMixture):
         self.chief = ExpertMixture([_name(lane) for lane in LANES], MLPoly(), loss, parts=parts, compiled=compiled)
         self._rounds: dict[int, list[int]] = {}  # pending rounds: their numbers in each lane and the chief
 
+    @unbroken
     def learn(self, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order, as `ExpertMixture.learn` takes them: O(TN) for each lane."""
         x = self.as_forecasts(forecasts)
@@ -71,6 +73,7 @@ class Layered(ExpertMixture):
             end = int(np.searchsorted(learnable, self.history.due - before)) + 1
             said.append(self._learn_part(told[done:end], came[done:end], x[done:end], y[done:end]))
             self._mark()
+            let_in()
             done = end
         p = np.concatenate(said) if said else np.empty((0, self.parts))
         self.forecasts = p[:, 0] if self.parts == 1 else p
@@ -98,6 +101,7 @@ class Layered(ExpertMixture):
         self.asked += len(x)
         return p
 
+    @unbroken
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         asked = [lane.ask(forecasts) for lane in self.lanes]
         chief, p = self.chief.ask([said for _, said in asked])
@@ -107,6 +111,7 @@ class Layered(ExpertMixture):
         self._rounds[number] = [*(own for own, _ in asked), chief]
         return number, p
 
+    @unbroken
     def tell(self, number: int, outcome: Any) -> float:
         if number not in self.pending:
             return super().tell(number, outcome)  # which says why not

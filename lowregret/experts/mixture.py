@@ -14,17 +14,20 @@ from numpy.typing import NDArray
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity
 from lowregret.compile.call import call, compilable
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator, FixedShare
-from lowregret.experts.certify import bound_against, certificate, is_mixable, rounding
-from lowregret.experts.given import as_classes, given_forecasts, given_names, given_outcomes, given_round
+from lowregret.experts.certify import bound_against, certificates, is_mixable, rounding
+from lowregret.experts.given import as_classes, given_forecasts, given_names, given_outcomes, given_round, stacked
+from lowregret.experts.risk import mixture_risks
 from lowregret.experts.schema import MixtureSchema
-from lowregret.experts.state import OWN, ROUNDS, Book, as_prior
+from lowregret.experts.state import NAPS, OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
 from lowregret.loss.verify import MetScores, first_met
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.run.round_by_round import Contents, Recorded, elsewhere
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -100,6 +103,7 @@ class ExpertMixture(Recorded):
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
+    @unbroken
     def learn(self, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: each is forecast before its outcome is seen: O(TN).
 
@@ -118,18 +122,22 @@ class ExpertMixture(Recorded):
         rows, marks = len(x), self._marks(len(x))
         weights, regrets = np.empty((marks, len(self.names))), np.empty(marks)
         parts, done, failed = (self.aggregator, self.substitution, self.loss_function), 0, False
-        while done < rows and not failed:
-            k = self._marks(done)
-            arrays = x[done:], y[done:], p[done:], weights[k:], regrets[k:]
-            how = self.asked + done, self._every, self.linearised, self.history.due
-            done += call(learn_rows, self.compiled, *parts, self.book, *arrays, *how)
-            failed = done < rows and self.rounds < self.history.due
-            self._mark()
-        self._keep(weights, regrets, self._marks(done))
-        self.asked += done
+        try:
+            while done < rows and not failed:
+                let_in()
+                k = self._marks(done)
+                arrays = x[done:], y[done:], p[done:], weights[k:], regrets[k:]
+                how = self.asked + done, self._every, self.linearised, self.history.due
+                done += call(learn_rows, self.compiled, *parts, self.book, *arrays, *how)
+                failed = done < rows and self.rounds < self.history.due
+                self._mark()
+        finally:
+            self._keep(weights, regrets, self._marks(done))
+            self.asked += done
         if failed:
             raise DataError(self.refusal(y, p, done, self.asked))
 
+    @unbroken
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N).
 
@@ -150,6 +158,7 @@ class ExpertMixture(Recorded):
         self.asked += 1
         return number
 
+    @unbroken
     def tell(self, number: int, outcome: Any) -> float:
         """The outcome of a round that was asked; returns the loss: O(N)."""
         if number not in self.pending:
@@ -212,9 +221,21 @@ class ExpertMixture(Recorded):
 
     @property
     def certificates(self) -> list[Certificate]:
-        """The regret, and what the aggregator's theorem says it could have been at most."""
+        """The regret, and what the aggregator's theorems say it could have been at most, the tightest first."""
         parts = self.aggregator, self.substitution, self.loss_function
-        return [certificate(*parts, self.book, self.linearised, self._premises())]
+        return certificates(*parts, self.book, self.linearised, self._premises())
+
+    @property
+    def average_weights(self) -> Vector | None:
+        """(1/T)Σ w_t, what `risks` speaks of; None where forecasts are no means, or some slept or were not counted."""
+        counted_all = math.isclose(float(self.book.trust.sum()), max(self.rounds, 1), rel_tol=1e-6)
+        plain = isinstance(self.substitution, Mean) and not self.book.counts[NAPS]
+        return self.book.trust / self.rounds if plain and counted_all else None
+
+    def risks(self, delta: float = 0.05, *, independent: bool = False) -> list[RiskCertificate]:
+        """Bounds for rounds yet to come, each with probability 1 − δ, whose premise `independent` is your word."""
+        averaged = self.average_weights is not None
+        return mixture_risks(self.book, self.regret, delta, independent, averaged, self._premises())
 
     def _of(self) -> str:
         return counted(len(self.names), "expert")
@@ -384,8 +405,3 @@ class ExpertMixture(Recorded):
 
 
 _PLAIN = ("parts", "linearised", "compiled", "late", "inside", "asked")
-
-
-def stacked(rows: list[Matrix], *shape: int) -> Matrix:
-    """Arrays of one round each as one array, also if there are none."""
-    return np.concatenate(rows) if rows else np.empty((0, *shape))

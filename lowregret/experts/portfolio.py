@@ -17,6 +17,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.convex.minimise import Solution
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
@@ -39,6 +40,7 @@ class Portfolio(ExpertMixture):
     def __init__(self, assets: int | list[str], *, compiled: bool = True) -> None:
         super().__init__(assets, MLPoly(), LogWealth(), compiled=compiled)
 
+    @unbroken
     def learn(self, relatives: Any, outcomes: Any = None) -> Self:
         """Rounds of price relatives; those of the portfolio itself become `forecasts`, one a round."""
         x = self.as_forecasts(relatives)[:, 0]
@@ -53,6 +55,7 @@ class Portfolio(ExpertMixture):
             part = x[done : done + self.history.due - self.rounds]
             said.append(self._invest_rows(part))
             self._mark()
+            let_in()
             done += len(part)
         self.forecasts = np.concatenate(said) if said else np.empty(0)
         return self

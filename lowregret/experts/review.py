@@ -73,6 +73,7 @@ class Review:
                 for path in self.paths
             ],
             "certificate": self.certificate.to_json(),
+            "certificates": [c.to_json() for c in mixture.certificates],
         }
 
     def __str__(self) -> str:
@@ -112,6 +113,9 @@ class Review:
             lines.append(f"                 theory promised at most {found.bound:.6g} ({found.id}: {found.statement})")
         else:
             lines.append("                 nothing was promised")
+        others = [f"{c.bound:.6g} ({c.id})" for c in mixture.certificates if c.premises_hold and c.id != found.id]
+        if others:
+            lines.append(f"                 other theorems: {', '.join(others)}")
         lines += [f"                 because not: {p.name} ({p.observed})" for p in found.premises if not p.holds]
         return lines
 

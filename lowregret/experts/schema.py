@@ -32,7 +32,7 @@ from lowregret.store.schema import (
     wholes,
 )
 
-SIZES = ("square", "rate", "prior", "mass", "added", "awake")  # of the book, which are not below 0
+SIZES = ("square", "rate", "prior", "mass", "added", "awake", "trust")  # of the book, which are not below 0
 SLACK = 1e-6  # of sums that are 1
 MET = {"met": items(number(), 3)._replace(needed=False)}  # where a loss of the user's own is put to the test
 SEEDS = 2**64 - 1  # of which no two are the same

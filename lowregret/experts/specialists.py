@@ -15,13 +15,14 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity
 from lowregret.compile.call import call, compilable
 from lowregret.compile.kernel import kernel
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError
-from lowregret.experts.advice import first_refused
+from lowregret.experts.advice import book_own, first_refused
 from lowregret.experts.aggregator import Hedge
-from lowregret.experts.certify import certificate
+from lowregret.experts.certify import certificates
 from lowregret.experts.schema import SpecialistsSchema
-from lowregret.experts.state import BLUR, NAPS, OWN, ROUNDS, SPREAD, Book
+from lowregret.experts.state import BLUR, NAPS, OWN, ROUNDS, SECOND, SPREAD, TALLEST, UNDER, Book
 from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss, Square
 from lowregret.loss.verify import MetScores, first_met
@@ -52,6 +53,7 @@ class Specialists(Recorded):
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
         self.forecasts: Vector = np.empty(0)
 
+    @unbroken
     def learn(self, starts: Any, ids: Any, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: in round t the experts ids[starts[t]:starts[t+1]], ascending, say forecasts[…].
 
@@ -71,6 +73,7 @@ class Specialists(Recorded):
             if done < y.size and self.rounds < due:
                 raise DataError(f"round {done}: the loss of the forecast {p[done]:g} is not finite for {y[done]:g}")
             self._mark()
+            let_in()
         self.forecasts = p
         return self
 
@@ -113,7 +116,7 @@ class Specialists(Recorded):
         """Against every expert over the rounds in which it was awake."""
         known = [Premise("each outcome was known before the next forecast", True)]
         known += convexity(self.loss_function, self.met, 0.0)
-        return [certificate(self.aggregator, Mean(), self.loss_function, self.book, self.linearised, known)]
+        return certificates(self.aggregator, Mean(), self.loss_function, self.book, self.linearised, known)
 
     def _of(self) -> str:
         return counted(self.book.prior.size, "expert")
@@ -184,9 +187,13 @@ def judge_sparse(
         s.linear[i] += linear
         s.added[i] += abs(value) + abs(own) + abs(linear)
         s.awake[i] += 1.0
+        s.trust[i] += weights[k]
+        s.sums[UNDER] = max(s.sums[UNDER], -value)
+        s.sums[TALLEST] = max(s.sums[TALLEST], value)
+        s.sums[SECOND] += weights[k] * value * value if weights[k] > 0.0 else 0.0
         size += weights[k] * abs(x[k])
     s.sums[SPREAD] += (highest - lowest) * (highest - lowest) if highest > lowest else 0.0
-    s.sums[OWN] += own
+    book_own(s, own)
     s.sums[BLUR] += abs(slope) * size
     s.counts[NAPS] += 1 if asleep else 0
     s.counts[ROUNDS] += 1

@@ -11,7 +11,9 @@ from lowregret.errors import DataError
 from lowregret.types import Vector
 
 # ---- sums[...] ------------------------------------------------------------------------------------------------------
-BOOK_SUM_NAMES = ("own", "gaps", "before", "energy", "largest", "spread", "blur")
+BOOK_SUM_NAMES = (
+    "own", "gaps", "before", "energy", "largest", "spread", "blur", "under", "tallest", "second", "varied",
+)  # fmt: skip
 OWN = 0  # Σ ℓ(p_t, y_t)
 GAPS = 1  # Σ of mixability gaps (AdaHedge)
 BEFORE = 2  # Σ of mixability gaps without the latest round
@@ -19,6 +21,10 @@ ENERGY = 3  # Σ_t Σ_i η_t[i] r_t[i]² (polynomial weights)
 LARGEST = 4  # max |r_t[i]|
 SPREAD = 5  # Σ_t (max_i r_t[i] − min_i r_t[i])² (exponential weights)
 BLUR = 6  # Σ_t |ℓ'(p_t)|·Σ_i w_t[i]|x_t[i]|: what a relative error of the mixed forecasts costs
+UNDER = 7  # max [−ℓ(x_t[i], y_t)]₊: 0 while no loss of an expert is below 0
+TALLEST = 8  # max [ℓ(x_t[i], y_t)]₊
+SECOND = 9  # Σ_t Σ_i w_t[i] ℓ(x_t[i], y_t)²
+VARIED = 10  # Σ_t (ℓ(p_t, y_t) − m_t)², m_t the mean of ℓ(p_s, y_s) over the rounds before
 BOOK_SUMS = len(BOOK_SUM_NAMES)
 
 # ---- counts[...] ----------------------------------------------------------------------------------------------------
@@ -44,6 +50,7 @@ class Book(NamedTuple):
     linear: Vector  # Σ ⟨ℓ'(p_t), p_t − x_t[i]⟩ over the same rounds
     added: Vector  # Σ of the absolute values of what was added to the three
     awake: Vector  # how many rounds they are
+    trust: Vector  # Σ w_t[i] over all rounds
     sums: Vector
     counts: NDArray[np.int64]
 

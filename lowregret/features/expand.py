@@ -5,6 +5,8 @@ An expanded row has its own entries first, then those that were added, in column
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from lowregret.features.forest import BLOCK, WALKERS, Forest, rank_four, walk
 from lowregret.rows import Rows, Sparse, as_sparse
 from lowregret.types import Cells, Index
 
+ROOM = 1 << 23  # entries that rows which are mapped at a time may have
 GUARD = 1024  # entries for which there is room in memory, should a map write more than it said
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -37,16 +40,39 @@ def with_mapped(added: FeatureMap, x: Sparse, offset: int, compiled: bool) -> Sp
 
     A row with an entry that is no finite number is left as it is.
     """
-    rows, entries, columns = x.shape[0], added.entries(offset), added.columns(offset)
-    room = x.indices.size + rows * entries
-    ends, indices, values = np.zeros(rows + 1, np.int64), np.empty(room, np.uint32), np.empty(room)
+    entries, columns = added.entries(offset), added.columns(offset)
     row = np.zeros(offset)
     shown = row.view()
     shown.flags.writeable = False
     desk = row, shown, np.zeros(entries + GUARD, np.int64)[:entries], np.zeros(entries + GUARD)[:entries]
-    done = int(call(append_mapped, compiled, added, x, offset, columns, *desk, ends, indices, values))
-    last = int(ends[done])
-    return Sparse(ends[: done + 1], indices[:last], values[:last], x.columns)
+    found, step = list[Sparse](), at_once(added, offset)
+    for begin in range(0, max(x.shape[0], 1), step):
+        piece = replace(x, indptr=x.indptr[begin : begin + step + 1])
+        rows, room = piece.shape[0], int(piece.indptr[-1] - piece.indptr[0]) + piece.shape[0] * entries
+        ends, indices, values = np.zeros(rows + 1, np.int64), np.empty(room, np.uint32), np.empty(room)
+        done = int(call(append_mapped, compiled, added, piece, offset, columns, *desk, ends, indices, values))
+        last = int(ends[done])
+        found.append(Sparse(ends[: done + 1], indices[:last], values[:last], x.columns))
+        if done < rows:
+            break
+        if rows < x.shape[0]:  # room that a row might have needed is not kept
+            found[-1] = replace(found[-1], indices=indices[:last].copy(), data=values[:last].copy())
+    return joined(found)
+
+
+def at_once(added: FeatureMap, features: int) -> int:
+    """How many rows are mapped at a time, such that there is room for all that a row may have."""
+    return max(ROOM // added.entries(features), 1)
+
+
+def joined(parts: Sequence[Sparse]) -> Sparse:
+    """The rows of all parts, one after the other, which have the same columns."""
+    if len(parts) == 1:
+        return parts[0]
+    before = np.cumsum([0, *(part.indptr[-1] for part in parts)])
+    ends = [np.zeros(1, np.int64), *(part.indptr[1:] + count for part, count in zip(parts, before, strict=False))]
+    indices, data = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "data"))
+    return Sparse(np.concatenate(ends), indices, data, parts[0].columns)
 
 
 def with_cells(forest: Forest, asked: Any, x: Sparse, offset: int, compiled: bool) -> Sparse:

@@ -8,6 +8,7 @@ from lowregret.compile.part import Part
 from lowregret.features.forest import COARSE, Forest
 from lowregret.features.grow import aims_of, grow_forest
 
+MOST = 1 << 31  # cells: columns that rows may have more
 LARGEST = 1 << 15  # leaves of a tree: ranks and features are kept in 16 bits
 
 
@@ -24,8 +25,11 @@ class Partitions(Part):
     alone: bool = False
 
     def check(self) -> None:
-        self.require(0 <= self.trees <= 4096, f"trees must be a number from 0 to 4096, got {self.trees}")
-        self.require(self.cells >= 1, f"cells must be at least 1, got {self.cells}")
+        for name, low, high in (("trees", 0, 4096), ("cells", 1, MOST), ("seed", -(1 << 63), (1 << 63) - 1)):
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+            self.require(whole, f"{name} must be a whole number from {low:,} to {high:,}, got {value!r}")
+        self.require(isinstance(self.alone, bool), f"alone must be True or False, got {self.alone!r}")
         self.require(not self.alone or self.trees > 0, "alone needs trees: give trees=64, or leave out alone")
 
     def grow(self, sample: Any, labels: Any, classes: int, compiled: bool) -> Forest:

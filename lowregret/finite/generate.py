@@ -92,9 +92,15 @@ def cube(k: int) -> Made:
     return _corners(k), None
 
 
-def disjunctions(d: int, k: int | None = None) -> Made:
-    """x ↦ OR of at most k of d variables."""
+def disjunctions(d: int, k: int | None = None, r: int | None = None) -> Made:
+    """x ↦ OR of at most k of d variables, on points with at most r ones: then the Littlestone dimension is ≤ rk.
+
+    Begin with no variable. A positive that is missed adds its variables, at most r, one of them among the k; a negative
+    that is taken for a positive removes its variables for good, at least one and none of the k. So a learner that says
+    1 where it knows a variable makes at most k mistakes of the first kind and k(r − 1) of the second.
+    """
     points, chosen = _boolean_points(d), _choices(d, k)
+    points = points if r is None else points[points.sum(axis=1) <= r]
     return chosen.astype(int) @ points.T > 0, _names(points)
 
 
@@ -189,7 +195,9 @@ GENERATORS: dict[str, Generator] = {
     "intervals": Generator("intervals:N", "intervals:20", "1[a ≤ x < b] on N points", intervals, {}),
     "cube": Generator("cube:K", "cube:5", "all functions on K points", cube, {}),
     "disjunctions": Generator(
-        "disjunctions:D[:k=K]", "disjunctions:6:k=2", "OR of at most K of D variables, on {0,1}^D", disjunctions, _LIMIT
+        "disjunctions:D[:k=K][:r=R]", "disjunctions:6:k=2",
+        "OR of at most K of D variables, on the points of {0,1}^D with at most R ones", disjunctions,
+        _LIMIT | {"r": _at_least_0},
     ),
     "conjunctions": Generator(
         "conjunctions:D[:k=K]", "conjunctions:5", "AND of at most K of D variables, on {0,1}^D", conjunctions, _LIMIT

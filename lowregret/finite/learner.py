@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.signals import unbroken
 from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
 from lowregret.finite.schema import VersionSchema
 from lowregret.finite.search import Littlestone
@@ -47,9 +48,10 @@ class FiniteLearner(Recorded):
 
     @property
     def certificates(self) -> list[Certificate]:
-        """The one theorem that each of these learners has."""
+        """The one theorem that most of these learners have."""
         return [self.proof]
 
+    @unbroken
     def learn(self, x: int, y: int) -> Self:
         """See the label y of point x."""
         self.hypotheses.check_round(x, y)
@@ -98,7 +100,7 @@ class FiniteLearner(Recorded):
             regret=self.loss,
         )
 
-    def certify_regret(self, name: str, formula: str, bound: float) -> Certificate:
+    def certify_regret(self, name: str, formula: str, bound: float, *premises: Premise) -> Certificate:
         """A bound on the expected regret."""
         return Certificate(
             id=name,
@@ -106,6 +108,7 @@ class FiniteLearner(Recorded):
             comparator={"set": "hypotheses"},
             linear_regret=None,
             bound=bound,
+            premises=premises,
             regret=self.regret,
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowregret.experts.schema import MixtureSchema
 from lowregret.finite.hypotheses import BITS, as_masks
-from lowregret.run.schema_rounds import WORDS, Demands, RecordedSchema
+from lowregret.run.schema_rounds import SMALL, WORDS, Demands, RecordedSchema
 from lowregret.store.kinds import class_of
 from lowregret.store.schema import TEXT, Array, Arrays, Field, Told, floats, items, number, record, whole, wholes
 
@@ -65,7 +65,10 @@ class WeightedMajoritySchema(FiniteSchema):
 
 
 class SurrogateHalvingSchema(FiniteSchema):
-    """A `SurrogateHalving`."""
+    """A `SurrogateHalving`; files that say no rate are of rate 1."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"eta": number(SMALL, 2 - SMALL)._replace(needed=False)}
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
         rounds = told["rounds"]

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowregret.certificate import Certificate
+from lowregret.certificate import Certificate, Premise
 from lowregret.errors import PartError, StoreError
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner
@@ -18,18 +18,22 @@ from lowregret.store.kinds import class_of
 
 
 class SurrogateHalving(FiniteLearner):
-    """ALG-SURR-HALVING with η = 1: p_t = 1 iff ⟨w_t,v_t⟩ ≥ ½, v_t = (h_i(x_t))_i; on a mistake w[i] ← w[i]·e^{±2v_t[i]}
+    """ALG-SURR-HALVING: p_t = 1 iff ⟨w_t,v_t⟩ ≥ ½, v_t = (h_i(x_t))_i; on a mistake w[i] ← w[i]·e^{±2ηv_t[i]}
 
-    f_t(w) = 2|⟨w,v_t⟩ − y_t| in the rounds with a mistake, F(u) their sum: M ≤ 2F(u) + 2 ln n for every mixture u of
-    hypotheses (SURR-M+), best for one of them: F = 2·(its mistakes in those rounds). w[i] ∝ e^{2c[i]} with whole
-    numbers c, so that ties are found exactly: O(n) a round.
+    f_t(w) = 2|⟨w,v_t⟩ − y_t| in the rounds with a mistake, F(u) their sum: M ≤ (F(u) + ln n/η)/(1 − η/2) for every
+    mixture u of hypotheses (SURR-M+), best for one of them: F = 2·(its mistakes in those rounds). That is 2F + 2 ln n
+    for η = 1. The source has M ≤ (F(u) + ln n/η)/(1 − 2η) (SURR-M), and η = ¼: 2F + 8 ln n. w[i] ∝ e^{2ηc[i]} with
+    whole numbers c, so that ties are found exactly: O(n) a round.
     """
 
     kind = "surrogate-halving"
     schema = SurrogateHalvingSchema()
 
-    def __init__(self, hypotheses: Hypotheses) -> None:
+    def __init__(self, hypotheses: Hypotheses, eta: float = 1.0) -> None:
         super().__init__(hypotheses)
+        if not 0 < eta < 2:
+            raise PartError(f"eta must lie between 0 and 2, for the bound divides by 1 − η/2; got {eta}")
+        self.eta = float(eta)
         self.logs = np.zeros(len(hypotheses), np.int64)  # c
         self.surrogates = np.zeros(len(hypotheses), np.int64)  # F at each hypothesis
 
@@ -38,7 +42,7 @@ class SurrogateHalving(FiniteLearner):
         behind = self.logs.max() - self.logs
         signs = np.where(self.hypotheses.by_point[x], 1.0, -1.0)
         majority = np.bincount(behind, weights=signs)  # by weight: those who say 1, less those who say 0
-        return float(majority @ np.exp(-2.0 * np.arange(majority.size)) >= 0)
+        return float(majority @ np.exp(-2.0 * self.eta * np.arange(majority.size)) >= 0)
 
     def absorb(self, x: int, y: int, p: float) -> None:
         if p != y:
@@ -48,16 +52,27 @@ class SurrogateHalving(FiniteLearner):
 
     @property
     def proof(self) -> Certificate:
-        bound = 2.0 * float(self.surrogates.min()) + 2.0 * math.log(len(self.hypotheses))
-        return self.certify("SURR-M+", "2F(u) + 2 ln n", bound)
+        return self.certify("SURR-M+", "(F(u) + ln n/η)/(1 − η/2)", self._owed / (1 - self.eta / 2))
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """SURR-M+, and SURR-M as the source has it."""
+        slow = Premise("η < ½", self.eta < 0.5, self.eta)
+        printed = self._owed / (1 - 2 * self.eta) if slow.holds else math.inf
+        return [self.proof, self.certify("SURR-M", "(F(u) + ln n/η)/(1 − 2η)", printed, slow)]
+
+    @property
+    def _owed(self) -> float:
+        """min_u F(u) + ln n/η"""
+        return float(self.surrogates.min()) + math.log(len(self.hypotheses)) / self.eta
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super()._written()
-        return description, arrays | {"logs": self.logs, "surrogates": self.surrogates}
+        return description | {"eta": self.eta}, arrays | {"logs": self.logs, "surrogates": self.surrogates}
 
     @classmethod
     def _begun(cls, found: Contents) -> Self:
-        made = cls(Hypotheses.made(found))
+        made = cls(Hypotheses.made(found), found.description.get("eta", 1.0))
         made.logs, made.surrogates = found.arrays["logs"], found.arrays["surrogates"]
         return made
 

@@ -18,6 +18,7 @@ from lowregret.game.environment import (
     LateAnswers,
     ObliviousGame,
 )
+from lowregret.game.own import Adversary
 from lowregret.game.row_games import Replay, RowGame
 from lowregret.game.tables import Row
 
@@ -25,6 +26,7 @@ __all__ = [
     "ALGORITHMS",
     "CATALOGUE",
     "AdaptiveGame",
+    "Adversary",
     "Algorithm",
     "BanditFeedback",
     "Contest",

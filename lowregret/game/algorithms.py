@@ -224,18 +224,18 @@ def _at_arms(name: str, *theorems: str) -> Callable[[Setting], GameTable]:
     return sit
 
 
-def _bogd(s: Setting) -> GameTable:
-    lipschitz = s.lipschitz()
-    largest = lipschitz * s.reach
+def _bogd(outside: bool) -> Callable[[Setting], GameTable]:
+    def sit(s: Setting) -> GameTable:
+        lipschitz = s.lipschitz()
+        facts: dict[str, Any] = {"lipschitz": lipschitz, "largest": lipschitz * s.reach, "outside": outside}
 
-    def make(coin: int) -> BanditDescent:
-        tuned = BanditDescent.tuned(s.e.domain, s.d, s.rounds, lipschitz, largest, seed=coin)
-        if s.eta is None:
-            return tuned
-        at = s.e.domain, s.d, s.eta, tuned.delta
-        return BanditDescent(*at, seed=coin, lipschitz=lipschitz, largest=largest)
+        def make(coin: int) -> BanditDescent:
+            tuned = BanditDescent.tuned(s.e.domain, s.d, s.rounds, seed=coin, **facts)
+            return tuned if s.eta is None else BanditDescent(s.e.domain, s.d, s.eta, tuned.delta, seed=coin, **facts)
 
-    return DescentTable(s.e, make, s.rounds, s.seed)
+        return DescentTable(s.e, make, s.rounds, s.seed)
+
+    return sit
 
 
 def _row_rate(s: Setting, constant: bool) -> float:
@@ -325,7 +325,8 @@ ALGORITHMS = (
     Algorithm("tsallis-inf", hidden_arms, _at_arms("tsallis-inf", "TSALLIS")),
     Algorithm("ucb1", hidden_arms, _at_arms("ucb1")),
     Algorithm("thompson", hidden_arms, _at_arms("thompson")),
-    Algorithm("bogd", hidden_points, _bogd, "η and δ that minimise COR-4.5"),
+    Algorithm("bogd", hidden_points, _bogd(outside=False), "η and δ that minimise COR-4.5"),
+    Algorithm("bogd-outside", hidden_points, _bogd(outside=True), "η and δ of COR-4.5, played outside too"),
     Algorithm("perceptron", rows, _perceptron),
     Algorithm("winnow", binary_rows, _winnow, "η = ¼"),
     Algorithm("consistent", finite, _at_points(lambda s: Consistent(s.e.hypotheses))),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lowregret.certificate import Certificate
+from lowregret.certificate.theorems import LINEARISED
 from lowregret.compile.numerics import at_most
 from lowregret.errors import PartError
 from lowregret.game.algorithms import ALGORITHMS, Algorithm, Setting, fitting
 from lowregret.game.catalogue import game
 from lowregret.game.environment import Environment, require_rounds
+from lowregret.game.own import Adversary, seated
 from lowregret.game.tables import Row
 from lowregret.words import counted
 
@@ -55,6 +58,8 @@ class Contest:
         said = f"{c.measure} {last.regret:.4g} after {played}, {each:.3g} a round"
         if c.id == "NONE":
             return f"{said}; no theorem speaks of {self.algorithm} against any costs whatever."
+        if c.id == LINEARISED.id and c.premises_hold:
+            return f"{said}: at most {c.bound:.4g}, linearised, which no theorem promised in advance."
         failed = next((p.name for p in c.premises if not p.holds), None)
         if failed is not None:
             return f"{said}; {c.id} promises nothing here, for its premise fails: {failed}."
@@ -111,29 +116,56 @@ def _format(value: float | None) -> str:
 
 
 def contest(
-    against: str | Environment,
-    algorithm: str,
+    against: str | Environment | Callable[[int, Any], Any],
+    algorithm: Any,
     rounds: int | None = None,
     *,
     seed: int = 0,
     eta: float | None = None,
     name: str = "",
+    dimension: int | None = None,
 ) -> Contest:
     """Play a game of the catalogue, or an environment of your own, and look at the books after 1, 2, 4, … rounds.
+
+    `against` may be any callable: it is told (t, w_t) and answers with costs or a convex function of `dimension`
+    coordinates. `algorithm`: a name, or a player: a rule, a follower, any object with `point()` and `learn(z)`, or the
+    class of such, which is called with those of dimension, rounds, domain, lipschitz and seed that it asks for.
 
     Without `eta` the textbook's rate for these rounds is used. Everything random comes from the seed. `name` is what
     the game is called.
     """
-    e = game(against) if isinstance(against, str) else against
-    called = name or (against if isinstance(against, str) else type(e).__name__)
+    e = _environment(against, dimension)
+    called = name or (against if isinstance(against, str) else getattr(against, "__name__", type(e).__name__))
+    played = require_rounds(e, rounds)
+    if not isinstance(algorithm, str):
+        if eta is not None:
+            raise PartError("a player of your own has a rate of its own: leave eta out")
+        own = seated(algorithm, e, called, played, seed)
+        rows, player = tuple(own.play(played)), type(own.game.player).__name__
+        return Contest(called, player, played, seed, "", rows, own.certificate, own.spec)
     chosen = find(e, called, algorithm)
     if eta is not None and not chosen.tuning:
         raise PartError(f"{algorithm} has no learning rate in {called}: leave eta out")
-    played = require_rounds(e, rounds)
     table = chosen.sit(Setting(e, played, seed, eta))
     rows = tuple(table.play(played))
     tuning = chosen.tuning if eta is None else f"η = {eta:g}, as given"
     return Contest(called, algorithm, played, seed, tuning, rows, table.certificate, table.spec)
+
+
+def _environment(against: Any, dimension: int | None) -> Environment:
+    """The game that was named, given, or is made of a callable."""
+    if isinstance(against, str):
+        against = game(against)
+    if isinstance(against, Environment):
+        if dimension not in (None, against.dimension):
+            raise PartError(f"{type(against).__name__} has {against.dimension} coordinates: leave dimension out")
+        return against
+    if isinstance(against, type) or not callable(against):
+        raise PartError(
+            "the opponent must be a game's name, an Environment such as AdaptiveGame, or a function of (t, w_t) that "
+            f"answers with costs, got {against!r}"
+        )
+    return Adversary(against, dimension or 1)
 
 
 def find(e: Environment, name: str, algorithm: str) -> Algorithm:

@@ -94,8 +94,8 @@ def _row(t: int, loss: float, c: Certificate) -> Row:
 class CostGameTable(GameTable):
     """A rule or follower against costs, through `play`'s game."""
 
-    def __init__(self, e: CostGame, player: Any, rounds: int, seed: int, theorems: tuple[str, ...]) -> None:
-        if e.delay:
+    def __init__(self, e: Any, player: Any, rounds: int, seed: int, theorems: tuple[str, ...]) -> None:
+        if isinstance(e, CostGame) and e.delay:
             player, theorems = Delayed(player, e.delay), ("DELAY", *theorems)
         self.game = Game(player, e.dimension, e.domain, compiled=rounds > LONG)
         self.answer, self.theorems = e.begin(rounds, seed), theorems
@@ -128,8 +128,8 @@ class PanelTable(GameTable):
         else:
             for s in range(played, t):
                 self.panel.learn(self._costs(s + 1)[None], np.ones(1))
-        self.certificate = self.panel.certificate
-        self.certificates = [self.certificate]
+        self.certificates = self.panel.certificates
+        self.certificate = self.certificates[0]
         return _row(t, self.panel.loss, self.certificate)
 
     def _costs(self, t: int) -> Vector:

@@ -131,6 +131,10 @@ def best_fixed(
         raise DataError("the rows have no features, so there is nothing to choose: give some, or a bias")
     comparator.fits(start.size)
     require_answer(learner.loss, comparator)
+    learner.require(
+        not learner.centred(),
+        "the best fixed choice around a centre is not looked for: use `regret(u, …)`, against a u of your own",
+    )
     if isinstance(comparator, LqBall):
         comparator = _BALLS[comparator.q](comparator.radius)
     known = learner.loss.dual and isinstance(comparator, L2Ball | L1Ball | Simplex | Box | Reals)

@@ -31,7 +31,7 @@ def require_growth(learner: Linear) -> None:
 def grows(learner: Linear | Multiclass) -> bool:
     """Whether a learner begins with zeros, whatever the number of features."""
     start = learner.start(1, 1) if isinstance(learner, Multiclass) else learner.start(1)
-    return not _is_nonzero(start)
+    return learner.rule.grows() and not _is_nonzero(start)
 
 
 def _is_nonzero(s: State) -> bool:
@@ -43,6 +43,10 @@ def require_zeros(s: State, rule: Rule, of: str, remedy: str) -> None:
     if _is_nonzero(s):
         raise PartError(
             f"the first iterate of {rule} depends on the number of {of}, which a stream does not tell: {remedy}"
+        )
+    if not rule.grows():
+        raise PartError(
+            f"the link of {rule} may mix coordinates, so it must know the number of {of} beforehand: {remedy}"
         )
 
 

@@ -13,6 +13,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.part import Part
 from lowregret.domain import Radial
 from lowregret.errors import PartError
+from lowregret.learner.centre import as_centre
 from lowregret.loss import Loss, Square
 from lowregret.loss.verify import misjudged
 from lowregret.mirror import Euclidean
@@ -83,11 +84,19 @@ class Learner(Part):
                 f"use L2Ball instead of {type(self.rule.domain).__name__}, or ridge=0",
             )
 
+    def require_weights(self, d: int) -> None:
+        """Refuse a number of weights that the learner cannot have."""
+        self.rule.fits(d)
+
+    def centred(self) -> bool:
+        """Whether weights are counted from another point than 0."""
+        return False
+
     def begun(self, d: int) -> State:
         """The state before round 1, with d weights."""
         if d < 1:
             raise PartError("a learner needs at least one feature")
-        self.rule.fits(d)
+        self.require_weights(d)
         s = State.zeros(d, self.rule.columns(d), self.output.averages())
         self.rule.begin(s)
         return s
@@ -148,8 +157,16 @@ class Learner(Part):
             self.rule.book(s, j)
         return self.rule.push(s, j, g, round_sums)
 
+    def point(self, s: State, w: Vector) -> None:
+        """Write the present iterate into w, bias last: O(d)."""
+        self.rule.point(s, w)
+
     def model(self, s: State, w: Vector) -> None:
         """Write the iterate that `output` asks for into w, bias last: O(d)."""
+        self.chosen(s, w)
+
+    def chosen(self, s: State, w: Vector) -> None:
+        """Write the rule's own part of that iterate into w."""
         if not self.output.averages() or s.sums[DIVISOR] == 0.0:
             self.rule.point(s, w)
         else:
@@ -161,6 +178,9 @@ class Linear(Learner):
     """Predict p_t = ⟨w_t, x_t⟩, suffer ℓ(p_t, y_t) + (ridge/2)‖w_t‖², and feed z_t = ∂ℓ·x_t (+ ridge·w_t) to the rule.
 
     `bias` > 0 appends a feature of that constant value (its weight is the last coordinate).
+
+    `centre` is a w₀ to count weights from, such as `run.weights` of another run: the rule then moves w − w₀, from where
+    it begins; the loss is ℓ(p_t, y_t) + (ridge/2)‖w_t − w₀‖²; and comparators are w₀ + U (see `centre.py`).
     """
 
     losses: ClassVar[type[Part]] = Loss
@@ -171,6 +191,18 @@ class Linear(Learner):
     output: Output = Last()
     ridge: float = 0.0
     bias: float = 0.0
+    centre: Any = None
+
+    def check(self) -> None:
+        super().check()
+        object.__setattr__(self, "centre", as_centre(self.centre))
+
+    def require_weights(self, d: int) -> None:
+        super().require_weights(d)
+        self.centre.fits(d)
+
+    def centred(self) -> bool:
+        return self.centre.shifts()
 
     def start(self, features: int) -> State:
         """The state before round 1 for rows of this many features."""
@@ -184,7 +216,7 @@ class Linear(Learner):
     @cached_property
     def judge(self) -> Linear:
         """This learner with a fixed rule, so that loops that do not learn are compiled once for all rules."""
-        return replace(self, rule=_ANY_RULE, ridge=0.0)
+        return replace(self, rule=_ANY_RULE, ridge=0.0, centre=None)
 
     # ---- compiled ----------------------------------------------------------------------------------------------------
 
@@ -214,7 +246,31 @@ class Linear(Learner):
         """
         scale = self.rule.scale(s)
         raw = self.dot(s, x, i)
-        return self.absorb(s, x, i, y, weight, raw * scale, raw, scale, limit)
+        return self.absorb(s, x, i, y, weight, self.lifted(raw * scale, x, i), raw, scale, limit)
+
+    def lifted(self, p: float, x: Rows, i: int) -> float:
+        """p + ⟨w₀, x_i⟩"""
+        if not self.centre.shifts():
+            return p
+        if self.bias != 0.0:
+            p += self.bias * self.centre.at(self.centre.w.size - 1)
+        for k in range(x.begin(i), x.end(i)):
+            p += x.value(i, k) * self.centre.at(x.column(i, k))
+        return p
+
+    def point(self, s: State, w: Vector) -> None:
+        self.rule.point(s, w)
+        self.recentre(w)
+
+    def model(self, s: State, w: Vector) -> None:
+        self.chosen(s, w)
+        self.recentre(w)
+
+    def recentre(self, w: Vector) -> None:
+        """w ← w₀ + w"""
+        if self.centre.shifts():
+            for j in range(w.size):
+                w[j] += self.centre.at(j)
 
     def absorb(
         self, s: State, x: Rows, i: int, y: float, weight: float, p: float, raw: float, scale: float, limit: float
@@ -311,5 +367,5 @@ def write_model(learner: Learner, s: State, w: Vector) -> None:
 
 @kernel
 def write_point(learner: Learner, s: State, w: Vector) -> None:
-    """`learner.rule.point`, compiled."""
-    learner.rule.point(s, w)
+    """`learner.point`, compiled."""
+    learner.point(s, w)

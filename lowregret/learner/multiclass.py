@@ -20,7 +20,7 @@ from lowregret.learner.linear import Learner, Linear
 from lowregret.loss.multiclass import MultiLoss
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
-from lowregret.rule import Rule
+from lowregret.rule import ProjectedGradient, Rule
 from lowregret.state import DIMENSION, ROUNDS, State
 from lowregret.types import Cells, Index, Vector
 
@@ -64,6 +64,10 @@ class Multiclass(Learner):
         self.require(
             not (rule.weighs() or rule.needs_loss() or rule.needs_weight()),
             f"{type(rule).__name__} is made for one score a row: use ProjectedGradient, MirrorDescent or AdaGrad",
+        )
+        self.require(
+            not (isinstance(rule, ProjectedGradient) and rule.start is not None),
+            "classes and their weights are laid out as they are met, so there is no start to begin at: leave it out",
         )
 
     @classmethod

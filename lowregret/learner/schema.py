@@ -41,6 +41,6 @@ def ledger_demands(arrays: Arrays, dimension: int, prefix: str = "") -> Demands:
 
 def state_arrays(learner: Learner, d: int, prefix: str = "") -> dict[str, Array]:
     """The arrays of a state with d weights, as they lie in memory."""
-    learner.rule.fits(d)
+    learner.require_weights(d)
     cells = {"table": d * learner.rule.columns(d), "lag": 2 * d if learner.output.averages() else 0}
     return {f"{prefix}{name}": floats(size) for name, size in cells.items()} | ledger_arrays(prefix)

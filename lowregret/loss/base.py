@@ -76,6 +76,13 @@ class Loss(NamedLoss):
 
     labels: ClassVar[str] = "a finite number"
     classifies: ClassVar[bool] = False  # labels are ±1 and the sign of the score is the prediction
+    gives: ClassVar[dict[str, str]] = {
+        "lipschitz, curvature, smoothness": "theorems that ask for them",
+        "accepts": "which labels there can be",
+        "wrong": "mistakes, if it classifies",
+        "conjugate, envelope": "the best fixed choice in hindsight, much faster",
+        "name": "its place on the command line",
+    }
 
     @abstractmethod
     def at(self, p: float, y: float) -> tuple[float, float]:

@@ -25,11 +25,8 @@ class Entropic(Mirror):
     norm: ClassVar[str] = "1"
     needs_dimension: ClassVar[bool] = True
 
-    def rated(self) -> bool:
-        return True
-
-    def stores_rate(self) -> bool:
-        return True
+    def whole(self) -> bool:
+        return False
 
     def begin(self, s: State) -> None:
         s.table[1::2] = 1.0
@@ -102,6 +99,10 @@ class Entropy(Entropic):
         weights = np.exp(theta - np.max(theta))
         return self.total * weights / weights.sum()
 
+    def gradient(self, w: Vector) -> Vector:
+        """ln w, up to a constant in all coordinates, which the link does not see"""
+        return _logarithm(w)
+
     def divergence(self, w: Vector, u: Vector) -> float:
         return _relative_entropy(w, u)
 
@@ -157,6 +158,9 @@ class UnnormalisedEntropy(Entropic):
         with np.errstate(over="ignore"):
             return self.start * np.exp(theta)
 
+    def gradient(self, w: Vector) -> Vector:
+        return _logarithm(w) - math.log(self.start)
+
     def divergence(self, w: Vector, u: Vector) -> float:
         return _relative_entropy(w, u)
 
@@ -199,6 +203,12 @@ class UnnormalisedEntropy(Entropic):
             mass += s.table[cell(j, 2) + WEIGHT]
         s.sums[OFFSET] = 0.0
         s.sums[MASS] = mass
+
+
+def _logarithm(w: Vector) -> Vector:
+    """ln w, −inf at 0"""
+    with np.errstate(divide="ignore"):
+        return np.log(np.asarray(w, float))
 
 
 def _negative_entropy(w: Vector) -> float:

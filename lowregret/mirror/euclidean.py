@@ -35,6 +35,9 @@ class Euclidean(Mirror):
     def link(self, theta: Vector) -> Vector:
         return self.domain.projection(theta)
 
+    def gradient(self, w: Vector) -> Vector:
+        return np.array(w, float)
+
     def divergence(self, w: Vector, u: Vector) -> float:
         return 0.5 * float((w - u) @ (w - u))
 

@@ -34,6 +34,10 @@ class PNorm(Mirror):
     def q(self) -> float:
         return self.p / (self.p - 1)
 
+    @property
+    def exponent(self) -> float:
+        return self.q
+
     def value(self, w: Vector) -> float:
         r = norm(w, self.q)
         return 0.5 * r * r
@@ -45,8 +49,8 @@ class PNorm(Mirror):
     def link(self, theta: Vector) -> Vector:
         return _norm_gradient(theta, self.p)
 
-    def divergence(self, w: Vector, u: Vector) -> float:
-        return self.value(w) - self.value(u) - float(_norm_gradient(u, self.q) @ (w - u))
+    def gradient(self, w: Vector) -> Vector:
+        return _norm_gradient(w, self.q)
 
     def strength(self) -> float:
         return 1.0 / (self.p - 1.0)
@@ -58,6 +62,15 @@ class PNorm(Mirror):
     def tuned_rate(self, radius: float, lipschitz: float, rounds: int, d: int) -> float:
         """η = (B/L)√((q−1)/T) gives BL√((p−1)T) (COR-2.18 corrected)."""
         return radius / lipschitz * math.sqrt(self.strength() / rounds)
+
+    def whole(self) -> bool:
+        return False
+
+    def rated(self) -> bool:
+        return False
+
+    def stores_rate(self) -> bool:
+        return False
 
     def begin(self, s: State) -> None:
         s.sums[UNIT] = 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,7 +15,8 @@ from lowregret.mirror.base import Mirror
 from lowregret.types import Vector
 
 PREMISE = "the mirror map's conjugate, link and strength are those of its regulariser"
-NORMS = {"2": 2.0, "1": 1.0}
+
+NEAR = (0.5, 0.9, 1.1, 2.0)  # shares of a θ whose links are compared with its own
 
 
 def counterexample(mirror: Mirror, comparator: Domain, d: int) -> str | None:
@@ -27,14 +29,15 @@ def _faults(mirror: Mirror, comparator: Domain, d: int) -> Iterator[str]:
     thetas = [rng.normal(size=d) * size for size in (0.0, 0.01, 1.0, 10.0) for _ in range(4)]
     points = [mirror.link(theta) for theta in thetas]
     values = [mirror.value(w) for w in points]
-    q, sigma = NORMS.get(mirror.norm), mirror.strength()
+    q, sigma = mirror.exponent, mirror.strength()
     for theta, w, value in zip(thetas, points, values, strict=True):
         height = float(w @ theta) - value
         terms = norm(w) * norm(theta), value
         if not at_most(height, mirror.conjugate(theta), *terms):
             yield f"R*({theta[:3]}) is {mirror.conjugate(theta):.6g}, less than {height:.6g} = ⟨w,θ⟩ − R(w)"
-        for u, there in zip(points, values, strict=True):
-            away = norm(u - w, q) if q is not None else 0.0
+        near = [mirror.link(share * theta) for share in NEAR]
+        for u, there in [*zip(points, values, strict=True), *((u, mirror.value(u)) for u in near)]:
+            away = 0.0 if math.isnan(q) else norm(u - w, q)
             least = value + float((u - w) @ theta) + sigma / 2 * away * away
             if not at_most(least, there, *terms, norm(u) * norm(theta), sigma * away * away):
                 yield f"R is {there:.6g} at {u[:3]}, less than the {least:.6g} of link and strength {sigma:g}"

@@ -17,18 +17,24 @@ from tqdm import tqdm
 
 from lowregret.certificate import Certificate, Premise, natural_comparator, tightest
 from lowregret.certificate.following import Following, following_certificates
+from lowregret.certificate.linearised import linearised
+from lowregret.certificate.theorems import LINEARISED
 from lowregret.certificate.trace import Trace, next_mark
-from lowregret.compile.part import Part
+from lowregret.compile.signals import unbroken
 from lowregret.compile.spec import from_json, to_json
 from lowregret.convex.functions import Convex, LinearFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
 from lowregret.convex.verify import PREMISE, counterexample, is_doubtful, tried_points
 from lowregret.domain import Domain, L2Ball
-from lowregret.errors import PartError
+from lowregret.errors import PartError, StoreError
+from lowregret.output import Average, Last, Output, WeightedAverage
+from lowregret.play.own_player import OwnSeat
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat, checked_value
 from lowregret.play.schema import GameSchema
 from lowregret.play.wrapped_player import take_seat
+from lowregret.risk.drawn import game_risks, independence
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -39,46 +45,13 @@ if TYPE_CHECKING:
 Functions = Iterable[Any] | Callable[[int, Vector], Any]
 
 
-def play(
-    player: Any,
-    functions: Functions,
-    rounds: int | None = None,
-    *,
-    dimension: int | None = None,
-    comparator: Domain | None = None,
-    compiled: bool = True,
-) -> Game:
-    """Play a game, or go on with one.
-
-    `player`: a rule (`MirrorDescent`, `ProjectedGradient`), a follower, or a `Game` to go on with. `functions`: convex
-    functions or cost vectors, one per round; or an adversary, called with (t, w_t), that answers with one. `rounds`:
-    how many (all, if the functions end by themselves). `dimension` is needed only where the functions do not tell it.
-    """
-    if isinstance(player, Game):
-        return player.learn(functions, rounds)
-    if callable(functions) and dimension is None:
-        raise PartError("an adversary does not tell how many coordinates it takes: give dimension")
-    if not callable(functions):
-        functions = iter(functions)
-        if dimension is None:
-            first = next(functions, None)
-            if first is None:
-                raise PartError("there are no functions to play against")
-            f = _as_function(first)
-            if f.dimension is None:
-                raise PartError(f"{type(f).__name__} does not tell how many coordinates it takes: give dimension")
-            dimension, functions = f.dimension, _chain(f, functions)
-    assert dimension is not None
-    return Game(player, dimension, comparator, compiled=compiled).learn(functions, rounds)
-
-
-def _chain(first: Convex, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
-
-
-def _as_function(thing: Any) -> Convex:
-    return thing if isinstance(thing, Convex) else LinearFunction(thing)
+def as_function(thing: Any) -> Convex:
+    """A function or a vector of costs as a convex function."""
+    if isinstance(thing, Convex):
+        return thing
+    if callable(thing):
+        raise PartError(f"a function of your own needs a sub-gradient too: Function(f, gradient); got {thing!r} alone")
+    return LinearFunction(thing)
 
 
 @dataclass(frozen=True)
@@ -99,7 +72,7 @@ class Game(Saved):
 
     def __init__(
         self,
-        player: Part,
+        player: Any,
         dimension: int,
         comparator: Domain | None = None,
         *,
@@ -134,7 +107,7 @@ class Game(Saved):
         answers = self._answers(functions) if callable(functions) else iter(functions)
         before = self.rounds
         for thing in tqdm(islice(answers, rounds), total=rounds, unit="round", delay=1, disable=None, leave=False):
-            self._round(_as_function(thing))
+            self._round(as_function(thing))
         if rounds is not None and self.rounds - before < rounds:
             raise PartError(f"the functions ended after {self.rounds - before} of {rounds} rounds")
         return self
@@ -143,6 +116,7 @@ class Game(Saved):
         while True:
             yield adversary(self.rounds + 1, self.seat.point().copy())
 
+    @unbroken
     def _round(self, f: Convex) -> None:
         w = self.seat.point()
         value, z = checked_value(f, w, self.rounds + 1)
@@ -249,26 +223,33 @@ class Game(Saved):
     @cached_property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this player, tightest first."""
-        if isinstance(self.seat, FollowerSeat):
-            found = following_certificates(self._following(self.seat, self.rounds, self.regret))
-            return self._doubted(found, self.rounds)
-        return self._evaluate(self._rule_seat.ledger(), self._rule_seat.theta(), self.rounds)
+        if isinstance(self.seat, RuleSeat):
+            return self._evaluate(self.seat, self.seat.ledger(), self.seat.theta(), self.rounds)
+        return self._observed(self.rounds)
 
     @property
     def certificate(self) -> Certificate:
         """The tightest certificate whose premises hold."""
         return tightest(self.certificates)
 
-    @property
-    def _rule_seat(self) -> RuleSeat:
-        assert isinstance(self.seat, RuleSeat)
-        return self.seat
-
-    def _evaluate(self, ledger: Vector, theta: Vector | None, rounds: int) -> list[Certificate]:
+    def _evaluate(self, seat: RuleSeat, ledger: Vector, theta: Vector | None, rounds: int) -> list[Certificate]:
         curvature = min((f.curvature for f in self.functions[:rounds]), default=0.0)
-        found = self._rule_seat.certificates(ledger, theta, Look(rounds, self.comparator, curvature))
+        found = seat.certificates(ledger, theta, Look(rounds, self.comparator, curvature))
         linear = self._linear_regret(rounds, self.comparator)
-        return self._doubted([replace(c, linear_regret=linear) for c in found], rounds)
+        known = [replace(c, linear_regret=linear) for c in found]
+        return self._doubted([replace(c, bound=linear) if c.id == LINEARISED.id else c for c in known], rounds)
+
+    def _observed(self, rounds: int, regret: float | None = None) -> list[Certificate]:
+        """Of players that keep no ledger: what theorems say of followers, else the linearised regret."""
+        found: list[Certificate] = []
+        if isinstance(self.seat, FollowerSeat):
+            exact = self.regret if regret is None else regret
+            found = following_certificates(self._following(self.seat, rounds, exact))
+        if not found:
+            points, linear = self.points[:rounds], self._linear_regret(rounds, self.comparator)
+            premises = self.seat.premises(points) if isinstance(self.seat, OwnSeat) else ()
+            found = [linearised(points, self.gradients[:rounds], linear, self.comparator, premises)]
+        return self._doubted(found, rounds)
 
     def _following(self, seat: FollowerSeat, rounds: int, regret: float) -> Following:
         return Following(
@@ -284,6 +265,37 @@ class Game(Saved):
             self.comparator,
             regret,
         )
+
+    def model(self, output: Output = Average()) -> Vector:
+        """The point that an output hands out: an average of w_1 … w_T, one of them drawn, or the next: O(Td)."""
+        if isinstance(output, Last) or not self.rounds:
+            return self.seat.point().copy()
+        with np.errstate(over="ignore"):  # of hashes
+            c = np.array([output.weight(t) for t in range(1, self.rounds + 1)])
+        return self._points[int(np.flatnonzero(c)[-1])].copy() if output.replaces() else c @ self.points / c.sum()
+
+    def risks(
+        self,
+        delta: float = 0.05,
+        *,
+        output: Output = Average(),
+        ceiling: float | None = None,
+        independent: bool = False,
+    ) -> list[RiskCertificate]:
+        """Bounds on E f(model), f as the f_t are, if these are drawn independently, which is your word.
+
+        With `ceiling` M, 0 ≤ f ≤ M on the set, with probability 1 − δ each; else in expectation.
+        """
+        why = self.refuted(self.rounds, self.comparator)
+        known = independence(independent), Premise(PREMISE, why is None, why)
+        return game_risks(self.losses, output, delta, ceiling, self._mean_regret(output), known)
+
+    def _mean_regret(self, output: Output) -> float | None:
+        """The linearised regret per round, weighed as the output weighs; None if the schedule weighs otherwise."""
+        weighs = isinstance(self.seat, RuleSeat) and self.seat.learner.rule.schedule().weighted()
+        if weighs != isinstance(output, WeightedAverage):
+            return None
+        return self.linear_regret() / (1 if weighs else max(self.rounds, 1))
 
     @property
     def trace(self) -> GameTrace:
@@ -306,9 +318,9 @@ class Game(Saved):
 
     def _at(self, mark: int, rounds: int, regret: float) -> list[Certificate]:
         """The certificates as they stood after these many rounds."""
-        if isinstance(self.seat, FollowerSeat):
-            return self._doubted(following_certificates(self._following(self.seat, rounds, regret)), rounds)
-        return self._evaluate(self._ledger[mark], None, rounds)
+        if isinstance(self.seat, RuleSeat):
+            return self._evaluate(self.seat, self._ledger[mark], None, rounds)
+        return self._observed(rounds, regret)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Regret, linearised regret and bound over the rounds; written to `path` if given."""
@@ -337,6 +349,11 @@ class Game(Saved):
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         """The description and arrays that `save` writes: the record, and the player's memory."""
+        if isinstance(self.seat, OwnSeat):
+            raise StoreError(
+                f"a game of {self._of()} can be played but not saved, for what it remembers is its own: keep the "
+                "record (functions, points, gradients, losses) instead, and let it learn the gradients once more"
+            )
         linear = all(type(f) is LinearFunction for f in self.functions)
         description = {
             "player": to_json(self.player),

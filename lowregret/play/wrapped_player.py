@@ -11,11 +11,11 @@ from lowregret.certificate.delay import DRIFT, LAGGED, LEDGER, TRAVELLED, dual_e
 from lowregret.certificate.doubling import bounds_of, sum_blocks
 from lowregret.convex.functions import Convex
 from lowregret.convex.leader import Follower
-from lowregret.errors import PartError
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling, block_of
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
+from lowregret.play.own_player import OwnSeat
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat
 from lowregret.rule import Rule
 from lowregret.state import COUNTS, LAST_RATE, SUMS, State
@@ -131,7 +131,7 @@ class DoublingSeat(RuleSeat):
 def take_seat(
     player: Any, dimension: int, functions: list[Convex], compiled: bool, arrays: dict[str, Any] | None = None
 ) -> Seat:
-    """Seat a rule, a learner's rule, one that is delayed or restarts, or a follower."""
+    """Seat a rule, a learner's rule, one that is delayed or restarts, a follower, or an object of the user's own."""
     if isinstance(player, Linear):
         player = player.rule
     if isinstance(player, Rule):
@@ -142,7 +142,4 @@ def take_seat(
         return DoublingSeat(player, dimension, compiled, arrays)
     if isinstance(player, Follower):
         return FollowerSeat(player, dimension, functions, arrays)
-    raise PartError(
-        "the player must be a rule such as MirrorDescent(Euclidean(), Constant(0.1)) or a follower such as "
-        f"FollowTheLeader(L2Ball(1.0)), got {player!r}"
-    )
+    return OwnSeat(player, dimension)

@@ -230,6 +230,8 @@ class RowRecord(Record):
         learner = run.learner
         if learner.ridge > 0 or isinstance(learner.loss, OnMistakes):
             raise PartError("a ridge, or a loss that depends on what was predicted, has no f_t of the row alone")
+        if learner.centred():
+            raise PartError("comparators of a learner with a centre are counted from there: use `run.regret(u, X, y)`")
         self.run, self.x = run, as_rows(features)
         self.y = numbers(labels, "labels", self.x.shape[0])
         self.weights = np.ones(self.y.size) if weights is None else numbers(weights, "weights", self.y.size)
@@ -274,7 +276,7 @@ class RowRecord(Record):
             return None
         squares = np.empty(self.y.size)
         call(row_squares, self.run.compiled, self.run.learner.judge, self.x, squares)
-        start = self.run.learner.rule.domain.projection(np.zeros(self.dimension))
+        start = self.run.learner.rule.first(self.dimension)
         longest = math.sqrt(self.run.state.sums[LONGEST])
         sizes = np.abs(self._slopes) * np.sqrt(squares)
         return descent_of(self.run.learner, sizes, start, longest, self.weights != 0)

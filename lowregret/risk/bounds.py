@@ -16,6 +16,7 @@ from typing import Any
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity, keeping
+from lowregret.learner.linear import Linear
 from lowregret.loss.verify import MetScores
 from lowregret.output import Average, Output, Random, WeightedAverage
 from lowregret.risk.online_to_batch import (
@@ -28,6 +29,7 @@ from lowregret.risk.online_to_batch import (
     o2b_hp,
     o2b_small,
     require_delta,
+    thm_5_1,
 )
 from lowregret.risk.statistics import (
     ALARM,
@@ -60,6 +62,12 @@ class RiskEvidence:
     certificate: Callable[[], Certificate]  # of the regret
     met: MetScores | None = None  # scores and labels at which a loss of the user's own is put to the test
 
+    @classmethod
+    def of(cls, run: Any) -> RiskEvidence:
+        """Of a run on rows, as it stands."""
+        found = run.tally, run.state, run.rounds, run.seen is not None
+        return cls(run.learner, *found, lambda: run.certificate, run.met)
+
 
 def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
     """All that can be said, each with probability 1 − δ by itself: the headline first, those that failed last.
@@ -70,10 +78,10 @@ def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
     require_delta(delta)
     if not e.tally.rounds:
         return []
-    premises = tuple(_premises(e))
+    premises = tuple(shared_premises(e))
     rule, d = e.learner.rule, e.state.dimension
     trusted = *convexity(e.learner.loss, e.met, rule.domain.reach(2, d)), *keeping(rule, d, e.state.sums)
-    found = [*_given(trusted, _of_output(e, delta)), *_of_errors(e, delta), *_given(trusted, _of_excess(e))]
+    found = [*_given(trusted, _of_output(e, delta)), *_of_errors(e, delta), *_given(trusted, _expected(e))]
     return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
 
 
@@ -93,7 +101,8 @@ def risk_json(found: list[RiskCertificate]) -> dict[str, Any]:
     return {"risk": None if best is None else best.to_json(), "risk_premises": premises}
 
 
-def _premises(e: RiskEvidence) -> Iterator[Premise]:
+def shared_premises(e: RiskEvidence) -> Iterator[Premise]:
+    """The premises of every bound: independent rows, each once, all counted alike."""
     against = e.tally.dependence
     yield Premise(INDEPENDENT, against < math.log(1 / ALARM), chance(against))
     sample = f"{chance(e.tally.repetition.against)} in a sample of {e.tally.repetition.size} rows"
@@ -200,7 +209,9 @@ def _ceilings(e: RiskEvidence) -> Iterator[Ceiling]:
     found = [power_of_two(math.sqrt(float(e.state.sums[LONGEST])))]
     if known:
         found.append((reach * ROUNDING, 0.0))
-    for iterate, price in found:
+    offset = e.learner.centre.length() if isinstance(e.learner, Linear) else 0.0
+    for moved, price in found:
+        iterate = moved + offset
         m = max(e.learner.loss.highest(iterate * row, label), 1 / HUGE)  # nor may it be 0, or its square
         if m < HUGE:
             outside = row_price + label_price
@@ -215,10 +226,13 @@ def power_of_two(size: float) -> tuple[float, float]:
     return 2.0**k * ROUNDING, math.log(1.5 * (abs(k) + 1) * (abs(k) + 2))
 
 
-def _of_excess(e: RiskEvidence) -> Iterator[RiskCertificate]:
-    """COR-5.2, on the linearised regret of this run."""
+def _expected(e: RiskEvidence) -> Iterator[RiskCertificate]:
+    """THM-5.1 on the loss and COR-5.2 on the linearised regret of this run: in expectation, no bound on rows needed."""
     output, convex = e.learner.output, e.learner.loss.highest(1.0, 1.0) < math.inf
-    if isinstance(output, Average | Random) and convex and e.learner.ridge == 0:
-        found, name = e.certificate(), AVERAGE if isinstance(output, Average) else DRAWN
+    name = _NAMES.get(type(output))
+    if name is not None and (convex or name == DRAWN) and float(e.tally.sums[WEIGHTS]) > 0:
+        yield thm_5_1(float(e.tally.sums[WEIGHTED_LOSS] / e.tally.sums[WEIGHTS]), output=name, of="loss")
+    if name is not None and name != WEIGHTED and convex and e.learner.ridge == 0:
+        found = e.certificate()
         if found.measure == "regret" and found.linear_regret is not None:
             yield cor_5_2(found.linear_regret, e.tally.rounds, output=name)

@@ -101,6 +101,11 @@ def o2b_small(total: float, rounds: int, delta: float, *, lam: float = 1.0, **sa
     return RiskCertificate("O2B-SMALL", "(λΣf_t(w_t) + ln(1/δ))/((1 − e^{−λ})T)", bound=bound, delta=delta, **said)
 
 
+def thm_5_1(mean: float, **said: Any) -> RiskCertificate:
+    """THM-5.1: E C(ŵ) ≤ E Σα_tf_t(w_t), with equality for a model drawn with chances α_t; here the sum of one run."""
+    return RiskCertificate("THM-5.1", "E Σα_tf_t(w_t)", bound=mean, delta=None, **said)
+
+
 def cor_5_2(regret: float, rounds: int, **said: Any) -> RiskCertificate:
     """COR-5.2: E C(w̄) − C(u) ≤ E regret(u)/T, for every fixed u; here with the regret of one run."""
     return RiskCertificate("COR-5.2", "E regret/T", of="excess", bound=regret / rounds, delta=None, **said)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to d
 
 class Rule(Part):
     """How w_{t+1} follows from w_t and z_t."""
+
+    instead: ClassVar[str] = "In games (`play`), any object with the two methods point() and learn(z) plays."
 
     if TYPE_CHECKING:  # a field of some rules, which an inherited property would hide
 
@@ -52,6 +54,14 @@ class Rule(Part):
     @abstractmethod
     def schedule(self) -> Step:
         """The step schedule."""
+
+    def first(self, d: int) -> Vector:
+        """w_1 in dimension d."""
+        return self.domain.projection(np.zeros(d))
+
+    def grows(self) -> bool:
+        """Whether iterates of more coordinates are, with zeros for those that were not met, what they were."""
+        return True
 
     def keeps_sum(self) -> bool:
         """Whether Σz_t, which the linearised regret needs, is kept."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lowregret.domain import Domain
 from lowregret.mirror import Mirror
 from lowregret.rule.base import Rule
@@ -22,7 +24,7 @@ from lowregret.state import (
     slot,
 )
 from lowregret.step import Step
-from lowregret.types import Index
+from lowregret.types import Index, Vector
 
 RATE = slot("rate")  # η of the coming round
 
@@ -31,7 +33,7 @@ class MirrorDescent(Rule):
     """θ_{t+1} = θ_t − z_t,  w_t = ∇R*(η_t θ_t): mirror descent, and FTRL on the linearised losses (ALG-OMD).
 
     O(nnz) per row for Euclidean geometry on R^d, balls and boxes, for p-norms, and for entropies with a constant rate;
-    O(d) for entropies with a changing rate and for other sets.
+    O(d) for entropies with a changing rate, for other sets, and for maps of which only the link is told.
     """
 
     mirror: Mirror
@@ -41,6 +43,7 @@ class MirrorDescent(Rule):
         self.require(
             isinstance(self.mirror, Mirror), f"mirror must be a Mirror such as Euclidean(), got {self.mirror!r}"
         )
+        self.mirror.streams()
         self.require(isinstance(self.step, Step), f"step must be a Step such as Constant(0.1), got {self.step!r}")
         self.require(
             not self.step.weighted(),
@@ -56,6 +59,12 @@ class MirrorDescent(Rule):
 
     def width(self) -> int:
         return self.mirror.width()
+
+    def first(self, d: int) -> Vector:
+        return self.mirror.link(np.zeros(d))
+
+    def grows(self) -> bool:
+        return self.mirror.streams()
 
     def schedule(self) -> Step:
         return self.step

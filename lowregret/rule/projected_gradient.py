@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
 from lowregret.compile.part import Part
 from lowregret.domain import Domain
+from lowregret.domain.base import constant_vector
 from lowregret.rule.base import Rule
 from lowregret.state import (
     DIMENSION,
@@ -30,7 +32,7 @@ from lowregret.state import (
     worn,
 )
 from lowregret.step import Step
-from lowregret.types import Index, cell
+from lowregret.types import Index, Vector, cell
 
 FACTOR = slot("factor")  # w = FACTOR · v
 WON = slot("won")  # Σ of the steps' gains, for schedules that look at the loss
@@ -64,7 +66,10 @@ class Forgotten(Gradients):
 
 
 class ProjectedGradient(Rule):
-    """w_{t+1} = Π_S(w_t − η_t z_t), w_1 = Π_S(0) (ALG-OGD-EAGER).
+    """w_{t+1} = Π_S(w_t − η_t z_t), w_1 any point of S, by default Π_S(0) (ALG-OGD-EAGER).
+
+    `start` is w_1: where one has reason to begin, such as `run.weights` of another run (a warm start). Theorems then
+    speak of the distance from there, ‖w_1 − u‖.
 
     w = a·v with a scalar a, so that projecting on a ball and shrinking by L2 regularisation cost O(1) and a round
     O(nnz); boxes are clipped where touched. Other sets cost O(d) per round.
@@ -73,6 +78,7 @@ class ProjectedGradient(Rule):
     domain: Domain
     step: Step
     gradients: Gradients = Summed()
+    start: Any = None
 
     def check(self) -> None:
         self.require(isinstance(self.step, Step), f"step must be a Step such as Constant(0.1), got {self.step!r}")
@@ -85,9 +91,23 @@ class ProjectedGradient(Rule):
         self.require(
             self.domain.playable, f"{self.domain} is a set of comparators, not one to play in: use L2Ball or Box"
         )
+        if self.start is not None:
+            start = constant_vector(self, "start", self.start)
+            object.__setattr__(self, "start", start)
+            self.require(
+                self.domain.contains(start),
+                f"start must lie in the {self.domain.name}, as its projection, domain.projection(start), does",
+            )
 
     def fits(self, d: int) -> None:
         self.domain.fits(d)
+        self.require(
+            self.start is None or self.start.size == d,
+            f"start has {np.size(self.start)} coordinates, the learner has {d}: they must be as many, known beforehand",
+        )
+
+    def first(self, d: int) -> Vector:
+        return super().first(d) if self.start is None else np.array(self.start)
 
     def width(self) -> int:
         return 2 if self.gradients.kept() else 1
@@ -109,7 +129,7 @@ class ProjectedGradient(Rule):
         return self.step.needs_loss()
 
     def begin(self, s: State) -> None:
-        w = self.domain.projection(np.zeros(s.dimension))
+        w = self.first(s.dimension)
         s.table[self.width() - 1 :: self.width()] = w
         s.sums[FACTOR] = 1.0
         s.sums[MASS] = s.sums[PEAK] = np.sum(w * w)  # not BLAS, whose threads would go on spinning

@@ -10,6 +10,7 @@ from lowregret.compile.altered import is_own
 from lowregret.compile.numerics import at_most, norm
 from lowregret.errors import PartError
 from lowregret.rule.base import Rule
+from lowregret.rule.mirror_descent import RATE, MirrorDescent
 from lowregret.state import ENERGY, FIRST_RATE, GIVEN, LARGEST, LAST_RATE, LINEAR, LOSS, ROUNDS, SLOPE, STEPPED, State
 from lowregret.step import Step
 from lowregret.types import Vector
@@ -49,6 +50,8 @@ def _played(rule: Rule, d: int, size: float) -> str | None:
                 return f"after {t} rounds it plays {w[:3]}, outside the {rule.domain.name}"
             if norm(w) < np.inf and not at_most(norm(w), np.sqrt(rule.square_length(s))):
                 return f"after {t} rounds it takes {rule.square_length(s):.6g} for ‖w‖² of {w[:3]}"
+            if isinstance(rule, MirrorDescent) and not _is_linked(rule, s, w):
+                return f"after {t} rounds it plays {w[:3]}, and not the link of {theta[:3]} at rate {s.sums[RATE]:g}"
             importance = rule.importance(s) if rule.weighted() else 1.0
             theta, linear = theta - importance * g, linear + importance * float(w @ g)
             terms += importance * norm(w) * norm(g)
@@ -60,6 +63,12 @@ def _played(rule: Rule, d: int, size: float) -> str | None:
     if rule.keeps_sum() and not at_most(norm(s.theta - theta), 0.0, norm(theta), TRIED * size):
         return f"it takes {s.theta[:3]} for a sum −Σz_t that is {theta[:3]}"
     return None
+
+
+def _is_linked(rule: MirrorDescent, s: State, w: Vector) -> bool:
+    """Whether w is the mirror map's link of the sum that the state keeps, where both are numbers."""
+    linked = rule.mirror.link(float(s.sums[RATE]) * s.theta)
+    return not np.all(np.isfinite([w, linked])) or at_most(norm(w - linked), 0.0, norm(w), norm(linked))
 
 
 def _round(rule: Rule, s: State, w: Vector, g: Vector) -> None:

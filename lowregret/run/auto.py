@@ -211,7 +211,9 @@ class AutoRun(ScoredRun):
         return found | {"curve": Curve.of(cls, description, arrays)}
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
-        return self.curve.add_contents(self, *super().contents())
+        told, found = self.curve.contents(self)
+        description, arrays = super().contents()
+        return description | told, arrays | found
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

@@ -173,7 +173,9 @@ class AutoMulticlassRun(MulticlassRun):
         return found | {"curve": Curve.of(cls, description, arrays)}
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
-        return self.curve.add_contents(self, *super().contents())
+        told, found = self.curve.contents(self)
+        description, arrays = super().contents()
+        return description | told, arrays | found
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

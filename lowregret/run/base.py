@@ -14,6 +14,7 @@ import numpy as np
 from lowregret.certificate import Certificate, natural_comparator
 from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import compilable
+from lowregret.compile.signals import Interruptible, let_in, unbroken
 from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.learner.growth import split
@@ -110,6 +111,7 @@ class RowRun(CarefulRun, Scoring):
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
         return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names)
 
+    @unbroken
     def _learn(
         self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None
     ) -> Learnt:
@@ -118,7 +120,7 @@ class RowRun(CarefulRun, Scoring):
             if self.expansion is not None and expanded is None:
                 return self.expansion.learn(self, given, labels, w, place, names)
             x = given if expanded is None else expanded
-            self.learnt, self._reached, self._unjudged = NOTHING, 0, (0, self.rounds)
+            self.learnt, self._reached, self._unjudged, self._steps = NOTHING, 0, (0, self.rounds), Steps()
             y = self._taken(labels, w, names)
             self.uniform &= bool(np.all(w == 1))
             if self.tally.recognised(given, np.asarray(y, float)):
@@ -133,10 +135,8 @@ class RowRun(CarefulRun, Scoring):
                         self._refuse(shown, name_label(labels[i], names), w, i, place(i))
             finally:
                 self.learnt = self._told(y, self._reached)
-                self._steps.add(
-                    partial(self._judge, placed.rows, y, w), partial(self._settle, x, placed, self._reached)
-                )
-                self._steps.add(partial(self._count, given, x, y, w))
+                judge, count = partial(self._judge, placed.rows, y, w), partial(self._count, given, x, y, w)
+                self._steps.add(judge, partial(self._settle, x, placed, self._reached), count)
                 self._steps.finish()
             require_bounded(self.state)
             return self.learnt
@@ -158,7 +158,8 @@ class RowRun(CarefulRun, Scoring):
         end = placed.fitting(self._places)
         goal = min(mark, pause - rounds + self.state.rounds)  # a run may restart, and its state count afresh
         try:
-            self._reached = self._advance(placed.rows, y[:end], w[:end], begin, goal)
+            with nullcontext() if self.compiled else Interruptible():
+                self._reached = self._advance(placed.rows, y[:end], w[:end], begin, goal)
         except BaseException:
             self._reached = begin + rows_played(w[begin:], self.rounds - rounds)  # the ledger knows how far it came
             raise
@@ -168,6 +169,7 @@ class RowRun(CarefulRun, Scoring):
                 self._steps.add(partial(self._judge, placed.rows, y, w))
             self._steps.add(*[self._pause] * paused, *[self._at_mark] * marked)
             self._steps.finish()
+        let_in()
         return marked or paused
 
     @abstractmethod
@@ -263,8 +265,7 @@ class RowRun(CarefulRun, Scoring):
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """Bounds on loss or error of future rows, each with probability 1 − δ: the headline first, failed ones last."""
-        found = self.tally, self.state, self.rounds, self.seen is not None
-        return risks(RiskEvidence(self.learner, *found, lambda: self.certificate, self.met), delta)
+        return risks(RiskEvidence.of(self), delta)
 
     def risk(self, delta: float = 0.05) -> RiskCertificate | None:
         """The headline of `risks`, if its premises hold."""

@@ -1,9 +1,9 @@
 """Random partitions beside a run of `auto`: another `auto`, which also sees the cells that rows lie in, as an expert.
 
-While rows are narrow, the first of them are kept. After 256, 1,024 and 4,096 rounds a forest is grown on all that were
-kept (`features/grow.py`), a companion begins anew on rows with its cells, goes over the rows that were kept, and from
-then on plays along: its score of a row, made before the label comes, is that of one more expert of the mixture. After
-the last forest the kept rows are forgotten, and cells never change again.
+While rows are narrow, the first of them are kept. After 256, 512, 1,024 and 4,096 rounds a forest is grown on all that
+were kept (`features/grow.py`), a companion begins anew on rows with its cells, goes over the rows that were kept, and
+from then on plays along: its score of a row, made before the label comes, is that of one more expert of the mixture.
+After the last forest the kept rows are forgotten, and cells never change again.
 
 A companion is a run of the same learner that is driven from here, in step with the run it belongs to: rounds, freezes
 and eras are the same. Nothing is counted of the rows that it went over again.
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowregret.compile.signals import let_in
 from lowregret.features import Forest
 from lowregret.features.forest import Desk
 from lowregret.learner.places import NOTHING, Placed
@@ -28,7 +29,7 @@ from lowregret.run.sample import Sample
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
-LOOKS = (256, 1024, 4096)  # rounds after which a forest is grown; every run pauses and freezes its model then
+LOOKS = (256, 512, 1024, 4096)  # rounds after which a forest is grown; every run pauses and freezes its model then
 NARROW, SPARSEST = 256, 16  # features met at the first look; of 16 of them, a row has at least one on average
 WIDEST = 1024  # features that forests look at
 
@@ -65,6 +66,8 @@ class Curve:
 
         Returns the first row not learnt. Whatever interrupts the companion is raised once the run has caught up.
         """
+        if not i:  # another batch, which may lie in the memory of the one before
+            self._ahead = self._ahead._replace(rows=None)
         while True:
             end, beside, problem = len(y), run.nobody, None
             if self._in_step(run):
@@ -77,6 +80,7 @@ class Curve:
                 raise problem
             if done in (i, len(y)) or done < end or run.state.rounds >= goal:
                 return done
+            let_in()
             i = done
 
     def _in_step(self, run: Any) -> bool:
@@ -219,8 +223,8 @@ class Curve:
 
     # ---- files ---------------------------------------------------------------------------------------------------
 
-    def add_contents(self, run: Any, description: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
-        """The contents of a run's file, with what is needed to go on with the partitions."""
+    def contents(self, run: Any) -> tuple[dict[str, Any], Arrays]:
+        """Those of a run's file that are needed to go on with the partitions; to be asked first, for one may leave."""
         self._in_step(run)
         told, found = (None, {}) if self.run is None else self.run.contents()
         if told is not None:
@@ -230,7 +234,7 @@ class Curve:
             found |= forest_contents(self.forest)
         if self.sample is not None:
             found |= {f"sample.{name}": array for name, array in self.sample.arrays().items()}
-        return description | {"curve": told}, arrays | found
+        return {"curve": told}, found
 
     @classmethod
     def of(cls, kind: Any, description: dict[str, Any], arrays: Arrays) -> Curve:

@@ -18,6 +18,7 @@ import numpy as np
 from lowregret.certificate import Certificate, certificates
 from lowregret.certificate.delay import BOOK, DRIFT, LEDGER, WEIGHT, WRONG, dual_exponent, late_certificates
 from lowregret.certificate.trace import Trace
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.delayed import LONGEST_DELAY
@@ -103,6 +104,7 @@ class DelayedRun(LinearRun):
         self._decide(x, None, "row {}".format)
         return self._numbers.of(np.arange(before + 1, self.asked + 1)), self.scores
 
+    @unbroken
     def tell(self, rounds: Any, labels: Any, weights: Any = None) -> Self:
         """Learn the answers to some rounds in the order given. Weight 0: there is no answer, the round is forgotten.
 
@@ -127,6 +129,7 @@ class DelayedRun(LinearRun):
             pending.recall(left[left >= 0])
         return self
 
+    @unbroken
     def deliver(self) -> Self:
         """Let all answers arrive that `learn` has sent and that are still on their way, in order."""
         at = self._pending.arriving()
@@ -252,6 +255,7 @@ class DelayedRun(LinearRun):
             seen.add(round_)
         return told, at
 
+    @unbroken
     def _decide(self, x: Rows, answers: tuple[Vector, Vector, Any] | None, place: Place) -> None:
         """Ask rows in chunks; `answers` are labels, weights and delays, if they are known."""
         self.learnt, self.scores = NO_ROWS, np.full(x.shape[0], np.nan)
@@ -269,6 +273,7 @@ class DelayedRun(LinearRun):
                 self.uniform &= bool(np.all(weights == 1))
             try:
                 self._run(pending.arriving(before + end - begin), first, Asked(x, placed, begin, place))
+                let_in()
             except BaseException:
                 self._settle(x, placed, begin + self.asked - before)
                 raise

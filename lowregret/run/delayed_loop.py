@@ -43,7 +43,7 @@ def answer(learner: Linear, s: State, x: Rows, slots: Slots, i: int, ledger: Vec
     slope = weight * learner.loss.at(score, y)[1] if weight != 0.0 else 0.0
     if slope != 0.0:
         size = abs(slope) * length(learner, x, i, p)
-        ledger[DRIFT] += slope * (score - raw * scale)
+        ledger[DRIFT] += slope * (score - learner.lifted(raw * scale, x, i))
         ledger[LAGGED] += size * (ledger[TRAVELLED] - slots.heights[i])
         ledger[TRAVELLED] += s.sums[LAST_RATE] * size
     return True
@@ -56,7 +56,7 @@ def ask(learner: Linear, s: State, x: Rows, slots: Slots, i: int) -> bool:
         return False
     if not x.inside(i):
         return False
-    score = learner.dot(s, x, i) * learner.rule.scale(s)
+    score = learner.lifted(learner.dot(s, x, i) * learner.rule.scale(s), x, i)
     slots.scores[i] = score
     return math.isfinite(score)
 

@@ -20,7 +20,7 @@ from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, PartError
 from lowregret.features import FeatureMap, Forest, Partitions
 from lowregret.features.base import fault_of, require_sound
-from lowregret.features.expand import alone, with_cells, with_mapped
+from lowregret.features.expand import alone, at_once, joined, with_cells, with_mapped
 from lowregret.learner.validate import Place
 from lowregret.rows import OUTSIDE, Dense, Rows, Sparse
 from lowregret.run.models import CHUNK, forest_contents, under
@@ -66,9 +66,19 @@ class Expansion(ABC):
     def name(self, column: int) -> str:
         """The name of an added column, counted from 0."""
 
+    @property
+    def at_once(self) -> int:
+        """How many rows are expanded at a time."""
+        return CHUNK
+
+    def pieces(self, x: Rows) -> Iterator[tuple[int, Rows]]:
+        """Rows in pieces that are expanded at a time, each with its first row."""
+        for begin in range(0, x.shape[0], self.at_once):
+            yield begin, cut(x, begin, min(begin + self.at_once, x.shape[0]))
+
     def room(self, w: Vector) -> int:
         """How many rows with these weights, all 1 if there are none, may be learnt before the map changes."""
-        return CHUNK
+        return self.at_once
 
     def meet(self, x: Rows, learnt: Learnt, w: Vector) -> None:
         """Take notice of rows of which the first were learnt."""
@@ -140,6 +150,10 @@ class Mapped(Expansion):
     def summary(self) -> str:
         added = f"{self.columns - self.offset:,} columns of {self.part}"
         return f"{added}, beside the {self.offset:,} that rows have"
+
+    @property
+    def at_once(self) -> int:
+        return min(at_once(self.part, self.offset), CHUNK)
 
     def expanded(self, x: Rows, compiled: bool) -> Sparse:
         return with_mapped(self.part, alone(x, self.offset, self.columns), self.offset, compiled)
@@ -221,7 +235,7 @@ class Settling(Expansion):
     def as_learnt(self, x: Rows, w: Vector, before: int, compiled: bool) -> Sparse:
         bare = min(rows_until(w, SETTLED - before), x.shape[0]) if before < SETTLED else 0
         first = Settling(self.part, self.offset).located(cut(x, 0, bare), compiled)
-        return joined(first, self.located(cut(x, bare, x.shape[0]), compiled, bare))
+        return joined([first, self.located(cut(x, bare, x.shape[0]), compiled, bare)])
 
     # ---- files ---------------------------------------------------------------------------------------------------
 
@@ -288,18 +302,6 @@ def cut(x: Rows, begin: int, end: int) -> Rows:
     low, high = int(x.indptr[begin]), int(x.indptr[end])
     ends, indices, data = x.indptr[begin : end + 1] - low, x.indices[low:high], x.data[low:high]
     return replace(x, indptr=ends, indices=indices, data=data)
-
-
-def pieces(x: Rows) -> Iterator[tuple[int, Rows]]:
-    """Rows in pieces that are expanded at a time, each with its first row."""
-    for begin in range(0, x.shape[0], CHUNK):
-        yield begin, cut(x, begin, min(begin + CHUNK, x.shape[0]))
-
-
-def joined(a: Sparse, b: Sparse) -> Sparse:
-    """The rows of both, which have the same columns."""
-    ends = np.concatenate([a.indptr, a.indptr[-1] + b.indptr[1:]])
-    return Sparse(ends, np.concatenate([a.indices, b.indices]), np.concatenate([a.data, b.data]), a.columns)
 
 
 def stacked(arrays: Any) -> Any:

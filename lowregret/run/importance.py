@@ -84,7 +84,7 @@ class Players:
         self._columns = columns
         called = [name_in(names, column) for column in columns.tolist()]
         first = {name: k for k, name in reversed(list(enumerate(called)))}
-        leaders, self._owners = np.unique([first[name] for name in called], return_inverse=True)
+        leaders, self._owners = np.unique(np.array([first[name] for name in called], int), return_inverse=True)
         self.features, self.names = columns[leaders], tuple(called[k] for k in leaders.tolist())
 
     def of(self, columns: Any) -> Any:
@@ -102,7 +102,7 @@ def name_in(names: Names, column: int) -> str:
 def importance_of(x: Sparse, w: Vector, losses: Losses, names: Names, seed: int, frozen: int | None) -> Importance:
     """The importance of features on rows of these weights, which have no zeros: O(rows · entries) rows are scored."""
     players = Players(np.unique(x.indices), names)
-    told, each = _walked(x, w, losses, players, seed)
+    told, each = _walked(x, w / w.max(), losses, players, seed)  # whose sums neither overflow nor vanish
     many, means = len(players.names), each @ told
     errors = np.sqrt(np.square(each) @ np.square(told - means))
     best = np.argsort(-means[:many], kind="stable")

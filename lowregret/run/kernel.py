@@ -16,6 +16,7 @@ from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.altered import is_own
 from lowregret.compile.call import call, compilable
 from lowregret.compile.numerics import TOLERANCE
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import L2Ball
 from lowregret.errors import DataError, DivergedError, PartError, StoreError
@@ -37,6 +38,8 @@ from lowregret.learner.validate import (
     require_rows,
     require_scores,
 )
+from lowregret.risk.drawn import error_risks, independence
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Features, Rows, as_rows
 from lowregret.run.schema import KernelSchema
 from lowregret.state import (
@@ -81,6 +84,7 @@ class KernelRun(Saved):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
+    @unbroken
     def learn(self, features: Features, labels: Any) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
         x = self._rows(features)
@@ -97,6 +101,7 @@ class KernelRun(Saved):
                 self.support = self.support.resized(max(2 * self.support.size, CAPACITY))
             elif i < y.size:
                 self._refuse(x, y, i)
+            let_in()
         return self
 
     def decision_function(self, features: Features) -> Vector:
@@ -201,6 +206,10 @@ class KernelRun(Saved):
         energy, largest = float(self.support.sums[ENERGY]), math.sqrt(self.support.sums[LARGEST])
         norm, margin = math.sqrt(max(square, 0.0)), float(np.min(y * of_u))
         return self._trusted(perceptron_bounds(self.mistakes, f, norm, energy, largest, margin))
+
+    def risks(self, delta: float = 0.05, *, independent: bool = False) -> list[RiskCertificate]:
+        """Bounds on the error of rows yet to come, of a model drawn from the run; independent rows are your word."""
+        return error_risks(self.mistakes, self.rounds, delta, (independence(independent),))
 
     def __str__(self) -> str:
         from lowregret.show.text import kernel_summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ from lowregret.errors import PartError
 from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.learner.validate import require_cheap
+from lowregret.risk.bounds import RiskEvidence, shared_premises
 from lowregret.risk.kept_trial import Foretold
-from lowregret.rows import Features, Rows
+from lowregret.risk.online_to_batch import RiskCertificate
+from lowregret.risk.promised import Against, promised_risks
+from lowregret.risk.statistics import LONGEST_ROW
+from lowregret.rows import EVERY, Features, Rows
 from lowregret.run.models import LinearModel
 from lowregret.run.one_score import ScoredRun
 from lowregret.run.schema import RowSchema
@@ -59,6 +64,20 @@ class LinearRun(ScoredRun):
         rows = self._given_again(features, labels)
         scores = rows.own_scores(rows.y.size)
         return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, self._spread(u))
+
+    def promised_risks(self, u: Any, features: Features, labels: Any, delta: float = 0.05) -> list[RiskCertificate]:
+        """Risk bounds against u, chosen without a look at the rows, that theorems promised before the run.
+
+        PROP-3 and PROP-4 of the Perceptron, THM-14.9 of averaged descent on a bounded set, COR-13 with a ridge.
+        """
+        if not self.uniform:
+            raise PartError("these bounds need importance weights of 1")
+        rows, fixed = self._given_again(features, labels), self._spread(u)
+        scores = np.empty(rows.y.size)
+        score_rows(self.learner.scorer, fixed, rows.x, EVERY, scores)
+        longest, label = math.sqrt(float(self.tally.sums[LONGEST_ROW])), float(np.max(np.abs(rows.y), initial=0.0))
+        known = tuple(shared_premises(RiskEvidence.of(self)))
+        return promised_risks(self.learner, Against(fixed, scores, rows.y, longest, label), delta, known)
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

@@ -48,8 +48,8 @@ def find_importance(
         tried = run._tried()
     else:
         tried = _given(run, features, labels, weights)
-    if not isinstance(names, Mapping) and names is not None and len(names) != run.features:
-        raise DataError(f"there are {len(names)} names for {run.features} features: name each of them")
+    if not isinstance(names, Mapping) and names is not None and len(names) != run.given_features:
+        raise DataError(f"there are {len(names)} names for {run.given_features} features: name each of them")
     if np.count_nonzero(tried.weights) < 2:
         raise DataError("importance needs two rows or more, for features of one take the place of another's: give more")
     losses = partial(_losses, run, tried)
@@ -99,8 +99,8 @@ def _scores(run: Any, model: FixedModel, x: Sparse) -> Vector:
 
 def find_dependence(run: Any, feature: int, features: Features | None, grid: Any, names: Names) -> Dependence:
     """The partial dependence of the kept model on a feature, over rows that are given or that the run kept."""
-    if not isinstance(feature, int | np.integer) or not 0 <= feature < run.features:
-        raise DataError(f"there is no feature {feature!r}: name a column from 0 to {run.features - 1}")
+    if not isinstance(feature, int | np.integer) or not 0 <= feature < run.given_features:
+        raise DataError(f"there is no feature {feature!r}: name a column from 0 to {run.given_features - 1}")
     if features is None:
         _, x, _, w, _ = run._tried()
     else:

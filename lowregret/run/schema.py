@@ -116,7 +116,7 @@ class LedgerSchema(ProofSchema):
 
     def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
         learner, d = told["learner"], self.weights(told)
-        learner.rule.fits(d)
+        learner.require_weights(d)
         lanes = told.get("lanes", 1)
         found = self.split(told, "table", lanes * self.columns(told))
         found |= self.split(told, "lag", 2 * lanes if learner.output.averages() else 0)

@@ -15,7 +15,7 @@ from lowregret.learner.validate import numbers, require_rows, require_scores
 from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.dependence import Dependence
-from lowregret.run.expansion import Expansion, pieces
+from lowregret.run.expansion import Expansion
 from lowregret.run.importance import Importance, Names
 from lowregret.run.meaning import GIVE, Tried, find_dependence, find_importance
 from lowregret.run.models import FixedModel
@@ -52,7 +52,7 @@ class Scoring(Saved):
         if self.expansion is None:
             scores = model.scores(self.located(x), self.compiled)
         else:
-            found = (self.located(piece, begin) for begin, piece in pieces(x))
+            found = (self.located(piece, begin) for begin, piece in self.expansion.pieces(x))
             scores = np.concatenate([model.scores(rows, self.compiled) for rows in found])
         require_scores(x, scores)
         return scores

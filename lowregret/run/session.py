@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.compile.signals import unbroken
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import PartError, StoreError
 from lowregret.loss.name import loss_name
@@ -80,6 +81,7 @@ class Session(Served):
 
     # ---- learning ----------------------------------------------------------------------------------------------
 
+    @unbroken
     def learn(self, batch: Batch, *observers: Observer) -> None:
         """Learn a batch, or judge it if its rows are the last ones held out, and let all observers know of it.
 

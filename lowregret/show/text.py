@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from lowregret.certificate.theorems import LINEARISED
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Square
@@ -110,7 +111,7 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
         lines.append(f"{head}at most {told(linear)} against {certificate.rivals()}")
     elif linear is not None and linear != exact:
         lines.append(f"           at most {told(linear)}, linearised")
-    if certificate.bound < math.inf:
+    if certificate.bound < math.inf and certificate.id != LINEARISED.id:  # which is the linearised regret itself
         lines.append(f"           theory promised at most {certificate.bound:.6g} ({certificate.id})")
     lines += [
         f"           but the premise fails: {p.name} (observed {p.observed})"

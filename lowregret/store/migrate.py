@@ -85,10 +85,11 @@ def _without_terms(description: dict[str, Any], arrays: dict[str, Any]) -> None:
         known = [arrays[before + key] for key in ("owed", "losses", "linear") if before + key in arrays]
         if len({np.shape(array) for array in known}) == 1:
             arrays[before + "added"] = np.abs(known).sum(0)
+            arrays[before + "trust"] = np.zeros(np.shape(known[0]))
         slots, sums = description.get("slots"), before + "sums"
         if isinstance(slots, dict) and isinstance(slots.get(sums), list) and sums in arrays:
-            slots[sums] = [*slots[sums], "blur"]
-            arrays[sums] = np.append(arrays[sums], 0.0)
+            slots[sums] = [*slots[sums], "blur", "under", "tallest", "second", "varied"]
+            arrays[sums] = np.append(arrays[sums], [0.0, *[np.inf] * 4])  # nobody knows how large losses were
 
 
 STEPS: dict[int, Step] = {4: from_4, 5: from_5}  # from format n to n + 1, for all n from OLDEST on

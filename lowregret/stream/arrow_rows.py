@@ -128,6 +128,8 @@ def arrow_errors(name: str) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
+    except ArithmeticError:
+        raise DataError(f"cannot read {name}: a decimal number has no digits, or too many") from None
 
 
 def _from_object(pa: Any, table: Any, use_threads: bool) -> Iterator[tuple[Any, float]]:

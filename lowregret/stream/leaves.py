@@ -250,5 +250,6 @@ def _buffers(array: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     _, offsets, data = text.buffers()
     if offsets is None or not len(text):
         return np.zeros(len(text) + 1, np.int64), np.empty(0, np.uint8)
-    numbers = np.frombuffer(offsets, np.int64 if wide else np.int32)[text.offset : text.offset + len(text) + 1]
+    end = text.offset + len(text) + 1  # behind it there may be anything, and part of a number
+    numbers = np.frombuffer(offsets, np.int64 if wide else np.int32, end)[text.offset :]
     return numbers.astype(np.int64), np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.compile.call import compilable
+from lowregret.compile.signals import let_in, unbroken
 from lowregret.domain import Domain
 from lowregret.errors import DataError
 from lowregret.hindsight.fixed_comparator import importances
@@ -60,6 +61,7 @@ class GroupRun(TaskRun):
         state = learner.linear.start(learner.dimension(features))
         return cls(learner, state, comparator, compiled=compiled, features=features)
 
+    @unbroken
     def _learn(self, data: Rounds, made: Whole, what: str) -> Self:
         scratch = self._scratch(data)
         t, count = 0, data.count()
@@ -74,6 +76,7 @@ class GroupRun(TaskRun):
             elif t < count:
                 self._made = made[:0]
                 raise diverged_error(f"{what} {t}")
+            let_in()
         require_bounded(self.state, "round")
         return self
 

@@ -19,6 +19,8 @@ from lowregret.errors import DataError, DivergedError
 from lowregret.hindsight.fixed_comparator import exact_regret, importances
 from lowregret.learner.linear import Linear, write_model, write_point
 from lowregret.learner.validate import finite_numbers
+from lowregret.risk.drawn import error_risks, independence
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.run import files as filed
 from lowregret.run.proved import ProvedRun
 from lowregret.run.record import RunRecord
@@ -139,6 +141,15 @@ class TaskRun(ProvedRun):
             total.add(QuadraticFunction(np.zeros(self.dimension), kappa))
         where = comparator or self.comparator
         return minimise(FollowTheLeader(where), total, where.projection(self.point), tolerance)
+
+    def risks(self, delta: float = 0.05, *, independent: bool = False) -> list[RiskCertificate]:
+        """Bounds for rounds yet to come, of a model drawn from the run: the share predicted wrongly; independence is
+        your word.
+        """
+        found, regret = self.certificate, None
+        if found.measure == "regret" and self.linear.ridge == 0:
+            regret = found.linear_regret
+        return error_risks(self.mistakes, self.rounds, delta, (independence(independent),), regret)
 
     def __str__(self) -> str:
         from lowregret.show.text import describe

@@ -16,6 +16,7 @@ from lowregret.errors import DataError, PartError
 from lowregret.features import Partitions
 from lowregret.hindsight import best_in_hindsight
 from lowregret.loss import Logistic, Softmax, Square
+from lowregret.rows import Dense, Sparse, as_sparse
 from lowregret.run.begin import begin
 from lowregret.run.curve import LOOKS
 from lowregret.store.kinds import load
@@ -70,6 +71,19 @@ def test_batches_and_resuming_change_no_bit(loss: Any, cuts: list[int], tmp_path
         run = load(tmp_path / "run")
     assert same(whole, run)
     assert np.array_equal(whole.decision_function(X[:50]), run.decision_function(X[:50]))
+
+
+@every_loss
+@pytest.mark.parametrize("kind", [Dense, Sparse])
+def test_batches_may_come_in_the_memory_of_those_before(loss: Any, kind: Any) -> None:
+    X, y = curved(loss)
+    memory = np.empty((100, 4))
+    rows = Dense(memory) if kind is Dense else replace(as_sparse(Dense(memory)), data=memory.reshape(-1))
+    whole, run = train(small(loss), X, y), begin(small(loss), 4)
+    for a in range(0, N, 100):
+        memory[:] = X[a : a + 100]
+        run.learn(rows, y[a : a + 100])
+    assert same(whole, run)
 
 
 @every_loss

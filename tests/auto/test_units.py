@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from lowregret.auto.learner import UNIT
 from lowregret.errors import DataError, LowRegretError
 from lowregret.run.auto import AutoRun
 from lowregret.run.begin import begin
+from tests.running import FEW_TREES
 
 AUTO = zoo.auto(Square())
 
@@ -89,9 +91,10 @@ def test_a_larger_unit_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """If a unit may be exceeded four times only, it changes on ordinary labels: losses stay what they are, nearly."""
     X, y = source(300)
     y += np.random.default_rng(1).normal(size=300) * 500
-    usual = train(AUTO, X, y, compiled=False)
+    learner = replace(AUTO, partitions=FEW_TREES)
+    usual = train(learner, X, y, compiled=False)
     monkeypatch.setattr(regression, "FINEST", 4.0)
-    scaled = train(AUTO, X, y, compiled=False)
+    scaled = train(learner, X, y, compiled=False)
     assert scaled.record.mind.past[UNIT] > usual.record.mind.past[UNIT]
     assert scaled.mean_loss == pytest.approx(usual.mean_loss, rel=0.1)
 

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowregret import Box, DataError, Domain, L1Ball, L2Ball, PartError, Simplex, StoreError
+from lowregret import (
+    Box,
+    DataError,
+    Domain,
+    Intersection,
+    L1Ball,
+    L2Ball,
+    Orthant,
+    PartError,
+    Reals,
+    Simplex,
+    StoreError,
+    load,
+)
 from lowregret.bandit import BanditDescent
 from lowregret.bandit.descent import Shape
 from lowregret.compile.random import new_chance, normal
@@ -101,6 +115,112 @@ def test_mean_regret_is_below_the_corrected_bound(domain: Domain, d: int, points
     assert player.largest_seen <= player.largest == most
     if points == 2:
         assert np.linalg.norm(player.average - domain.projection(goal)) < 0.25
+
+
+# ---- played outside the set, as the textbook has it -----------------------------------------------------------------
+
+ANY = [(L1Ball(1.5), 3), (Simplex(), 3), (Intersection((L2Ball(1.0), Orthant())), 2), (Box(1.0, 2.0), 2)]
+
+
+@pytest.mark.parametrize(("domain", "d"), ANY, ids=str)
+@pytest.mark.parametrize("points", [1, 2])
+def test_a_slow_transcription_of_the_textbook(domain: Domain, d: int, points: int) -> None:
+    """w_t = argmin_{w∈S}‖w − ηθ_t‖, w_t + δv_t is played, z_t = (d/δ)f_t(w_t + δv_t)v_t."""
+    eta, delta, goal, seen = 0.05, 0.4, np.linspace(-1, 1, d), []
+    chance, theta, total = new_chance(9), np.zeros(d), 0.0
+
+    def f(x: Vector) -> float:
+        return float(np.linalg.norm(x - goal))
+
+    def cost(_t: int, x: Vector) -> float:
+        seen.append(x)
+        return f(x)
+
+    player = BanditDescent(domain, d, eta, delta, points=points, seed=9, outside=True).learn(cost, 30)
+    played = []
+    for _ in range(30):
+        w = domain.projection(eta * theta)
+        with np.errstate(over="ignore"):
+            v = np.array([normal(chance) for _ in range(d)])
+        v /= np.linalg.norm(v)
+        up, down = f(w + delta * v), f(w - delta * v)
+        played += [w + delta * v, w - delta * v][:points]
+        theta -= (d / delta * up if points == 1 else d / (2 * delta) * (up - down)) * v
+        total += up if points == 1 else (up + down) / 2
+    assert np.allclose(player.theta, theta)
+    assert player.loss == pytest.approx(total)
+    assert np.allclose(seen, played)
+    assert not all(domain.contains(x) for x in seen)
+
+
+@pytest.mark.parametrize(("domain", "d"), ANY, ids=str)
+@pytest.mark.parametrize("points", [1, 2])
+def test_mean_regret_outside_is_below_the_corrected_bound(domain: Domain, d: int, points: int) -> None:
+    goal, rounds, found = np.linspace(-0.3, 0.4, d), 300, []
+    best = float(np.linalg.norm(domain.projection(goal) - goal))
+    most = domain.reach(2, d) + float(np.linalg.norm(goal))
+    for seed in range(12):
+        player = BanditDescent.tuned(domain, d, rounds, 1.0, most, points=points, seed=seed, outside=True)
+        player.learn(lambda _t, w: float(np.linalg.norm(w - goal)), rounds)
+        found.append(player.loss - rounds * best)
+    b, eta, delta = domain.reach(2, d), player.eta, player.delta
+    scale = most / delta + 1.0 if points == 1 else 1.0
+    told = 2 * delta * rounds + b**2 / (2 * eta) + eta / 2 * rounds * (d * scale) ** 2
+    assert player.certificate.bound == pytest.approx(told)
+    assert player.certificate.id == ("COR-4.5-OUT" if points == 1 else "COR-4.5-2-OUT")
+    assert player.certificate.premises_hold
+    assert np.mean(found) <= told
+
+
+def test_the_tuned_bound_of_the_textbook() -> None:
+    """2√(2BdFL)·T^{3/4} + BdL√T, at η = B/(d(F/δ + L)√T) and δ = √(BdF/(2L))·T^{−1/4}."""
+    b, d, most, steep, rounds = 2.0, 3, 5.0, 1.5, 10_000
+    player = BanditDescent.tuned(L2Ball(b), d, rounds, steep, most, outside=True)
+    assert player.delta == pytest.approx(math.sqrt(b * d * most / (2 * steep)) * rounds**-0.25)
+    assert player.eta == pytest.approx(b / (d * (most / player.delta + steep) * math.sqrt(rounds)))
+    player.rounds = rounds
+    promised = 2 * math.sqrt(2 * b * d * most * steep) * rounds**0.75 + b * d * steep * math.sqrt(rounds)
+    assert player.certificate.bound == pytest.approx(promised)
+    assert BanditDescent.tuned(L2Ball(1.0), 1, 10_000, 1.0, 1.0, outside=True).delta == pytest.approx(0.5**0.5 / 10)
+
+
+def test_the_largest_cost_is_meant_in_size() -> None:
+    """E26: F = max f_t, as printed, is 0 of costs in [−10, 0]; the bound then speaks of less than was seen."""
+    for largest, known in ((0.0, False), (10.0, True)):
+        player = BanditDescent(L1Ball(1.0), 2, 0.01, 0.2, lipschitz=1.0, largest=largest, outside=True)
+        player.learn(lambda _t, w: float(w[0]) - 9.0, 20)
+        assert player.certificate.premises_hold == known
+
+
+def test_the_estimate_is_the_gradient_of_the_smoothed_function_outside_too() -> None:
+    """By the cross-polytope, a spherical 3-design: exact for quadratics, also at the edge of the set."""
+    w, delta = L1Ball(1.0).projection(np.array([3.0, -1.0])), 0.5
+    design = [sign * e for e in np.eye(2) for sign in (1, -1)]
+    mean = np.mean([2 / delta * float((w + delta * v) @ (w + delta * v)) * v for v in design], axis=0)
+    assert np.allclose(mean, 2 * w)
+
+
+def test_outside_in_a_file_and_without_the_word(tmp_path: Path) -> None:
+    player = BanditDescent(L1Ball(1.0), 2, 0.1, 0.7, lipschitz=1.0, largest=9.0, outside=True)
+    player.learn(lambda _t, w: float(w[0]), 20)
+    again = load(player.save(tmp_path / "outside.lr"))
+    assert again.outside
+    assert again.learn(lambda _t, w: float(w[1]), 9).loss == player.learn(lambda _t, w: float(w[1]), 9).loss
+    before = BanditDescent(L2Ball(1.0), 2, 0.1, 0.1).learn(lambda _t, w: float(w[0]), 20)
+    description, arrays = before.to_file()
+    del description["outside"]
+    assert not BanditDescent.from_file("f", description, arrays).outside
+
+
+def test_refusals_outside() -> None:
+    with pytest.raises(PartError, match="eta must be positive and delta above 0; got"):
+        BanditDescent(L1Ball(1.0), 2, 0.1, math.inf, outside=True)
+    with pytest.raises(PartError, match="outside=True plays around any convex set"):
+        BanditDescent(L1Ball(1.0), 2, 0.1, 0.1)
+    with pytest.raises(PartError, match="a bounded set to compare with, not a reals"):
+        BanditDescent.tuned(Reals(), 2, 10, 1.0, 1.0, outside=True)
+    unbounded = BanditDescent(Reals(), 2, 0.1, 0.1, lipschitz=1.0, largest=1.0, outside=True)
+    assert unbounded.learn(lambda _t, w: 0.0, 3).certificate.bound == math.inf
 
 
 def test_two_points_beat_one() -> None:

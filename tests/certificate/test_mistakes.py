@@ -38,7 +38,7 @@ from tests.laws.classifiers import (
 )
 from tests.laws.sequences import Matrix, Stream, Vector
 
-PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN")
+PERCEPTRON = ("PERC-OBS", "PERC-ROOT", "THM-3.9", "PERC-2F", "PERC-MARGIN", "THM-14.6")
 
 
 def by_name(stream: Stream) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -108,13 +109,18 @@ def same(a: Trace, b: Trace) -> bool:
     return all(np.array_equal(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
 
 
+@cache
+def unbroken(name: str) -> tuple[Linear, sequences.Stream, Trace]:
+    """The learner of a case, rows for it, and the trace of a run on all of them at once."""
+    learner = next(case for case in CASES if case.name == name).learner(Hinge(), D)
+    stream = sequences.labelled(ROUNDS, D, 3)[0]
+    return learner, stream, train(learner, stream.x, stream.y, compiled=False).trace
+
+
 @pytest.mark.parametrize("name", ["lazy on a ball", "EG", "eager on a ball, η/√t", "strongly convex on R^d"])
 @given(cuts=st.sets(st.integers(1, ROUNDS - 1), max_size=5))
 def test_splitting_a_run_leaves_its_trace_alone(name: str, cuts: set[int]) -> None:
-    case = next(case for case in CASES if case.name == name)
-    stream = sequences.labelled(ROUNDS, D, 3)[0]
-    learner = case.learner(Hinge(), D)
-    whole = train(learner, stream.x, stream.y, compiled=False).trace
+    learner, stream, whole = unbroken(name)
     run = LinearRun(learner, learner.start(D), compiled=False)
     for begin, end in pairwise([0, *sorted(cuts), ROUNDS]):
         run.learn(stream.x[begin:end], stream.y[begin:end])

@@ -82,6 +82,25 @@ def loop(loss, p):
     return loss.at(p, 1.0)[0]
 """
 
+CALLED = (
+    """
+from numba import njit
+from lowregret.compile.kernel import kernel
+
+@kernel
+def twice(x):
+    return 2.0 * x
+
+@njit
+def caller(x):
+    return twice(x) + 1.0
+"""
+    + REPORT
+    + """
+report(twice, value=caller(3.0))
+"""
+)
+
 EDITED = (
     """
 from lowregret.loss import Loss
@@ -172,6 +191,15 @@ def test_a_second_process_only_hits_whatever_the_parameters(composed: Path, pack
     expect(other, hit=True)
     assert same["first"] == pytest.approx(1.0 + 1.5 + 0.0)  # w = 0, then (1, 0), then (1/2, 1)/√(5/4)
     assert other["first"] != same["first"]
+
+
+def test_functions_of_numba_may_call_a_loop_from_the_cache(package: Path, tmp_path: Path) -> None:
+    """An entry holds machine code alone: it cannot be inlined, but called."""
+    (tmp_path / "called.py").write_text(CALLED)
+    for hit in (False, True):
+        result = run(tmp_path, "called.py", package=package)
+        expect(result, hit=hit)
+        assert result["value"] == 7.0
 
 
 def test_an_upgrade_is_not_stale(composed: Path, package: Path, tmp_path: Path) -> None:

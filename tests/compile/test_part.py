@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lowregret.compile.kernel import kernel
 from lowregret.compile.part import Part, spec_name
+from lowregret.convex.functions import Convex
 from lowregret.domain import L2Ball, Reals
 from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
@@ -195,10 +196,29 @@ def test_what_is_no_number_is_refused(nonsense: Any) -> None:
 
 
 def test_an_unfinished_part_cannot_be_made() -> None:
-    with pytest.raises(TypeError, match=r"abstract.*value"):
+    with pytest.raises(PartError, match=r"Unfinished is not complete. It must have value\("):
         Unfinished()  # type: ignore[abstract]
-    with pytest.raises(TypeError, match=r"abstract.*at"):
+    with pytest.raises(PartError, match=r"must have at\(p, y\): \(ℓ\(p, y\), .* It may have .*curvature.*theorems"):
         Loss()  # type: ignore[abstract]
+
+
+def test_an_unfinished_part_tells_what_it_may_have_and_not_what_it_has() -> None:
+    class Gauge(Convex):
+        def value(self, w: Any) -> float:
+            return float(np.max(w))
+
+        @property
+        def curvature(self) -> float:
+            return 0.0
+
+    with pytest.raises(PartError) as told:
+        Gauge()  # type: ignore[abstract]
+    said = str(told.value)
+    assert "must have subgradient(w): Some z with" in said
+    assert "pieces: sums that are minimised in O(d)" in said
+    assert "Function(f, gradient)" in said
+    assert "value(" not in said
+    assert "curvature" not in said
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,7 @@ def test_it_reads_as_one_would_write_it() -> None:
         "domain": {"part": "L2Ball", "radius": 2.0},
         "step": {"part": "Constant", "eta": 0.1},
         "gradients": {"part": "Summed"},
+        "start": None,
     }
 
 
@@ -189,7 +190,7 @@ def test_a_users_part_carries_its_module() -> None:
         ({"part": "Hinge", "margin": None}, "margin must be a number, got None"),
         ({"part": "Constant"}, r"does not fit.*eta"),
         ({"part": "Constant", "eta": 0}, "eta must be a positive number"),
-        ({"part": "Loss"}, r"does not fit.*abstract"),
+        ({"part": "Loss"}, r"does not fit.*must have at\(p, y\)"),
         ({"part": "Box", "low": {"array": [[1], [1, 2]]}}, "the stored Box does not fit"),
         ({"part": "Box", "low": {"array": ["a"]}}, "low must be a finite number"),
         ({"part": "Linear", "loss": {"part": "L2Ball"}, "rule": {"part": "Reals"}}, "loss must be a Loss"),

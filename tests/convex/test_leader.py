@@ -117,7 +117,7 @@ def test_certificates_of_a_solved_game_hold(loss: Any) -> None:
         FollowTheRegularisedLeader(Euclidean(L2Ball(1.0)), 0.5),
         [ScoreFunction(loss, x, y) for x, y in zip(X, Y, strict=True)],
     )
-    assert {"FTRL-ID", "LEM-2.3", "THM-2.11+"} == {c.id for c in game.certificates}
+    assert {"FTRL-ID", "LEM-2.3", "THM-2.11+", "THM-2.11", "COR-2.13"} == {c.id for c in game.certificates}
     assert all(c.holds for c in game.certificates)
 
 

@@ -19,7 +19,7 @@ from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Logistic, Softmax, Square
 from lowregret.output import Average, Last
-from lowregret.rows import Sparse
+from lowregret.rows import Sparse, as_sparse
 from lowregret.rule import AdaGrad
 from lowregret.run.begin import begin
 from lowregret.run.expansion import OFFSET, SETTLED
@@ -147,6 +147,17 @@ def test_rows_of_weight_zero_change_nothing(kind: Kind) -> None:
     without = kind.begin().learn(X[chosen], kind.labels[chosen])
     assert np.array_equal(with_them.weights, without.weights)
     assert with_them.loss == without.loss
+
+
+def test_rows_that_could_have_many_more_entries_need_memory_for_those_they_have() -> None:
+    wide: Any = sp.random(300, 2000, density=0.002, format="csr", random_state=1)
+    run = begin(BINARY, 2000, expand=Products()).learn(wide, Y[:300])
+    found, few = as_sparse(run.expanded(wide)), np.unique(wide.indices)
+    assert found.indices.base is None
+    narrow = begin(BINARY, few.size, expand=Products()).learn(wide[:, few], Y[:300])
+    assert run.loss == pytest.approx(narrow.loss, rel=1e-12)
+    assert np.allclose(run.decision_function(wide), narrow.decision_function(wide[:, few]), rtol=1e-12)
+    assert np.array_equal(found.data, as_sparse(narrow.expanded(wide[:, few])).data)
 
 
 def test_columns_come_after_the_rows_own() -> None:
@@ -346,7 +357,7 @@ def test_incomplete_map_is_refused() -> None:
         def columns(self, features: int) -> int:
             return features
 
-    with pytest.raises(TypeError, match="write"):
+    with pytest.raises(PartError, match=r"must have write\("):
         Half()  # type: ignore[abstract]
 
 

@@ -108,6 +108,39 @@ def test_splits_tell_of_labels() -> None:
     assert np.mean(firsts == 2) > 0.4
 
 
+def test_led_trees_find_features_that_tell_something_only_together() -> None:
+    """Of twelve features two make a checkerboard, so that neither tells anything by itself."""
+    rng = np.random.default_rng(1)
+    x = rng.random((1000, 12))
+    label = np.where((3 * x[:, [2, 7]]).astype(int).sum(axis=1) % 2, 1.0, -1.0)
+    f = grow_forest(x, aims_of(label, 0), 40, 1000, 0, True)
+    whose, inner = (
+        np.searchsorted(f.roots, np.arange(len(f.nodes)), "right") - 1,
+        child_of(f.nodes) != np.arange(len(f.nodes)),
+    )
+    asked = np.isin(feature_of(f.nodes), (2, 7))
+    wild, led = (np.mean(asked[inner & (whose % 2 == kind) & (whose >= 20)]) for kind in (0, 1))
+    assert wild < 0.4
+    assert led > 0.7
+
+
+def test_no_feature_is_led_to_where_labels_are_noise() -> None:
+    rng = np.random.default_rng(2)
+    f = grow_forest(rng.random((1000, 10)), aims_of(rng.normal(size=1000), 0), 64, 1000, 0, True)
+    inner = child_of(f.nodes) != np.arange(len(f.nodes))
+    asked = np.bincount(feature_of(f.nodes[inner]).astype(int), minlength=10)
+    assert asked.max() < 3 * asked.min()
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_units_of_labels_do_not_matter(scale: float, shift: float) -> None:
+    """Splits go by labels less their mean, in units of the largest."""
+    aims = aims_of(scale * (Y + shift), 0)
+    assert np.isfinite(aims).all()
+    np.testing.assert_array_equal(aims, aims_of(Y, 0))
+
+
 def test_rows_that_are_all_alike_are_one_leaf() -> None:
     f = grow_forest(np.ones((9, 2)), aims_of(np.ones(9), 0), 3, 8, 0, True)
     assert len(f.nodes) == 3
@@ -122,7 +155,22 @@ def test_numbers_that_are_none_end_the_rows() -> None:
     assert forest().rows(as_rows(x), np.arange(10), True).shape[0] == 2
 
 
-@pytest.mark.parametrize("given", [{"trees": -1}, {"cells": 0}, {"trees": 0, "alone": True}])
+@pytest.mark.parametrize("power", [-1000, -600, 600, 1000])
+def test_the_unit_of_labels_changes_nothing(power: int) -> None:
+    label = np.round(X[:, 0] * X[:, 1], 1)
+    one, other = (grow_forest(X, aims_of(y, 0), 3, 50, 0, True) for y in (label, np.ldexp(label, power)))
+    assert np.array_equal(one.nodes, other.nodes)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"trees": -1}, {"trees": 2.5}, {"trees": "3"}, {"trees": True}, {"trees": 4097}),
+        *({"cells": 0}, {"cells": 2.5}, {"cells": 10**30}, {"cells": np.nan}),
+        *({"seed": 0.5}, {"seed": 2**63}, {"alone": 2}, {"trees": 0, "alone": True}),
+    ],
+    ids=str,
+)
 def test_partitions_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(PartError):
         Partitions(**given)

@@ -107,7 +107,8 @@ def test_every_game_says_what_it_shows(name: str) -> None:
 
 
 @pytest.mark.parametrize("pair", [("iid", "ogd-eager"), ("coin-flips", "hedge"), ("bandit-gap", "thompson"),
-                                  ("bandit:iid", "bogd"), ("halfspace", "perceptron")])  # fmt: skip
+                                  ("bandit:iid", "bogd"), ("bandit:iid", "bogd-outside"),
+                                  ("halfspace", "perceptron")])  # fmt: skip
 def test_the_seed_settles_everything(pair: tuple[str, str]) -> None:
     one, same, other = (contest(*pair, ROUNDS, seed=s).to_json() for s in (5, 5, 6))
     assert one == same

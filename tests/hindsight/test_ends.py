@@ -28,7 +28,7 @@ from lowregret import (
 )
 from lowregret.compile.numerics import norm
 from lowregret.convex.minimise import Solution
-from lowregret.domain import Domain
+from lowregret.domain import Domain, Orthant
 from lowregret.errors import LowRegretError
 from lowregret.hindsight import best_in_hindsight
 from lowregret.loss import Cost, LogWealth, Margin
@@ -178,3 +178,12 @@ def test_features_and_weights_of_all_sizes_at_once(loss: Loss, domain: Domain, k
     y, c = rng.choice([-1.0, 1.0], 20), 10.0 ** rng.uniform(-5, 5, size=20)
     found = best_in_hindsight(loss, x, y, domain, c, kappa, seconds=LIMIT, compiled=False)
     assert found.gap <= 1e-3 * (1e-3 + found.value)
+
+
+@pytest.mark.parametrize("size", [1e8, 1e10, 1e12])
+def test_rows_too_steep_for_newton_steps_are_answered_with_a_gap(size: float) -> None:
+    x = size * np.array([[1.0, -2.0], [2.0, 1.0]])
+    found = best_in_hindsight(Logistic(), x, [1.0, 1.0], Orthant(), ridge=0.001, seconds=5)
+    assert np.all(found.w >= 0)
+    assert 0 <= found.value <= 2 * math.log(2)
+    assert found.value - found.gap <= 0.001 / 2 * (40 / size) ** 2  # of a point that tells both rows apart

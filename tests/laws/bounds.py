@@ -110,6 +110,10 @@ def _of_mirror_descent(theorem: str, f: Facts, u: Vector) -> float:
     match theorem:
         case "EQ-2.15":
             return float(u @ u) / (2 * eta) + eta / 2 * energy
+        case "THM-2.4" | "COR-2.17":
+            return float(u @ u) / (2 * eta) + eta * energy
+        case "THM-2.15":
+            return between + eta / f.sigma * energy
         case "LAZY+":
             return float(u @ u - w_1 @ w_1) / (2 * eta) + eta / 2 * energy
         case "COR-2.18":
@@ -144,6 +148,9 @@ def _of_projected_descent(theorem: str, f: Facts, u: Vector) -> float:
         case "EAGER-DEC":
             seen = float(np.max(np.linalg.norm(f.w[:-1], axis=1)) + np.linalg.norm(u))
             return min(seen, domain.diameter(u.size)) ** 2 / (2 * eta) + stepped / 2
+        case "THM-4.1.3" | "ONLINE-SVM":
+            wide, root, largest = domain.diameter(u.size), math.sqrt(f.rounds), float(np.max(f.norms)) ** 2
+            return wide**2 * root / (2 * f.rule.step.eta) + f.rule.step.eta * largest * (root - 0.5)
         case "EQ-8":
             lipschitz = math.sqrt(2) * radius / f.rule.step.eta
             return radius * lipschitz * math.sqrt(8 * f.rounds)

@@ -51,6 +51,7 @@ def perceptron_bounds(x: Matrix, y: Vector, wrong: list[int], u: Vector) -> dict
         "PERC-ROOT": f + b**2 / 2 + b * math.sqrt(f + b**2 / 4),
         "THM-3.9": f + b * math.sqrt(f) + b**2,
         "PERC-2F": 2 * f + b**2,
+        "THM-14.6": f + norm**2 / 2 + float(np.sum(lengths**2)) / 2,
         "PERC-MARGIN": (b / gamma) ** 2 if gamma > 0 else math.inf,
     }
 

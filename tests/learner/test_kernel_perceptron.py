@@ -245,7 +245,14 @@ def test_textbook_example() -> None:
     X, y = np.eye(4), np.ones(4)
     run = train(KernelPerceptron(InnerProduct()), X, y)
     found = {c.id: c for c in run.mistake_certificates(np.full(4, 0.5), X, y)}
-    expected = {"PERC-OBS": 4, "PERC-ROOT": 4, "THM-3.9": 3 + math.sqrt(2), "PERC-2F": 5, "PERC-MARGIN": 4}
+    expected = {
+        "PERC-OBS": 4,
+        "PERC-ROOT": 4,
+        "THM-3.9": 3 + math.sqrt(2),
+        "PERC-2F": 5,
+        "PERC-MARGIN": 4,
+        "THM-14.6": 4.5,
+    }
     assert {name: c.bound for name, c in found.items()} == pytest.approx(expected)
     assert all(c.holds and c.regret == 4 and c.details["F"] == 2 for c in found.values())
     assert all(c.comparator == {"set": "point", "radius": 1.0} for c in found.values())

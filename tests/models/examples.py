@@ -32,7 +32,7 @@ from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Hinge, Logistic, Softmax, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, Random
-from lowregret.play.game import play
+from lowregret.play import play
 from lowregret.rule import AdaGrad, FreeGrad, MirrorDescent, Newton, ProjectedGradient
 from lowregret.run.begin import begin
 from lowregret.run.delayed import delayed

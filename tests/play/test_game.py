@@ -262,7 +262,7 @@ RULE = MirrorDescent(Euclidean(), Constant(0.1))
         (lambda: play(RULE, lambda t, w: w, 3), PartError, "give dimension"),
         (lambda: play(RULE, []), PartError, "no functions"),
         (lambda: play(RULE, [[1.0]], 3), PartError, "ended after 1 of 3"),
-        (lambda: play(Hinge(), [[1.0]]), PartError, "player must be"),
+        (lambda: play(Hinge(), [[1.0]]), PartError, "Hinge cannot play: it lacks point"),
         (lambda: play(RULE, [[1.0], [1.0, 2.0]]), DataError, "round 2"),
         (lambda: play(RULE, [[math.nan]]), DataError, r"z\[0\] = nan"),
         (lambda: play(RULE, [Function(lambda w: math.inf, lambda w: w)], dimension=1), DataError, "loss is inf"),

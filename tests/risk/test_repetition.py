@@ -153,7 +153,7 @@ def test_no_risk_is_claimed_where_data_are_gone_over_again(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = source(rng, 300)
     p = epochs(300, 5, rng if seed % 3 == 2 else None)
-    run = begin(zoo.ogd(Hinge()), 4, compiled=False)
+    run = begin(zoo.ogd(Hinge()), 4)
     step = 7 if seed % 3 == 1 else p.size
     for a in range(0, p.size, step):
         run.learn(X[p[a : a + step]], y[p[a : a + step]])

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 import lowregret
 from lowregret import zoo
 from lowregret.errors import DataError, StoreError
+from lowregret.features import Products
 from lowregret.loss import Hinge, Logistic, Softmax, Square
 from lowregret.rows import Dense
 from lowregret.run import importance as shared
@@ -88,7 +89,7 @@ def test_gains_sum_to_the_fall_of_the_loss_of_the_frozen_model(runs: dict[str, A
 
 def test_a_model_that_learnt_nothing_has_no_shares() -> None:
     y = RNG.choice([-1.0, 1.0], 200)
-    found = train("auto", X[:200], y, compiled=False).importance()
+    found = train("auto", X[:200], y).importance()
     assert not found.tells
     assert not found.shares.any()
     assert "more than chance explains" in tell_importance(found, 3)
@@ -119,6 +120,27 @@ def test_weights_count_as_rows_do(runs: dict[str, Any]) -> None:
     half, found = (runs["numbers"].importance(*given) for given in ((new[:150], y[:150]), (new, y, weights)))
     assert found.loss == pytest.approx(half.loss)
     assert by_column(found) == pytest.approx(by_column(half), abs=0.1)
+
+
+@pytest.mark.parametrize("weight", [1e308, 5e-324])
+def test_weights_of_any_size_count_alike(weight: float, runs: dict[str, Any]) -> None:
+    one, other = (runs["numbers"].importance(X[:9], WAVE[:9], np.full(9, w)) for w in (1.0, weight))
+    assert same(one, other)
+
+
+def test_rows_without_a_feature_have_nothing_to_share(runs: dict[str, Any]) -> None:
+    found = runs["two classes"].importance(np.zeros((4, 5)), XOR[:4])
+    assert found.names == ()
+    assert found.total == found.gains.size == 0
+    assert found.to_json() == {}
+
+
+def test_added_columns_are_no_features_that_one_asks_for() -> None:
+    run = train(zoo.ogd(Hinge()), X, XOR, expand=Products())
+    assert set(run.importance(X, XOR, names="abcde").names) == set("abcde")
+    assert run.partial_dependence(4, X).grid.tolist() == [3.0]
+    with pytest.raises(DataError, match="from 0 to 4"):
+        run.partial_dependence(5, X)
 
 
 def test_columns_of_one_name_count_as_one(runs: dict[str, Any]) -> None:
@@ -158,8 +180,8 @@ def test_sparse_is_dense(kind: str) -> None:
 def test_rows_are_kept_by_column_wherever_features_lie() -> None:
     x = np.where(RNG.random((100, 3)) < 0.5, RNG.normal(size=(100, 3)), 0.0)
     y = np.where(x[:, 2] > 0, 1.0, -1.0)
-    fixed = train("auto", x, y, compiled=False)
-    grown = begin(zoo.auto(), None, compiled=False).learn(csr_array(x[:, [2, 0, 1]]), y)
+    fixed = train("auto", x, y)
+    grown = begin(zoo.auto(), None).learn(csr_array(x[:, [2, 0, 1]]), y)
     for name in ("indptr", "labels", "numbers"):
         assert np.array_equal(fixed.reserve.arrays()[name], grown.reserve.arrays()[name])
     assert fixed.importance().features[0] == 2
@@ -205,14 +227,14 @@ def test_what_is_kept_depends_on_the_number_of_rows_alone() -> None:
 
 def test_wide_rows_are_not_kept() -> None:
     x = csr_array(np.random.default_rng(0).normal(size=(40, 300)))
-    run = train("auto", x, XOR[:40], compiled=False)
+    run = train("auto", x, XOR[:40])
     assert not run.reserve.size
     with pytest.raises(DataError, match="more than 256 features: give rows"):
         run.importance()
 
 
 def test_rows_that_come_again_are_not_kept() -> None:
-    run = train("auto", X[:40], XOR[:40], compiled=False)
+    run = train("auto", X[:40], XOR[:40])
     kept = run.reserve.size
     run.end_trial()
     run.learn(X[40:50], XOR[40:50])
@@ -232,7 +254,7 @@ def test_rows_that_come_again_are_not_kept() -> None:
     ],
 )
 def test_damaged_rows_in_files_are_refused(name: str, change: Any, why: str) -> None:
-    run = train("auto", X[:50], XOR[:50], compiled=False)
+    run = train("auto", X[:50], XOR[:50])
     told, arrays = run.schema.named(*run.contents())
     run.schema.checked("the file", told, arrays)
     with pytest.raises(StoreError, match=why):
@@ -309,9 +331,9 @@ def test_classes_that_were_never_learnt_are_refused(runs: dict[str, Any]) -> Non
 
 def test_a_model_that_was_just_frozen_has_no_rows() -> None:
     with pytest.raises(DataError, match="none has come since it was frozen after 32 rounds: give rows"):
-        train("auto", X[:32], XOR[:32], compiled=False).importance()
+        train("auto", X[:32], XOR[:32]).importance()
     with pytest.raises(DataError, match="there is none yet: give rows"):
-        train("auto", X[:5], XOR[:5], compiled=False).importance()
+        train("auto", X[:5], XOR[:5]).importance()
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
@@ -337,7 +359,7 @@ def test_pictures_show_names_and_values(kind: str, runs: dict[str, Any], tmp_pat
 
 def test_many_features_share_a_bar() -> None:
     x = RNG.normal(size=(40, 30))
-    found = train("auto", x, XOR[:40], compiled=False).importance()
+    found = train("auto", x, XOR[:40]).importance()
     (axes,) = found.plot().axes
     assert len(axes.patches) == 16
     assert axes.get_yticklabels()[-1].get_text() == "15 others"

@@ -20,7 +20,7 @@ from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Hinge, Softmax
 from lowregret.mirror import Euclidean
-from lowregret.play.game import Game, play
+from lowregret.play import Game, play
 from lowregret.rule import MirrorDescent
 from lowregret.run.delayed import DelayedRun, delayed
 from lowregret.run.doubling import doubling

@@ -24,7 +24,8 @@ EXAMPLES = """classes by name:
   singletons:N              1[x = j] on N points
   intervals:N               1[a ≤ x < b] on N points
   cube:K                    all functions on K points
-  disjunctions:D[:k=K]      OR of at most K of D variables, on {0,1}^D
+  disjunctions:D[:k=K][:r=R]
+                            OR of at most K of D variables, on the points of {0,1}^D with at most R ones
   conjunctions:D[:k=K]      AND of at most K of D variables, on {0,1}^D
   parities:D                sums modulo 2 of some of D variables, on {0,1}^D
   halfspaces:N              half-planes on the N × N grid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from lowregret.cli.arguments import add_telling, names, picture, positive
+from lowregret.cli.arguments import add_telling, names, picture, positive, rate
 from lowregret.cli.commands import Command
 
 if TYPE_CHECKING:
@@ -69,7 +69,10 @@ def _arguments(command: ArgumentParser) -> None:
         "--algorithm", choices=AGGREGATORS, default="auto", metavar="NAME",
         help=f"{', '.join(AGGREGATORS)}; auto needs no tuning (auto)",
     )  # fmt: skip
-    mixing.add_argument("--eta", type=positive, help="learning rate of wm, hedge, eg, ogd and fixed-share")
+    mixing.add_argument(
+        "--eta", type=rate, metavar="X|theory",
+        help="learning rate of wm, hedge, eg, ogd and fixed-share; theory: as the theorem tunes it, with its promise",
+    )  # fmt: skip
     mixing.add_argument("--share", type=positive, help="how often the best expert changes, of fixed-share")
     mixing.add_argument("--prior", metavar="FILE", help="trust at the beginning: lines of a name and a weight")
     showing = command.add_argument_group("showing")

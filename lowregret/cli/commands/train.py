@@ -16,6 +16,7 @@ from lowregret.cli.arguments import (
     one_of,
     picture,
     positive,
+    rate,
 )
 from lowregret.cli.commands import Command
 from lowregret.cli.holdout import Holdout, holdout
@@ -113,7 +114,16 @@ def _add_learning(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--algorithm", type=one_of("algorithm", algorithms), metavar="NAME", help="see `lowregret zoo` (auto)"
     )
-    learning.add_argument("--eta", type=positive, help="learning rate; ogd does without")
+    learning.add_argument(
+        "--eta", type=rate, metavar="X|theory",
+        help="learning rate; ogd does without. theory: as the theorem tunes it, with the bound that it promises",
+    )  # fmt: skip
+    learning.add_argument(
+        "--rounds", type=count, metavar="N", help="of --eta theory: rows to come, if not to be counted"
+    )
+    learning.add_argument(
+        "--lipschitz", type=positive, metavar="G", help="of --eta theory: size of sub-gradients, if not to be looked up"
+    )
     learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
     learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
     learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")

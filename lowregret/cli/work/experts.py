@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from argparse import Namespace
 from html import escape
@@ -37,6 +38,8 @@ def _mix(args: Namespace, clock: Clock) -> int:
             require_place(path)
     found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
     panel = make_panel(args, found)
+    if args.promise is not None and not args.quiet:
+        print(f"lowregret: {args.promise}", file=sys.stderr)
     learning = time.perf_counter()
     try:
         p = panel.learn(found.x, found.y).forecasts
@@ -75,6 +78,7 @@ def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, 
             "rounds": panel.rounds,
             "loss": {"name": args.loss, "total": panel.loss, "mean": panel.loss / panel.rounds},
             **review.to_json(),
+            **({} if args.promise is None else {"promise": args.promise.to_json()}),
             "left_out": found.left_out,
             "seconds": seconds,
         }

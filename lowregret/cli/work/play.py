@@ -7,8 +7,9 @@ import textwrap
 from argparse import Namespace
 from typing import Any
 
+from lowregret.cli.own_file import is_own, load_own
 from lowregret.errors import PartError
-from lowregret.game import CATALOGUE, Contest, Environment, contest, fitting, game
+from lowregret.game import CATALOGUE, Adversary, Contest, Environment, contest, fitting, game
 from lowregret.game.catalogue import WRAPPERS
 from lowregret.store.replacing import require_place
 from lowregret.words import counted
@@ -28,7 +29,8 @@ def play(args: Namespace) -> int:
         return 0
     if args.plot is not None:
         require_place(args.plot)
-    played = contest(e, args.algorithm, args.rounds, seed=args.seed, eta=args.eta, name=args.game)
+    player = load_own(args.algorithm) if is_own(args.algorithm) else args.algorithm
+    played = contest(e, player, args.rounds, seed=args.seed, eta=args.eta, name=args.game)
     if args.plot:
         played.plot(args.plot)
     if args.json:
@@ -44,9 +46,30 @@ def _environment(args: Namespace) -> Environment:
     """The game that the options describe."""
     said = {name: getattr(args, name) for name in ("radius", "data", "target", "positive")}
     given = {name: value for name, value in said.items() if value is not None}
+    if is_own(args.game):
+        return _own(args.game, given, args.dimension)
+    if args.dimension is not None:
+        raise PartError(f"--dimension is for an adversary of your own, FILE.py:NAME; {args.game} has its own")
     if args.game == REPLAY and args.algorithm is None and "data" not in given:
         given["data"] = "FILE"
     return game(args.game, **given)
+
+
+def _own(name: str, given: dict[str, Any], dimension: int | None) -> Environment:
+    """The environment in a Python file: one, a class of such, or an adversary, which is any callable."""
+    found = load_own(name)
+    if isinstance(found, type):
+        taken = getattr(found, "__dataclass_fields__", {})
+        given |= {"d": dimension} if dimension is not None and "d" in taken else {}
+        unknown = given.keys() - taken.keys()
+        if unknown:
+            raise PartError(f"{name} takes no {', '.join(sorted(unknown))}: leave it out")
+        found, given = found(**given), {}
+    if isinstance(found, Environment):
+        return found
+    if not callable(found):
+        raise PartError(f"{name} must be an environment, or a function of (t, w_t) that answers with costs")
+    return Adversary(found, dimension or 1, **given)
 
 
 def _head(played: Contest) -> str:
@@ -91,17 +114,18 @@ def _list() -> str:
         "bandit:GAME  only the cost of what was played is shown (costs that ignore the player)",
         "",
         "`lowregret play GAME` tells what a game shows; `lowregret play GAME ALGORITHM` plays it.",
+        "FILE.py:NAME is a game or a player of your own.",
     ]
     return "\n".join(lines)
 
 
 def _page(name: str, e: Environment) -> str:
     """The page of one game: what it shows, and who can play it."""
-    inner = name.rpartition(":")[2]
-    told = textwrap.dedent("    " + (CATALOGUE[inner].__doc__ or "")).strip().split("\n", 1)
+    kind = type(e) if is_own(name) else CATALOGUE[name.rpartition(":")[2]]
+    told = textwrap.dedent("    " + (kind.__doc__ or "")).strip().split("\n", 1)
     more = " ".join(told[1].split()) if len(told) > 1 else ""
     lines = [f"{name}: {e.about}", *textwrap.wrap(more, WIDTH, initial_indent="  ", subsequent_indent="  ")]
-    if ":" in name:
+    if ":" in name and not is_own(name):
         wrapper = (WRAPPERS[name.split(":")[0]].__doc__ or "").split("\n\n")
         lines += textwrap.wrap(" ".join(wrapper[1].split()), WIDTH, initial_indent="  ", subsequent_indent="  ")
     players = [f"{a.name} ({a.tuning})" if a.tuning else a.name for a in fitting(e)]

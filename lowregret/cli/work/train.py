@@ -9,11 +9,13 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
 from lowregret.auto import AutoMulticlass
 from lowregret.cli import BAD, DONE, INTERRUPTED
+from lowregret.cli.arguments import THEORY
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, open_rows
 from lowregret.cli.holdout import Holdout
@@ -23,6 +25,7 @@ from lowregret.cli.make import algorithm, make_comparator, make_expansion, make_
 from lowregret.cli.progress import Progress, Search
 from lowregret.cli.scores import ScoreFile, score_file
 from lowregret.cli.summary import show
+from lowregret.cli.theory import tuned_learner
 from lowregret.compile.part import Part
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.learner.labels import class_name
@@ -53,8 +56,8 @@ SHOWN_COLUMNS = 8  # by their importance
 # What a model brings along, so that it cannot be said again when resuming.
 _FIXED = (
     "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss "
-    "algorithm eta radius p lam output l1 l2 beta clip C bias dimension zero_based no_header seed classes unit "
-    "partitions"
+    "algorithm eta rounds lipschitz radius p lam output l1 l2 beta clip C bias dimension zero_based no_header seed "
+    "classes unit partitions"
 )
 
 
@@ -149,7 +152,8 @@ def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None
     found = importance_by_name(session) if args.importance or args.report else ""
     known = None if isinstance(found, str) else found
     if args.json:
-        told = {"importance": known and known.to_json()} if args.importance else {}
+        told: dict[str, Any] = {"importance": known and known.to_json()} if args.importance else {}
+        told |= {"promise": args.promise.to_json()} if args.eta == THEORY else {}
         print(json.dumps(session.to_json(seconds.to_json(), model) | told, ensure_ascii=False))
     elif not args.quiet:
         print(show(session, seconds, f"{model}, for prediction alone" if model and args.predict_only else model))
@@ -192,7 +196,12 @@ def _name(args: Namespace) -> None:
 
 def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
     _name(args)
-    learner = make_learner(args, lambda: auto_for(stream))
+    learner, promise = make_learner(args, lambda: auto_for(stream)), None
+    if args.eta == THEORY:
+        places = None if args.dimension is None else args.dimension + args.bias
+        learner, promise = tuned_learner(args, learner, _rows(stream, args), places)
+        if not args.quiet:
+            print(f"lowregret: {promise}", file=sys.stderr)
     against, certify = make_comparator(learner, args), args.certify != "off"
     classes = None
     if isinstance(learner, Multiclass | AutoMulticlass):
@@ -203,6 +212,7 @@ def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
     if expand is not None and args.certify == "exact" and args.passes > 1:
         raise PartError("--partitions come after the first rows of the first pass: --certify exact takes --passes 1")
     run = begin(learner, args.dimension, classes, comparator=against, certify=certify, expand=expand)
+    args.promise = promise
     return Session(run, form, algorithm(args))
 
 

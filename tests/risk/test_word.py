@@ -1,0 +1,220 @@
+"""Risk of games, kernels and structures, and bounds promised before the run: formulas, premises, and the truth."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret import KernelPerceptron, tuned, zoo
+from lowregret.convex.functions import QuadraticFunction, ScoreFunction
+from lowregret.convex.leader import FollowTheRegularisedLeader
+from lowregret.domain import L2Ball
+from lowregret.errors import DataError, PartError
+from lowregret.learner.kernel_perceptron import Gaussian
+from lowregret.loss import Hinge, Logistic
+from lowregret.mirror import Euclidean
+from lowregret.output import Average, Last, Output, Random, WeightedAverage
+from lowregret.play import Game, play
+from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED, RiskCertificate
+from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.run.amplify import amplify, runs_needed
+from lowregret.step import Constant, WeightedInverseTime
+from lowregret.structured import Chain, sequences, structured_perceptron
+from lowregret.train import train
+
+
+def by_id(found: list[RiskCertificate]) -> dict[str, RiskCertificate]:
+    return {c.id: c for c in found}
+
+
+def quadratics(n: int, seed: int) -> list[Any]:
+    """½‖w − z‖² with z on the corners of a square: C(w) = ½(‖w − m‖² + E‖z − m‖²), m = (0.2, 0)."""
+    rng = np.random.default_rng(seed)
+    corners = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]])
+    return [QuadraticFunction(z, 1.0) for z in corners[rng.choice(4, n, p=[0.35, 0.35, 0.15, 0.15])]]
+
+
+def risk(w: Any) -> float:
+    return 0.5 * (float((w[0] - 0.2) ** 2 + w[1] ** 2) + 0.5 - 0.04)
+
+
+GAMES: dict[str, tuple[Any, Output, str]] = {
+    "averaged": (ProjectedGradient(L2Ball(1.0), Constant(0.1)), Average(), AVERAGE),
+    "drawn": (MirrorDescent(Euclidean(L2Ball(1.0)), Constant(0.1)), Random(3), DRAWN),
+    "weighted": (ProjectedGradient(L2Ball(1.0), WeightedInverseTime(1.0)), WeightedAverage(), WEIGHTED),
+    "leader": (FollowTheRegularisedLeader(Euclidean(L2Ball(1.0)), 0.5), Average(), AVERAGE),
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_games_of_independent_functions_bound_the_risk(name: str) -> None:
+    """Over many games: no bound fails more often than δ, those in expectation hold on average; C is known exactly."""
+    player, output, called = GAMES[name]
+    wrong, excess, loss = {"O2B-EB": 0, "O2B-HP": 0}, [], []
+    for seed in range(60):
+        game = play(player, quadratics(60, seed), comparator=L2Ball(1.0))
+        c = risk(game.model(output))
+        found = by_id(game.risks(0.1, output=output, ceiling=2.0, independent=True))
+        assert all(x.premises_hold and x.output == called for x in found.values())
+        for kind in wrong:
+            wrong[kind] += c > found[kind].bound
+        loss.append(found["THM-5.1"].bound - c)
+        excess.append(found["COR-5.2"].bound - (c - risk((0.2, 0.0))))
+    assert max(wrong.values()) <= 6 + 3 * math.sqrt(6)
+    slack = 4 / math.sqrt(60)
+    assert np.mean(loss) >= -slack * np.std(loss)
+    assert np.mean(excess) >= -slack * np.std(excess)
+
+
+def test_the_numbers_of_a_game() -> None:
+    game = play(ProjectedGradient(L2Ball(1.0), Constant(0.1)), quadratics(40, 0))
+    found, losses = by_id(game.risks(0.05, ceiling=2.0)), game.losses
+    assert found["THM-5.1"].bound == pytest.approx(losses.mean())
+    assert found["O2B-HP"].bound == pytest.approx(losses.mean() + 2 * math.sqrt(math.log(20) / 80))
+    assert found["COR-5.2"].bound == pytest.approx(game.linear_regret() / 40)
+    assert not any(c.premises_hold for c in found.values())  # independence was not said
+    assert by_id(game.risks(independent=True)).keys() == {"THM-5.1", "COR-5.2"}  # without M, in expectation
+    low = game.risks(0.05, ceiling=0.2, independent=True)
+    assert [c.premises_hold for c in low if c.delta is not None] == [False, False]
+    assert game.risks(output=Last()) == []
+    assert "COR-5.2" not in by_id(game.risks(output=WeightedAverage()))  # its regret is not weighted
+
+
+def test_models_of_a_game() -> None:
+    game = play(ProjectedGradient(L2Ball(1.0), Constant(0.1)), quadratics(25, 1))
+    a = np.arange(2, 27) / np.arange(2, 27).sum()
+    assert np.allclose(game.model(), game.points.mean(0))
+    assert np.allclose(game.model(WeightedAverage()), a @ game.points)
+    assert np.array_equal(game.model(Last()), game.seat.point())
+    drawn = [game.model(Random(seed)) for seed in range(200)]
+    assert all(any(np.array_equal(w, p) for p in game.points) for w in drawn)
+    assert len({w.tobytes() for w in drawn}) > 15
+    assert np.array_equal(Game(game.player, 2).model(), np.zeros(2))
+
+
+# ---- kernels and structures ------------------------------------------------------------------------------------------
+
+
+def test_kernel_runs_bound_the_error() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 2))
+    y = np.where(np.sum(X * X, axis=1) > 1.4, 1.0, -1.0)
+    run = train(KernelPerceptron(Gaussian(1.0)), X, y, compiled=False)
+    assert not any(c.premises_hold for c in run.risks())
+    found = by_id(run.risks(0.05, independent=True))
+    assert found["THM-5.1"].bound == pytest.approx(run.error)
+    assert found["O2B-HP"].bound == pytest.approx(run.error + math.sqrt(math.log(20) / 600))
+    assert found["O2B-SMALL"].bound == pytest.approx((run.mistakes + math.log(20)) / ((1 - math.exp(-1)) * 300))
+    assert run.error < found["O2B-EB"].bound < 1
+    assert all(c.premises_hold and c.output == DRAWN for c in found.values())
+
+
+def test_structured_runs_bound_the_error() -> None:
+    rng = np.random.default_rng(3)
+    letters = rng.integers(0, 3, 400)
+    data = sequences(np.eye(3)[letters], letters, lengths=[4] * 100)
+    run = train(structured_perceptron(Chain(3)), data)
+    found = by_id(run.risks(independent=True))
+    assert found["THM-5.1"].bound == pytest.approx(run.mistakes / 100)
+    assert {"O2B-EB", "O2B-HP", "O2B-SMALL"} <= found.keys()
+    assert all(c.premises_hold for c in found.values())
+
+
+# ---- promised before the run -----------------------------------------------------------------------------------------
+
+
+def rows(n: int, seed: int, margin: float = 0.0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8 * n, 3))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    X = X[np.abs(X[:, 0]) > margin][:n]
+    return X, np.where(X[:, 0] > 0, 1.0, -1.0)
+
+
+def test_the_perceptrons_promises() -> None:
+    X, y = rows(200, 4, 0.3)
+    u = np.array([2.0, 0.0, 0.0])
+    run = train(zoo.perceptron(Random()), X, y, compiled=False)
+    found = by_id(run.promised_risks(u, X, y, 0.05))
+    hinge, least = float(np.mean(np.maximum(1 - y * (X @ u), 0))), float(np.min(y * (X @ u)))
+    assert found["PROP-3"].bound == pytest.approx(2 * hinge + 4 / 200)
+    lam = np.exp(np.linspace(-6, 4, 2001))
+    best = np.min((lam * 4 / least**2 + math.log(20)) / (1 - np.exp(-lam))) / 200
+    assert found["PROP-4"].bound == pytest.approx(best, rel=1e-4)
+    assert found["PROP-4"].premises_hold
+    assert any("assumed" in p.name for p in found["PROP-4"].premises)
+    X, y = rows(100, 5)
+    crossed = train(zoo.perceptron(), X, -y, compiled=False).promised_risks(u, X, -y)
+    assert not by_id(crossed)["PROP-4"].premises_hold
+
+
+def test_promises_of_descent_and_of_a_ridge() -> None:
+    X, y = rows(150, 6)
+    u, longest = np.array([0.8, 0.0, 0.0]), float(np.max(np.linalg.norm(X, axis=1)))
+    run = train(zoo.ogd_eager(Hinge(), 0.1, 1.0, Average()), X, y, compiled=False)
+    found = by_id(run.promised_risks(u, X, y, 0.05))["THM-14.9"]
+    mean = float(np.mean(np.maximum(1 - y * (X @ u), 0)))
+    ceiling = 1 + longest
+    expected = mean + 0.64 / (0.2 * 150) + 0.05 * longest**2 + ceiling * math.sqrt(2 * math.log(40) / 150)
+    assert found.bound == pytest.approx(expected)
+    assert found.premises_hold
+    outside = by_id(run.promised_risks(3 * u, X, y))["THM-14.9"]
+    assert not outside.premises_hold
+    for learner, name in ((zoo.ogd_sc(Hinge(), 0.5), "COR-13a"), (zoo.ogd_scw(Hinge(), 0.5), "COR-13b")):
+        bound = by_id(train(learner, X, y, compiled=False).promised_risks(u, X, y))[name].bound
+        square = (longest + 0.5 * longest / 0.5) ** 2  # ‖w‖ ≤ G/λ
+        exact = math.log(math.e * 150) * square / 150 if name == "COR-13a" else 2 * square / (0.5 * 153)
+        assert bound == pytest.approx(exact)
+    assert train(zoo.kt(Hinge()), X, y, compiled=False).promised_risks(u, X, y) == []
+    with pytest.raises(PartError, match="weights of 1"):
+        train(zoo.perceptron(), X, y, weights=np.full(150, 2.0), compiled=False).promised_risks(u, X, y)
+
+
+# ---- amplification ---------------------------------------------------------------------------------------------------
+
+
+def test_several_runs_make_a_bound_in_expectation_one_with_high_probability() -> None:
+    """Small shares and a coarse rate, so that single runs differ; C is estimated on many new rows."""
+    delta, n = 0.2, 400
+    k = runs_needed(delta)
+    assert k == math.ceil(math.log2(10))
+    share = n // 2 // k
+    learner, promise = tuned(zoo.ogd_lazy(Hinge(), 1.0, 1.0, Average()), lipschitz=1.0, rounds=share)
+    epsilon, fresh, wrong = promise.bound / share, rows(20_000, 99), 0
+    best = float(np.mean(np.maximum(1 - fresh[1] * fresh[0][:, 0], 0)))
+    for seed in range(20):
+        X, y = rows(n, seed)
+        found = amplify(learner, X, y, excess=epsilon, ceiling=2.0, delta=delta, independent=True, compiled=False)
+        assert found.losses.size == k
+        assert found.certificate.premises_hold
+        c = float(np.mean(np.maximum(1 - fresh[1] * found.run.decision_function(fresh[0]), 0)))
+        wrong += c - best > found.certificate.bound
+        assert found.run.rounds == share
+    assert wrong <= 4
+    assert found.certificate.bound == pytest.approx(
+        2 * epsilon + 2 * math.sqrt(2 * math.log(4 * k / delta) / (n - k * share))
+    )
+    assert not amplify(
+        learner, X, y, excess=0.1, ceiling=0.1, compiled=False, independent=True
+    ).certificate.premises_hold
+
+
+def test_amplification_refuses_too_few_rows() -> None:
+    X, y = rows(5, 0)
+    with pytest.raises(DataError, match="too few"):
+        amplify(zoo.ogd(Logistic(), 0.1), X, y, excess=0.1, ceiling=1.0)
+    X, y = rows(100, 0)
+    with pytest.raises(PartError, match="ceiling"):
+        amplify(zoo.ogd(Logistic(), 0.1), X, y, excess=0.1, ceiling=0.0)
+
+
+def test_rows_of_a_game_are_as_good_as_functions() -> None:
+    X, y = rows(80, 7)
+    functions = [ScoreFunction(Hinge(), x, b) for x, b in zip(X, y, strict=True)]
+    game = play(MirrorDescent(Euclidean(L2Ball(1.0)), Constant(0.1)), functions)
+    run = train(zoo.ogd_lazy(Hinge(), 0.1, 1.0, Average()), X, y, compiled=False)
+    assert np.allclose(game.model(), run.weights)
+    assert by_id(game.risks())["THM-5.1"].bound == pytest.approx(by_id(run.risks())["THM-5.1"].bound)
