@@ -12,8 +12,8 @@ from typing import Any
 import lowregret
 
 ROOT = Path(lowregret.__file__).parent
-ID = re.compile(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9.]+[ab]?)*\+?")
-PROVING = re.compile(r"\b(Certificate|RiskCertificate|Theorem|no_theorem|certify)\b")
+ID = re.compile(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9.]+[ab]?)*\+?(?:\(\d\)| \([a-z]+\))?")
+PROVING = re.compile(r"\b(Certificate|RiskCertificate|Theorem|SmallLoss|no_theorem|certify)\b")
 TELLING = {"cli", "show", "game"}  # rooms that repeat IDs, and make none
 NO_IDS = {"USO"}  # kinds of NumPy arrays
 

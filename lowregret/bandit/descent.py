@@ -24,6 +24,7 @@ from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
 
+IDS = (("COR-4.5", "COR-4.5-OUT"), ("COR-4.5-2", "COR-4.5-2-OUT"))  # by points a round, and whether played outside
 Cost = Callable[[int, Vector], float]  # (t, point) → f_t(point), t = 0, 1, …
 
 
@@ -188,7 +189,7 @@ class BanditDescent(Recorded):
         most = (rounds * (s.dimension * scale) ** 2 if rounds else 0.0) * (1 + 1e-9)
         where = f"on the set, and up to {self.delta:g} around it" if self.outside else "on the set"
         found = Certificate(
-            id=("COR-4.5" if self.points == 1 else "COR-4.5-2") + "-OUT" * self.outside,
+            id=IDS[self.points - 1][self.outside],
             statement=f"expected regret ≤ {self._formula()}",
             comparator=s.domain.describe(),
             linear_regret=None,

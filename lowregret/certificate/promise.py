@@ -92,7 +92,7 @@ def tuned(
 
 
 class Given(NamedTuple):
-    """What is known beforehand."""
+    """The numbers that tuning knows beforehand."""
 
     radius: float | None
     lipschitz: float

@@ -38,6 +38,7 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     prior = _prior(args.prior, found.names) if args.prior else None
     name = args.algorithm
     takes, linearised = AGGREGATORS[name]
+    args.promise = None
     for option in ("eta", "share"):
         if getattr(args, option) is not None and option not in takes.split():
             raise PartError(f"--algorithm {name} takes no --{option}: leave it out")
@@ -53,7 +54,6 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     if name == "auto":
         name, linearised = "bayes", False
     substitution = Mean() if linearised else named.substitution(found.parts)
-    args.promise = None
     if args.eta == THEORY:
         aggregator, args.promise = tuned_aggregator(name, args.share, found, loss, linearised)
     else:

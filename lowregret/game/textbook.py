@@ -152,11 +152,12 @@ _FINITE = (
     _played("consistent", Consistent, "any hypothesis that is not refuted yet", "COR-1.1", "needle"),
     _played("halving", Halving, "the majority of the hypotheses that are not refuted yet", "THM-1.2", "bisection"),
     _played("soa", StandardOptimal, "the least mistakes that any learner can promise", "LEM-3.3", "tree"),
-    _played("surr-halving", SurrogateHalving, "halving by a convex surrogate; labels may be wrong", "SURR-M+", "tree"),
+    _played("surr-halving", SurrogateHalving, "halving by a convex surrogate; labels may be wrong",
+            "SURR-M+ SURR-M", "tree"),
     _played("agnostic", Agnostic, "labels of any kind, at the price of Ldim", "THM-3.6", "noisy-labels"),
     _played(
-        "wm", WeightedMajority, "experts or hypotheses drawn by exponential weights", "THM-1.3 THM-14.15",
-        "noisy-labels", Hedge,
+        "wm", WeightedMajority, "experts or hypotheses drawn by exponential weights",
+        "THM-3.1+(1) THM-3.1+(2) THM-1.3 THM-3.1(1) THM-3.1(2) THM-14.15", "noisy-labels", Hedge,
     ),
     _in_python(
         "restarting", Restarting, "finite classes without a number of rounds", "THM-1.3 THM-3.6",
@@ -206,7 +207,7 @@ _EXPERTS = (
 )  # fmt: skip
 
 _BANDITS = (
-    _played("exp3", Exp3, "arms of which only the chosen one's cost is seen", "EXP3-PATH COR-4.2+", "bandit-gap"),
+    _played("exp3", Exp3, "arms of which only the chosen one is seen", "EXP3-PATH COR-4.2+ COR-4.2", "bandit-gap"),
     _played("exp3-ix", Exp3IX, "as exp3, with high probability", "EXP3-IX EXP3-PATH EXP3-IX-T", "bandit-gap"),
     _played(
         "tsallis-inf", TsallisInf, "arms, without a horizon; far better where they are random", "TSALLIS-PATH TSALLIS",
@@ -221,6 +222,8 @@ _BANDITS = (
     ),
     _played("bogd", BanditDescent, "points of which only the played one's cost is seen", "COR-4.5 COR-4.5-2",
             "bandit:iid"),
+    _played("bogd-outside", BanditDescent, "bogd as the textbook has it: played up to δ outside of any convex set",
+            "COR-4.5-OUT COR-4.5-2-OUT", "bandit:iid"),
     _in_python(
         "estimated-descent", EstimatedDescent, "mirror descent on unbiased estimates of gradients", "THM-4.1",
         _COSTS + "from lowregret import Constant, Euclidean, L2Ball, MirrorDescent; "
@@ -246,8 +249,8 @@ _OTHERS = (
         "FTL-QUAD-ID LEM-2.1 COR-2.2+ COR-2.2 FTRL-ID", "ftl-breaker",
     ),
     _played(
-        "ftrl", FollowTheRegularisedLeader, "what was best so far, and not too far out", "THM-2.11+ LEM-2.3 FTRL-ID",
-        "ftl-breaker",
+        "ftrl", FollowTheRegularisedLeader, "what was best so far, and not too far out",
+        "THM-2.11+ THM-2.11 LEM-2.3 FTRL-ID", "ftl-breaker",
     ),
     _in_python(
         "structured-perceptron", structured_perceptron, "sequences, trees and classes, no parameter at all",
@@ -274,7 +277,7 @@ _OTHERS = (
     Item(
         "online-to-batch", (RiskCertificate, Average, WeightedAverage, Random),
         "what one pass says of rows yet to come, for averaged or drawn models",
-        ("O2B-EB", "O2B-HP", "O2B-SMALL", "COR-5.2"),
+        ("O2B-EB", "O2B-HP", "O2B-SMALL", "THM-5.1", "COR-5.2"),
         _python(
             "import numpy as np; from lowregret import Average, Hinge, train, zoo; "
             "x = np.random.default_rng(0).normal(size=(2000, 5)); y = np.sign(x[:, 0]); "

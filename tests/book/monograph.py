@@ -75,7 +75,7 @@ CONVEX = (
     Row(
         "2.1.2 By surrogate losses", "halving by exponential weights on 2|⟨w,v⟩ − y|, changed by mistakes only",
         zoo="surr-halving",
-        ids="SURR-M+",
+        ids="SURR-M+ SURR-M",
         tests="finite/test_learner.py::surrogate_halving_is_what_the_formulas_say "
         "finite/test_learner.py::surrogate_bound_without_the_second_term_fails",
         papers="Littlestone 1990, Kivinen & Warmuth 2001", errata="E06",
@@ -92,7 +92,7 @@ CONVEX = (
     Row(
         "2.3 Follow-the-regularized-leader", "FoReL: a penalty R makes the leader stable",
         zoo="ftrl",
-        ids="LEM-2.3 FTRL-ID EQ-2.15",
+        ids="LEM-2.3 FTRL-ID THM-2.4 EQ-2.15",
         tests="convex/test_leader.py::ftrl_identity_holds_for_arbitrary_points "
         "play/test_game.py::ftrl_on_linear_costs_is_mirror_descent",
         papers="Shalev-Shwartz & Singer 2007", errata="E12",
@@ -106,8 +106,8 @@ CONVEX = (
     ),
     Row(
         "2.4 Online gradient descent", "f_t replaced by its tangent at w_t",
-        zoo="ogd", python="MirrorDescent Constant",
-        ids="EQ-2.15 LEM-2.5",
+        zoo="ogd", python="MirrorDescent Constant tuned",
+        ids="EQ-2.15 THM-2.4 LEM-2.5",
         tests="certificate/test_certificate.py::equation_2_15_is_exact_at_the_last_iterate "
         "learner/test_identities.py::euclidean_mirror_descent_is_gradient_descent_is_the_2_norm_algorithm",
         papers="Zinkevich 2003", errata="E11",
@@ -127,26 +127,29 @@ CONVEX = (
     Row(
         "2.5.2 Analysis", "regret ≤ R(u) − min R + ΣL_t²/σ",
         zoo="ftrl",
-        ids="THM-2.11+",
+        ids="THM-2.11 THM-2.11+",
         tests="convex/test_leader.py::certificates_of_a_solved_game_hold",
         errata="E12",
     ),
     Row(
         "2.5.3 Derived bounds", "balls, the simplex by distance, the simplex by entropy",
         zoo="ogd-lazy eg",
-        ids="LAZY+ COR-2.14",
-        tests="certificate/test_certificate.py::tuned_rates_give_the_printed_bounds", errata="E13",
+        python="tuned", ids="COR-2.13 LAZY+ COR-2.14",
+        tests="certificate/test_certificate.py::tuned_rates_give_the_printed_bounds "
+        "certificate/test_promise.py::the_textbooks_numbers",
+        errata="E13",
     ),
     Row(
         "2.6 Online mirror descent", "w = ∇R*(θ), θ the negated sum of sub-gradients",
         zoo="omd", python="MirrorDescent Mirror",
-        ids="THM-2.21 LEM-2.20",
-        tests="learner/test_identities.py::mirror_descent_is_ftrl_on_linear_losses", errata="E12",
+        ids="THM-2.15 THM-2.21 LEM-2.20",
+        tests="learner/test_identities.py::mirror_descent_is_ftrl_on_linear_losses "
+        "mirror/test_own.py::the_textbook_side_plays_as_the_coordinates_do", errata="E12",
     ),
     Row(
         "2.6.1 Derived algorithms", "normalized EG, lazy projections, p-norm",
         zoo="eg ogd-lazy pnorm",
-        ids="COR-2.14 LAZY+ COR-2.18",
+        ids="COR-2.14 COR-2.17 LAZY+ COR-2.18",
         tests="learner/test_identities.py::multiplicative_eg_is_the_softmax_of_cumulative_losses "
         "learner/test_identities.py::lazy_is_eager_until_a_projection_binds mirror/test_mirror.py::two_is_euclidean",
         papers="Kivinen & Warmuth 1997, Gentile & Littlestone 1999", errata="E14 E15",
@@ -173,9 +176,13 @@ CONVEX = (
         papers="Kakade, Shalev-Shwartz & Tewari 2012",
     ),
     Row(
-        "2.7.4 Other proof techniques", "Bregman projections: unnormalised EG, divided by its sum",
+        "2.7.4 Other proof techniques",
+        "the dual climbed round by round (passive-aggressive steps); Bregman projections: unnormalised EG by its sum",
+        zoo="pa",
         python="UnnormalisedEntropy", commands="lowregret zoo ueg",
-        tests="learner/test_identities.py::unnormalised_eg_divided_by_its_sum_is_eg",
+        ids="DUAL",
+        tests="certificate/test_sources.py::passive_aggressive_steps_climb_the_dual "
+        "learner/test_identities.py::unnormalised_eg_divided_by_its_sum_is_eg",
         papers="Shalev-Shwartz 2007, Cesa-Bianchi & Lugosi 2006",
     ),
     Row(
@@ -195,8 +202,9 @@ CLASSIFICATION = (
     Row(
         "3.1 Finite classes and experts", "Weighted Majority: exponential weights on costs in [0,1]",
         zoo="wm hedge",
-        ids="THM-1.3 THM-14.15",
-        tests="finite/test_learner.py::weighted_majority_is_exponential_weights "
+        ids="THM-3.1(1) THM-3.1(2) THM-3.1+(1) THM-3.1+(2) THM-1.3 THM-14.15",
+        tests="experts/test_small_loss.py::the_bounds_are_the_textbooks_and_hold "
+        "finite/test_learner.py::weighted_majority_is_exponential_weights "
         "experts/test_identities.py::mirror_descent_is_eg_is_weighted_majority_is_hedge",
         papers="Littlestone & Warmuth 1994, Vovk 1990", errata="E07 E16",
     ),
@@ -230,8 +238,8 @@ CLASSIFICATION = (
     ),
     Row(
         "3.3.2 Winnow", "disjunctions of few among many variables",
-        zoo="winnow",
-        ids="THM-3.10 WIN-OBS",
+        zoo="winnow perceptron-or",
+        ids="THM-3.10 WIN-OBS PERC-OR",
         tests="certificate/test_mistakes.py::winnow_learns_disjunctions_with_few_mistakes "
         "learner/test_identities.py::winnow_is_unnormalised_eg_on_its_mistakes",
         papers="Littlestone 1988, Auer & Warmuth 1998", errata="E23 E24",
@@ -251,7 +259,7 @@ FEEDBACK = (
     Row(
         "4.2 Multi-armed bandits", "the multi-armed bandit algorithm, EXP3, and its kin",
         zoo="exp3 exp3-ix tsallis-inf exp4",
-        ids="COR-4.2+ EXP3-PATH EXP3-IX EXP3-IX-T TSALLIS TSALLIS-PATH EXP4 EXP4-PATH",
+        ids="COR-4.2 COR-4.2+ EXP3-PATH EXP3-IX EXP3-IX-T TSALLIS TSALLIS-PATH EXP4 EXP4-PATH",
         tests="bandit/test_identities.py::expected_regret_and_every_path "
         "bandit/test_identities.py::the_estimate_is_unbiased_and_its_second_moment_known",
         papers="Auer, Cesa-Bianchi, Freund & Schapire 2003, Robbins 1952, Neu 2015, Zimmert & Seldin 2021",
@@ -266,10 +274,12 @@ FEEDBACK = (
         papers="Flaxman, Kalai & McMahan 2005", errata="E26",
     ),
     Row(
-        "4.3.2 The algorithm", "bandit online gradient descent, here played inside the set; with two points, too",
-        zoo="bogd",
-        ids="COR-4.5 COR-4.5-2",
-        tests="bandit/test_descent.py::mean_regret_is_below_the_corrected_bound "
+        "4.3.2 The algorithm",
+        "bandit online gradient descent, as printed, or played inside the set; with two points, too",
+        zoo="bogd-outside bogd",
+        ids="COR-4.5-OUT COR-4.5-2-OUT COR-4.5 COR-4.5-2",
+        tests="bandit/test_descent.py::mean_regret_outside_is_below_the_corrected_bound "
+        "bandit/test_descent.py::mean_regret_is_below_the_corrected_bound "
         "bandit/test_descent.py::every_point_played_lies_in_the_set",
         papers="Flaxman, Kalai & McMahan 2005, Agarwal, Dekel & Xiao 2010", errata="E26",
     ),
@@ -278,7 +288,7 @@ FEEDBACK = (
         "5 Online-to-batch",
         "averaged and drawn models on rows yet to come; stochastic mirror descent is any `omd` with averages",
         zoo="online-to-batch omd",
-        ids="COR-5.2 O2B-HP O2B-SMALL O2B-EB",
+        python="run.amplify.amplify", ids="THM-5.1 COR-5.2 O2B-HP O2B-SMALL O2B-EB AMPLIFY",
         tests="risk/test_online_to_batch.py::every_sample_of_a_finite_source "
         "risk/test_bounds.py::the_bounds_hold_on_a_finite_source test_output.py::every_iterate_is_as_likely",
         papers="Littlestone 1989, Cesa-Bianchi, Conconi & Gentile 2004, Vapnik 1998",

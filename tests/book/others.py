@@ -12,7 +12,7 @@ LECTURE = (
     ),
     Row(
         "Algorithm 1, theorem 2", "OGD on R^d, with lazy projections elsewhere",
-        zoo="ogd ogd-lazy", ids="EQ-2.15 LAZY+",
+        zoo="ogd ogd-lazy", ids="THM-2.4 EQ-2.15 COR-2.17 LAZY+",
         tests="certificate/test_certificate.py::worked_examples_of_gradient_descent", papers="Zinkevich 2003",
         errata="E01 E05",
     ),
@@ -66,7 +66,7 @@ CHAPTER = (
     Row(
         "Algorithm 3, theorem 5", "projected OGD with a constant rate",
         zoo="ogd-eager", python="ProjectedGradient", ids="THM-14.5",
-        tests="certificate/test_certificate.py::worked_examples_of_gradient_descent "
+        tests="learner/test_start.py::descent_from_anywhere "
         "learner/test_identities.py::lazy_and_eager_differ_once_a_projection_has_bound",
         papers="Zinkevich 2003", errata="E32",
     ),
@@ -110,7 +110,7 @@ CHAPTER = (
     ),
     Row(
         "Theorem 14, proposition 15, example", "KL to the prior, and Gibbs' distribution; M√(T ln N/2)",
-        zoo="hedge", ids="THM-14.15 MIX",
+        zoo="hedge", ids="THM-14.15 THM-14.15-HP MIX",
         tests="experts/test_identities.py::hedge_is_its_potential_plus_gaps "
         "experts/test_identities.py::what_was_learnt_is_a_prior",
     ),
@@ -146,7 +146,7 @@ SVM = (
         "4.1 Online convex optimization", "Zinkevich's theorem: moving comparators, rates 1/√t and 1/t",
         zoo="ogd-eager", python="regret.Moving ProjectedGradient", commands="lowregret play drift ogd-eager; "
         "lowregret play turn ogd-sc",
-        ids="DYN EAGER-DEC",
+        ids="DYN THM-4.1.3 EAGER-DEC",
         tests="test_regret.py::nothing_that_moves_breaks_it "
         "test_regret.py::a_comparator_that_rests_gives_the_static_bound",
         papers="Zinkevich 2003", errata="E37 E38 E39 E40",
@@ -160,7 +160,7 @@ SVM = (
         tests="certificate/test_mistakes.py::perceptron_with_a_bias"),
     Row("4.2.2 Hinge loss", "max(0, 1 − y⟨w,x⟩) on a ball of radius λ", python="Hinge L2Ball",
         commands="lowregret zoo losses", tests="test_loss.py::values_and_the_conventions_at_kinks", errata="E37 E41"),
-    Row("4.2.3 Online SVM", "projected descent on the hinge", zoo="svm-online", ids="EAGER-DEC EQ-8+",
+    Row("4.2.3 Online SVM", "projected descent on the hinge", zoo="svm-online", ids="ONLINE-SVM EAGER-DEC EQ-8+",
         tests="certificate/test_certificate.py::worked_example_of_the_online_svm", errata="E37"),
     Row("4.2.3.1 Subgradient", "tangents from below", python="loss.Loss.at convex.Convex.subgradient", ids="LEM-2.5",
         tests="test_loss.py::slope_is_a_subgradient"),

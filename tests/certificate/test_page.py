@@ -19,9 +19,9 @@ def documented() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) < 2 or not cells[0] or not ID.match(cells[0]) or cells[0] == "ID":
+        first, *others = cells[0].split(", ") if len(cells) > 1 else ("",)
+        if first == "ID" or not ID.fullmatch(first):
             continue
-        first, *others = cells[0].split(", ")
         for name in (first, *(first + other if other == "+" else other for other in others)):
             found.setdefault(name, []).extend(cells[1:])
     return found

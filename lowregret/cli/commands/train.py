@@ -59,6 +59,7 @@ def _arguments(command: ArgumentParser) -> None:
     add_reading(group, "found from the name or the content if not given")
     learning = command.add_argument_group("learning")
     _add_learning(learning)
+    _add_rates(learning)
     _add_going_over(learning)
     keeping = command.add_argument_group("keeping")
     keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
@@ -115,24 +116,6 @@ def _add_learning(learning: _ArgumentGroup) -> None:
         "--algorithm", type=one_of("algorithm", algorithms), metavar="NAME", help="see `lowregret zoo` (auto)"
     )
     learning.add_argument(
-        "--eta", type=rate, metavar="X|theory",
-        help="learning rate; ogd does without. theory: as the theorem tunes it, with the bound that it promises",
-    )  # fmt: skip
-    learning.add_argument(
-        "--rounds", type=count, metavar="N", help="of --eta theory: rows to come, if not to be counted"
-    )
-    learning.add_argument(
-        "--lipschitz", type=positive, metavar="G", help="of --eta theory: size of sub-gradients, if not to be looked up"
-    )
-    learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
-    learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
-    learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")
-    learning.add_argument("--l1", type=not_negative, help="L1 penalty of ftrl-proximal (1)")
-    learning.add_argument("--l2", type=not_negative, help="L2 penalty of ftrl-proximal (1)")
-    learning.add_argument("--beta", type=not_negative, help="β of ftrl-proximal's rates η/(β + √Σz²) (1)")
-    learning.add_argument("--clip", type=positive, help="size of sub-gradients, beyond which kt clips them (1)")
-    learning.add_argument("--C", type=positive, help="largest step of pa (none), softness of pa-ii (1)")
-    learning.add_argument(
         "--features", choices=("both", "raw", "partitions"),
         help="of narrow rows, auto goes by the features as they are and by the cells of random partitions (both)",
     )  # fmt: skip
@@ -152,6 +135,27 @@ def _add_learning(learning: _ArgumentGroup) -> None:
         "--certify", choices=("stream", "exact", "off"), default="stream",
         help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",
     )  # fmt: skip
+
+
+def _add_rates(learning: _ArgumentGroup) -> None:
+    learning.add_argument(
+        "--eta", type=rate, metavar="X|theory",
+        help="learning rate; ogd does without. theory: as the theorem tunes it, with the bound that it promises",
+    )  # fmt: skip
+    learning.add_argument(
+        "--rounds", type=count, metavar="N", help="of --eta theory: rows to come, if not to be counted"
+    )
+    learning.add_argument(
+        "--lipschitz", type=positive, metavar="G", help="of --eta theory: size of sub-gradients, if not to be looked up"
+    )
+    learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
+    learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
+    learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")
+    learning.add_argument("--l1", type=not_negative, help="L1 penalty of ftrl-proximal (1)")
+    learning.add_argument("--l2", type=not_negative, help="L2 penalty of ftrl-proximal (1)")
+    learning.add_argument("--beta", type=not_negative, help="β of ftrl-proximal's rates η/(β + √Σz²) (1)")
+    learning.add_argument("--clip", type=positive, help="size of sub-gradients, beyond which kt clips them (1)")
+    learning.add_argument("--C", type=positive, help="largest step of pa (none), softness of pa-ii (1)")
 
 
 def _add_going_over(learning: _ArgumentGroup) -> None:
