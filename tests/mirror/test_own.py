@@ -184,6 +184,20 @@ def test_a_link_alone_is_certified_by_the_linearised_regret() -> None:
         assert "promised" not in str(game)
 
 
+def test_rows_by_a_link_alone() -> None:
+    x, y = RNG.normal(size=(60, 4)), np.where(RNG.random(60) < 0.5, 1.0, -1.0)
+    run = train(Linear(Logistic(), MirrorDescent(Link(), Constant(0.3))), x, y)
+    theta = np.zeros(4)
+    for row, label in zip(x, y, strict=True):
+        score = float(np.tanh(0.3 * theta) @ row)
+        theta += label * row / (1 + math.exp(label * score))
+    assert np.allclose(run.weights, np.tanh(0.3 * theta))
+    assert [c.id for c in run.certificates] == ["LEM-2.5"]
+    assert run.certificate.holds
+    for u in RNG.normal(size=(5, 4)):
+        assert run.regret(L2Ball(1.0).projection(u), x, y) <= run.certificate.proved
+
+
 def test_followers() -> None:
     """FTRL on linear functions is mirror descent; on others it needs R."""
     game = play(FollowTheRegularisedLeader(Binary(), 0.1), COSTS)
