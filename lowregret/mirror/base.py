@@ -55,8 +55,8 @@ class Mirror(Part):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if cls.compilable and not _given(cls):
-            cls.compilable = False  # `link` makes new vectors, which compiled code cannot
+        if "compilable" not in vars(cls):
+            cls.compilable = bool(_given(cls))  # else through `link`, which makes new vectors as compiled code cannot
 
     # ---- the textbook, on vectors -------------------------------------------------------------------------------
 

@@ -443,7 +443,7 @@ def test_a_truncated_file_keeps_its_whole_rows(capsys: Capsys, tmp_path: Path) -
     packed = gzip.compress("\n".join(svm_lines(3000)).encode())
     path = tmp_path / "cut.svm.gz"
     path.write_bytes(packed[: len(packed) // 2])
-    told = run(capsys, "train", path, "-o", tmp_path / "m.lr", "--quiet")
+    told = run(capsys, "train", path, "--algorithm", "ogd", "-o", tmp_path / "m.lr", "--quiet")
     assert told.code == 2
     assert "cut short" in told.err
     assert Session.load(tmp_path / "m.lr").run.rounds > 500

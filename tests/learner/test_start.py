@@ -6,6 +6,7 @@ Certificates follow, with the distance from where one starts in place of ‖u‖
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -356,6 +357,34 @@ def test_every_rule_around_a_centre_is_itself_on_what_is_left(rule: Any, output:
         v = run.comparator.projection(3 * way) if not isinstance(rule, MirrorDescent) else 0.3 * way / np.abs(way).sum()
         assert run.regret(NEAR + v, X, Y) <= run.certificate.linear_regret + 1e-9  # type: ignore[operator]
     assert "around w₀" in str(run)
+
+
+def test_real_rows_from_the_weights_of_the_rows_before(data_file: Callable[[str], Path]) -> None:
+    """Warm starts of three kinds: the exact regret is below the certificate, which nearness makes smaller."""
+    (batch,) = (b for b, _ in zip(read(str(data_file("a9a.svm.gz"))).batches(), range(1), strict=False))
+    x = np.zeros((2000, 124))
+    for i, row in enumerate(x):
+        for k in range(int(batch.rows.begin(i)), int(batch.rows.end(i))):
+            row[int(batch.rows.column(i, np.uint64(k)))] = batch.rows.value(i, np.uint64(k))
+    y = np.asarray(batch.labels[:2000], float)
+    old = train(zoo.ogd_eager(Logistic(), 0.1, 10.0), x[:1000], y[:1000]).weights
+    u = best_in_hindsight(Logistic(), x[1000:], y[1000:], L2Ball(3.0)).w
+    lazy = MirrorDescent(Euclidean(), Constant(0.1))
+    cold, warm = (
+        train(Linear(Logistic(), lazy, centre=c), x[1000:], y[1000:], comparator=Point(v))
+        for c, v in ((None, u), (old, u - old))
+    )
+    began = train(
+        Linear(Logistic(), ProjectedGradient(L2Ball(10.0), Constant(0.1), start=old)),
+        x[1000:],
+        y[1000:],
+        comparator=Point(u),
+    )
+    for run in (cold, warm, began):
+        assert run.certificate.holds
+        assert run.regret(u, x[1000:], y[1000:]) <= run.certificate.proved
+    assert np.allclose(warm.weights, began.weights, atol=1e-6)  # as long as the ball is not reached
+    assert warm.loss < cold.loss
 
 
 def test_a_centre_is_worth_its_nearness() -> None:

@@ -30,6 +30,7 @@ from lowregret import (
     Reals,
     Simplex,
     Softmax,
+    Square,
     load,
     play,
     train,
@@ -115,6 +116,44 @@ class Softer(Mirror):
         return 1.0
 
 
+class Streaming(Binary):
+    """The same map by its coordinates, compiled"""
+
+    def strength(self) -> float:
+        return 1.0
+
+    def whole(self) -> bool:
+        return False
+
+    def width(self) -> int:
+        return 1
+
+    def stores_rate(self) -> bool:
+        return False
+
+    def begin(self, s: Any) -> None:
+        pass
+
+    def raw(self, s: Any, j: Any, eta: float) -> float:
+        return math.tanh(eta * s.table[j])
+
+    def scale(self, s: Any, eta: float) -> float:
+        return 1.0
+
+    def open(self, product: float, square: float) -> float:
+        return square
+
+    def push(self, s: Any, j: Any, g: float, eta: float, round_sums: Any) -> Any:
+        s.table[j] -= g
+        return round_sums
+
+    def close(self, s: Any, eta: float, scale: float, entries: int, round_sums: Any) -> Any:
+        return round_sums
+
+    def refresh(self, s: Any, eta: float) -> None:
+        pass
+
+
 PAIRS = [(Ball(0.7), Euclidean(L2Ball(0.7))), (Softer(), Entropy())]
 steps = pytest.mark.parametrize("step", [Constant(0.2), InverseSqrt(0.3), Adaptive()], ids=str)
 
@@ -146,6 +185,21 @@ def test_narrow_rows(pair: tuple[Mirror, Mirror], output: Any) -> None:
     for u in own.comparator.projection(RNG.normal(size=4)), own.weights:
         assert own.regret(u, x, y) <= own.certificate.linear_regret + 1e-9  # type: ignore[operator]
     assert own.certificate.holds
+
+
+@steps
+def test_coordinates_make_it_compiled_and_change_nothing(step: Any) -> None:
+    x, y = RNG.normal(size=(200, 4)) * (RNG.random((200, 4)) < 0.5), RNG.normal(size=200)
+    slow, fast = (train(Linear(Square(), MirrorDescent(m, step)), x, y) for m in (Binary(), Streaming()))
+    assert (slow.compiled, fast.compiled) == (False, True)
+    assert not fast.learner.rule.costs_dimension()
+    assert slow.learner.rule.costs_dimension()
+    assert np.allclose(slow.weights, fast.weights)
+    assert [c.id for c in slow.certificates] == [c.id for c in fast.certificates]
+    for own, other in zip(slow.certificates, fast.certificates, strict=True):
+        assert own.holds
+        assert other.holds
+        assert own.bound == pytest.approx(other.bound)
 
 
 @given(st.integers(1, 30), st.integers(1, 5), st.floats(0.01, 3.0), st.integers(0, 2**31))
@@ -182,6 +236,20 @@ def test_a_link_alone_is_certified_by_the_linearised_regret() -> None:
         assert game.certificate.bound == pytest.approx(exact)
         assert game.certificate.holds
         assert "promised" not in str(game)
+
+
+def test_rows_by_a_link_alone() -> None:
+    x, y = RNG.normal(size=(60, 4)), np.where(RNG.random(60) < 0.5, 1.0, -1.0)
+    run = train(Linear(Logistic(), MirrorDescent(Link(), Constant(0.3))), x, y)
+    theta = np.zeros(4)
+    for row, label in zip(x, y, strict=True):
+        score = float(np.tanh(0.3 * theta) @ row)
+        theta += label * row / (1 + math.exp(label * score))
+    assert np.allclose(run.weights, np.tanh(0.3 * theta))
+    assert [c.id for c in run.certificates] == ["LEM-2.5"]
+    assert run.certificate.holds
+    for u in RNG.normal(size=(5, 4)):
+        assert run.regret(L2Ball(1.0).projection(u), x, y) <= run.certificate.proved
 
 
 def test_followers() -> None:

@@ -21,7 +21,7 @@ from lowregret.cli import main
 from lowregret.compile.part import Part
 from lowregret.convex.functions import QuadraticFunction
 from lowregret.convex.leader import FollowTheLeader
-from lowregret.domain import Box, L2Ball
+from lowregret.domain import Box, L2Ball, Reals
 from lowregret.experts import AdaHedge, ExpertMixture, Layered
 from lowregret.features import Partitions, Products
 from lowregret.learner.delayed import Delayed
@@ -49,6 +49,7 @@ Z = np.round(X @ [1.0, -2.0, 0.5], 6)
 NAMES = np.where(X[:, 1] > 0.5, "cat", np.where(Y > 0, "dog", "mouse"))
 COSTS = np.abs(X)
 FOREST = Partitions(trees=2, cells=24)
+NEAR = np.array([0.75, -1.5, 0.25])
 HALF = 40  # rows that a file has seen
 LONG = np.round(np.sin(np.arange(840.0) ** 2).reshape(280, 3), 1)
 FEW = Partitions(trees=1, cells=6)
@@ -255,6 +256,8 @@ EXAMPLES: dict[str, Example] = {
     "run-newton": of_rows(Linear(Logistic(), Newton()), Y),
     "run-freegrad": growing(Linear(Logistic(), FreeGrad(), bias=1.0), Y),
     "run-entropy": of_rows(Linear(Square(), MirrorDescent(Entropy(), Constant(0.1))), Z),
+    "run-started": of_rows(Linear(Hinge(), ProjectedGradient(L2Ball(2.0), Constant(0.1), start=NEAR)), Y),
+    "run-centred": of_rows(Linear(Square(), ProjectedGradient(Reals(), Constant(0.1)), ridge=0.25, centre=NEAR), Z),
     "run-session": session("--algorithm", "ogd"),
     "run-partitions": expanded(Linear(Logistic(), AdaGrad(0.5), Average()), Y, FOREST),
     "run-partitions-waiting": of_rows(Linear(Square(), AdaGrad(0.5), bias=1.0), Z, expand=FOREST),

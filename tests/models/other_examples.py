@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.bandit import BanditDescent, EstimatedDescent, ExpertRanking, ScoreRanking
 from lowregret.compile.part import Part
-from lowregret.domain import L2Ball
+from lowregret.domain import L1Ball, L2Ball
 from lowregret.experts import BoxHedge, Drawing, Hedge, OnlineNewton, SampledHedge, Specialists, Universal
 from lowregret.finite import (
     Agnostic,
@@ -111,6 +111,10 @@ OTHER_EXAMPLES: dict[str, Made] = {
     ),
     "bandit-descent": one_by_one(
         lambda: BanditDescent(L2Ball(), 3, 0.01, 0.25, lipschitz=4.0, largest=9.0),
+        lambda run, t: run.learn(distance, 1),
+    ),
+    "bandit-descent-outside": one_by_one(
+        lambda: BanditDescent(L1Ball(), 3, 0.01, 0.5, lipschitz=4.0, largest=9.0, outside=True),
         lambda run, t: run.learn(distance, 1),
     ),
     "estimated-descent": one_by_one(lambda: EstimatedDescent(RULE, 3, **PLAIN), lambda run, t: run.learn(X[t])),
