@@ -184,11 +184,11 @@ def drawn_split(bins: Any, at: int, chance: Any, bed: Bed) -> tuple[int, int]:
 
 def cut_between(bins: Any, j: int, one: int, other: int, chance: Any) -> int:
     """A rank that one of two rows exceeds in feature j and the other does not; −1 if they are alike there."""
-    low, high = np.int64(bins[j, one]), np.int64(bins[j, other])
+    low, high = int(bins[j, one]), int(bins[j, other])
     if low == high:
         return -1
     low, high = min(low, high), max(low, high)
-    return int(low + min(int(uniform(chance) * (high - low)), high - low - 1))
+    return low + min(int(uniform(chance) * (high - low)), high - low - 1)
 
 
 def gain(bins: Any, aims: Any, at: int, j: int, cut: int, step: int, sums: Eight, bed: Bed) -> float:
