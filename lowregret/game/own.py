@@ -23,6 +23,8 @@ from lowregret.learner.linear import Linear
 from lowregret.play.own_player import require_player
 from lowregret.rule import Rule
 
+KNOWN = (Rule, Linear, Delayed, Doubling, Follower)
+SHOWN = "players of your own play games of costs or rows that are shown whole and at once"
 FACTS = (
     "dimension",
     "rounds",
@@ -87,17 +89,14 @@ def _row_functions(e: RowGame, answer: Answer) -> Answer:
 
 def seated(player: Any, e: Environment, name: str, rounds: int, seed: int) -> OwnTable:
     """The table at which a player of one's own plays an environment, or an error that says why it cannot."""
-    known = isinstance(player, Rule | Linear | Delayed | Doubling | Follower)
-    late = isinstance(e, CostGame) and e.delay > 0
-    shown = isinstance(e, RowGame) or (isinstance(e, CostGame) and not e.hidden and (known or not late))
-    if not shown:
-        raise PartError(
-            f"{_called(player)} cannot play {name}: players of your own play games of costs or rows that are shown "
-            "whole and at once" + ("; a rule plays late ones too" if late else "")
-        )
-    if not known:
-        player = player if _plays(player) else _made(player, e, rounds, seed)
+    if not (isinstance(e, RowGame) or (isinstance(e, CostGame) and not e.hidden)):
+        raise PartError(f"{_called(player)} cannot play {name}: {SHOWN}")
+    if not (isinstance(player, KNOWN) or _plays(player)):
+        player = _made(player, e, rounds, seed)
+    if not isinstance(player, KNOWN):
         require_player(player)
+        if isinstance(e, CostGame) and e.delay:
+            raise PartError(f"{_called(player)} cannot play {name}: {SHOWN}; a rule plays late ones too")
     return OwnTable(e, player, rounds, seed)
 
 

@@ -89,6 +89,8 @@ def test_rules_and_followers_are_players() -> None:
     assert (played.algorithm, played.certificate.id) == ("MirrorDescent", "LAZY+")
     assert played.spec is not None
     assert played.holds
+    tuned = contest("uphill", lambda rounds, domain: MirrorDescent(Euclidean(domain), Constant(rounds**-0.5)), 64)
+    assert (tuned.algorithm, tuned.rows) == ("MirrorDescent", contest("uphill", "ogd-lazy", 64).rows)
     late = contest("late:turn", MirrorDescent(Euclidean(L2Ball(1.0)), Constant(0.1)), 64)
     assert late.holds
     assert contest("ftl-breaker", FollowTheLeader(L2Ball(1.0)), 64).rows[-1].regret == pytest.approx(63.5)
