@@ -92,7 +92,7 @@ def tuned(
 
 
 class Given(NamedTuple):
-    """What is known beforehand."""
+    """Facts known beforehand, which the promise rests on."""
 
     radius: float | None
     lipschitz: float

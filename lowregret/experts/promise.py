@@ -1,4 +1,4 @@
-"""What a tuned aggregator promises before the first round."""
+"""Promises of tuned aggregators, known before the first round."""
 
 from __future__ import annotations
 

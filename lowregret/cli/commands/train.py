@@ -114,16 +114,7 @@ def _add_learning(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--algorithm", type=one_of("algorithm", algorithms), metavar="NAME", help="see `lowregret zoo` (auto)"
     )
-    learning.add_argument(
-        "--eta", type=rate, metavar="X|theory",
-        help="learning rate; ogd does without. theory: as the theorem tunes it, with the bound that it promises",
-    )  # fmt: skip
-    learning.add_argument(
-        "--rounds", type=count, metavar="N", help="of --eta theory: rows to come, if not to be counted"
-    )
-    learning.add_argument(
-        "--lipschitz", type=positive, metavar="G", help="of --eta theory: size of sub-gradients, if not to be looked up"
-    )
+    _add_rate(learning)
     learning.add_argument("--radius", type=positive, help="size of the weights' ball or simplex, or of comparators (1)")
     learning.add_argument("--p", type=positive, help="the norm of pnorm, at least 2")
     learning.add_argument("--lam", type=positive, help="L2 regularisation of ogd-sc and ogd-scw")
@@ -152,6 +143,19 @@ def _add_learning(learning: _ArgumentGroup) -> None:
         "--certify", choices=("stream", "exact", "off"), default="stream",
         help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",
     )  # fmt: skip
+
+
+def _add_rate(learning: _ArgumentGroup) -> None:
+    learning.add_argument(
+        "--eta", type=rate, metavar="X|theory",
+        help="learning rate; ogd does without. theory: as the theorem tunes it, with the bound that it promises",
+    )  # fmt: skip
+    learning.add_argument(
+        "--rounds", type=count, metavar="N", help="of --eta theory: rows to come, if not to be counted"
+    )
+    learning.add_argument(
+        "--lipschitz", type=positive, metavar="G", help="of --eta theory: size of sub-gradients, if not to be looked up"
+    )
 
 
 def _add_going_over(learning: _ArgumentGroup) -> None:
