@@ -271,3 +271,8 @@ def test_experts_are_tuned_and_say_what_is_promised(
     assert found["promise"]["rounds"] == 40
     assert found["best"]["regret"] <= found["certificate"]["bound"] <= found["promise"]["bound"] * (1 + 1e-9)
     assert {c["id"] for c in found["certificates"]} >= {found["certificate"]["id"]}
+
+
+def test_play_takes_the_word_for_what_it_does_anyway(capsys: pytest.CaptureFixture[str]) -> None:
+    how = "play", "iid", "ogd", "--rounds", 32, "--json"
+    assert told(capsys, *how, "--eta", "theory")[0]["certificate"] == told(capsys, *how)[0]["certificate"]

@@ -7,6 +7,7 @@ import textwrap
 from argparse import Namespace
 from typing import Any
 
+from lowregret.cli.arguments import THEORY
 from lowregret.errors import PartError
 from lowregret.game import CATALOGUE, Contest, Environment, contest, fitting, game
 from lowregret.game.catalogue import WRAPPERS
@@ -28,7 +29,9 @@ def play(args: Namespace) -> int:
         return 0
     if args.plot is not None:
         require_place(args.plot)
-    played = contest(e, args.algorithm, args.rounds, seed=args.seed, eta=args.eta, name=args.game)
+    played = contest(
+        e, args.algorithm, args.rounds, seed=args.seed, eta=None if args.eta == THEORY else args.eta, name=args.game
+    )
     if args.plot:
         played.plot(args.plot)
     if args.json:
