@@ -26,9 +26,7 @@ def _arguments(command: ArgumentParser) -> None:
     command.add_argument("algorithm", nargs="?", metavar="ALGORITHM", help="without one, those that fit are listed")
     command.add_argument("--rounds", type=count, metavar="N", help="how many (1024; of replay: all rows)")
     command.add_argument("--seed", type=count_from_zero, default=0, metavar="S", help="settles everything random (0)")
-    command.add_argument(
-        "--eta", type=rate, metavar="X", help="learning rate, if not the textbook's for N rounds (theory)"
-    )
+    command.add_argument("--eta", type=rate, metavar="X", help="learning rate (theory: the textbook's for N rounds)")
     command.add_argument("--radius", type=positive, metavar="X", help="of the ball that is played and compared with")
     command.add_argument("--data", metavar="FILE", help="the rows of the game replay, in any format that train reads")
     command.add_argument("--target", metavar="COL", help="of replay: the column with the label, in tables")
