@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowregret.certificate.evidence import farthest
-from lowregret.convex.leader import FollowTheRegularisedLeader
 from lowregret.domain import L2Ball, Reals
 from lowregret.errors import PartError
 from lowregret.loss import OnMistakes
@@ -75,7 +74,7 @@ def tuned(
     many rounds late (constant rates only).
     """
     rule = part if isinstance(part, Rule) else getattr(part, "rule", None)
-    leads = isinstance(part, FollowTheRegularisedLeader)
+    leads = rule is None and isinstance(getattr(part, "mirror", None), Mirror)  # a regularised leader
     if not (isinstance(rule, Rule) or leads):
         raise PartError(f"only rules, learners with one, and followers with a rate are tuned here; got {part!r}")
     for name, value in {"lipschitz": lipschitz, "rounds": rounds, "radius": radius or 1.0, "delay": delay + 1}.items():
@@ -92,6 +91,7 @@ def tuned(
     if leads:
         promise = _of_leader(part, given)
         return Tuned(replace(part, eta=promise.eta), promise)
+    assert isinstance(rule, Rule)
     made, promise = _of_rule(rule, given)
     return Tuned(made if part is rule else replace(part, rule=made), promise)
 
@@ -141,7 +141,7 @@ def _of_rule(rule: Rule, given: Given) -> tuple[Rule, Promise]:
     raise PartError(f"no theorem tunes a rate of {rule}: it has none, or is tuned by the losses (σ, λ) alone")
 
 
-def _of_leader(player: FollowTheRegularisedLeader, given: Given) -> Promise:
+def _of_leader(player: Any, given: Given) -> Promise:
     """THM-2.11+, which is THM-2.21 for all of f_t instead of its tangent: the same rate, the same promise."""
     _refuse_late(given)
     if isinstance(player.mirror, UnnormalisedEntropy):

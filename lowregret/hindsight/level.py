@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from lowregret.compile.call import call
@@ -57,8 +58,8 @@ def balanced(o: Objective, p: Vector, nearby: float) -> Vector:
         rows = as_matrix(o.x)[free]
         columns = (rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows, np.float64)).T * o.c[free]
         size = float(np.abs(columns).max()) or 1.0
-        method = "bvls" if free.size <= FEW else "trf"
-        found = lsq_linear(columns / size, -o.gather(a) / size, (low[free], high[free]), method=method)
+        system, ends = (columns / size, -o.gather(a) / size), (low[free], high[free])
+        found = lsq_linear(*system, ends, method="bvls") if free.size <= FEW else lsq_linear(*system, ends)
         a[free] = np.clip(found.x, low[free], high[free])
     return _corrected(o, a)
 
@@ -97,7 +98,7 @@ def _from_slopes(o: Objective, a: Vector) -> float:
     return -total - ROUNDING * float(np.sum(np.abs(terms))) if total < math.inf else -math.inf
 
 
-def _inside(o: Objective, a: Vector) -> Vector:
+def _inside(o: Objective, a: Vector) -> NDArray[np.bool_]:
     """Rows whose slope lies strictly within where ℓ* is finite."""
     far = MARGIN * float(np.max(np.abs(a), initial=0.0))
     return np.isfinite(_conjugates(o, a - far)) & np.isfinite(_conjugates(o, a + far)) & (o.c > 0) & (far > 0)

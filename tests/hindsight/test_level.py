@@ -41,6 +41,7 @@ def by_program(loss: Loss, X: Any, y: Any) -> float:
         np.r_[np.zeros(d), np.ones(n)], above, -np.concatenate([b for _, b in pieces]),
         bounds=[(None, None)] * d + [(0, None)] * n,
     )  # fmt: skip
+    assert found.fun is not None
     return float(found.fun)
 
 
