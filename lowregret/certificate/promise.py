@@ -67,15 +67,16 @@ def tuned(
     dimension: int | None = None,
     delay: int = 0,
 ) -> Tuned:
-    """A rule, or a learner with one, at the rate its theorem tunes: whatever rate it has is replaced.
+    """A rule, a learner with one, or a regularised leader, at the rate its theorem tunes instead of its own.
 
     `lipschitz` bounds sub-gradients in the dual norm (2 ↔ 2, p-norm: p, entropies: max |z[i]|), `radius` comparators,
     as far as the domain reaches, else 1 if not given. Entropies need the `dimension`. `delay`: all answers come this
     many rounds late (constant rates only).
     """
     rule = part if isinstance(part, Rule) else getattr(part, "rule", None)
-    if not isinstance(rule, Rule):
-        raise PartError(f"only rules, and learners with one, are tuned here; got {part!r}")
+    leads = rule is None and isinstance(getattr(part, "mirror", None), Mirror)  # a regularised leader
+    if not (isinstance(rule, Rule) or leads):
+        raise PartError(f"only rules, learners with one, and followers with a rate are tuned here; got {part!r}")
     for name, value in {"lipschitz": lipschitz, "rounds": rounds, "radius": radius or 1.0, "delay": delay + 1}.items():
         if not 0 < value < math.inf:
             raise PartError(f"{name} must be a positive number, got {value - (name == 'delay')}")
@@ -87,12 +88,16 @@ def tuned(
         )
     d = 1 if dimension is None else dimension
     given = Given(radius, lipschitz, rounds, d, dimension is not None, delay)
+    if leads:
+        promise = _of_leader(part, given)
+        return Tuned(replace(part, eta=promise.eta), promise)
+    assert isinstance(rule, Rule)
     made, promise = _of_rule(rule, given)
     return Tuned(made if part is rule else replace(part, rule=made), promise)
 
 
 class Given(NamedTuple):
-    """The numbers that tuning knows beforehand."""
+    """Facts known beforehand, which the promise rests on."""
 
     radius: float | None
     lipschitz: float
@@ -134,6 +139,14 @@ def _of_rule(rule: Rule, given: Given) -> tuple[Rule, Promise]:
             promise = _of_adagrad(rule, given)
             return replace(rule, eta=promise.eta), promise
     raise PartError(f"no theorem tunes a rate of {rule}: it has none, or is tuned by the losses (σ, λ) alone")
+
+
+def _of_leader(player: Any, given: Given) -> Promise:
+    """THM-2.11+, which is THM-2.21 for all of f_t instead of its tangent: the same rate, the same promise."""
+    _refuse_late(given)
+    if isinstance(player.mirror, UnnormalisedEntropy):
+        raise PartError("the unnormalised entropy is not strongly convex on its set: THM-2.11 does not speak of it")
+    return replace(_of_mirror(player.mirror, given), id="THM-2.11+")
 
 
 def _of_mirror(mirror: Mirror, given: Given) -> Promise:

@@ -22,7 +22,7 @@ from lowregret.certificate.passive_aggressive import speaks_of
 from lowregret.certificate.rounding import of_bound, of_terms
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
 from lowregret.domain import L2Ball, Point, Reals
-from lowregret.learner.linear import Learner
+from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Hinge
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.mirror.entropy import LOCAL, LOWEST, SPREAD
@@ -241,8 +241,9 @@ def _is_bounded(e: Evidence) -> tuple[Premise, ...]:
 
 
 def _is_svm(learner: Learner) -> bool:
-    on_ball = _sqrt_ball(learner) and learner.bias > 0
-    return on_ball and isinstance(learner.loss, Hinge) and learner.rule.step.eta == 1
+    step = learner.rule.schedule()
+    ones = isinstance(step, InverseSqrt) and step.eta == 1
+    return ones and _sqrt_ball(learner) and learner.bias > 0 and isinstance(learner.loss, Hinge)
 
 
 def _curved(e: Evidence) -> tuple[Premise, ...]:
@@ -263,7 +264,7 @@ def _is_weighted(learner: Learner) -> bool:
 
 
 def _climbs_dual(learner: Learner) -> bool:
-    if not (speaks_of(learner) and isinstance(learner.rule, ProjectedGradient)):
+    if not (isinstance(learner, Linear) and speaks_of(learner) and isinstance(learner.rule, ProjectedGradient)):
         return False
     step = _step_of(learner)
     return math.isfinite(step.C) and not step.squared

@@ -33,7 +33,7 @@ CALM = 0.05  # η of EG on portfolios, from the paper: daily relatives are so ne
 
 def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     """The panel that the options describe; an option that the algorithm does not take is refused."""
-    named = forecast_loss(args.loss)
+    named, args.promise = forecast_loss(args.loss), None
     loss = named.loss(found.parts)
     prior = _prior(args.prior, found.names) if args.prior else None
     name = args.algorithm

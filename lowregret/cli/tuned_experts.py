@@ -47,7 +47,7 @@ def table_spread(found: Forecasts, loss: Loss, linearised: bool) -> tuple[int, f
     """Rounds that will be learnt, and M: by how much the losses of experts awake differ in a round at most."""
     panel = ExpertMixture(found.names, AdaHedge(), loss, parts=found.parts)
     x, y = panel.as_forecasts(found.x), panel.as_outcomes(found.y, len(found.x))
-    awake = ~np.isnan(x).any(axis=1)
+    awake = np.all(~np.isnan(x), axis=1)
     learnt = awake.any(axis=1) & ~np.isnan(y[:, 0])
     x, y, awake = x[learnt], y[learnt], awake[learnt]
     if linearised:

@@ -1,4 +1,4 @@
-"""Promises of tuned aggregators, made before the first round."""
+"""Promises of tuned aggregators, known before the first round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Risks of mixtures on rounds yet to come, if all rounds are drawn independently from one source.
+"""Risk of mixtures: bounds for rounds yet to come, if all are drawn independently from one source.
 
 Online to batch ([docs/risk.md]): the weights w_t of round t have not seen it, so ℓ(p_t, y_t) is a fair look at their
 risk C(w_t), the expected loss on a new round. Losses are cut off where the loss of some expert exceeds M, a power of

@@ -14,7 +14,8 @@
 | more of them, in an L2 ball or with κ > 0   | dual coordinate ascent, then Newton if need be      | `coordinate.py` |
 | the same, smooth, where the ball is far     | Newton while the ball's multiplier falls            | `path.py`       |
 | the same, one kink, up to 5,000 rows        | if need be, an interior-point method in the rows    | `interior.py`   |
-| all of R^d without κ, where Newton ends early| the best point of larger and larger balls          | here            |
+| all of R^d without κ, where Newton ends early| the best point of larger and larger balls, and     | here            |
+|                                             | slopes that balance, for the bound                  | `level.py`      |
 | rows beyond memory, other losses, other sets| cutting planes, a pass over the rows for each       | `passes.py`     |
 
 The gap never rests on a method having converged: it is the distance to a bound that holds by itself.
@@ -43,6 +44,7 @@ from lowregret.hindsight.corner import corner, is_corner, rounded
 from lowregret.hindsight.gather import gather_rows
 from lowregret.hindsight.interior import has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
+from lowregret.hindsight.level import level
 from lowregret.hindsight.newton import DENSE, gram, newton, start_on_sample
 from lowregret.hindsight.objective import Incumbent, Objective, Report
 from lowregret.hindsight.passes import Pass, by_passes
@@ -234,9 +236,18 @@ def _search(o: Objective, tolerance: float, report: Report, one: float) -> Incum
             follow(o, best, slopes, tolerance, report)
     if isinstance(o.domain, Reals) and o.kappa == 0 and o.loss.curvature > 0 and o.dimension <= DENSE:
         best.see(best.point, math.inf, best.value - _remainder(o, best.point))
-    elif isinstance(o.domain, Reals) and o.kappa == 0 and not best.near(tolerance) and not _is_level(o, best.point):
-        _in_larger_balls(o, best, tolerance, report, one)
+    elif isinstance(o.domain, Reals) and o.kappa == 0 and not best.near(tolerance):
+        _on_all(o, best, tolerance, report, one)
     return best
+
+
+def _on_all(o: Objective, best: Incumbent, tolerance: float, report: Report, one: float) -> None:
+    """Improve `best` on all of R^d: the point by balls, if it is not level, and the bound by slopes that balance."""
+    if not _is_level(o, best.point):
+        _in_larger_balls(o, best, tolerance, report, one)
+    if o.dimension <= DENSE and not best.near(tolerance):
+        with suppress(LinAlgError, ValueError):  # of rows that are too large for numbers
+            level(o, best, tolerance)
 
 
 def _is_level(o: Objective, u: Vector) -> bool:
@@ -248,7 +259,7 @@ def _is_level(o: Objective, u: Vector) -> bool:
 def _in_larger_balls(o: Objective, best: Incumbent, tolerance: float, report: Report, one: float) -> None:
     """Improve `best` on all of R^d by the best point of a ball, of larger ones until it lies well inside.
 
-    Of R^d nothing is known from below but that losses are at least 0: the gap says so.
+    What a ball knows from below it does not know of R^d: see `level.py`.
     """
     lengths = o.lengths[o.lengths > 0]
     if lengths.size == 0:

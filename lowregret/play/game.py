@@ -282,10 +282,7 @@ class Game(Saved):
         ceiling: float | None = None,
         independent: bool = False,
     ) -> list[RiskCertificate]:
-        """Bounds on E f(model), f as the f_t are, if these are drawn independently, which is your word.
-
-        With `ceiling` M, 0 ≤ f ≤ M on the set, with probability 1 − δ each; else in expectation.
-        """
+        """Bounds on E f(model) if all f_t are independent, your word; with 0 ≤ f ≤ `ceiling` with probability 1 − δ."""
         why = self.refuted(self.rounds, self.comparator)
         known = independence(independent), Premise(PREMISE, why is None, why)
         return game_risks(self.losses, output, delta, ceiling, self._mean_regret(output), known)

@@ -70,33 +70,33 @@ def amplify(
     data, first = np.asarray(features) if isinstance(features, list) else features, k * share
     for j, run in enumerate(runs):
         run.learn(data[j * share : (j + 1) * share], y[j * share : (j + 1) * share])
-    n, lost = y.size - first, [_losses(run, data[first:], y[first:]) for run in runs]
+    lost = [_losses(run, data[first:], y[first:]) for run in runs]
     losses = np.array([float(np.mean(found)) for found in lost])
-    bound = 2 * excess + ceiling * math.sqrt(2 * math.log(4 * k / delta) / n)
-    inside = Premise(f"0 ≤ loss ≤ M = {ceiling:g} (assumed of rows yet to come)", _between(lost, ceiling), _ends(lost))
-    certificate = RiskCertificate(
+    certificate = _certified(lost, excess, ceiling, delta, independence(independent))
+    return Amplified(runs[int(np.argmin(losses))], losses, certificate)
+
+
+def _certified(
+    lost: list[Vector], excess: float, ceiling: float, delta: float, independent: Premise
+) -> RiskCertificate:
+    """AMPLIFY, of k models whose losses on the rows held back are given."""
+    k, n = len(lost), lost[0].size
+    low, high = min(float(found.min()) for found in lost), max(float(found.max()) for found in lost)
+    name = f"0 ≤ loss ≤ M = {ceiling:g} (assumed of rows yet to come)"
+    inside = Premise(name, low >= 0 and high <= ceiling, (low, high))
+    return RiskCertificate(
         "AMPLIFY",
         "C − C(u) ≤ 2ε + M√(2 ln(4k/δ)/n)",
         f"the best of {k} models",
         "excess",
-        bound,
+        2 * excess + ceiling * math.sqrt(2 * math.log(4 * k / delta) / n),
         delta,
-        (independence(independent), inside),
+        (independent, inside),
         details={"runs": float(k), "held": float(n), "excess": excess},
     )
-    return Amplified(runs[int(np.argmin(losses))], losses, certificate)
 
 
 def _losses(run: Any, features: Any, y: Vector) -> Vector:
     """The losses of a run's model on rows, which the run does not learn."""
     pairs = zip(run.decision_function(features).tolist(), y.tolist(), strict=True)
     return np.array([run.learner.loss.at(p, label)[0] for p, label in pairs])
-
-
-def _ends(losses: list[Vector]) -> tuple[float, float]:
-    return min(float(found.min()) for found in losses), max(float(found.max()) for found in losses)
-
-
-def _between(losses: list[Vector], ceiling: float) -> bool:
-    low, high = _ends(losses)
-    return low >= 0 and high <= ceiling

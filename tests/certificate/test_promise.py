@@ -19,7 +19,8 @@ from lowregret.bandit import Bandit, Exp3, TsallisInf, Ucb1
 from lowregret.bandit.proof import promised as promised_bandit
 from lowregret.certificate import Certificate
 from lowregret.cli import main
-from lowregret.domain import Box, L1Ball, L2Ball, Simplex
+from lowregret.convex.leader import FollowTheRegularisedLeader
+from lowregret.domain import Box, L1Ball, L2Ball, LqBall, Simplex
 from lowregret.errors import PartError
 from lowregret.experts import AdaHedge, Aggregator, Descent, ExpertMixture, FixedShare, Hedge
 from lowregret.experts.promise import promised
@@ -140,6 +141,16 @@ def test_unnormalised_weights_are_tuned_for_costs() -> None:
     found = by_id(game.certificates)["THM-2.23+"]
     assert found.bound <= promise.bound
     assert promise.premise == "0 ≤ z_t[i] ≤ G"
+
+
+@pytest.mark.parametrize("mirror", [Euclidean(L2Ball(1.0)), Entropy(), PNorm(3.0)], ids=lambda m: type(m).__name__)
+def test_regularised_leaders_are_tuned_alike(mirror: Any) -> None:
+    player, promise = tuned(FollowTheRegularisedLeader(mirror, 1.0), lipschitz=1.0, rounds=40, dimension=D)
+    p = {"Euclidean": 2.0, "Entropy": math.inf, "PNorm": 3.0}[type(mirror).__name__]
+    against = LqBall(1.0, 1.5) if p == 3 else None
+    found = by_id(play(player, costs_of("random", 40, p, 1.0, 4), comparator=against).certificates)["THM-2.11+"]
+    assert found.bound == pytest.approx(promise.bound)
+    assert promise.id == "THM-2.11+"
 
 
 @pytest.mark.parametrize(
@@ -271,3 +282,8 @@ def test_experts_are_tuned_and_say_what_is_promised(
     assert found["promise"]["rounds"] == 40
     assert found["best"]["regret"] <= found["certificate"]["bound"] <= found["promise"]["bound"] * (1 + 1e-9)
     assert {c["id"] for c in found["certificates"]} >= {found["certificate"]["id"]}
+
+
+def test_play_takes_the_word_for_what_it_does_anyway(capsys: pytest.CaptureFixture[str]) -> None:
+    how = "play", "iid", "ogd", "--rounds", 32, "--json"
+    assert told(capsys, *how, "--eta", "theory")[0]["certificate"] == told(capsys, *how)[0]["certificate"]

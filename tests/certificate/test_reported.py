@@ -132,7 +132,7 @@ def risks() -> Iterator[Any]:
 def structures() -> Iterator[Any]:
     letters = np.random.default_rng(3).integers(0, 3, 40)
     data = sequences(np.eye(3)[letters], letters, lengths=[4] * 10)
-    run = train(structured_perceptron(Chain(3)), data)
+    run: Any = train(structured_perceptron(Chain(3)), data)
     yield from run.certificates
     yield run.drawn_error(np.zeros(run.dimension), data)
 

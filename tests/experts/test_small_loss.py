@@ -152,15 +152,19 @@ def test_older_files_know_no_sizes_and_claim_nothing_of_them() -> None:
 # ---- rounds yet to come ----------------------------------------------------------------------------------------------
 
 
+def drawn_costs(rng: Any, n: int) -> Any:
+    """Costs of three experts in independent rounds, the first the best."""
+    return np.clip(rng.normal([0.3, 0.35, 0.5], 0.2, (n, 3)), 0, 1)
+
+
 def test_risks_hold_on_new_rounds(tmp_path: Path) -> None:
     """The averaged weights on many new rounds; the premise is the user's word, and without it nothing is claimed."""
     wrong = {"O2B-EB": 0, "O2B-HP": 0, "THM-14.15-HP": 0}
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        draw = lambda n, rng=rng: np.clip(rng.normal([0.3, 0.35, 0.5], 0.2, (n, 3)), 0, 1)  # noqa: E731
-        panel = ExpertMixture(3, Hedge(0.3), Cost(), compiled=False).learn(draw(200), np.ones(200))
+        panel = ExpertMixture(3, Hedge(0.3), Cost(), compiled=False).learn(drawn_costs(rng, 200), np.ones(200))
         assert not any(c.premises_hold for c in panel.risks(0.1))
-        new, w = draw(20_000), panel.average_weights
+        new, w = drawn_costs(rng, 20_000), panel.average_weights
         assert w is not None
         assert w.sum() == pytest.approx(1)
         for c in panel.risks(0.1, independent=True):

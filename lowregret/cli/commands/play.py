@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from lowregret.cli.arguments import add_telling, count, count_from_zero, picture, positive
+from lowregret.cli.arguments import add_telling, count, count_from_zero, picture, positive, rate
 from lowregret.cli.commands import Command
 
 EXAMPLES = """examples:
@@ -34,7 +34,7 @@ def _arguments(command: ArgumentParser) -> None:
     )
     command.add_argument("--rounds", type=count, metavar="N", help="how many (1024; of replay: all rows)")
     command.add_argument("--seed", type=count_from_zero, default=0, metavar="S", help="settles everything random (0)")
-    command.add_argument("--eta", type=positive, metavar="X", help="learning rate, if not the textbook's for N rounds")
+    command.add_argument("--eta", type=rate, metavar="X", help="learning rate (theory: the textbook's for N rounds)")
     command.add_argument("--radius", type=positive, metavar="X", help="of the ball that is played and compared with")
     command.add_argument(
         "--dimension", type=count, metavar="N", help="of an adversary of your own: its coordinates (1)"

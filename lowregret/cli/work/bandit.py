@@ -16,6 +16,7 @@ from lowregret.bandit.rejection import Replayed, expected_rounds, learn_from, ma
 from lowregret.bandit.text import tell_certificate
 from lowregret.bandit.value import Estimate, arm_values, evaluate, logged_value, snips
 from lowregret.certificate import Certificate
+from lowregret.cli.arguments import THEORY
 from lowregret.cli.clock import Clock
 from lowregret.compile.spec import to_json
 from lowregret.store.replacing import require_place
@@ -38,7 +39,7 @@ def _study(args: Namespace, clock: Clock) -> int:
         args.log, args.action, reward=args.reward, cost=args.cost, propensity=args.propensity,
         low=args.low, high=args.high,
     )  # fmt: skip
-    study = Study(log, args.algorithm, args.eta, args.seed)
+    study = Study(log, args.algorithm, None if args.eta == THEORY else args.eta, args.seed)
     told = study.tell()
     if args.report or args.plot:
         from lowregret.cli.bandit_page import draw, study_page

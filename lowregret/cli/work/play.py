@@ -7,6 +7,7 @@ import textwrap
 from argparse import Namespace
 from typing import Any
 
+from lowregret.cli.arguments import THEORY
 from lowregret.cli.own_file import is_own, load_own
 from lowregret.errors import PartError
 from lowregret.game import CATALOGUE, Adversary, Contest, Environment, contest, fitting, game
@@ -30,7 +31,8 @@ def play(args: Namespace) -> int:
     if args.plot is not None:
         require_place(args.plot)
     player = load_own(args.algorithm) if is_own(args.algorithm) else args.algorithm
-    played = contest(e, player, args.rounds, seed=args.seed, eta=args.eta, name=args.game)
+    eta = None if args.eta == THEORY else args.eta
+    played = contest(e, player, args.rounds, seed=args.seed, eta=eta, name=args.game)
     if args.plot:
         played.plot(args.plot)
     if args.json:

@@ -1,0 +1,90 @@
+"""The best fixed choice on all of R^d without a ridge: near a linear program's, with a gap that is a proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from lowregret.domain import Reals
+from lowregret.hindsight.best import best_in_hindsight
+from lowregret.hindsight.level import _from_slopes, balanced
+from lowregret.hindsight.objective import Objective
+from lowregret.loss import Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Loss, Quantile
+from lowregret.rows import as_rows
+
+KINKED: list[Loss] = [Hinge(), Absolute(), Quantile(0.9), EpsilonInsensitive(0.2)]
+
+
+def stream(n: int, d: int, seed: int, signs: bool) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = X @ rng.normal(size=d) + rng.standard_t(2, size=n)
+    return X, np.where(y > 0, 1.0, -1.0) if signs else y
+
+
+def by_program(loss: Loss, X: Any, y: Any) -> float:
+    """min Σ of the losses' excesses over their pieces, as a linear program."""
+    n, d = X.shape
+    pieces: list[tuple[Any, Any]] = {  # ℓ ≥ slope·p + offset
+        "Hinge": [(-y, np.ones(n))],
+        "Absolute": [(np.ones(n), -y), (-np.ones(n), y)],
+        "Quantile": [(np.full(n, 0.1), -0.1 * y), (np.full(n, -0.9), 0.9 * y)],
+        "EpsilonInsensitive": [(np.ones(n), -y - 0.2), (-np.ones(n), y - 0.2)],
+    }[type(loss).__name__]
+    above = np.vstack([np.c_[s[:, None] * X, -np.eye(n)] for s, _ in pieces])
+    found = linprog(
+        np.r_[np.zeros(d), np.ones(n)], above, -np.concatenate([b for _, b in pieces]),
+        bounds=[(None, None)] * d + [(0, None)] * n,
+    )  # fmt: skip
+    assert found.fun is not None
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("loss", KINKED, ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_kinks_without_a_ridge_reach_the_gap(loss: Loss, seed: int) -> None:
+    X, y = stream(150, 4, seed, isinstance(loss, Hinge))
+    found, exact = best_in_hindsight(loss, X, y, Reals()), by_program(loss, X, y)
+    assert found.gap <= 1e-6 * (1 + abs(found.value))
+    assert found.value - found.gap <= exact + 1e-7 * (1 + exact)
+    assert found.value >= exact - 1e-7 * (1 + exact)
+
+
+@pytest.mark.parametrize("loss", [Huber(1e-3), Huber(1e-6), Logistic()], ids=repr)
+def test_smooth_losses_reach_it_too(loss: Loss) -> None:
+    X, y = stream(200, 4, 5, isinstance(loss, Logistic))
+    found = best_in_hindsight(loss, X, y, Reals())
+    assert found.gap <= 1e-6 * min(1.0, found.value)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(5, 40), st.integers(1, 4), st.integers(0, 10**6), st.sampled_from(KINKED), st.floats(1e-6, 1.0))
+def test_the_bound_holds_wherever_it_is_taken(n: int, d: int, seed: int, loss: Loss, nearby: float) -> None:
+    """From slopes at any point, good or bad, no value of the program falls below it."""
+    X, y = stream(n, d, seed, isinstance(loss, Hinge))
+    o = Objective(loss, as_rows(X), y, np.ones(n), Reals(), compiled=False)
+    u = np.random.default_rng(seed).normal(size=d)
+    exact = by_program(loss, X, y)
+    assert _from_slopes(o, balanced(o, o.scores(u), nearby)) <= exact + 1e-9 * (1 + exact)
+
+
+def test_nothing_is_claimed_where_rows_do_not_span_the_columns() -> None:
+    """Two columns alike: whether to the last bit, eigenvalues cannot tell. A column of zeros does no harm."""
+    X, y = stream(80, 3, 6, True)
+    alike = best_in_hindsight(Hinge(), np.c_[X, X[:, 0]], y, Reals())
+    alone = best_in_hindsight(Hinge(), X, y, Reals())
+    assert alike.value == pytest.approx(alone.value, rel=1e-5)
+    assert alike.gap == pytest.approx(alike.value)
+    empty = best_in_hindsight(Hinge(), np.c_[X, np.zeros(80)], y, Reals())
+    assert empty.gap <= 1e-6 * (1 + empty.value)
+
+
+def test_separable_rows_cost_nothing() -> None:
+    X, _ = stream(60, 3, 7, True)
+    found = best_in_hindsight(Hinge(), X, np.where(X[:, 0] > 0, 1.0, -1.0), Reals())
+    assert (found.value, found.gap) == (0.0, 0.0)
