@@ -10,6 +10,9 @@ v_k the functions give f(u) ≥ h_k + ⟨g_k, u⟩ + (s/2)‖u‖² (s their com
 
 and the inner minimum is closed form. Maximise D over λ, play the inner minimiser, cut there, repeat (a bundle method;
 Teo et al. 2010). Whatever λ comes out, F(w) − D(λ) bounds the error: the gap needs no trust in the optimiser.
+
+Rounding is part of the gap: steep slopes make heights and inner minima that are huge, and all but cancel. D is taken to
+be off by (1e-15)·√(cuts + d) of the sizes of all that is summed (see `hindsight/objective.py`).
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ TOLERANCE = 1e-9  # gap, relative to 1 + |F|, at which the bundle is done
 CUTS = 200  # and the number of cuts at which it gives up, reporting the gap it has
 NEWTON = 50  # steps of each optimisation over λ, and of each search along one
 SEARCH = 8  # points tried between the best one and the model's
+ROUNDING = 1e-15  # of a sum, times the root of the number of terms: by how much it may be off, relative to their sizes
 FAR = 1e6  # how far outside a set a point is projected from to find a nearly extreme one
 
 
@@ -137,6 +141,7 @@ class _Model:
         self.s = total.curvature if p.folds else 0.0
         self.heights: Vector = np.empty(0)
         self.slopes: Vector = np.empty((0, start.w.size))
+        self.sizes: Vector = np.empty(0)  # of the terms that heights are sums of
         self.weights: Vector = np.empty(0)
         self.pull = self.least = 0.0
         self.cut(start)
@@ -154,7 +159,9 @@ class _Model:
         if not math.isfinite(at.value):
             return
         v, value, g = at.w, at.value - self.p.penalty(at.w), self.total.subgradient(at.w)
-        self.heights = np.append(self.heights, value - float(g @ v) + self.s / 2 * float(v @ v))
+        bent = self.s / 2 * float(v @ v)
+        self.heights = np.append(self.heights, value - float(g @ v) + bent)
+        self.sizes = np.append(self.sizes, abs(value) + float(np.abs(g) @ np.abs(v)) + bent)
         self.slopes = np.vstack([self.slopes, g - self.s * v])
         self.weights = np.append(self.weights, 0.0 if self.weights.size else 1.0)
 
@@ -165,15 +172,25 @@ class _Model:
         away = w - self.centre
         return w, self.p.penalty(w) + s / 2 * float(w @ w) + float(b @ w) + pull / 2 * float(away @ away)
 
-    def solve(self, allowed: float) -> tuple[Vector, float]:
-        """Find the best λ up to this error; returns the point to try next and the lower bound on min F."""
+    def solve(self, allowed: float) -> tuple[Vector, float, float]:
+        """Find the best λ up to this error.
+
+        Returns the point to try next, the lower bound on min F, and by how much rounding may have raised it.
+        """
         if self.weights.size > 1:
             self._maximise(allowed)
         b = self.slopes.T @ self.weights
         w, lowest = self.inner(b)
         if self.pull > 0:
             lowest = -self.p.domain.support(-b)
-        return w, float(self.heights @ self.weights) + lowest
+        return w, float(self.heights @ self.weights) + lowest, self._blur(w)
+
+    def _blur(self, w: Vector) -> float:
+        """By how much rounding may have raised the bound whose inner minimiser is w."""
+        steep, reach = self.weights @ np.abs(self.slopes), self.p.domain.reach(2, w.size)
+        along = norm(steep) * reach if self.pull > 0 and math.isfinite(reach) else float(steep @ np.abs(w))
+        inner = abs(self.p.penalty(w)) + self.s / 2 * float(w @ w) + along
+        return ROUNDING * math.sqrt(self.weights.size + w.size) * (float(self.sizes @ self.weights) + inner)
 
     def value(self, w: Vector) -> float:
         """The model at w: a lower bound on F(w)."""
@@ -247,7 +264,7 @@ def _normalise(weights: Vector) -> Vector:
 
 
 def _bundle(p: Penalty, total: Sum, start: Vector, tolerance: float, until: float) -> Solution:
-    lower = -math.inf
+    lower = sure = -math.inf  # bounds, and bounds less what rounding may have added
     with np.errstate(over="ignore", invalid="ignore"):  # of trial points far out, which are then not taken
         best = _evaluate(p, total, start)
         if not math.isfinite(best.value):
@@ -255,8 +272,9 @@ def _bundle(p: Penalty, total: Sum, start: Vector, tolerance: float, until: floa
         model, promised = _Model(p, total, best), 0.0
         for _ in range(CUTS):
             allowed = tolerance * (1 + abs(best.value))
-            w, bound = model.solve(max(allowed / 10, 0.01 * promised))
+            w, bound, blur = model.solve(max(allowed / 10, 0.01 * promised))
             lower = bound if bound > lower else lower  # NaN is no bound
+            sure = bound - blur if bound - blur > sure else sure
             promised = max(best.value - model.value(w), 0.0)
             if best.value - lower <= allowed or (math.isinf(lower) and promised <= allowed):
                 break  # done; or nothing to gain nearby, and no bound to be had on an unbounded set without curvature
@@ -271,7 +289,7 @@ def _bundle(p: Penalty, total: Sum, start: Vector, tolerance: float, until: floa
                 if tried.value < best.value:
                     best = tried
                     model.hold(best.w)
-    return best._replace(gap=max(best.value - lower, 0.0))
+    return best._replace(gap=max(best.value - sure, 0.0))
 
 
 def _search(p: Penalty, total: Sum, best: Solution, w: Vector, promised: float) -> list[Solution]:

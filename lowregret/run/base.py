@@ -44,7 +44,6 @@ from lowregret.words import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 Names = Mapping[float, str] | None  # of labels
 
 
@@ -90,7 +89,7 @@ class RowRun(CarefulRun, Scoring):
         self.learnt = NOTHING  # of the latest batch
         self.record = record or RunRecord()  # what proofs follow from
         self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
-        self._learning = False  # whether rows are being learnt, as other threads may want to know
+        self._turn = [None]  # taken by the thread that learns rows
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------
@@ -144,13 +143,15 @@ class RowRun(CarefulRun, Scoring):
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Learn while no other thread does; raises a `PartError` if one is at it."""
-        if self._learning:
-            raise PartError("another thread is learning with this run: let one learn at a time, or give each a run")
-        self._learning = True
+        try:
+            self._turn.pop()
+        except IndexError:
+            told = "another thread is learning with this run: let one learn at a time, or give each a run"
+            raise PartError(told) from None
         try:
             yield
         finally:
-            self._learning = False
+            self._turn.append(None)
 
     def _stretch(self, placed: Placed, y: Any, w: Vector) -> bool:
         """Learn rows up to the next mark or pause; returns whether one was reached."""

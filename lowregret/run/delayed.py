@@ -10,15 +10,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from lowregret.certificate import Certificate, certificates
 from lowregret.certificate.delay import BOOK, DRIFT, LEDGER, WEIGHT, WRONG, dual_exponent, late_certificates
 from lowregret.certificate.trace import Trace
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import Unbroken, let_in
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.delayed import LONGEST_DELAY
@@ -72,6 +74,22 @@ class Asked(NamedTuple):
     place: Place
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def alone(method: Callable[P, R]) -> Callable[P, R]:
+    """The method, which no other thread and no signal comes in the way of."""
+
+    @wraps(method)
+    def held(*args: P.args, **options: P.kwargs) -> R:
+        run: Any = args[0]
+        with Unbroken(), run._alone():
+            return method(*args, **options)
+
+    return held
+
+
 class DelayedRun(LinearRun):
     """A `LinearRun` that separates asking and telling; its results are of the rounds that were answered.
 
@@ -100,11 +118,10 @@ class DelayedRun(LinearRun):
         if not np.isfinite(x.data).all():  # type: ignore[attr-defined]
             for i in range(x.shape[0]):
                 require_finite(x, i, f"row {i}")
-        before = self.asked
-        self._decide(x, None, "row {}".format)
-        return self._numbers.of(np.arange(before + 1, self.asked + 1)), self.scores
+        before, scores = self._decide(x, None, "row {}".format)
+        return self._numbers.of(np.arange(before + 1, before + len(scores) + 1)), scores
 
-    @unbroken
+    @alone
     def tell(self, rounds: Any, labels: Any, weights: Any = None) -> Self:
         """Learn the answers to some rounds in the order given. Weight 0: there is no answer, the round is forgotten.
 
@@ -129,7 +146,7 @@ class DelayedRun(LinearRun):
             pending.recall(left[left >= 0])
         return self
 
-    @unbroken
+    @alone
     def deliver(self) -> Self:
         """Let all answers arrive that `learn` has sent and that are still on their way, in order."""
         at = self._pending.arriving()
@@ -255,10 +272,13 @@ class DelayedRun(LinearRun):
             seen.add(round_)
         return told, at
 
-    @unbroken
-    def _decide(self, x: Rows, answers: tuple[Vector, Vector, Any] | None, place: Place) -> None:
-        """Ask rows in chunks; `answers` are labels, weights and delays, if they are known."""
-        self.learnt, self.scores = NO_ROWS, np.full(x.shape[0], np.nan)
+    @alone
+    def _decide(self, x: Rows, answers: tuple[Vector, Vector, Any] | None, place: Place) -> tuple[int, Vector]:
+        """Ask rows in chunks; `answers` are labels, weights and delays, if they are known.
+
+        Returns how many were asked before, and their scores.
+        """
+        self.learnt, self.scores, asked = NO_ROWS, np.full(x.shape[0], np.nan), self.asked
         pending, begin, count = self._pending, 0, x.shape[0]
         placed = self._placed(x, NOTHING)
         while begin < count:
@@ -283,6 +303,7 @@ class DelayedRun(LinearRun):
                 self.learnt = Learnt(begin, labels, self.scores[:begin], self.scores[:begin])
                 self._meet(x, self.scores[:begin], labels)
         self._settle(x, placed, count)
+        return asked, self.scores
 
     def _run(self, arrivals: Any, i: int, rows: Asked | None = None) -> None:
         """Ask `rows`, which are the table's rows from i on, and learn the `arrivals` that fall due meanwhile."""

@@ -187,3 +187,14 @@ def test_rows_too_steep_for_newton_steps_are_answered_with_a_gap(size: float) ->
     assert np.all(found.w >= 0)
     assert 0 <= found.value <= 2 * math.log(2)
     assert found.value - found.gap <= 0.001 / 2 * (40 / size) ** 2  # of a point that tells both rows apart
+
+
+@pytest.mark.parametrize("loss", [Quantile(0.9), Absolute()], ids=str)
+@pytest.mark.parametrize("size", [1e5, 1e6])
+def test_the_gap_knows_of_rounding_where_slopes_are_steep(loss: Loss, size: float) -> None:
+    """A row can be met nearly for nothing: bounds are sums of numbers near size²/ridge, and may not say otherwise."""
+    x = size * np.abs(np.sin(np.arange(1.0, 13.0)))[None]
+    found = best_in_hindsight(loss, x, [0.01], Orthant(), ridge=1e-4, seconds=2)
+    u = 0.01 * x[0] / (x[0] @ x[0])
+    score = float(x[0] @ u)
+    assert found.value - found.gap <= loss.at(score, 0.01)[0] + 1e-4 / 2 * float(u @ u)

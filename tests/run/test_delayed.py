@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -488,3 +490,31 @@ def test_what_cannot_be_delayed() -> None:
             game.learn(X[2:])
     assert game.rounds == 2
     assert game.certificate.holds
+
+
+def test_threads_do_not_ask_and_tell_at_the_same_time() -> None:
+    run = delayed(zoo.ogd_eager(Hinge(), 0.1), 3)
+    before, refused, told = sys.getswitchinterval(), list[str](), list[int]()
+
+    def work(number: int) -> None:
+        made = np.random.default_rng(number)
+        for _ in range(60):
+            rows = made.normal(size=(int(made.integers(1, 30)), 3))
+            try:
+                rounds, scores = run.ask(rows)
+                assert len(rounds) == len(scores) == len(rows)
+                for one in rounds.tolist():
+                    run.tell(one, 1.0)
+                    told.append(one)
+            except PartError as error:
+                refused.append(str(error))
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
+    finally:
+        sys.setswitchinterval(before)
+    assert all("another thread is learning" in said for said in refused)
+    assert len(set(told)) == len(told) == run.rounds
+    assert run.asked == run.rounds + run.pending
