@@ -227,3 +227,16 @@ def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any, regrets: Any) -> None
             look(s, x, t, p.shape[1])
             judge(loss, s, x, t, p, y, True, False)
             s.counts[ROUNDS] += 1
+
+
+def why_refused(loss: Loss, aggregator: str, forecast: Any, outcome: Any, number: int) -> str:
+    """The reason why a mixture's forecast for the round of this number could not be judged, and what to do."""
+    if math.isfinite(sum(loss.at(float(p), float(y))[0] for p, y in zip(forecast, outcome, strict=True))):
+        return (
+            f"round {number}: losses differ by more than {MOST:g} or by less than {LEAST:g}, whose squares "
+            f"{aggregator} cannot sum: scale forecasts and outcomes, or use AdaHedge()"
+        )
+    return (
+        f"round {number}: the loss of the mixture {forecast} is not finite for the outcome {outcome}; "
+        "no expert with any weight thought this outcome possible. Give every class some probability"
+    )

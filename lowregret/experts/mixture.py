@@ -17,8 +17,8 @@ from lowregret.compile.call import call, compilable
 from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
-from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows
-from lowregret.experts.aggregator import LEAST, MOST, Aggregator, FixedShare
+from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows, why_refused
+from lowregret.experts.aggregator import Aggregator, FixedShare
 from lowregret.experts.certify import bound_against, certificates, is_mixable, rounding
 from lowregret.experts.given import as_classes, given_forecasts, given_names, given_outcomes, given_round, stacked
 from lowregret.experts.risk import mixture_risks
@@ -392,16 +392,7 @@ class ExpertMixture(Recorded):
 
     def refusal(self, y: Matrix, p: Matrix, t: int, number: int) -> str:
         """Why the round of row t, whose number is given, could not be learnt."""
-        own = sum(self.loss_function.at(float(a), float(b))[0] for a, b in zip(p[t], y[t], strict=True))
-        if math.isfinite(own):
-            return (
-                f"round {number}: losses differ by more than {MOST:g} or by less than {LEAST:g}, whose squares "
-                f"{type(self.aggregator).__name__} cannot sum: scale forecasts and outcomes, or use AdaHedge()"
-            )
-        return (
-            f"round {number}: the loss of the mixture {p[t]} is not finite for the outcome {y[t]}; "
-            "no expert with any weight thought this outcome possible. Give every class some probability"
-        )
+        return why_refused(self.loss_function, type(self.aggregator).__name__, p[t], y[t], number)
 
 
 _PLAIN = ("parts", "linearised", "compiled", "late", "inside", "asked")
