@@ -24,6 +24,27 @@ def add_reading(group: ArgumentParser | _ArgumentGroup, format: str) -> None:
     group.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
 
 
+def add_columns(group: _ArgumentGroup) -> None:
+    """Add options on what columns and names mean."""
+    group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
+    group.add_argument("--weight", metavar="COL", help="a column with the importance of each row")
+    group.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
+    group.add_argument("--categorical", type=names, default=(), metavar="COLS", help="columns that are never numbers")
+    group.add_argument("--text", type=names, default=(), metavar="COLS", help="columns whose words are features")
+    group.add_argument("--ngrams", type=count, metavar="N", help="of text: up to N words in a row (1)")
+    group.add_argument(
+        "--date", type=names, default=(), metavar="COLS", help="columns of dates: hour, weekday, month, age"
+    )
+    group.add_argument(
+        "--interactions", type=names, default=(), metavar="A:B,…",
+        help="products of features: of namespaces a:b or a:b:c in vw, of columns in tables",
+    )  # fmt: skip
+    group.add_argument("--delimiter", metavar="C", help="of csv: , ; | or a tab, if not found from the header")
+    group.add_argument("--decimal", metavar="C", help="of csv: what stands before fractions, . or , (.)")
+    group.add_argument("--no-header", action="store_true", help="csv columns have no names: call them 1, 2, …")
+    group.add_argument("--bits", type=count, metavar="N", help="hash names into 2^N weights (18; svm: not at all)")
+
+
 def add_scores(group: _ArgumentGroup, which: str, *short: str) -> None:
     """Add options on where scores go, and in which form."""
     group.add_argument(*short, "--predictions", metavar="FILE", help=f"write {which}")

@@ -38,13 +38,13 @@ def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dicti
         args.positive, args.loss = "1", "logistic" if free else args.loss
         numbers = "; if they are numbers, say --loss square" if free else ""
         _say(args, f"the labels are 0 and 1: two classes (--positive 1){numbers}")
-    elif free and len(first) == 0 and first.fault and args.target is not None:
+    elif free and len(first) == 0 and first.fault and getattr(form, "target", ""):
         args.loss = "softmax"
         again = open_rows(args, form_of(args), None).first()
         if again is None or len(again) == 0:  # another fault: the first one is told
             args.loss = None
             return form, stream
-        _say(args, f"{args.target} holds texts: classes (--loss softmax)")
+        _say(args, f"{getattr(form, 'target', '')} holds texts: classes (--loss softmax)")
     else:
         if free:
             _say_numbers(args, labels)

@@ -19,6 +19,7 @@ from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.columns import Tabular
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats import FORMATS, HEAD, by_content, by_ending, is_binary
+from lowregret.stream.formats.lrc import Cached
 from lowregret.stream.names import number_name
 from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN, Source, expand, is_pipe
@@ -28,6 +29,7 @@ from lowregret.stream.text_format import TextFormat
 OnError = Literal["stop", "skip"]
 
 _FEW = 1 << 10  # bytes to tell by whether it is text
+CACHE = "lrc"  # the format of caches, and how their names end
 _COMPRESSED = ("gz", "xz", "bz2", "zst")
 _DEFAULTS = {"one_based": False, "header": True, "classes": False, "ngrams": 1, "decimal": "."}
 
@@ -100,7 +102,7 @@ def read_alike(part: Part, data: Any, format: str | None = None) -> Part:
     """
     own, name = FORMATS[format_of(part)], format or _told_format(data)
     other = own if name is None else FORMATS[name]
-    if other == own or (other.reader, other.settled) == (own.reader, own.settled):
+    if other.brings_form or other == own or (other.reader, other.settled) == (own.reader, own.settled):
         return part
     if own.numbered or other.numbered:
         raise DataError(
@@ -147,11 +149,15 @@ def stream_of(
     if on_error not in ("stop", "skip"):
         raise DataError(f"on_error must be 'stop' or 'skip', got {on_error!r}")
     skip = on_error == "skip"
+    if isinstance(part, Cached):
+        part = form_of_caches(expand(data), part)
     if "labelled" in part.parameters:
         part = replace(cast(Any, part), labelled=labelled and cast(Any, part).labelled, whole=whole)
     if has_arrow_stream(data):
         return _table_stream((data,), part, threads, skip, notices)
     paths = tuple(expand(data))
+    if all(_by_name(path) == CACHE for path in paths):
+        return _cache_stream(paths, part, skip, dictionary, notices)
     if isinstance(part, OneLabel):
         return TextStream(paths, part.form, threads, skip, dictionary, part.positive)
     if isinstance(part, TextFormat):
@@ -187,6 +193,25 @@ def _with_positive(form: Any, positive: str | None) -> Part:
     if not math.isfinite(value):
         raise DataError(f"positive must be a number, as all labels of this format are; got {positive!r}")
     return OneLabel(form, value)
+
+
+def form_of_caches(paths: Sequence[str], wanted: Cached) -> Part:
+    """How the rows of caches were read, with labels as is wanted."""
+    from lowregret.stream.cache import cached_form
+
+    know_formats()
+    found = cached_form(paths, wanted)
+    return found if isinstance(found, Tabular) else _with_positive(found, wanted.positive or None)
+
+
+def _cache_stream(
+    paths: tuple[str, ...], part: Part, skip: bool, dictionary: Dictionary | None, notices: Notices | None
+) -> Stream:
+    from lowregret.stream.cache import CacheStream
+
+    know_formats()
+    form, positive = (part.form, part.positive) if isinstance(part, OneLabel) else (part, None)
+    return CacheStream(paths, form, skip, dictionary, positive, notices)
 
 
 def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool, notices: Notices | None) -> Stream:
