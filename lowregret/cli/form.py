@@ -7,6 +7,7 @@ from argparse import Namespace
 from lowregret.cli.losses import wants_classes
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
+from lowregret.stream.again import read_once
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats import FORMATS
@@ -83,4 +84,6 @@ def open_rows(args: Namespace, form: Part, dictionary: Dictionary | None) -> Ahe
     """Begin to read the rows, and notice what the first ones show; those for a resumed model may lack columns."""
     notices, whole = Notices(), args.resume is None
     how = args.threads, args.on_error
-    return Ahead(stream_of(args.data, form, *how, dictionary=dictionary, whole=whole, notices=notices), notices)
+    stream = stream_of(args.data, form, *how, dictionary=dictionary, whole=whole, notices=notices)
+    often = args.passes > 1 or args.certify == "exact" or args.holdout.percent
+    return Ahead(read_once(stream, form) if often else stream, notices)

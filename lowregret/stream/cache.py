@@ -21,8 +21,8 @@ import numpy as np
 from lowregret.compile.part import Part
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, LowRegretError
-from lowregret.stream.batch import Batch, Stream
-from lowregret.stream.cache_file import CacheFile, Record, Writer, opened
+from lowregret.stream.batch import Batch
+from lowregret.stream.cache_file import NO_NAMES, CacheFile, Record, Writer, opened
 from lowregret.stream.columns import Tabular, number_of, stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats.lrc import Cached
@@ -40,45 +40,50 @@ _LABELS = ("positive", "classes", "labelled", "whole")  # what a reader may say 
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write(file: IO[bytes], stream: Stream, form: Part, sources: Sequence[str], notices: Notices,
-          dictionary: Dictionary | None = None) -> Iterator[Batch]:
-    """Write all rows of a stream to a file, and pass them on; `dictionary` is the one that the stream fills.
+class Recorder:
+    """Writes batches to the file of a cache as they come by; `finish` makes it whole.
 
-    The rows must have been read as `form` says, from `sources`. Nothing that follows a fault is written.
-    """  # fmt: skip
-    before = [_stamp(path) for path in sources]
-    batches = stream.batches()
-    first = next(batches, None)  # after which notices are complete
-    about = {"version": VERSION, "form": to_json(form), "sources": before, "notes": [list(n) for n in notices.notes]}
-    with Writer(file, about) as writer:
-        memory = _Memory(dictionary)
-        batch = first
-        while batch is not None:
-            names = memory.names()
-            writer.write(batch, memory.about(batch), *names)
-            yield batch
-            batch = next(batches, None)
-    if changed := [old["path"] for old, path in zip(before, sources, strict=True) if old != _stamp(path)]:
-        raise DataError(f"{changed[0]} has changed while it was read: begin again once it stays as it is")
+    The rows were read as `form` says, from `sources`; `dictionary` and `notices` are those that the stream fills.
+    """
 
-
-class _Memory:
-    """Tells what of a batch was not told with those before it."""
-
-    def __init__(self, dictionary: Dictionary | None) -> None:
-        self._dictionary, self._named = dictionary, len(dictionary) if dictionary is not None else 0
+    def __init__(
+        self,
+        file: IO[bytes],
+        form: Part,
+        sources: Sequence[str] = (),
+        dictionary: Dictionary | None = None,
+        notices: Notices | None = None,
+    ) -> None:
+        self._file, self._form, self._sources = file, form, sources
+        self._dictionary, self._notices = dictionary, notices
+        self._before = [_stamp(path) for path in sources]
+        self._named = len(dictionary) if dictionary is not None else 0
         self._met: dict[str, Any] = {}
         self._classes: set[float] = set()
+        self._writer: Writer | None = None
 
-    def names(self) -> tuple[Any, ...]:
-        """The names of features that came since, if any did."""
-        if self._dictionary is None or len(self._dictionary) == self._named:
-            return ()
-        found = self._dictionary.since(self._named)
-        self._named = len(self._dictionary)
-        return (found,)
+    def see(self, batch: Batch) -> None:
+        """Write a batch: O(rows + entries)."""
+        names = self._dictionary.since(self._named) if self._dictionary is not None else NO_NAMES
+        self._named += names.slots.size
+        self._opened().write(batch, self._about(batch), names)
 
-    def about(self, batch: Batch) -> dict[str, Any]:
+    def finish(self) -> None:
+        """Write the end, without which the file is no cache; refuses files that have changed since the beginning."""
+        self._opened().close()
+        for old, path in zip(self._before, self._sources, strict=True):
+            if old != _stamp(path):
+                raise DataError(f"{path} has changed while it was read: begin again once it stays as it is")
+
+    def _opened(self) -> Writer:
+        """The writer, which begins when the first rows have been read, for then notices are complete."""
+        if self._writer is None:
+            notes = [list(note) for note in self._notices.notes] if self._notices else []
+            about = {"version": VERSION, "form": to_json(self._form), "sources": self._before, "notes": notes}
+            self._writer = Writer(self._file, about)
+        return self._writer
+
+    def _about(self, batch: Batch) -> dict[str, Any]:
         """Where a batch comes from and what it is the first to show, for JSON."""
         met = {name: getattr(batch.met, name) for name in ("labels", "tables", "spelt", "idle")}
         met = json.loads(json.dumps(met | {"weighted": sorted(batch.met.weighted)}))
@@ -86,8 +91,8 @@ class _Memory:
         self._met = met
         classes = {value: text for value, text in (batch.names or {}).items() if value not in self._classes}
         self._classes |= classes.keys()
-        told = {"name": batch.name, "unlabelled": batch.unlabelled, "position": batch.position, "met": new}
-        return told | {"faults": batch.faults, "classed": batch.names is not None, "classes": list(classes.items())}
+        told = {"name": batch.name, "position": batch.position, "met": new, "faults": batch.faults}
+        return told | {"classed": batch.names is not None, "classes": list(classes.items())}
 
 
 def _stamp(path: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ comes from. The names of features stand in the first row of the batch in which t
 from __future__ import annotations
 
 import json
+import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ from lowregret.types import Vector
 
 KEY = b"lowregret"
 _MOST_COLUMNS = 1 << 32
-_NO_NAMES = Names(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int64))
+_KINDS = {"double": np.float64, "int64": np.int64, "uint32": np.uint32}
+NO_NAMES = Names(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int64))
 
 
 class Record(NamedTuple):
@@ -58,7 +60,7 @@ def _schema(pa: Any) -> Any:
 
 
 class Writer:
-    """Writes batches to a file; what `about` says of all of them comes first. Inside `with`, the file ends well."""
+    """Writes batches to a file; what `about` says of all of them comes first."""
 
     def __init__(self, file: IO[bytes], about: dict[str, Any]) -> None:
         self._pa = pyarrow()
@@ -67,7 +69,7 @@ class Writer:
         self._sink = self._pa.PythonFile(file, "w")
         self._writer = self._pa.ipc.new_file(self._sink, said)
 
-    def write(self, batch: Batch, about: dict[str, Any], names: Names = _NO_NAMES) -> None:
+    def write(self, batch: Batch, about: dict[str, Any], names: Names = NO_NAMES) -> None:
         """Write a batch, with the names that are new in it: O(rows + entries)."""
         pa, schema, rows = self._pa, self._schema, batch.rows
         end = int(rows.indptr[-1])
@@ -85,12 +87,9 @@ class Writer:
         said = about | {"columns": rows.columns, "weighted": bool(batch.weights.size)}
         self._writer.write_batch(made, custom_metadata={KEY: json.dumps(said).encode()})
 
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *problem: object) -> None:
-        if kind is None:
-            self._writer.close()
+    def close(self) -> None:
+        """Write the end of the file."""
+        self._writer.close()
 
 
 def _lists(pa: Any, kind: Any, ends: Any, fields: list[Any]) -> Any:
@@ -157,7 +156,7 @@ class CacheFile:
         _, (slots, texts) = self._elements(lists)
         offsets = texts.buffers()[1]
         if not len(texts) or offsets is None:
-            return _NO_NAMES
+            return NO_NAMES
         ends = np.frombuffer(offsets, np.int64, len(texts) + 1, 8 * texts.offset)
         text = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
         return Names(text.copy(), ends - ends[0], _numbers(slots).copy())
@@ -167,8 +166,10 @@ class CacheFile:
 
 
 def _numbers(column: Any) -> Any:
-    """The numbers of a column without copying them."""
-    return column.to_numpy(zero_copy_only=True)
+    """The numbers of a column without copying them (Arrow's own `to_numpy` would import pandas)."""
+    kind = np.dtype(_KINDS[str(column.type)])
+    data = column.buffers()[1]
+    return np.empty(0, kind) if data is None else np.frombuffer(data, kind, len(column), kind.itemsize * column.offset)
 
 
 def _said(name: str, metadata: Any) -> dict[str, Any]:
@@ -188,3 +189,13 @@ def opened(path: str | os.PathLike[str]) -> Iterator[CacheFile]:
     pa, name = pyarrow(), os.fspath(path)
     with arrow_errors(name), pa.OSFile(name) as file, pa.ipc.open_file(file) as reader:
         yield CacheFile(name, reader)
+
+
+@contextmanager
+def mapped(file: IO[bytes], name: str) -> Iterator[CacheFile]:
+    """A cache in a file that has no name, so that nobody can cut it: its rows are used where they lie."""
+    pa = pyarrow()
+    with arrow_errors(name):
+        pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        with pa.ipc.open_file(pa.BufferReader(pa.py_buffer(pages))) as reader:
+            yield CacheFile(name, reader)

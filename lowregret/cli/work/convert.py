@@ -14,7 +14,7 @@ from lowregret.cli.progress import OFTEN, SELDOM
 from lowregret.errors import DataError, StoreError
 from lowregret.store.replacing import real_file, replaced, require_place
 from lowregret.stream.batch import Batch, raise_faults
-from lowregret.stream.cache import write
+from lowregret.stream.cache import Recorder
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.notice import Notices
 from lowregret.stream.read import CACHE, stream_of
@@ -32,11 +32,13 @@ def convert(args: Namespace) -> int:
     counts = _Counts(stream.size, wanted=not args.quiet)
     try:
         with Clock() as clock, replaced(real_file(args.cache)) as file:
-            written = write(file, stream, form, expand(args.data), notices, dictionary)
-            for batch in raise_faults(written, SKIPPING):
+            recorder = Recorder(file, form, expand(args.data), dictionary, notices)
+            for batch in raise_faults(stream.batches(), SKIPPING):
+                recorder.see(batch)
                 counts.see(batch)
             if not counts.rows:
                 raise DataError(f"there are no rows in {' '.join(args.data)}")
+            recorder.finish()
     except OSError as error:
         raise StoreError(f"cannot write {args.cache}: {error.strerror or error}") from None
     finally:
