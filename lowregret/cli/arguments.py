@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, ArgumentTypeError, _ArgumentGroup
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from lowregret.stream.formats import FORMATS
+
+if TYPE_CHECKING:
+    from lowregret.stream.follow import Follow
 
 MOST = 10**15  # anything that can be counted
 THREADS = 1024
@@ -43,6 +48,23 @@ def add_columns(group: _ArgumentGroup) -> None:
     group.add_argument("--decimal", metavar="C", help="of csv: what stands before fractions, . or , (.)")
     group.add_argument("--no-header", action="store_true", help="csv columns have no names: call them 1, 2, …")
     group.add_argument("--bits", type=count, metavar="N", help="hash names into 2^N weights (18; svm: not at all)")
+
+
+def add_follow(group: ArgumentParser | _ArgumentGroup) -> None:
+    """Add the option for files that are still being written."""
+    group.add_argument(
+        "--follow", action="store_true",
+        help="go on reading the last file as it grows, like tail -F, until Ctrl-C or SIGTERM end it",
+    )  # fmt: skip
+
+
+def follow_of(args: Namespace) -> Follow | None:
+    """How the last file is followed, if it is; what becomes of it is told on standard error."""
+    if not args.follow:
+        return None
+    from lowregret.stream.follow import Follow
+
+    return Follow(lambda what: print(f"lowregret: {what}", file=sys.stderr))
 
 
 def add_scores(group: _ArgumentGroup, which: str, *short: str) -> None:

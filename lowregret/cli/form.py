@@ -77,13 +77,16 @@ def _require_base(args: Namespace, form: Part, from_one: bool) -> None:
     inner = getattr(form, "form", form)
     if args.dimension is not None and getattr(inner, "one_based", from_one) != from_one:
         how = "with --one-based" if from_one else "without --one-based"
-        raise PartError(f"--dimension counts indices otherwise than {args.data[0]}: make that {how}, `lowregret convert`")
+        raise PartError(
+            f"--dimension counts indices otherwise than {args.data[0]}: make that {how}, `lowregret convert`"
+        )
 
 
 def open_rows(args: Namespace, form: Part, dictionary: Dictionary | None) -> Ahead:
     """Begin to read the rows, and notice what the first ones show; those for a resumed model may lack columns."""
     notices, whole = Notices(), args.resume is None
     how = args.threads, args.on_error
-    stream = stream_of(args.data, form, *how, dictionary=dictionary, whole=whole, notices=notices)
+    more = {"whole": whole, "notices": notices, "follow": args.follow}
+    stream = stream_of(args.data, form, *how, dictionary=dictionary, **more)
     often = args.passes > 1 or args.certify == "exact" or args.holdout.percent
     return Ahead(read_once(stream, form) if often else stream, notices)

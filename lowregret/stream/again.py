@@ -1,4 +1,4 @@
-"""Streams that are read several times: the first time rows are kept in a temporary cache, from which they come again."""
+"""Streams that are read several times: at first rows are kept in a temporary cache, from which they come again."""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ def pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise DataError("tables, caches, Parquet and Arrow files need pyarrow: pip install 'lowregret[arrow]'") from None
+        raise DataError(
+            "tables, caches, Parquet and Arrow files need pyarrow: pip install 'lowregret[arrow]'"
+        ) from None
     return pyarrow
 
 

@@ -71,6 +71,7 @@ class Recorder:
     def finish(self) -> None:
         """Write the end, without which the file is no cache; refuses files that have changed since the beginning."""
         self._opened().close()
+        self._file.flush()
         for old, path in zip(self._before, self._sources, strict=True):
             if old != _stamp(path):
                 raise DataError(f"{path} has changed while it was read: begin again once it stays as it is")
@@ -251,7 +252,9 @@ def _require_same(cached: Part, wanted: Part, path: str) -> None:
     """Refuse a cache whose rows were read otherwise than is wanted, labels aside."""
     one, other = _meaning(cached), _meaning(wanted)
     if one.keys() != other.keys():
-        raise DataError(f"{path} was made of {type(cached).__name__} rows, not {type(wanted).__name__}: name other data")
+        raise DataError(
+            f"{path} was made of {type(cached).__name__} rows, not {type(wanted).__name__}: name other data"
+        )
     for name in one:
         if one[name] != other[name]:
             raise DataError(

@@ -80,7 +80,9 @@ class Writer:
             pa.array(batch.labels),
             pa.array(weights),
             pa.array(np.asarray(batch.lines, np.int64)),
-            _lists(pa, schema.field("entries").type, rows.indptr, [pa.array(rows.indices[:end]), pa.array(rows.data[:end])]),
+            _lists(
+                pa, schema.field("entries").type, rows.indptr, [pa.array(rows.indices[:end]), pa.array(rows.data[:end])]
+            ),
             _lists(pa, schema.field("names").type, ends, [pa.array(names.slots), _texts(pa, names)]),
         ]
         made = pa.RecordBatch.from_arrays(columns, schema=schema)

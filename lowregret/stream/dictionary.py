@@ -58,7 +58,12 @@ class Dictionary:
     def add(self, names: Names) -> None:
         """Take up names that another dictionary has, as `since` gave them."""
         records = np.zeros((names.slots.size, NAME), np.int64)
-        records[:, 0], records[:, 3], records[:, 4], records[:, 5] = names.slots, names.ends[:-1], names.ends[1:], AS_IT_STANDS
+        records[:, 0], records[:, 3], records[:, 4], records[:, 5] = (
+            names.slots,
+            names.ends[:-1],
+            names.ends[1:],
+            AS_IT_STANDS,
+        )
         self._take(names.text, records.ravel(), names.slots.size)
 
     def since(self, count: int) -> Names:

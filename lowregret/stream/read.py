@@ -18,6 +18,7 @@ from lowregret.errors import DataError
 from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.columns import Tabular
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.follow import Follow
 from lowregret.stream.formats import FORMATS, HEAD, by_content, by_ending, is_binary
 from lowregret.stream.formats.lrc import Cached
 from lowregret.stream.names import number_name
@@ -140,11 +141,13 @@ def stream_of(
     labelled: bool = True,
     whole: bool = True,
     notices: Notices | None = None,
+    follow: Follow | None = None,
 ) -> Stream:
     """The rows of data that are to be read as this part says. A table fits every format that has named columns.
 
     A `dictionary` takes up the names of features in text, `notices` what the first rows show of columns. With
-    `labelled=False` tables may lack target and weight, with `whole=False` the other columns that the part names.
+    `labelled=False` tables may lack target and weight, with `whole=False` the other columns that the part names. The
+    last file is read as it grows until `follow` is ended; that must be text.
     """
     if on_error not in ("stop", "skip"):
         raise DataError(f"on_error must be 'stop' or 'skip', got {on_error!r}")
@@ -156,12 +159,15 @@ def stream_of(
     if has_arrow_stream(data):
         return _table_stream((data,), part, threads, skip, notices)
     paths = tuple(expand(data))
-    if all(_by_name(path) == CACHE for path in paths):
+    caches = all(_by_name(path) == CACHE for path in paths)
+    if follow is not None and (caches or not isinstance(part, OneLabel | TextFormat)):
+        raise DataError(f"{paths[-1]} is no text, which alone can be followed while it is written")
+    if caches:
         return _cache_stream(paths, part, skip, dictionary, notices)
     if isinstance(part, OneLabel):
-        return TextStream(paths, part.form, threads, skip, dictionary, part.positive)
+        return TextStream(paths, part.form, threads, skip, dictionary, part.positive, follow=follow)
     if isinstance(part, TextFormat):
-        return TextStream(paths, part, threads, skip, dictionary, notices=notices)
+        return TextStream(paths, part, threads, skip, dictionary, notices=notices, follow=follow)
     if isinstance(part, Tabular):
         return _table_stream(paths, part, threads, skip, notices)
     raise DataError(f"{part!r} is no format of data")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 
 from lowregret.cli.arguments import (
+    THEORY,
     add_columns,
     add_data,
+    add_follow,
     add_reading,
     add_scores,
     add_telling,
     algorithms,
     count,
+    follow_of,
     names,
     not_negative,
     one_of,
@@ -43,6 +46,8 @@ def _run(args: Namespace) -> int:
         raise PartError("--certify exact reads all rows again: it takes files from the beginning, no --resume and no -")
     if args.passes > 1 and once:
         raise PartError("--passes reads the rows again, which a pipe gives only once: put them into a file")
+    _require_end(args)
+    args.follow = follow_of(args)
     with Clock() as clock:
         form = None if args.resume else form_of(args)
         stream = None
@@ -53,6 +58,22 @@ def _run(args: Namespace) -> int:
         return learn(args, form, stream, clock)
 
 
+def _require_end(args: Namespace) -> None:
+    """Refuse what needs the end of the data, or more than one row of them, before learning a file that is followed."""
+    from lowregret.errors import PartError
+
+    ends = {
+        "passes": args.passes > 1,
+        "certify exact": args.certify == "exact",
+        "holdout last:P%": args.holdout.percent,
+    }
+    ends["eta theory"] = args.eta == THEORY and None in (args.rounds, args.lipschitz)
+    for option in (name for name, given in ends.items() if given and args.follow):
+        raise PartError(f"--{option} reads rows to their end before it goes on, and --follow knows none: leave one out")
+    if args.follow and not (args.resume or args.loss or args.positive or args.algorithm not in (None, "auto")):
+        raise PartError("--follow cannot tell from the rows to come what labels are: say --loss, or --positive LABEL")
+
+
 def _arguments(command: ArgumentParser) -> None:
     add_data(command)
     group = command.add_argument_group("reading")
@@ -60,6 +81,7 @@ def _arguments(command: ArgumentParser) -> None:
     group.add_argument("--positive", metavar="LABEL", help="the label that counts as +1; all others count as −1")
     group.add_argument("--zero-based", action="store_true", help="svm indices begin with 0, for --dimension")
     add_reading(group, "found from the name or the content if not given")
+    add_follow(group)
     learning = command.add_argument_group("learning")
     _add_learning(learning)
     _add_going_over(learning)

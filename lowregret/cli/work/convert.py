@@ -75,7 +75,9 @@ class _Counts:
             self._shown = now
             share = f", {batch.position / self._size:.0%}" if self._size else ""
             line = f"{counted(self.rows, 'row')} kept{share}"
-            print(f"\r\x1b[2K{line}" if self._live else line, end="" if self._live else "\n", file=sys.stderr, flush=True)
+            print(
+                f"\r\x1b[2K{line}" if self._live else line, end="" if self._live else "\n", file=sys.stderr, flush=True
+            )
 
     def end(self) -> None:
         """Take the changing line away."""
