@@ -127,15 +127,16 @@ class CacheStream:
 
     def batches(self) -> Iterator[Batch]:
         """All rows in order; a fault ends it with a batch that says so."""
-        before, met = 0, Met()
-        for path in self.paths:
-            size, classes = os.path.getsize(path) if os.path.isfile(path) else 0, dict[float, str]()
+        before, met, classes = 0, Met(), dict[float, str]()
+        for number, path in enumerate(self.paths):
+            size, idle = os.path.getsize(path) if os.path.isfile(path) else 0, met.idle
             with opened(path) as file, closing(in_background(file.records(self.dictionary is not None))) as records:
                 self._look_at(file)
                 for record in records:
                     if self.dictionary is not None and record.names is not None:
                         self.dictionary.add(record.names)
                     batch = self._labelled(replayed(record, path, classes, met), classes)
+                    met.idle = tuple(name for name in met.idle if not number or name in idle)  # in none of the files
                     batch.position = before + round(record.share * size)
                     yield batch
                     if batch.fault:

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 
+SHOWN = 60  # bytes of half a line
 LOOK = 0.1  # seconds between looks at a file that has nothing new
 
 
@@ -47,6 +48,13 @@ class Growing:
         elif size == position:
             self.follow.wait()
         return not (self.over or self.follow.ended)
+
+    def leave_out(self, rest: bytes) -> None:
+        """Say that the end of a file is left out, for its line has no end."""
+        if rest and (self.over or self.follow.ended):
+            self.follow.say(
+                f"{self.name} ends within a line, which is left out: {rest[:SHOWN].decode(errors='replace')!r}"
+            )
 
     def _has_successor(self) -> bool:
         """Whether the path leads to another file that somebody has begun to write."""

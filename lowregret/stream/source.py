@@ -72,7 +72,8 @@ class Source:
             raise DataError(f"cannot read {self.name}: {error.strerror or error}") from None
         self._raw = raw
         self.size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
-        growing = follow and Growing(None if name == STDIN else name, raw.fileno(), self.name, follow)
+        path = None if name == STDIN else name
+        growing = None if follow is None else Growing(path, raw.fileno(), self.name, follow)
         self._counted = _Counted(raw, stop or threading.Event(), growing)
         try:
             kind = kind_of(self._counted.look())
@@ -99,6 +100,11 @@ class Source:
     def over(self) -> bool:
         """Whether another file is to be read in its place, or the same from its beginning."""
         return self._counted.growing is not None and self._counted.growing.over
+
+    def leave_out(self, rest: bytes) -> None:
+        """Say that what is left of a file that is followed is no whole line, and is left out."""
+        if self._counted.growing is not None and self.broken_off:
+            self._counted.growing.leave_out(rest)
 
     def readinto(self, view: memoryview) -> int:
         """Fill `view` with decompressed bytes as far as they are at hand; 0 at the end, or at a failure."""
@@ -239,6 +245,7 @@ def blocks(source: Source, size: int, buffer: Callable[[], bytearray]) -> Iterat
         if source.failure:
             raise source.failure
         if not more:
+            source.leave_out(rest)
             return
 
 
