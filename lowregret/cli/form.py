@@ -23,9 +23,8 @@ def form_of(args: Namespace) -> Part:
     """How to read the data, as the options say; a table's label must be named, and the first file must hold rows."""
     format = _format_of(args)
     numbered = "one_based" in FORMATS[format].options
-    wanted = {"positive": args.positive, "classes": wants_classes(args)}
     from_one = args.dimension is not None and not args.zero_based
-    form = format_part(format, **_columns(args), **wanted, one_based=numbered and from_one)
+    form = format_part(format, **_options(args, numbered and from_one, wants_classes(args), args.positive))
     if isinstance(form, Cached):
         form = form_of_caches(expand(args.data), form)
         _require_base(args, form, from_one)
@@ -38,7 +37,7 @@ def form_to_keep(args: Namespace) -> Part:
     format = _format_of(args)
     if FORMATS[format].brings_form:
         raise PartError(f"{args.data[0]} is a cache already: name the files that it was made of")
-    form = format_part(format, **_columns(args), one_based=args.one_based, classes=not FORMATS[format].numbered)
+    form = format_part(format, **_options(args, args.one_based, not FORMATS[format].numbered))
     _require_target(args, form)
     return form
 
@@ -48,9 +47,12 @@ def _format_of(args: Namespace) -> str:
     return args.format or detect(args.data)
 
 
-def _columns(args: Namespace) -> Options:
-    """The options on what columns and names mean."""
+def _options(args: Namespace, one_based: bool, classes: bool, positive: str | None = None) -> Options:
+    """The options on what columns and names mean, and labels."""
     return {
+        "one_based": one_based,
+        "classes": classes,
+        "positive": positive,
         "target": args.target,
         "weight": args.weight,
         "drop": args.drop,
