@@ -22,7 +22,7 @@ from lowregret.compile.part import Part
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, LowRegretError
 from lowregret.stream.batch import Batch
-from lowregret.stream.cache_file import NO_NAMES, CacheFile, Record, Writer, opened
+from lowregret.stream.cache_file import NO_NAMES, CacheFile, Stored, Writer, opened
 from lowregret.stream.columns import Tabular, number_of, stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats.lrc import Cached
@@ -281,7 +281,7 @@ _MET_KINDS: dict[str, Any] = {
 }
 
 
-def replayed(record: Record, path: str, classes: dict[float, str], met: Met) -> Batch:
+def replayed(record: Stored, path: str, classes: dict[float, str], met: Met) -> Batch:
     """The batch as it was written; `classes` and `met` take up what it is the first to show."""
     about = record.about
     kinds = {"name": str, "position": int, "faults": list[str], "classed": bool, "met": dict, "classes": list}
@@ -326,9 +326,9 @@ def _is(value: Any, kind: Any) -> bool:
     return all(_is(one, inner[0]) for one in value) if inner else True
 
 
-def in_background(records: Iterator[Record]) -> Generator[Record, None, None]:
+def in_background(records: Iterator[Stored]) -> Generator[Stored, None, None]:
     """Records read and checked by a thread of their own, a few ahead of those that are asked for."""
-    waiting: deque[Future[Record | None]] = deque()
+    waiting: deque[Future[Stored | None]] = deque()
     with ThreadPoolExecutor(1, "lowregret-cache") as pool:
         for _ in range(DEPTH):
             waiting.append(pool.submit(next, records, None))

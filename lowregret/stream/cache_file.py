@@ -29,7 +29,7 @@ _KINDS = {"double": np.float64, "int64": np.int64, "uint32": np.uint32}
 NO_NAMES = Names(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int64))
 
 
-class Record(NamedTuple):
+class Stored(NamedTuple):
     """One batch as the file holds it, in memory of its own."""
 
     rows: Sparse
@@ -117,7 +117,7 @@ class CacheFile:
             raise DataError(f"{name} is no cache of this version: make it again with `lowregret convert`")
         self.about = _said(name, reader.schema.metadata)
 
-    def records(self, named: bool = False) -> Iterator[Record]:
+    def records(self, named: bool = False) -> Iterator[Stored]:
         """All batches in order, if `named` with the names of features."""
         count = self._reader.num_record_batches
         for k in range(count):
@@ -127,7 +127,7 @@ class CacheFile:
                 about = _said(self.name, found.custom_metadata)
                 yield self._record(found.batch, about, named, (k + 1) / count)
 
-    def _record(self, batch: Any, about: dict[str, Any], named: bool, share: float) -> Record:
+    def _record(self, batch: Any, about: dict[str, Any], named: bool, share: float) -> Stored:
         label, weight, line, entries, names = batch.columns
         ends, (index, value) = self._elements(entries)
         columns, weighted = about.get("columns"), about.get("weighted")
@@ -144,7 +144,7 @@ class CacheFile:
             raise self._damaged("a weight or label is no number that can be learnt")
         assert isinstance(rows, Sparse)
         found = self._names(names) if named else None
-        return Record(rows, labels, weights if weighted else np.empty(0), lines, found, about, share)
+        return Stored(rows, labels, weights if weighted else np.empty(0), lines, found, about, share)
 
     def _elements(self, lists: Any) -> tuple[Any, list[Any]]:
         """Where lists end, and the fields of their elements, which must all be there and used."""
