@@ -1,4 +1,4 @@
-"""Arrow and Parquet files under attack: bits and numbers of valid ones are changed, ends cut off.
+"""Arrow and Parquet files and caches under attack: bits and numbers of valid ones are changed, ends cut off.
 
     python -m benchmarks.fuzz_tables --changes 20000
 
@@ -18,9 +18,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -28,11 +30,15 @@ from benchmarks.fuzz_models import Counts, watched
 from lowregret.bandit.log import read_log
 from lowregret.errors import DataError
 from lowregret.stream.arrow_rows import TableStream
+from lowregret.stream.cache import Recorder
+from lowregret.stream.dictionary import Dictionary, Names
+from lowregret.stream.formats.lrc import Cached
 from lowregret.stream.formats.parquet import TableFormat
+from lowregret.stream.read import read, stream_of
 from lowregret.stream.table import read_table
 
 ROWS = 40
-KINDS = ("file", "stream", "parquet")
+KINDS = ("file", "stream", "parquet", "lrc")
 FORMS = (
     TableFormat(target="y", text=("s",)),
     TableFormat(target="x", classes=True),
@@ -42,6 +48,7 @@ PACKED: dict[str, tuple[str | None, ...]] = {
     "file": (None, "lz4", "zstd"),
     "stream": (None, "lz4", "zstd"),
     "parquet": ("none", "snappy", "zstd", "gzip"),
+    "lrc": (None,),
 }
 
 
@@ -72,6 +79,17 @@ def inside(r: random.Random) -> Any:
     return r.choice(makers)()
 
 
+def write_cache(buffer: io.BytesIO, found: Any, form: TableFormat) -> None:
+    """A cache of a table, with a few names of features."""
+    form, dictionary = replace(form, classes=True, drop=("x",)), Dictionary()
+    recorder = Recorder(buffer, form, dictionary=dictionary)
+    dictionary.add(Names(np.frombuffer(b"abcd", np.uint8).copy(), np.array([0, 1, 4]), np.array([3, 5])))
+    for rows in found.to_batches(max_chunksize=15):
+        for batch in TableStream((pa.table([*rows.columns], names=rows.schema.names),), form, skip=True).batches():
+            recorder.see(batch)
+    recorder.finish()
+
+
 def damaged(r: random.Random, kind: str) -> bytes:
     """A file of this kind, changed in some places."""
     words = [r.choice(["abc", "defgh i", "x"]) for _ in range(ROWS)]
@@ -79,7 +97,9 @@ def damaged(r: random.Random, kind: str) -> bytes:
     labels = [r.choice([-1.0, 1.0]) for _ in range(ROWS)]
     found, buffer = pa.table({"y": labels, "s": words, "t": times, "x": inside(r)}), io.BytesIO()
     packed = r.choice((PACKED[kind][0], *PACKED[kind]))
-    if kind == "parquet":
+    if kind == "lrc":
+        write_cache(buffer, found, r.choice(FORMS[::2]))
+    elif kind == "parquet":
         pyarrow.parquet.write_table(found, buffer, compression=packed, row_group_size=r.choice([15, ROWS]))
     else:
         new, options = getattr(pa.ipc, f"new_{kind}"), pa.ipc.IpcWriteOptions(compression=packed)
@@ -104,14 +124,27 @@ def damaged(r: random.Random, kind: str) -> bytes:
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
+def cache_ways(path: Path) -> list[Callable[[], Any]]:
+    """Ways to read a cache."""
+    return [
+        lambda: list(read(path, classes=True, on_error="skip").batches()),
+        lambda: list(read(path, positive="abc", on_error="skip").batches()),
+        lambda: list(stream_of(path, Cached(classes=True), on_error="skip", dictionary=Dictionary()).batches()),
+    ]
+
+
 def tried(path: Path) -> Counts:
     """Read a file in all ways; whatever is raised but `DataError` is a fault."""
-    ways: list[Callable[[], Any]] = [
-        *(lambda form=form: list(TableStream((str(path),), form).batches()) for form in FORMS),
-        lambda: list(TableStream((str(path),), FORMS[0], skip=True).batches()),
-        lambda: read_table(str(path)),
-        lambda: read_log(path, action="s", reward="y", low=-1.0),
-    ]
+    ways: list[Callable[[], Any]] = (
+        cache_ways(path)
+        if path.suffix == ".lrc"
+        else [
+            *(lambda form=form: list(TableStream((str(path),), form).batches()) for form in FORMS),
+            lambda: list(TableStream((str(path),), FORMS[0], skip=True).batches()),
+            lambda: read_table(str(path)),
+            lambda: read_log(path, action="s", reward="y", low=-1.0),
+        ]
+    )
     refused = 0
     for way in ways:
         try:
@@ -125,7 +158,7 @@ def fuzzed(kind: str, changes: int, seed: int, at: int = 0) -> Counts:
     """Read so many damaged files, from number `at` on; tells on standard output how far it has come."""
     counts = Counts()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"f.{'parquet' if kind == 'parquet' else 'arrow'}"
+        path = Path(folder) / f"f.{kind if kind in ('parquet', 'lrc') else 'arrow'}"
         for number in range(at, changes):
             print(number, *counts, flush=True)
             path.write_bytes(damaged(random.Random(f"{kind} {seed} {number}"), kind))

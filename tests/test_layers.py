@@ -35,7 +35,7 @@ HEAVY = {
     "cvxpy": {"domain.compound"},
     "sklearn": {"sklearn"},
     "pandas": set[str](),
-    "pyarrow": {"stream.arrow_rows", "stream.leaves", "stream.fields", "cli.work.warm"},
+    "pyarrow": {"stream.arrow", "stream.arrow_rows", "stream.leaves", "stream.fields", "cli.work.warm"},
     "isal": {"stream.inflate"},
     "zstandard": {"store.file", "stream.inflate"},
     "polars": set[str](),

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, ArgumentTypeError, _ArgumentGroup
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from lowregret.stream.formats import FORMATS
+
+if TYPE_CHECKING:
+    from lowregret.stream.follow import Follow
 
 MOST = 10**15  # anything that can be counted
 THREADS = 1024
@@ -22,6 +27,44 @@ def add_reading(group: ArgumentParser | _ArgumentGroup, format: str) -> None:
     group.add_argument("--format", choices=FORMATS, help=format)
     group.add_argument("--threads", type=threads, default=0, metavar="N", help="threads that parse (one per core)")
     group.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with a bad line")
+
+
+def add_columns(group: _ArgumentGroup) -> None:
+    """Add options on what columns and names mean."""
+    group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
+    group.add_argument("--weight", metavar="COL", help="a column with the importance of each row")
+    group.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
+    group.add_argument("--categorical", type=names, default=(), metavar="COLS", help="columns that are never numbers")
+    group.add_argument("--text", type=names, default=(), metavar="COLS", help="columns whose words are features")
+    group.add_argument("--ngrams", type=count, metavar="N", help="of text: up to N words in a row (1)")
+    group.add_argument(
+        "--date", type=names, default=(), metavar="COLS", help="columns of dates: hour, weekday, month, age"
+    )
+    group.add_argument(
+        "--interactions", type=names, default=(), metavar="A:B,…",
+        help="products of features: of namespaces a:b or a:b:c in vw, of columns in tables",
+    )  # fmt: skip
+    group.add_argument("--delimiter", metavar="C", help="of csv: , ; | or a tab, if not found from the header")
+    group.add_argument("--decimal", metavar="C", help="of csv: what stands before fractions, . or , (.)")
+    group.add_argument("--no-header", action="store_true", help="csv columns have no names: call them 1, 2, …")
+    group.add_argument("--bits", type=count, metavar="N", help="hash names into 2^N weights (18; svm: not at all)")
+
+
+def add_follow(group: ArgumentParser | _ArgumentGroup) -> None:
+    """Add the option for files that are still being written."""
+    group.add_argument(
+        "--follow", action="store_true",
+        help="go on reading the last file as it grows, like tail -F, until Ctrl-C or SIGTERM end it",
+    )  # fmt: skip
+
+
+def follow_of(args: Namespace) -> Follow | None:
+    """How the last file is followed, if it is; what becomes of it is told on standard error."""
+    if not args.follow:
+        return None
+    from lowregret.stream.follow import Follow
+
+    return Follow(lambda what: print(f"lowregret: {what}", file=sys.stderr))
 
 
 def add_scores(group: _ArgumentGroup, which: str, *short: str) -> None:

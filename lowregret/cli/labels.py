@@ -24,13 +24,13 @@ MOST_CLASSES = 100  # whole numbers that may be names of classes
 def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary | None) -> tuple[Part, Stream]:
     """Take labels 0 and 1 for two classes, for losses of ±1 and `auto`; without a loss, a target of texts for many.
 
-    The finding is written into `args`, as if it had been said. A pipe cannot be begun again, so there it must be
-    said.
+    The finding is written into `args`, as if it had been said. A pipe cannot be begun again, nor a file that is
+    followed be waited for, so there it must be said.
     """
     free = args.loss is None and algorithm(args) == "auto"
     if args.positive is not None or not isinstance(stream, Ahead) or not (free or wants_signs(args)):
         return form, stream
-    first = None if any(map(is_pipe, expand(args.data))) else stream.first()
+    first = None if args.follow or any(map(is_pipe, expand(args.data))) else stream.first()
     if first is None:
         return form, stream
     labels = first_labels(stream)
@@ -38,13 +38,13 @@ def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dicti
         args.positive, args.loss = "1", "logistic" if free else args.loss
         numbers = "; if they are numbers, say --loss square" if free else ""
         _say(args, f"the labels are 0 and 1: two classes (--positive 1){numbers}")
-    elif free and len(first) == 0 and first.fault and args.target is not None:
+    elif free and len(first) == 0 and first.fault and getattr(form, "target", ""):
         args.loss = "softmax"
         again = open_rows(args, form_of(args), None).first()
         if again is None or len(again) == 0:  # another fault: the first one is told
             args.loss = None
             return form, stream
-        _say(args, f"{args.target} holds texts: classes (--loss softmax)")
+        _say(args, f"{getattr(form, 'target', '')} holds texts: classes (--loss softmax)")
     else:
         if free:
             _say_numbers(args, labels)

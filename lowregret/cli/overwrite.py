@@ -15,6 +15,7 @@ from lowregret.stream.source import STDIN, expand
 
 _WRITTEN = {
     "model": "-o",
+    "cache": "-o",
     "predictions": "--predictions",
     "weights": "--weights",
     "report": "--report",

@@ -12,7 +12,6 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.compile.kernel import kernel
-from lowregret.errors import DataError, LowRegretError
 from lowregret.rows import Sparse
+from lowregret.stream.arrow import arrow_errors, pyarrow
 from lowregret.stream.batch import Batch, has_arrow_stream
 from lowregret.stream.buffers import (
     DONE,
@@ -100,36 +99,14 @@ def _name(table: Any) -> str:
     return "standard input" if table == STDIN else os.fspath(table)
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise DataError("tables, Parquet and Arrow files need pyarrow: pip install 'lowregret[arrow]'") from None
-    return pyarrow
-
-
 def record_batches(table: Any, name: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
     """Record batches of a table, and which part of it is read then. Its errors become ours."""
-    pa = _pyarrow()
+    pa = pyarrow()
     opened = _from_object if has_arrow_stream(table) else _from_file
     with arrow_errors(name):
         for batch, part in opened(pa, table, use_threads):
             batch.validate(full=True)  # offsets and codes of a file are anybody's, and nothing checks them later
             yield batch, part
-
-
-@contextmanager
-def arrow_errors(name: str) -> Iterator[None]:
-    """Turn errors of Arrow, in reading or making use of the table of this name, into ours."""
-    pa = _pyarrow()
-    try:
-        yield
-    except LowRegretError:
-        raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
-    except ArithmeticError:
-        raise DataError(f"cannot read {name}: a decimal number has no digits, or too many") from None
 
 
 def _from_object(pa: Any, table: Any, use_threads: bool) -> Iterator[tuple[Any, float]]:

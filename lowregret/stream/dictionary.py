@@ -32,6 +32,14 @@ class _Book(NamedTuple):
     count: Any
 
 
+class Names(NamedTuple):
+    """Name i is text[ends[i] … ends[i+1]−1], of the slot slots[i]."""
+
+    text: Any
+    ends: Any
+    slots: Any
+
+
 class Dictionary:
     """Names and their slots. A name is `namespace^feature`, `column`, `column=value` or `column=words`."""
 
@@ -45,10 +53,29 @@ class Dictionary:
 
     def see(self, text: Any, out: Buffers, header: bytes = b"", joint: bytes = b"=") -> None:
         """Take up the names recorded for the rows of a block of text. O(names), a hash and a comparison each."""
-        block, head, between = (np.frombuffer(part, np.uint8) for part in (text, header, joint))
-        done, total = 0, int(out.cursor[KEPT])
-        while (done := _see(self._book, block, head, between, out.names, done, total)) < total:
-            _, space, space_end, name, name_end, _ = out.names[NAME * done : NAME * (done + 1)].tolist()
+        self._take(np.frombuffer(text, np.uint8), out.names, int(out.cursor[KEPT]), header, joint)
+
+    def add(self, names: Names) -> None:
+        """Take up names that another dictionary has, as `since` gave them."""
+        records = np.zeros((names.slots.size, NAME), np.int64)
+        records[:, 0], records[:, 3], records[:, 4], records[:, 5] = (
+            names.slots,
+            names.ends[:-1],
+            names.ends[1:],
+            AS_IT_STANDS,
+        )
+        self._take(names.text, records.ravel(), names.slots.size)
+
+    def since(self, count: int) -> Names:
+        """The names that came after the first `count`."""
+        ends = self._book.ends[count : len(self) + 1]
+        return Names(self._book.text[ends[0] : ends[-1]].copy(), ends - ends[0], self.slots[count:].copy())
+
+    def _take(self, text: Any, records: Any, total: int, header: bytes = b"", joint: bytes = b"=") -> None:
+        head, between = (np.frombuffer(part, np.uint8) for part in (header, joint))
+        done = 0
+        while (done := _see(self._book, text, head, between, records, done, total)) < total:
+            _, space, space_end, name, name_end, _ = records[NAME * done : NAME * (done + 1)].tolist()
             self._grow(abs(space_end - space) + len(joint) + abs(name_end - name))
 
     def names(self, slot: int) -> list[str]:

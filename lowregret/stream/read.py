@@ -18,7 +18,9 @@ from lowregret.errors import DataError
 from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.columns import Tabular
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.follow import Follow
 from lowregret.stream.formats import FORMATS, HEAD, by_content, by_ending, is_binary
+from lowregret.stream.formats.lrc import Cached
 from lowregret.stream.names import number_name
 from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN, Source, expand, is_pipe
@@ -28,6 +30,7 @@ from lowregret.stream.text_format import TextFormat
 OnError = Literal["stop", "skip"]
 
 _FEW = 1 << 10  # bytes to tell by whether it is text
+CACHE = "lrc"  # the format of caches, and how their names end
 _COMPRESSED = ("gz", "xz", "bz2", "zst")
 _DEFAULTS = {"one_based": False, "header": True, "classes": False, "ngrams": 1, "decimal": "."}
 
@@ -100,7 +103,7 @@ def read_alike(part: Part, data: Any, format: str | None = None) -> Part:
     """
     own, name = FORMATS[format_of(part)], format or _told_format(data)
     other = own if name is None else FORMATS[name]
-    if other == own or (other.reader, other.settled) == (own.reader, own.settled):
+    if other.brings_form or other == own or (other.reader, other.settled) == (own.reader, own.settled):
         return part
     if own.numbered or other.numbered:
         raise DataError(
@@ -138,24 +141,33 @@ def stream_of(
     labelled: bool = True,
     whole: bool = True,
     notices: Notices | None = None,
+    follow: Follow | None = None,
 ) -> Stream:
     """The rows of data that are to be read as this part says. A table fits every format that has named columns.
 
     A `dictionary` takes up the names of features in text, `notices` what the first rows show of columns. With
-    `labelled=False` tables may lack target and weight, with `whole=False` the other columns that the part names.
+    `labelled=False` tables may lack target and weight, with `whole=False` the other columns that the part names. The
+    last file is read as it grows until `follow` is ended; that must be text.
     """
     if on_error not in ("stop", "skip"):
         raise DataError(f"on_error must be 'stop' or 'skip', got {on_error!r}")
     skip = on_error == "skip"
+    if isinstance(part, Cached):
+        part = form_of_caches(expand(data), part)
     if "labelled" in part.parameters:
         part = replace(cast(Any, part), labelled=labelled and cast(Any, part).labelled, whole=whole)
     if has_arrow_stream(data):
         return _table_stream((data,), part, threads, skip, notices)
     paths = tuple(expand(data))
+    caches = all(_by_name(path) == CACHE for path in paths)
+    if follow is not None and (caches or not isinstance(part, OneLabel | TextFormat)):
+        raise DataError(f"{paths[-1]} is no text, which alone can be followed while it is written")
+    if caches:
+        return _cache_stream(paths, part, skip, dictionary, notices)
     if isinstance(part, OneLabel):
-        return TextStream(paths, part.form, threads, skip, dictionary, part.positive)
+        return TextStream(paths, part.form, threads, skip, dictionary, part.positive, follow=follow)
     if isinstance(part, TextFormat):
-        return TextStream(paths, part, threads, skip, dictionary, notices=notices)
+        return TextStream(paths, part, threads, skip, dictionary, notices=notices, follow=follow)
     if isinstance(part, Tabular):
         return _table_stream(paths, part, threads, skip, notices)
     raise DataError(f"{part!r} is no format of data")
@@ -187,6 +199,25 @@ def _with_positive(form: Any, positive: str | None) -> Part:
     if not math.isfinite(value):
         raise DataError(f"positive must be a number, as all labels of this format are; got {positive!r}")
     return OneLabel(form, value)
+
+
+def form_of_caches(paths: Sequence[str], wanted: Cached) -> Part:
+    """How the rows of caches were read, with labels as is wanted."""
+    from lowregret.stream.cache import cached_form
+
+    know_formats()
+    found = cached_form(paths, wanted)
+    return found if isinstance(found, Tabular) else _with_positive(found, wanted.positive or None)
+
+
+def _cache_stream(
+    paths: tuple[str, ...], part: Part, skip: bool, dictionary: Dictionary | None, notices: Notices | None
+) -> Stream:
+    from lowregret.stream.cache import CacheStream
+
+    know_formats()
+    form, positive = (part.form, part.positive) if isinstance(part, OneLabel) else (part, None)
+    return CacheStream(paths, form, skip, dictionary, positive, notices)
 
 
 def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool, notices: Notices | None) -> Stream:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from lowregret.errors import DataError
+from lowregret.stream.follow import Follow, Growing
 from lowregret.stream.inflate import Inflated, is_open, kind_of
 from lowregret.stream.signature import LENGTH, no_rows
 
@@ -55,10 +56,11 @@ def is_pipe(path: str) -> bool:
 class Source:
     """One file, opened: its bytes decompressed, and how far its own bytes have been read.
 
-    `stop`, once set, ends a pipe that has nothing to give. A `failure` is kept until all bytes before it are read.
+    `stop`, once set, ends a pipe that has nothing to give, and so does `follow`, with which a file ends only then. A
+    `failure` is kept until all bytes before it are read.
     """
 
-    def __init__(self, name: str, stop: threading.Event | None = None) -> None:
+    def __init__(self, name: str, stop: threading.Event | None = None, follow: Follow | None = None) -> None:
         self.name = "standard input" if name == STDIN else name
         self.failure: DataError | None = None
         self._begun = False
@@ -70,12 +72,17 @@ class Source:
             raise DataError(f"cannot read {self.name}: {error.strerror or error}") from None
         self._raw = raw
         self.size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
-        self._counted = _Counted(raw, stop or threading.Event())
+        path = None if name == STDIN else name
+        growing = None if follow is None else Growing(path, raw.fileno(), self.name, follow)
+        self._counted = _Counted(raw, stop or threading.Event(), growing)
         try:
             kind = kind_of(self._counted.look())
         except OSError as error:
             self.close()
             raise DataError(f"cannot read {self.name}: {error.strerror or error}") from None
+        if kind is not None and growing and raw.seekable():
+            self.close()
+            raise DataError(f"{name} is compressed: only text as it stands can be followed while it is written")
         plain = io.BufferedReader(self._counted, 1 << 20)
         self._read = plain.readinto1 if kind is None else Inflated(cast(BinaryIO, plain), kind).readinto
 
@@ -83,6 +90,21 @@ class Source:
     def position(self) -> int:
         """Bytes of the file itself that have been read."""
         return self._counted.count
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether it ended, or is to end, before whoever writes it said so: its last line may be half a line."""
+        return self._counted.broken_off
+
+    @property
+    def over(self) -> bool:
+        """Whether another file is to be read in its place, or the same from its beginning."""
+        return self._counted.growing is not None and self._counted.growing.over
+
+    def leave_out(self, rest: bytes) -> None:
+        """Say that what is left of a file that is followed is no whole line, and is left out."""
+        if self._counted.growing is not None and self.broken_off:
+            self._counted.growing.leave_out(rest)
 
     def readinto(self, view: memoryview) -> int:
         """Fill `view` with decompressed bytes as far as they are at hand; 0 at the end, or at a failure."""
@@ -93,7 +115,7 @@ class Source:
                 if not count:
                     break
                 filled += count
-                if not self.size and not self._counted.ready(0.0):
+                if not (self.size and self._counted.growing is None) and not self._counted.ready(0.0):
                     break
         except MemoryError:
             raise
@@ -114,12 +136,28 @@ class Source:
         self._raw.close()
 
 
+def sources(paths: tuple[str, ...], stop: threading.Event, follow: Follow | None = None) -> Iterator[Source]:
+    """Files in order, opened one by one; with `follow` the last one is read as it grows, and whatever replaces it."""
+    for path in paths[:-1]:
+        yield Source(path, stop)
+    source = Source(paths[-1], stop, follow)
+    yield source
+    while follow is not None and source.over:
+        while not os.path.exists(paths[-1]) and not follow.ended:
+            follow.wait()
+        if follow.ended or stop.is_set():
+            return
+        source = Source(paths[-1], stop, follow)
+        yield source
+
+
 class _Counted(io.RawIOBase):
     """A raw file that counts what is read, and can tell how it begins."""
 
-    def __init__(self, raw: BinaryIO, stop: threading.Event) -> None:
-        self._raw, self._stop, self.count = raw, stop, 0
+    def __init__(self, raw: BinaryIO, stop: threading.Event, growing: Growing | None = None) -> None:
+        self._raw, self._stop, self.growing, self.count = raw, stop, growing, 0
         self._is_pipe = not raw.seekable()
+        self.broken_off = False
         self._head = b""
 
     def readable(self) -> bool:
@@ -133,7 +171,9 @@ class _Counted(io.RawIOBase):
         return self._head
 
     def ready(self, seconds: float) -> bool:
-        """Whether there is something to read, or the end, within this time."""
+        """Whether there is something to read, or the end, within this time; of a file that is followed, at once."""
+        if self.growing is not None and not self._is_pipe:
+            return os.fstat(self._raw.fileno()).st_size > self._raw.tell()
         return bool(select.select([self._raw], [], [], seconds)[0])
 
     def readinto(self, buffer: Any) -> int:
@@ -141,16 +181,30 @@ class _Counted(io.RawIOBase):
             count = min(len(self._head), len(buffer))
             buffer[:count], self._head = self._head[:count], self._head[count:]
             return count
-        count = cast(Any, self._raw).readinto(buffer) if self._wait() else 0
+        count = self._read(buffer) if self._wait() else 0
         self.count += count
         return count
 
+    def _read(self, buffer: Any) -> int:
+        """Bytes of the file; of one that is followed, those to come, unless it is over."""
+        while not (count := cast(Any, self._raw).readinto(buffer)) and self.growing is not None and not self._is_pipe:
+            if self._stop.is_set() or not self.growing.waits(self._raw.tell()):
+                self.broken_off = True
+                break
+        return cast(int, count)
+
     def _wait(self) -> bool:
-        """Wait for a pipe; False if it is no longer wanted."""
+        """Wait for a pipe; False if it is no longer wanted, nor a file that is followed."""
         while self._is_pipe and not self.ready(PATIENCE):
-            if self._stop.is_set():
+            if self._stop.is_set() or self._is_enough():
                 return False
-        return True
+        return not self._is_enough()
+
+    def _is_enough(self) -> bool:
+        """Whether somebody has ended what is followed."""
+        ended = self.growing is not None and self.growing.follow.ended
+        self.broken_off = self.broken_off or ended
+        return ended
 
 
 @dataclass
@@ -170,13 +224,14 @@ def blocks(source: Source, size: int, buffer: Callable[[], bytearray]) -> Iterat
     A block is at least an eighth of the largest and at most an eighth of the text before it: files that are small take
     little memory, and rows come early.
 
-    At a failure of the source all whole lines before it come first. Memory not used in the end goes back unseen.
+    At a failure of the source all whole lines before it come first; of one that is broken off, only whole lines come.
+    Memory not used in the end goes back unseen.
     """
     rest, first, read = b"", True, 0
     while True:
         text = buffer()
         end, more = _fill(source, text, rest, min(size, max(size // STEPS, read // STEPS, 1)))
-        whole = not more and source.failure is None
+        whole = not more and source.failure is None and not source.broken_off
         cut = end if whole else text.rfind(b"\n", 0, end) + 1
         rest = bytes(memoryview(text)[cut:end])
         if whole and end and text[end - 1] != 10:
@@ -190,6 +245,7 @@ def blocks(source: Source, size: int, buffer: Callable[[], bytearray]) -> Iterat
         if source.failure:
             raise source.failure
         if not more:
+            source.leave_out(rest)
             return
 
 

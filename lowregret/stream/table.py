@@ -111,7 +111,8 @@ def _choose(table: Table, wanted: Collection[str] | None) -> Table:
 
 
 def _from_arrow(path: str, wanted: Collection[str] | None) -> Table:
-    from lowregret.stream.arrow_rows import arrow_errors, record_batches
+    from lowregret.stream.arrow import arrow_errors
+    from lowregret.stream.arrow_rows import record_batches
     from lowregret.stream.leaves import cells
 
     parts: dict[str, list[Any]] = {}

@@ -35,9 +35,10 @@ from lowregret.stream.buffers import (
 )
 from lowregret.stream.columns import stands_for_text
 from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.follow import Follow
 from lowregret.stream.names import POSITIVE, Met, number_name
 from lowregret.stream.notice import LEAST_ROWS, LOOKED, Notices
-from lowregret.stream.source import Block, Source, blocks, expand
+from lowregret.stream.source import Block, Source, blocks, expand, sources
 from lowregret.stream.text_format import TextFormat, parse_text
 
 BLOCK, LOOKED_AT = 8 << 20, 1 << 20  # bytes to parse at a time, and to look at for notices
@@ -58,6 +59,7 @@ class TextStream:
     dictionary: Dictionary | None = None
     positive: float | None = None
     notices: Notices | None = None  # which are told of the first rows
+    follow: Follow | None = None  # the last file, until it is ended
 
     @property
     def size(self) -> int:
@@ -69,7 +71,7 @@ class TextStream:
         before, line, names, met = 0, 1, dict[float, str](), Met()
         source: Source | None = None
         awaited = self.form.lookouts()
-        for parsed in _in_order(self.paths, self.form, threads, self.skip, self.dictionary is not None):
+        for parsed in _in_order(self.paths, self.form, threads, self.skip, self.dictionary is not None, self.follow):
             block = parsed.block
             if self.dictionary is not None:
                 self.dictionary.see(block.text, parsed.out, parsed.form.header, parsed.form.joint)
@@ -237,7 +239,9 @@ def _batch(parsed: _Parsed, line: int, before: int) -> Batch:
 _OURS = "lowregret-"  # so begin the names of threads
 
 
-def _in_order(paths: tuple[str, ...], form: TextFormat, threads: int, skip: bool, named: bool) -> Iterator[_Parsed]:
+def _in_order(
+    paths: tuple[str, ...], form: TextFormat, threads: int, skip: bool, named: bool, follow: Follow | None
+) -> Iterator[_Parsed]:
     """Parsed blocks in the order of the text; each is valid until the next is asked for."""
     free: Queue[_Slot | None] = Queue()
     for _ in range(threads + 2):
@@ -248,7 +252,7 @@ def _in_order(paths: tuple[str, ...], form: TextFormat, threads: int, skip: bool
     pool = ThreadPoolExecutor(threads, f"{_OURS}parse")
     feeder = threading.Thread(
         target=_feed,
-        args=(paths, form, skip, free, ready, busy, pool, stop),
+        args=(paths, form, skip, free, ready, busy, pool, stop, follow),
         name=f"{_OURS}read",
         daemon=True,
     )
@@ -284,6 +288,7 @@ def _feed(
     busy: dict[int, _Slot],
     pool: ThreadPoolExecutor,
     stop: threading.Event,
+    follow: Follow | None,
 ) -> None:
     """Read blocks into free memory and have them parsed; a problem goes the same way as the blocks."""
     slot: _Slot | None = None  # taken, but not yet filled and handed on
@@ -296,8 +301,7 @@ def _feed(
         return slot.text
 
     try:
-        for path in paths:
-            source = Source(path, stop)
+        for source in sources(paths, stop, follow):
             try:
                 for block in blocks(source, BLOCK, buffer):
                     begin = 0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # In the order of `lowregret --help`.
-NAMES = ("train", "predict", "experts", "bandit", "dimension", "play", "zoo", "warm")
+NAMES = ("train", "predict", "experts", "bandit", "dimension", "play", "zoo", "convert", "warm")
 
 
 def _speaks(args: Namespace) -> bool:

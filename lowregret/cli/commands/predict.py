@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from lowregret.cli.arguments import add_data, add_reading, add_scores, add_telling
+from lowregret.cli.arguments import add_data, add_follow, add_reading, add_scores, add_telling
 from lowregret.cli.commands import Command
 
 EXAMPLES = """example:
@@ -21,6 +21,7 @@ def _arguments(command: ArgumentParser) -> None:
     command.add_argument("model", metavar="MODEL", help="written by `lowregret train -o`")
     add_data(command)
     add_reading(command, "found from the name or the content, or as in training")
+    add_follow(command)
     showing = command.add_argument_group("showing")
     add_scores(showing, "scores (standard output)", "-o")
     add_telling(showing, "no progress, no summary")

@@ -5,12 +5,16 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 
 from lowregret.cli.arguments import (
+    THEORY,
+    add_columns,
     add_data,
+    add_follow,
     add_reading,
     add_scores,
     add_telling,
     algorithms,
     count,
+    follow_of,
     names,
     not_negative,
     one_of,
@@ -42,6 +46,8 @@ def _run(args: Namespace) -> int:
         raise PartError("--certify exact reads all rows again: it takes files from the beginning, no --resume and no -")
     if args.passes > 1 and once:
         raise PartError("--passes reads the rows again, which a pipe gives only once: put them into a file")
+    _require_end(args)
+    args.follow = follow_of(args)
     with Clock() as clock:
         form = None if args.resume else form_of(args)
         stream = None
@@ -52,11 +58,30 @@ def _run(args: Namespace) -> int:
         return learn(args, form, stream, clock)
 
 
+def _require_end(args: Namespace) -> None:
+    """Refuse what needs the end of the data, or more than one row of them, before learning a file that is followed."""
+    from lowregret.errors import PartError
+
+    ends = {
+        "passes": args.passes > 1,
+        "certify exact": args.certify == "exact",
+        "holdout last:P%": args.holdout.percent,
+    }
+    ends["eta theory"] = args.eta == THEORY and None in (args.rounds, args.lipschitz)
+    for option in (name for name, given in ends.items() if given and args.follow):
+        raise PartError(f"--{option} reads rows to their end before it goes on, and --follow knows none: leave one out")
+    if args.follow and not (args.resume or args.loss or args.positive or args.algorithm not in (None, "auto")):
+        raise PartError("--follow cannot tell from the rows to come what labels are: say --loss, or --positive LABEL")
+
+
 def _arguments(command: ArgumentParser) -> None:
     add_data(command)
     group = command.add_argument_group("reading")
-    _add_columns(group)
+    add_columns(group)
+    group.add_argument("--positive", metavar="LABEL", help="the label that counts as +1; all others count as −1")
+    group.add_argument("--zero-based", action="store_true", help="svm indices begin with 0, for --dimension")
     add_reading(group, "found from the name or the content if not given")
+    add_follow(group)
     learning = command.add_argument_group("learning")
     _add_learning(learning)
     _add_rates(learning)
@@ -81,28 +106,6 @@ def _arguments(command: ArgumentParser) -> None:
         "--importance", action="store_true", help="tell what the kept model goes by (auto on few columns)"
     )
     showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, pictures and weights")
-
-
-def _add_columns(group: _ArgumentGroup) -> None:
-    group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
-    group.add_argument("--positive", metavar="LABEL", help="the label that counts as +1; all others count as −1")
-    group.add_argument("--weight", metavar="COL", help="a column with the importance of each row")
-    group.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
-    group.add_argument("--categorical", type=names, default=(), metavar="COLS", help="columns that are never numbers")
-    group.add_argument("--text", type=names, default=(), metavar="COLS", help="columns whose words are features")
-    group.add_argument("--ngrams", type=count, metavar="N", help="of text: up to N words in a row (1)")
-    group.add_argument(
-        "--date", type=names, default=(), metavar="COLS", help="columns of dates: hour, weekday, month, age"
-    )
-    group.add_argument(
-        "--interactions", type=names, default=(), metavar="A:B,…",
-        help="products of features: of namespaces a:b or a:b:c in vw, of columns in tables",
-    )  # fmt: skip
-    group.add_argument("--delimiter", metavar="C", help="of csv: , ; | or a tab, if not found from the header")
-    group.add_argument("--decimal", metavar="C", help="of csv: what stands before fractions, . or , (.)")
-    group.add_argument("--no-header", action="store_true", help="csv columns have no names: call them 1, 2, …")
-    group.add_argument("--zero-based", action="store_true", help="svm indices begin with 0, for --dimension")
-    group.add_argument("--bits", type=count, metavar="N", help="hash names into 2^N weights (18; svm: not at all)")
 
 
 def _add_learning(learning: _ArgumentGroup) -> None:

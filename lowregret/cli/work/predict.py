@@ -6,12 +6,15 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from lowregret.cli.arguments import follow_of
 from lowregret.cli.form import SKIPPING
+from lowregret.cli.interruption import Interruption
 from lowregret.cli.scores import score_file
 from lowregret.cli.summary import tell_loss, tell_metrics
 from lowregret.errors import DataError
@@ -36,8 +39,10 @@ def predict(args: Namespace) -> int:
     scorer = Scorer(session, no_rows(session.run))
     form = read_alike(session.form, args.data, args.format)
     how = args.threads, args.on_error
-    stream = stream_of(args.data, form, *how, labelled=False, whole=False)
-    with score_file(args.predictions or ("-" if not args.json else None), args.link, session) as scores:
+    follow = follow_of(args)
+    stream = stream_of(args.data, form, *how, labelled=False, whole=False, follow=follow)
+    place = args.predictions or ("-" if not args.json else None)
+    with Interruption(follow) if follow else nullcontext(), score_file(place, args.link, session) as scores:
         for batch in raise_faults(stream.batches(), SKIPPING):
             if len(batch):
                 made = scorer.scores(batch)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from lowregret.cli.arguments import THEORY
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, open_rows
 from lowregret.cli.holdout import Holdout
+from lowregret.cli.interruption import Interruption
 from lowregret.cli.keeper import Keeper
 from lowregret.cli.labels import settle_labels
 from lowregret.cli.make import algorithm, make_comparator, make_expansion, make_learner, unlike_auto
@@ -67,7 +66,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
     session, stream = _ready(args, form, stream)
     args.holdout = _count_held_out(args.holdout, stream, args)
     problem: BaseException | None = None
-    with Interruption() as interruption, score_file(args.predictions, args.link, session) as scores:
+    with Interruption(args.follow) as interruption, score_file(args.predictions, args.link, session) as scores:
         keeper = Keeper(session, args.model, args.checkpoint, scores, args.predict_only)
         try:
             _go_over(session, stream, args, scores, keeper, interruption)
@@ -319,39 +318,3 @@ def write_weights(session: Session, path: str) -> None:
     """A table of names and weights, the largest weights first."""
     lines = (f"{name}\t{weight!r}\n" for name, weight in weights_by_name(session))
     write_result(path, "".join(lines).encode())
-
-
-class Interruption:
-    """Ctrl-C or a request to terminate: at once while waiting for rows, else after the batch at hand."""
-
-    def __init__(self) -> None:
-        self.wanted = self.waiting = False
-
-    def watch(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """The batches up to the interruption."""
-        while not self.wanted:
-            self.waiting = True
-            try:
-                batch = next(batches, None)
-            except KeyboardInterrupt:
-                return
-            finally:
-                self.waiting = False
-            if batch is None:
-                return
-            yield batch
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        again, self.wanted = self.wanted, True
-        if self.waiting or again:
-            raise KeyboardInterrupt
-
-    def __enter__(self) -> Interruption:
-        hung_up = getattr(signal, "SIGHUP", None)  # by a terminal that is closed, unless nohup has it ignored
-        wanted = [hung_up] if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN else []
-        self._before = {n: signal.signal(n, self._note) for n in (signal.SIGINT, signal.SIGTERM, *wanted)}
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)

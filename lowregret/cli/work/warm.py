@@ -137,6 +137,10 @@ def _read(folder: Path, form: str) -> None:
     target = "y" if "target" in FORMATS[form].options else None
     if FORMATS[form].sample:
         data.write_text(FORMATS[form].sample)
+    elif FORMATS[form].brings_form:
+        source = folder / "rows.svm"
+        source.write_text(FORMATS["svm"].sample)
+        _command("convert", source, "-o", data, "--quiet")
     else:
         _write_table(data, form)
     if target:

@@ -34,6 +34,7 @@ class Format:
     magic: tuple[bytes, ...] = ()  # how files begin that are no text
     certain: bool = False  # whether how a file begins leaves no doubt
     numbered: bool = False  # whether labels are numbers, always, and features have no columns
+    brings_form: bool = False  # whether files say themselves how their rows were read
     settled: Mapping[str, Any] = field(default_factory=dict)  # options that have this value if nothing is said
     sample: str = ""  # two rows of text, of a table with the columns y, a and b
 

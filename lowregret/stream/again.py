@@ -1,0 +1,84 @@
+"""Streams that are read several times: at first rows are kept in a temporary cache, from which they come again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from typing import IO, TYPE_CHECKING
+
+from lowregret.compile.part import Part
+from lowregret.stream.batch import Batch, Stream
+from lowregret.stream.names import Met
+
+if TYPE_CHECKING:
+    from lowregret.stream.cache import Recorder
+
+LEAST = 16 << 20  # bytes below which reading again takes no longer than importing what keeps rows
+
+
+def read_once(stream: Stream, form: Part) -> Stream:
+    """A stream of the same rows that parses them only once, if they are many and there is what it takes to keep them.
+
+    What is a cache already stays as it is.
+    """
+    from lowregret.stream.cache import CacheStream
+
+    if isinstance(stream, CacheStream) or stream.size < LEAST or find_spec("pyarrow") is None:
+        return stream
+    return Again(stream, form)
+
+
+class Again:
+    """A stream whose rows are kept in a file without a name, in the folder of temporary files, if there is room."""
+
+    def __init__(self, stream: Stream, form: Part) -> None:
+        self.stream, self.form = stream, form
+        self._file: IO[bytes] | None = None  # once all rows are in it
+
+    @property
+    def size(self) -> int:
+        return self.stream.size
+
+    def batches(self) -> Iterator[Batch]:
+        """All rows in order, kept the first time that somebody reads all of them."""
+        return self._recorded() if self._file is None else self._replayed(self._file)
+
+    def _recorded(self) -> Iterator[Batch]:
+        from lowregret.stream.cache import Recorder
+
+        file = tempfile.TemporaryFile(prefix="lowregret-")  # noqa: SIM115 it is open as long as rows are wanted
+        recorder: Recorder | None = Recorder(file, self.form)
+        for batch in self.stream.batches():
+            recorder = None if batch.fault else _kept(recorder, batch)
+            yield batch
+        if recorder is not None and _finished(recorder):
+            self._file = file
+
+    def _replayed(self, file: IO[bytes]) -> Iterator[Batch]:
+        from lowregret.stream.cache import in_background, replayed
+        from lowregret.stream.cache_file import mapped
+
+        name, classes, met = "the temporary cache", dict[float, str](), Met()
+        with mapped(file, name) as cache, closing(in_background(cache.records())) as records:
+            for record in records:
+                yield replayed(record, name, classes, met)
+
+
+def _kept(recorder: Recorder | None, batch: Batch) -> Recorder | None:
+    """The recorder after it has kept a batch; None if it could not, for want of room."""
+    if recorder is not None:
+        try:
+            recorder.see(batch)
+        except OSError:
+            return None
+    return recorder
+
+
+def _finished(recorder: Recorder) -> bool:
+    try:
+        recorder.finish()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,71 @@
+"""Files that are still being written: whoever reads them waits at their ends, until it is told that this was all."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+SHOWN = 60  # bytes of half a line
+LOOK = 0.1  # seconds between looks at a file that has nothing new
+
+
+class Follow:
+    """Says how the last of several files is followed: until `end` is called. `say` tells what becomes of it."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.say = say
+        self._ended = threading.Event()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is wanted."""
+        return self._ended.is_set()
+
+    def end(self) -> None:
+        """Let the file end where it has been read up to; may be called by a handler of signals."""
+        self._ended.set()
+
+    def wait(self) -> None:
+        """Wait a little for news."""
+        self._ended.wait(LOOK)
+
+
+class Growing:
+    """An open file, and whether its path still leads to it."""
+
+    def __init__(self, path: str | None, file: int, name: str, follow: Follow) -> None:
+        self.path, self.file, self.name, self.follow = path, file, name, follow
+        self.over = False  # another file is to be read in its place, or this one from its beginning
+
+    def waits(self, position: int) -> bool:
+        """Wait a little at the end of what there is; returns whether more may come. O(1), two looks at the folder."""
+        size = os.fstat(self.file).st_size
+        if size < position:
+            self._replace(f"{self.name} was cut to {size:,} bytes, of which {position:,} were read: beginning again")
+        elif self._has_successor() and os.fstat(self.file).st_size <= position:
+            self._replace(f"{self.name} is another file now: going on with it from its beginning")
+        elif size == position:
+            self.follow.wait()
+        return not (self.over or self.follow.ended)
+
+    def leave_out(self, rest: bytes) -> None:
+        """Say that the end of a file is left out, for its line has no end."""
+        if rest and (self.over or self.follow.ended):
+            self.follow.say(
+                f"{self.name} ends within a line, which is left out: {rest[:SHOWN].decode(errors='replace')!r}"
+            )
+
+    def _has_successor(self) -> bool:
+        """Whether the path leads to another file that somebody has begun to write."""
+        if self.path is None:
+            return False
+        try:
+            there, here = os.stat(self.path), os.fstat(self.file)
+        except OSError:  # moved away, and the next one is still to come
+            return False
+        return there.st_size > 0 and (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino)
+
+    def _replace(self, what: str) -> None:
+        self.over = True
+        self.follow.say(what)

@@ -1,0 +1,77 @@
+"""Rows that are read several times are parsed once, and come again as they were."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowregret.stream import again
+from lowregret.stream.again import Again, read_once
+from lowregret.stream.cache import CacheStream, Recorder
+from lowregret.stream.read import format_part, stream_of
+from tests.stream.test_cache import OBJECTS, SVM, TABLE, VW, facts, made
+
+CASES: list[tuple[str, list[str], dict[str, Any]]] = [
+    ("a.svm", SVM, {"positive": "2"}),
+    ("a.vw", VW, {}),
+    ("a.csv", TABLE, {"target": "y", "weight": "w", "positive": "UP"}),
+    ("a.csv", TABLE, {"target": "y", "classes": True}),
+    ("a.jsonl", OBJECTS, {"target": "y", "classes": True}),
+]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(again, "LEAST", 1)
+    monkeypatch.setattr("lowregret.stream.text.BLOCK", 400)
+
+
+@pytest.mark.parametrize(("name", "lines", "how"), CASES)
+def test_every_pass_is_the_first(name: str, lines: list[str], how: dict[str, Any], tmp_path: Path) -> None:
+    path = made(tmp_path, name, lines)
+    form = format_part(name.partition(".")[2], **how)
+    plain = stream_of(str(path), form)
+    kept = read_once(plain, form)
+    assert isinstance(kept, Again)
+    assert kept.size == plain.size
+    wanted = [facts(batch) | {"position": batch.position} for batch in plain.batches()]
+    next(iter(kept.batches()))  # a pass broken off keeps nothing
+    assert [facts(batch) | {"position": batch.position} for batch in kept.batches()] == wanted
+    path.unlink()
+    for _ in range(2):
+        assert [facts(batch) | {"position": batch.position} for batch in kept.batches()] == wanted
+
+
+def test_a_fault_is_met_each_time(tmp_path: Path) -> None:
+    form = format_part("svm")
+    kept = Again(stream_of(str(made(tmp_path, "a.svm", [*SVM, "x"])), form), form)
+    faults = [[batch.fault for batch in kept.batches()][-1] for _ in range(2)]
+    assert faults[0] == faults[1] is not None
+
+
+@pytest.mark.parametrize("where", ["see", "finish"])
+def test_without_room_rows_are_parsed_again(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Recorder, where, full)
+    form = format_part("svm")
+    plain = stream_of(str(made(tmp_path, "a.svm", SVM)), form)
+    kept = Again(plain, form)
+    wanted = [facts(batch) for batch in plain.batches()]
+    for _ in range(2):
+        assert [facts(batch) for batch in kept.batches()] == wanted
+
+
+def test_what_needs_no_keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = format_part("svm")
+    plain = stream_of(str(made(tmp_path, "a.svm", SVM)), form)
+    cache = CacheStream(("a.lrc",), form)
+    assert read_once(cache, form) is cache
+    monkeypatch.setattr(again, "find_spec", lambda name: None)
+    assert read_once(plain, form) is plain
+    monkeypatch.undo()
+    assert read_once(plain, form) is plain  # so small
