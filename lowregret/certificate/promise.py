@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowregret.certificate.evidence import farthest
-from lowregret.domain import L2Ball, Reals
+from lowregret.domain import Domain, L1Ball, L2Ball, Reals
 from lowregret.errors import PartError
 from lowregret.loss import OnMistakes
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
@@ -29,7 +29,7 @@ from lowregret.step import Constant, InverseSqrt
 class Promise:
     """Over at most `rounds` rounds the regret to comparators of size ≤ `radius` is at most `bound`, by theorem `id`.
 
-    It holds if sub-gradients (of panels and bandits: costs) are as `premise` says, with G = `lipschitz`.
+    Sizes are ‖u‖, of a rule with a start w₁ of its own ‖u − w₁‖. It holds if sub-gradients (of panels and bandits: costs) are as `premise` says, with G = `lipschitz`.
     """
 
     id: str
@@ -69,9 +69,10 @@ def tuned(
 ) -> Tuned:
     """A rule, a learner with one, or a regularised leader, at the rate its theorem tunes instead of its own.
 
-    `lipschitz` bounds sub-gradients in the dual norm (2 ↔ 2, p-norm: p, entropies: max |z[i]|), `radius` comparators,
-    as far as the domain reaches, else 1 if not given. Entropies need the `dimension`. `delay`: all answers come this
-    many rounds late (constant rates only).
+    `lipschitz` bounds sub-gradients in the dual norm (2 ↔ 2, p-norm: p, entropies: max |z[i]|), `radius` comparators
+    (of a rule with a `start`, their distance from it), as far as the domain reaches, else 1 if not given. Entropies,
+    and sets whose size depends on it, need the `dimension`. `delay`: all answers come this many rounds late (constant
+    rates only).
     """
     rule = part if isinstance(part, Rule) else getattr(part, "rule", None)
     leads = rule is None and isinstance(getattr(part, "mirror", None), Mirror)  # a regularised leader
@@ -153,13 +154,13 @@ def _of_mirror(mirror: Mirror, given: Given) -> Promise:
     t, g = given.rounds, given.lipschitz
     match mirror:
         case Euclidean():
+            _require_sized(mirror.domain, given)
             start = mirror.domain.projection(np.zeros(given.d))
-            inside = float(start @ start)
             size = given.size(mirror.domain.reach(2, given.d))
-            size = math.sqrt(max(size * size - inside, 0.0)) or size
-            eta = mirror.tuned_rate(size, g, t, given.d)
+            height = math.sqrt(max(size * size - float(start @ start), 0.0)) or size  # B² = max ‖u‖² − ‖w₁‖²
+            eta = mirror.tuned_rate(height, g, t, given.d)
             name = "EQ-2.15" if isinstance(mirror.domain, Reals) else "LAZY+"
-            return given.promise(name, "BG√T", eta, size * g * math.sqrt(t), size)
+            return given.promise(name, "BG√T", eta, height * g * math.sqrt(t), size)
         case PNorm(p):
             size = given.size(math.inf)
             bound = size * g * math.sqrt((p - 1) * t)
@@ -181,9 +182,12 @@ def _of_mirror(mirror: Mirror, given: Given) -> Promise:
 
 
 def _of_projection(rule: ProjectedGradient, given: Given) -> Promise:
-    """THM-14.5: η = D₁/(G√T), D₁ = max‖w₁ − u‖."""
-    domain, d = rule.domain, given.d
-    away = given.size(farthest(domain, domain.projection(np.zeros(d)), d, domain.diameter(d)))
+    """THM-14.5: η = D₁/(G√T), D₁ = max‖w₁ − u‖; from w₁ = Π(0), no u is farther than ‖u‖."""
+    domain = rule.domain
+    if rule.start is None:
+        _require_sized(domain, given)
+    d = given.d if rule.start is None else rule.start.size
+    away = given.size(farthest(domain, rule.first(d), d, domain.diameter(d)))
     root = math.sqrt(given.rounds)
     return given.promise("THM-14.5", "D₁G√T", away / (given.lipschitz * root), away * given.lipschitz * root, away)
 
@@ -196,6 +200,7 @@ def _of_sqrt(rule: ProjectedGradient, given: Given) -> Promise:
         size = domain.reach(2, given.d)
         told = math.sqrt(2) * size / g, size * g * math.sqrt(8) * root, size
         return given.promise("EQ-8", "UG√(8T)", *told)
+    _require_sized(domain, given)
     wide = domain.diameter(given.d)
     if not wide < math.inf:
         raise PartError(f"η/√t needs a bounded domain to promise anything, not {domain.name}: use L2Ball")
@@ -216,6 +221,12 @@ def _of_adagrad(rule: AdaGrad, given: Given) -> Promise:
 def _require_counted(given: Given) -> None:
     if not given.counted:
         raise PartError("its best rate depends on the number of coordinates: give dimension")
+
+
+def _require_sized(domain: Domain, given: Given) -> None:
+    """Refuse a set whose size depends on the number of coordinates, which was not told: a box of d is √d as wide."""
+    if not (given.counted or isinstance(domain, Reals | L2Ball | L1Ball)):
+        raise PartError(f"the size of a {domain.name} depends on the number of coordinates: give dimension")
 
 
 def _refuse_late(given: Given) -> None:

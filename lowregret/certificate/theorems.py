@@ -278,7 +278,7 @@ def _step_of(learner: Learner) -> PassiveAggressive:
 
 def _dual(e: Evidence) -> float:
     c = _step_of(e.learner).C
-    return e.reach**2 / (2 * c) + float(e.sums[TOTAL]) - float(e.sums[WON]) / (2 * c)
+    return e.from_start**2 / (2 * c) + float(e.sums[TOTAL]) - float(e.sums[WON]) / (2 * c)
 
 
 _FREE = lazy(UnnormalisedEntropy)
@@ -325,7 +325,7 @@ THEOREMS = (
     ),
     Theorem(
         "DUAL",
-        "‖u‖²/(2C) + Σ(f_t(w_t) − Δ_t), Δ_t = α_tℓ_t − (C/2)α_t²‖x_t‖² what round t adds to the dual, α_t = η_t/C",
+        "‖u − w₁‖²/(2C) + Σ(f_t(w_t) − Δ_t), Δ_t = α_tℓ_t − (C/2)α_t²‖x_t‖² what round t adds to the dual, α_t = η_t/C",
         _climbs_dual,
         _dual,
         linear=lambda e: None,

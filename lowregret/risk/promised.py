@@ -19,7 +19,7 @@ from lowregret.loss import Hinge, OnMistakes
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, WeightedAverage
 from lowregret.risk.online_to_batch import RiskCertificate, cor_13, prop_3, prop_4, require_delta, thm_14_9
-from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.rule import MirrorDescent, ProjectedGradient, Rule
 from lowregret.step import Constant, InverseTime, WeightedInverseTime
 from lowregret.types import Vector
 
@@ -52,7 +52,7 @@ def promised_risks(learner: Linear, e: Against, delta: float, premises: tuple[Pr
 
 def _found(learner: Linear, e: Against, delta: float) -> Iterator[RiskCertificate]:
     match learner:
-        case Linear(OnMistakes(Hinge(1.0)), MirrorDescent(Euclidean(Reals()), Constant())):
+        case Linear(OnMistakes(Hinge(1.0)), MirrorDescent(Euclidean(Reals()), Constant())) if not learner.centred():
             yield from _perceptron(e, delta)
         case Linear(_, ProjectedGradient(_, InverseTime() | WeightedInverseTime()), ridge=lam) if lam > 0:
             yield from _ridge(learner, e)
@@ -75,25 +75,36 @@ def _descent(learner: Linear, e: Against, delta: float) -> Iterator[RiskCertific
     """THM-14.9; the mean loss of u stands for C(u), which its proof allows: it bounds C(w̄) by that mean first."""
     rule, d, step = learner.rule, e.u.size, learner.rule.schedule()
     assert isinstance(step, Constant)
-    reach, steep = rule.domain.reach(2, d), learner.loss.lipschitz * e.longest
+    reach, steep = learner.centre.length() + rule.domain.reach(2, d), learner.loss.lipschitz * e.longest
     ceiling = learner.loss.highest(reach * e.longest, e.label) if reach < math.inf else math.inf
     if not (steep < math.inf and ceiling < math.inf):
         return
-    away = float(np.linalg.norm(e.u - rule.domain.projection(np.zeros(d))))
+    v = learner.centre.away(e.u)
     mean = float(np.mean([learner.loss.at(p, y)[0] for p, y in zip(e.scores.tolist(), e.labels.tolist(), strict=True)]))
-    found = thm_14_9(mean, away, step.eta, steep, ceiling, e.labels.size, delta)
-    inside = Premise("u lies in the learner's domain", rule.domain.covers(Point(e.u), d), rule.domain.name)
+    found = thm_14_9(mean, _distance(rule, v), step.eta, steep, ceiling, e.labels.size, delta)
+    inside = Premise("u lies in the learner's domain", rule.domain.covers(Point(v), d), rule.domain.name)
     labels = Premise(f"0 ≤ loss ≤ M = {ceiling:.6g}, |y| ≤ {e.label:.6g} {ASSUMED}", True, e.label)
     yield replace(found, premises=(*found.premises, inside, labels))
 
 
+def _distance(rule: Rule, v: Vector) -> float:
+    """‖v − w₁‖; of lazy projections √(‖v‖² − ‖w₁‖²), which is more where 0 lies outside of the set."""
+    first = rule.first(v.size)
+    if isinstance(rule, MirrorDescent):
+        return math.sqrt(max(float(v @ v) - float(first @ first), 0.0))
+    return float(np.linalg.norm(v - first))
+
+
 def _ridge(learner: Linear, e: Against) -> Iterator[RiskCertificate]:
-    """COR-13; without a domain iterates are averages of −g/λ, no longer than G/λ."""
+    """COR-13, for rates made of the ridge λ; without a domain iterates after w₁ are averages of −g/λ, ≤ G/λ long."""
     step, lam = learner.rule.schedule(), learner.ridge
     weighted = isinstance(step, WeightedInverseTime)
+    if not math.isclose(step.lam if weighted else step.sigma, lam, rel_tol=1e-12):
+        return
     steep = learner.loss.lipschitz * e.longest
     fits = isinstance(learner.output, WeightedAverage if weighted else Average)
     if not (steep < math.inf and fits):
         return
-    size = min(learner.rule.domain.reach(2, e.u.size), steep / lam)
+    first = float(np.linalg.norm(learner.rule.first(e.u.size)))
+    size = min(learner.rule.domain.reach(2, e.u.size), max(steep / lam, first))
     yield cor_13(lam, steep, size, e.labels.size, weighted)

@@ -20,7 +20,7 @@ from lowregret.bandit.proof import promised as promised_bandit
 from lowregret.certificate import Certificate
 from lowregret.cli import main
 from lowregret.convex.leader import FollowTheRegularisedLeader
-from lowregret.domain import Box, L1Ball, L2Ball, LqBall, Simplex
+from lowregret.domain import Box, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.errors import PartError
 from lowregret.experts import AdaHedge, Aggregator, Descent, ExpertMixture, FixedShare, Hedge
 from lowregret.experts.promise import promised
@@ -122,6 +122,25 @@ def test_the_textbooks_numbers() -> None:
     assert "at most 8 (EQ-2.15" in str(promise)
 
 
+@pytest.mark.parametrize("domain", [L2Ball(1.0), Box(-1.0, 1.0), Reals()], ids=lambda s: s.name)
+def test_a_start_of_its_own_is_what_promises_count_from(domain: Any) -> None:
+    """From one end of the set to the other: ‖u − w₁‖ = 2, whatever ‖u‖ is."""
+    rule = ProjectedGradient(domain, Constant(1.0), start=np.array([-1.0]))
+    made, promise = tuned(rule, lipschitz=1.0, rounds=100, radius=2.0)
+    for sign in (1.0, -1.0):
+        game = play(made, np.full((100, 1), sign), comparator=Box(-1.0, 1.0))
+        assert game.regret <= promise.bound * (1 + 1e-9)
+    assert promise.bound == pytest.approx(20.0)
+    assert promise.radius == 2.0
+
+
+def test_a_lazy_promise_says_which_comparators_it_speaks_of() -> None:
+    """On a box without 0, B² = max ‖u‖² − ‖w₁‖² is what the bound has, and max ‖u‖ the size of comparators."""
+    promise = tuned(MirrorDescent(Euclidean(Box(3.0, 5.0)), Constant(1.0)), lipschitz=1.0, rounds=4, dimension=1).promise
+    assert promise.bound == pytest.approx(8.0)
+    assert promise.radius == 5.0
+
+
 @pytest.mark.parametrize("name", ["ogd", "lazy ball", "eager ball", "eager simplex", "eg", "pnorm"])
 def test_late_answers_are_tuned_for(name: str) -> None:
     rule, p = RULES[name]
@@ -163,6 +182,9 @@ def test_regularised_leaders_are_tuned_alike(mirror: Any) -> None:
         (ProjectedGradient(L2Ball(1.0), InverseTime(1.0)), {}, "no theorem tunes"),
         (AdaGrad(0.5), {}, "bounded domains only"),
         (MirrorDescent(Entropy(), Constant(1.0)), {}, "give dimension"),
+        (MirrorDescent(Euclidean(Box(-1.0, 1.0)), Constant(1.0)), {}, "box depends on .* give dimension"),
+        (ProjectedGradient(Box(-1.0, 1.0), Constant(1.0)), {}, "give dimension"),
+        (ProjectedGradient(Simplex(), InverseSqrt(1.0)), {}, "give dimension"),
         (zoo.ogd_sqrt(Logistic(), 1.0), {"delay": 2}, "constant rate"),
         (zoo.ogd(Hinge(), 1.0), {"rounds": 0}, "rounds must be"),
         (zoo.ogd(Hinge(), 1.0), {"lipschitz": math.inf}, "lipschitz must be"),

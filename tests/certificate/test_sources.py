@@ -15,7 +15,7 @@ from lowregret.bandit import Bandit, Exp3
 from lowregret.certificate import Certificate
 from lowregret.convex.functions import ScoreFunction
 from lowregret.convex.leader import FollowTheRegularisedLeader
-from lowregret.domain import L2Ball, Reals, Simplex
+from lowregret.domain import L2Ball, Point, Reals, Simplex
 from lowregret.errors import PartError
 from lowregret.finite import SurrogateHalving, dimensions, make_hypotheses
 from lowregret.hindsight.best import best_in_hindsight
@@ -26,7 +26,7 @@ from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.play import play
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.delayed import delayed
-from lowregret.step import Adaptive, Constant, CountingRounds, InverseSqrt, InverseTime
+from lowregret.step import Adaptive, Constant, CountingRounds, InverseSqrt, InverseTime, PassiveAggressive
 from lowregret.train import train
 from tests.naive import Matrix, Vector
 
@@ -140,6 +140,18 @@ def test_the_dual_of_regression(loss: Loss) -> None:
     assert found["LEM-2.5"].linear_regret is not None
     for other in (zoo.pa(loss), zoo.pa_ii(loss), zoo.pa(Absolute(), C=0.3)):
         assert "DUAL" not in by_id(train(other, X, y, compiled=False).certificates)
+
+
+def test_the_dual_is_climbed_from_where_one_starts() -> None:
+    """A start that is far off loses much: ‖u − w₁‖² stands in DUAL, and not ‖u‖²."""
+    rng = np.random.default_rng(8)
+    X, u = rng.normal(size=(40, 3)), np.array([0.3, 0.6, -0.3])
+    y = np.sign(X @ u)
+    rule = ProjectedGradient(Reals(), PassiveAggressive(1.0), start=np.array([50.0, -30.0, 20.0]))
+    run = train(Linear(Hinge(), rule), X, y, comparator=Point(u), compiled=False)
+    found = by_id(run.certificates)["DUAL"]
+    assert float(u @ u) / 2 < run.regret(u, X, y) - 40
+    assert run.regret(u, X, y) <= found.bound
 
 
 # ---- late answers, counted by rounds ---------------------------------------------------------------------------------

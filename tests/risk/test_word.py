@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,18 @@ import pytest
 from lowregret import KernelPerceptron, tuned, zoo
 from lowregret.convex.functions import QuadraticFunction, ScoreFunction
 from lowregret.convex.leader import FollowTheRegularisedLeader
-from lowregret.domain import L2Ball
+from lowregret.domain import Box, L2Ball, Reals
 from lowregret.errors import DataError, PartError
 from lowregret.learner.kernel_perceptron import Gaussian
-from lowregret.loss import Hinge, Logistic
+from lowregret.learner.linear import Linear
+from lowregret.loss import Absolute, Hinge, Logistic
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 from lowregret.play import Game, play
 from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED, RiskCertificate
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.amplify import amplify, runs_needed
-from lowregret.step import Constant, WeightedInverseTime
+from lowregret.step import Constant, InverseTime, WeightedInverseTime
 from lowregret.structured import Chain, sequences, structured_perceptron
 from lowregret.train import train
 
@@ -171,6 +173,45 @@ def test_promises_of_descent_and_of_a_ridge() -> None:
     assert train(zoo.kt(Hinge()), X, y, compiled=False).promised_risks(u, X, y) == []
     with pytest.raises(PartError, match="weights of 1"):
         train(zoo.perceptron(), X, y, weights=np.full(150, 2.0), compiled=False).promised_risks(u, X, y)
+
+
+def test_a_promise_counts_from_where_descent_begins() -> None:
+    """THM-14.9 with ‖u − w₁‖² of a start or a centre far off, and ‖u‖² − ‖w₁‖² of lazy projections on a set without 0.
+
+    |w − y| of constant rows: C is the mean loss, and known.
+    """
+    n, eta = 20_000, 1e-4
+    ones, far = np.ones((n, 1)), np.array([-5.0])
+    eager, u = ProjectedGradient(L2Ball(6.0), Constant(eta), start=far), np.array([2.0])
+    centred = Linear(Absolute(), ProjectedGradient(L2Ball(8.0), Constant(eta)), Average(), centre=far)
+    lazy = Linear(Absolute(), MirrorDescent(Euclidean(Box(1.0, 2.0)), Constant(eta)), Average())
+    for learner, away in ((Linear(Absolute(), eager, Average()), 49.0), (centred, 49.0), (lazy, 3.0)):
+        run = train(learner, ones, np.full(n, 2.0))
+        found = by_id(run.promised_risks(u, ones, np.full(n, 2.0)))["THM-14.9"]
+        assert found.premises_hold
+        assert abs(float(run.weights[0]) - 2.0) <= found.bound
+        ceiling = learner.loss.highest(13.0 if learner is centred else 2.0 if learner is lazy else 6.0, 2.0)
+        deviation = ceiling * math.sqrt(2 * math.log(40) / n)
+        assert found.bound == pytest.approx(away / (2 * eta * n) + eta / 2 + deviation)
+
+
+def test_a_ridge_promises_at_its_own_rate_and_from_its_start() -> None:
+    """COR-13 speaks of η_t = 1/(λt) with the λ of the ridge, and of sub-gradients at w₁ as well."""
+    X, y = rows(50, 7)
+    for step in (InverseTime(2.0), WeightedInverseTime(2.0)):
+        learner = Linear(Hinge(), ProjectedGradient(Reals(), step), Average(), ridge=0.5)
+        assert train(learner, X, y, compiled=False).promised_risks(np.zeros(3), X, y) == []
+    begun = ProjectedGradient(Reals(), InverseTime(0.5), start=np.array([30.0, 0.0, 40.0]))
+    run = train(Linear(Hinge(), begun, Average(), ridge=0.5), X, y, compiled=False)
+    longest = float(np.max(np.linalg.norm(X, axis=1)))
+    found = by_id(run.promised_risks(np.zeros(3), X, y))["COR-13a"]
+    assert found.bound == pytest.approx(math.log(math.e * 50) * (longest + 25.0) ** 2 / 50)
+
+
+def test_the_perceptrons_promises_count_from_0() -> None:
+    X, y = rows(50, 8, 0.3)
+    centred = replace(zoo.perceptron(), centre=np.array([-40.0, 0.0, 0.0]))
+    assert train(centred, X, y, compiled=False).promised_risks(np.array([2.0, 0.0, 0.0]), X, y) == []
 
 
 # ---- amplification ---------------------------------------------------------------------------------------------------
