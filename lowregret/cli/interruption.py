@@ -1,4 +1,4 @@
-"""What Ctrl-C and requests to terminate do to a command that reads rows."""
+"""Ctrl-C and requests to terminate, for commands that read rows."""
 
 from __future__ import annotations
 
