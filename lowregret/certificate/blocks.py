@@ -53,7 +53,7 @@ def next_block(ledger: Vector, s: State) -> None:
 def block_certificates(
     learner: Linear, state: State, comparator: Domain, met: MetScores | None, ledger: Vector
 ) -> list[Certificate]:
-    """Certificates of a run in blocks, tightest first: LEM-2.20 and DELAY where they speak of the rule, or LEM-2.5."""
+    """Certificates of a run in blocks, tightest first: LEM-2.5, and LEM-2.20 and DELAY where they speak of the rule."""
     e = evidence(learner, state, comparator, met)
     found = [_SPEAK["LEM-2.20"].evaluate(e)] if _SPEAK["LEM-2.20"].applies(learner) else []
     if isinstance(learner.rule, MirrorDescent) and learner.rule.step.falling:
@@ -64,5 +64,4 @@ def block_certificates(
         late = _SPEAK["LAZY-DEC"].evaluate(replace(e, sums=sums))
         statement = f"regret against every {e.rivals} ≤ (R(u) − R(w₁))/η_T + (1/2σ)Ση_b(Σ‖z_t‖_*)² over blocks b"
         found.append(replace(late, id="DELAY", statement=statement))
-    found = found or [LINEARISED.evaluate(e)]
-    return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
+    return sorted([LINEARISED.evaluate(e), *found], key=lambda c: (not c.premises_hold, c.bound))

@@ -22,7 +22,7 @@ from lowregret.rows import Rows
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.types import Cells, Vector
 
-PATIENCE = 4096  # looks at a number that another thread is to change, before giving way
+PATIENCE = 256  # looks at a number that another thread is to change, before giving way
 APART = 8  # whole numbers in a cache line
 _GATE = np.uint64(0)
 

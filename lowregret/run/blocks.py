@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from dataclasses import replace
 from typing import Any, NoReturn, Self
 
@@ -24,12 +25,14 @@ from lowregret.learner.linear import Linear
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.block_loop import APART, Crew, Findings, learn_blocks
 from lowregret.run.linear import LinearRun
-from lowregret.run.schema import BlockSchema
+from lowregret.run.pace import Pace
+from lowregret.run.schema_blocks import BlockSchema
 from lowregret.state import State
 from lowregret.store.file import Arrays
 from lowregret.types import Cells, Vector
 
 WORTH = 8  # blocks for which it is worth while to call others
+TURN = 1 << 19  # entries after which it is decided anew whether to call them
 GLANCE = 4096  # entries from which it is seen how features divide
 LINE = 8  # coordinates: workers do not write to the same cache line
 
@@ -50,49 +53,60 @@ class BlockRun(LinearRun):
         self.learners, self.block = learners, block
         self.ledger: Vector = np.zeros(BOOK)
         self._decided: State | None = None  # the state before the present block, if that is begun
-        self._found = Findings(*np.zeros((len(Findings._fields), block)))
+        self.pace = Pace()
+        self._found = _room(block)
         self._gate = np.zeros(APART, np.int64)
 
     # ---- learning ------------------------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
         if w.size > self._found.values.size:  # rows without weight, which are no rounds, may lie within a block
-            self._found = Findings(*np.zeros((len(Findings._fields), w.size)))
+            self._found = _room(w.size)
         while i < y.size and self.state.rounds < goal:
-            begun = self.state.rounds % self.block
-            if not begun:
-                self._decided = None
-                i = self._work(x, y, w, i, goal, limit, self.state)
-                if i == y.size or self.state.rounds >= goal:
-                    break
+            if self.state.rounds % self.block == 0:
+                self._decided, begin = None, i
+                i = self._turn(x, y, w, i, goal, limit)
+                if i > begin:
+                    continue
                 self._decided = self.state.copy()
             assert self._decided is not None
-            reached = self._work(x, y, w, i, goal, limit, self._decided)
+            begin, i = i, self._work(1, x, y, w, i, goal, limit, self._decided)
             if self.state.rounds % self.block == 0:
                 self._decided = None
-            if reached == i:
+            if i == begin:
                 break
-            i = reached
         return i
 
-    def _work(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float, seen: State) -> int:
+    def _turn(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
+        """Learn some whole blocks, alone or together; returns the first row not learnt."""
+        entries = max(_entries(x, i, y.size) // (y.size - i), 1)  # of a row, on the average
+        blocks = max(TURN // (entries * self.block), WORTH)
+        until = min(goal, self.state.rounds + blocks * self.block)
+        many = self.learners > 1 and self.compiled and min(y.size - i, until - self.state.rounds) >= WORTH * self.block
+        together = many and self.pace.together()
+        begun = time.perf_counter()
+        reached = self._work(self.learners if together else 1, x, y, w, i, until, limit, self.state)
+        if many:
+            self.pace.took(together, time.perf_counter() - begun, _entries(x, i, reached))
+        return reached
+
+    def _work(
+        self, workers: int, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float, seen: State
+    ) -> int:
         """Learn whole blocks if all are decided with the present state, else the rest of the present one."""
-        whole = seen is self.state
-        many = whole and self.compiled and min(y.size - i, goal - self.state.rounds) >= WORTH * self.block
-        workers = self.learners if many else 1
-        faults = np.zeros(workers * APART, np.int64)
+        whole, faults = seen is self.state, np.zeros(workers * APART, np.int64)
         crew = Crew(self.block, workers, self._cuts(x, i, y.size, workers), self._gate, faults)
-        given = self.learner, self.state, seen, self.ledger, x, y, w, self.scores, self._found, crew
-        self._gate[0] = 0
+        given = learn_blocks, self.learner, self.state, seen, self.ledger, x, y, w, self.scores, self._found, crew
         if workers > 1:  # whoever comes first would compile while the others wait for him
-            self._call(learn_blocks, *given[:-1], crew._replace(workers=1), 0, i, self.state.rounds, whole, limit)
+            self._call(*given, 0, i, self.state.rounds, whole, limit)
+        self._gate[0] = 0
         helpers = [
-            threading.Thread(target=self._call, args=(learn_blocks, *given, k, i, goal, whole, limit), daemon=True)
+            threading.Thread(target=self._call, args=(*given, k, i, goal, whole, limit), daemon=True)
             for k in range(1, workers)
         ]
         for helper in helpers:
             helper.start()
-        reached = int(self._call(learn_blocks, *given, 0, i, goal, whole, limit))
+        reached = int(self._call(*given, 0, i, goal, whole, limit))
         for helper in helpers:
             helper.join()
         return reached
@@ -154,8 +168,18 @@ class BlockRun(LinearRun):
     def of(cls, path: str | os.PathLike[str], description: dict[str, Any], arrays: Arrays) -> Self:
         run = super().of(path, description, arrays)
         run.learners, run.ledger = description["learners"], arrays["ledger"]
-        run.block, run._found = description["block"], Findings(*np.zeros((len(Findings._fields), description["block"])))
+        run.block, run._found = description["block"], _room(description["block"])
         if "decided" in arrays:
             table = join("decided", arrays, description["room"])
             run._decided = run.state._replace(table=table, sums=arrays["decided.sums"])
         return run
+
+
+def _room(rows: int) -> Findings:
+    """Room for what is found of this many rows."""
+    return Findings(*np.zeros((len(Findings._fields), rows)))
+
+
+def _entries(x: Rows, i: int, stop: int) -> int:
+    """How many entries rows i … stop − 1 have."""
+    return int(x.indptr[stop] - x.indptr[i]) if isinstance(x, Sparse) else (stop - i) * x.shape[1]

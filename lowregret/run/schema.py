@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.certificate.blocks import NAMES as BLOCK_NAMES
 from lowregret.certificate.delay import BOOK, LEDGER
 from lowregret.certificate.delay import NAMES as LATE_NAMES
 from lowregret.certificate.trace import NAMES, WIDTH
 from lowregret.compile.spec import from_json
 from lowregret.domain import Domain
-from lowregret.learner.blocks import LARGEST_BLOCK, MOST_LEARNERS, why_not
 from lowregret.learner.doubling import Doubling
 from lowregret.learner.growth import FIRST
 from lowregret.learner.kernel_perceptron import KernelPerceptron
@@ -328,29 +326,6 @@ class DelayedSchema(RowSchema):
 
     def frozen_often(self, told: Told, rounds: int) -> int:
         return 0
-
-
-class BlockSchema(RowSchema):
-    """The schema of a run that learns in blocks, with the iterate that decides the rest of a block."""
-
-    def fields(self) -> dict[str, Field]:
-        return super().fields() | {"block": whole(1, LARGEST_BLOCK), "learners": whole(1, MOST_LEARNERS)}
-
-    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
-        begun = {"decided.sums": SUM_NAMES} if "decided.sums" in present else {}
-        return super().slots(present) | {"ledger": BLOCK_NAMES} | begun
-
-    def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
-        found = super().arrays(told, present) | {"ledger": floats(len(BLOCK_NAMES), low=0)}
-        if any(name.startswith("decided") for name in present):
-            found |= self.split(told, "decided", self.columns(told)) | {"decided.sums": extended(SUMS)}
-        return found
-
-    def demands(self, told: Told, arrays: Arrays) -> Demands:
-        yield from super().demands(told, arrays)
-        begun = self.rounds(arrays) % told["block"] > 0
-        yield begun == ("decided" in arrays), f"the iterate of a block of {told['block']} rounds if one is begun"
-        yield why_not(told["learner"]) is None, "a learner that learns in blocks"
 
 
 class DoublingSchema(RowSchema):

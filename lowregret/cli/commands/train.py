@@ -146,6 +146,12 @@ def _add_learning(learning: _ArgumentGroup) -> None:
     )
     learning.add_argument("--unit", action="store_true", help="scale every row to length 1 (losses of many classes)")
     learning.add_argument("--partitions", action="store_true", help="add cells of random trees to rows (not for auto)")
+    learning.add_argument(
+        "--learners", type=count, metavar="N",
+        help="learn with N threads, a block of rows at a time (ogd, adagrad, ftrl-proximal, newton-diagonal); "
+        "--threads are those that read",
+    )  # fmt: skip
+    learning.add_argument("--block", type=count, metavar="N", help="rows that --learners decide with one iterate (32)")
     learning.add_argument("--dimension", type=count, metavar="N", help="number of features, for eg, ueg and winnow")
     learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random or --partitions draw (0)")
     learning.add_argument(
