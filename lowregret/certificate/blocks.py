@@ -4,8 +4,9 @@ Block b of rows is decided with w_b, so Σ⟨w_t, z_t⟩ = Σ_t ℓ'_t·p_t is k
 linearised regret Σ⟨w_t, z_t⟩ + max_u⟨u, −Σz_t⟩ bounds the regret whoever moved which weight, and when (LEM-2.5). For
 mirror descent LEM-2.20 follows, for ⟨u, θ⟩ ≤ (R(u) + R*(ηθ))/η whatever was played.
 
-A block is also one round of a game, whose loss is the sum of its rows': the theorems about mirror descent hold with the
-sub-gradient Z_b = Σ_{t∈b} z_t, which is no longer than N_b = Σ_{t∈b}‖z_t‖_*. With rates η_b that do not grow, by LAZY-DEC,
+A block is also one round of a game, whose loss is the sum of its rows': the theorems about mirror descent hold with
+the sub-gradient Z_b = Σ_{t∈b} z_t, which is no longer than N_b = Σ_{t∈b}‖z_t‖_*. With rates η_b that do not grow,
+by LAZY-DEC,
 
     regret ≤ (R(u) − R(w₁))/η_T + (1/2σ)Σ_b η_b N_b²                                                        (DELAY)
 

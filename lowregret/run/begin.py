@@ -10,7 +10,6 @@ from lowregret.auto import Auto, AutoMulticlass
 from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.features import FeatureMap, Partitions
-from lowregret.learner.blocks import BLOCK, require_blocks
 from lowregret.learner.growth import FIRST, require_growth, require_zeros
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.layout import begun
@@ -21,6 +20,7 @@ from lowregret.learner.validate import WHOLE_LIMIT, room_for
 from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.block_learners import BLOCK, require_blocks
 from lowregret.run.blocks import BlockRun
 from lowregret.run.expansion import Expansion, begin_expansion
 from lowregret.run.linear import LinearRun

@@ -22,7 +22,9 @@ from lowregret.rows import Rows
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.types import Cells, Vector
 
-PATIENCE = 256  # looks at a number that another thread is to change, before giving way
+PATIENCE = 2048  # looks at a number that another thread is to change, before giving way
+WAITS = 16  # times of giving way after which cores seem too busy to work together, and one more per so many blocks:
+BLOCKS = 8
 APART = 8  # whole numbers in a cache line
 _GATE = np.uint64(0)
 
@@ -34,11 +36,11 @@ class Crew(NamedTuple):
     workers: int
     cuts: Cells  # worker k moves coordinates cuts[k] … cuts[k+1] − 1
     gate: Cells  # how often a worker arrived at a meeting, counted over all
-    faults: Cells  # the first row that each worker found unfit
+    told: Cells  # of each worker, a cache line apart: the first row that he found unfit, and whether he waited too long
 
 
 class Findings(NamedTuple):
-    """What was found of each row of a block."""
+    """Loss and sub-gradient of each row of a block."""
 
     values: Vector  # loss
     slopes: Vector
@@ -46,18 +48,18 @@ class Findings(NamedTuple):
     squares: Vector  # ‖z‖₂²
 
 
-def meet(crew: Crew) -> None:
-    """Wait until all workers are here."""
+def meet(crew: Crew) -> int:
+    """Wait until all workers are here; returns how often the processor was given to others meanwhile."""
     if crew.workers == 1:
-        return
+        return 0
     arrived = add(crew.gate, _GATE, 1)
     all_here = (arrived // crew.workers + 1) * crew.workers
     looks = 0
     while read(crew.gate, _GATE) < all_here:
         looks += 1
-        if looks == PATIENCE:
-            looks = 0
+        if looks % PATIENCE == 0:
             give_way()
+    return looks // PATIENCE
 
 
 def extent(weights: Vector, i: int, rows: int, most: int) -> tuple[int, int]:
@@ -138,10 +140,12 @@ def learn_blocks(
 ) -> int:  # fmt: skip
     """Learn rows i, i+1, … as one worker of a crew, until `until` rounds are done; returns the first row not learnt.
 
+    It may end sooner, after a block, if workers wait too long for each other.
     `whole`: blocks of which all rows are there and fit, each decided with the state as it is before the block. Else
     the rows that remain of the present block, up to the first unfit, decided with `seen`.
     """
     low, high = np.uint64(crew.cuts[worker]), np.uint64(crew.cuts[worker + 1])
+    waits = blocks = 0
     while i < y.size and s.counts[ROUNDS] < until:
         done = s.counts[ROUNDS]
         stop, rounds = extent(weights, i, y.size, min(crew.block - done % crew.block, until - done))
@@ -155,17 +159,19 @@ def learn_blocks(
                 fault = k
                 break
             scores[k] = p
-        crew.faults[worker * APART] = fault
-        meet(crew)
+        crew.told[worker * APART], crew.told[worker * APART + 1] = fault, waits > WAITS + blocks // BLOCKS
+        waits += meet(crew)
+        tired = 0
         for other in range(crew.workers):
-            fault = min(fault, crew.faults[other * APART])
+            fault, tired = min(fault, crew.told[other * APART]), tired + crew.told[other * APART + 1]
         if whole and fault < stop:
             break
         move(learner, s, x, out, i, fault, low, high)
         if worker == 0:
             book(learner, s, ledger, y, weights, scores, out, i, fault, crew.block)
-        meet(crew)
+        waits += meet(crew)
+        blocks += 1
         i = fault
-        if not whole:
+        if tired > 0 or not whole:
             break
     return i

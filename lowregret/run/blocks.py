@@ -19,10 +19,10 @@ from lowregret.certificate import Certificate
 from lowregret.certificate.blocks import BOOK, block_certificates
 from lowregret.certificate.trace import Trace
 from lowregret.errors import PartError
-from lowregret.learner.blocks import BLOCK
 from lowregret.learner.growth import Together, join
 from lowregret.learner.linear import Linear
 from lowregret.rows import Features, Rows, Sparse
+from lowregret.run.block_learners import BLOCK
 from lowregret.run.block_loop import APART, Crew, Findings, learn_blocks
 from lowregret.run.linear import LinearRun
 from lowregret.run.pace import Pace
@@ -32,7 +32,7 @@ from lowregret.store.file import Arrays
 from lowregret.types import Cells, Vector
 
 WORTH = 8  # blocks for which it is worth while to call others
-TURN = 1 << 19  # entries after which it is decided anew whether to call them
+TURN = 1 << 20  # entries after which it is decided anew whether to call them
 GLANCE = 4096  # entries from which it is seen how features divide
 LINE = 8  # coordinates: workers do not write to the same cache line
 
@@ -46,6 +46,7 @@ class BlockRun(LinearRun):
     """
 
     kind = "block-run"
+    knows_outputs = False  # blocks keep the last iterate alone
     schema = BlockSchema(Linear)
 
     def __init__(self, *args: Any, learners: int = 1, block: int = BLOCK, **options: Any) -> None:
@@ -84,21 +85,19 @@ class BlockRun(LinearRun):
         until = min(goal, self.state.rounds + blocks * self.block)
         many = self.learners > 1 and self.compiled and min(y.size - i, until - self.state.rounds) >= WORTH * self.block
         together = many and self.pace.together()
+        if many:  # compiled before time is taken, and before threads wait for each other
+            self._work(1, x, y[:i], w, i, until, limit, self.state)
         begun = time.perf_counter()
         reached = self._work(self.learners if together else 1, x, y, w, i, until, limit, self.state)
         if many:
             self.pace.took(together, time.perf_counter() - begun, _entries(x, i, reached))
         return reached
 
-    def _work(
-        self, workers: int, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float, seen: State
-    ) -> int:
+    def _work(self, workers: int, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float, seen: State) -> int:
         """Learn whole blocks if all are decided with the present state, else the rest of the present one."""
-        whole, faults = seen is self.state, np.zeros(workers * APART, np.int64)
-        crew = Crew(self.block, workers, self._cuts(x, i, y.size, workers), self._gate, faults)
+        whole, told = seen is self.state, np.zeros(workers * APART, np.int64)
+        crew = Crew(self.block, workers, self._cuts(x, i, y.size, workers), self._gate, told)
         given = learn_blocks, self.learner, self.state, seen, self.ledger, x, y, w, self.scores, self._found, crew
-        if workers > 1:  # whoever comes first would compile while the others wait for him
-            self._call(*given, 0, i, self.state.rounds, whole, limit)
         self._gate[0] = 0
         helpers = [
             threading.Thread(target=self._call, args=(*given, k, i, goal, whole, limit), daemon=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 FIRST_TURNS = 4  # by turns, to find out
-AGAIN = 16  # then every so often the slower way, for the machine may have changed
+AGAIN = 16  # turns after which the slower way is tried again, for the machine may have changed; twice as many next
 NEW = 0.25  # what the latest measurement counts
 
 
@@ -14,6 +14,8 @@ class Pace:
 
     def __init__(self) -> None:
         self._turns = 0
+        self._again = AGAIN  # turns to the next trial of the slower way
+        self._wait = AGAIN  # and how many they were
         self._time = {False: math.inf, True: math.inf}  # together or not: seconds per entry
 
     @property
@@ -24,14 +26,19 @@ class Pace:
 
     def together(self) -> bool:
         """Whether several should work next."""
-        gain, trying = self.gain, self._turns % 2 == 0
+        gain = self.gain
         if gain is None or self._turns < FIRST_TURNS:
-            return trying
-        return (gain > 1.0) != (self._turns % AGAIN == 0)
+            return self._turns % 2 == 0
+        return (gain > 1.0) != (self._again == 0)
 
     def took(self, together: bool, seconds: float, entries: int) -> None:
         """Note how long a turn took."""
+        faster, tried = (self.gain or 0.0) > 1.0, self._again == 0
         self._turns += 1
         before, now = self._time[together], seconds / max(entries, 1)
         early = self._turns <= FIRST_TURNS
         self._time[together] = min(before, now) if early else (1 - NEW) * before + NEW * now
+        if tried:
+            changed = ((self.gain or 0.0) > 1.0) != faster
+            self._wait = AGAIN if changed else 2 * self._wait
+        self._again = self._wait if tried else max(self._again - (not early), 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from lowregret.certificate.blocks import NAMES
-from lowregret.learner.blocks import LARGEST_BLOCK, MOST_LEARNERS, why_not
 from lowregret.learner.schema import Demands
+from lowregret.run.block_learners import LARGEST_BLOCK, MOST_LEARNERS, why_not
 from lowregret.run.schema import RowSchema
 from lowregret.state import SUM_NAMES, SUMS
 from lowregret.store.schema import Array, Arrays, Field, Told, extended, floats, whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +35,14 @@ from lowregret import (
     zoo,
 )
 from lowregret.domain import Point
-from lowregret.learner.blocks import MOST_LEARNERS
 from lowregret.loss import Cost
 from lowregret.rule import AdaGrad
 from lowregret.run.begin import begin
+from lowregret.run.block_learners import MOST_LEARNERS
 from lowregret.run.blocks import WORTH, BlockRun
 from lowregret.run.pace import AGAIN, FIRST_TURNS, Pace
 from lowregret.types import Vector
 from tests.naive import onto_l2_ball
-from tests.running import bits
 
 RNG = np.random.default_rng(11)
 D = 6
@@ -59,6 +59,12 @@ LEARNERS = {
     "ftrl": zoo.ftrl_proximal(Logistic(), 0.5),
     "centred": Linear(Logistic(), AdaGrad(0.5), centre=np.linspace(-1, 1, D)),
 }
+
+
+def bits(numbers: Vector) -> bytes:
+    return np.asarray(numbers).tobytes()
+
+
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 
 
@@ -151,8 +157,8 @@ def test_threads_change_no_bit(name: str, sparse: bool, eager: list[int]) -> Non
     for learners in (1, 2, 4):
         del eager[:]
         run = begin(LEARNERS[name], 40, learners=learners, block=16)
-        for k in (0, 5, 900, 2800):
-            run.learn(rows[k : {0: 5, 5: 900, 900: 2800}.get(k, 3000)], SIGNS[k : {0: 5, 5: 900, 900: 2800}.get(k, 3000)])
+        for first, last in pairwise((0, 5, 900, 2800, 3000)):
+            run.learn(rows[first:last], SIGNS[first:last])
         assert (len(eager) > 0) == (learners > 1)
         description, arrays = run.contents()
         assert description.pop("learners") == learners
@@ -194,7 +200,7 @@ def test_no_bit_depends_on_batches_or_files(cuts: set[int], block: int, grows: b
         return begin(LEARNERS["adagrad"], None if grows else D, learners=2, block=block, compiled=False)  # type: ignore[return-value]
 
     whole, parts = made().learn(X, Y, W), made()
-    for first, last in zip([0, *sorted(cuts)], [*sorted(cuts), 120], strict=True):
+    for first, last in pairwise([0, *sorted(cuts), 120]):
         parts.learn(X[first:last], Y[first:last], W[first:last])
         parts = BlockRun.of("a file", *parts.contents())
     assert bits(parts.weights) == bits(whole.weights)
@@ -222,6 +228,7 @@ def test_regret_is_below_every_certificate(name: str, block: int) -> None:
             u = onto_l2_ball(1.0)(RNG.normal(size=run.dimension))
             u = run.comparator.projection(u) + around
             regret = run.regret(u, X, Y, W)
+            assert found.linear_regret is not None
             assert regret <= found.linear_regret + 1e-9
             assert found.linear_regret <= found.bound + 1e-9
 
@@ -232,11 +239,12 @@ def test_delay_is_tight_and_what_holds_row_by_row_is_not_true(block: int) -> Non
     eta, costs = 0.25, np.repeat(np.resize([1.0, -1.0], 160 // block), block)
     run = train(zoo.ogd(Cost(), eta), costs[:, None], np.ones(160), learners=2, block=block, compiled=False)
     late = {c.id: c for c in run.certificates}
+    found = run.linear_regret()
     assert late["DELAY"].bound == pytest.approx(1 / (2 * eta) + eta / 2 * 160 * block)
     assert run.linear_regret(Point(np.zeros(1))) == pytest.approx(eta * block * 80)
-    assert late["DELAY"].linear_regret <= late["LEM-2.20"].bound <= late["DELAY"].bound
+    assert found <= late["LEM-2.20"].bound <= late["DELAY"].bound
     row_by_row = 1 / (2 * eta) + eta / 2 * 160
-    assert (late["DELAY"].linear_regret > row_by_row) == (block > 1)
+    assert (found > row_by_row) == (block > 1)
 
 
 @settings(max_examples=40, deadline=None)
@@ -246,10 +254,10 @@ def test_delay_bounds_the_linearised_regret(block: int, name: str, seed: int) ->
     x = rng.normal(size=(80, D)) * rng.choice([1e-3, 1.0, 30.0])
     y = np.resize(np.repeat([1.0, -1.0], block), 80) if rng.random() < 0.5 else rng.choice([-1.0, 1.0], 80)
     run = blocked(name, block)
-    for k in (0, 17, 40):
-        run.learn(x[k : {0: 17, 17: 40}.get(k, 80)], y[k : {0: 17, 17: 40}.get(k, 80)])
+    for first, last in pairwise((0, 17, 40, 80)):
+        run.learn(x[first:last], y[first:last])
         delay = next(c for c in run.certificates if c.id == "DELAY")
-        assert delay.linear_regret <= delay.bound * (1 + 1e-9) + delay.rounding
+        assert run.linear_regret() <= delay.bound * (1 + 1e-9) + delay.rounding
 
 
 # ---- which way is faster --------------------------------------------------------------------------------------------
@@ -258,12 +266,13 @@ def test_delay_bounds_the_linearised_regret(block: int, name: str, seed: int) ->
 def test_the_faster_way_is_gone_most_often() -> None:
     for cost, wanted in ((0.5, True), (2.0, False)):
         pace, ways = Pace(), []
-        for _ in range(10 * AGAIN):
+        for _ in range(40 * AGAIN):
             ways.append(pace.together())
             pace.took(ways[-1], cost if ways[-1] else 1.0, 1)
+        assert ways[-200:].count(not wanted) <= 2  # the longer it goes, the seldomer
         assert set(ways[:FIRST_TURNS]) == {True, False}
         assert pace.gain == pytest.approx(1 / cost)
-        assert np.mean(np.array(ways) == wanted) > 0.9
+        assert np.mean(np.array(ways) == wanted) > 0.95
         assert (not wanted) in ways[FIRST_TURNS:]
 
 

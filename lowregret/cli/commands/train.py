@@ -60,6 +60,7 @@ def _arguments(command: ArgumentParser) -> None:
     learning = command.add_argument_group("learning")
     _add_learning(learning)
     _add_going_over(learning)
+    _add_cores(learning)
     keeping = command.add_argument_group("keeping")
     keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
     keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
@@ -146,12 +147,6 @@ def _add_learning(learning: _ArgumentGroup) -> None:
     )
     learning.add_argument("--unit", action="store_true", help="scale every row to length 1 (losses of many classes)")
     learning.add_argument("--partitions", action="store_true", help="add cells of random trees to rows (not for auto)")
-    learning.add_argument(
-        "--learners", type=count, metavar="N",
-        help="learn with N threads, a block of rows at a time (ogd, adagrad, ftrl-proximal, newton-diagonal); "
-        "--threads are those that read",
-    )  # fmt: skip
-    learning.add_argument("--block", type=count, metavar="N", help="rows that --learners decide with one iterate (32)")
     learning.add_argument("--dimension", type=count, metavar="N", help="number of features, for eg, ueg and winnow")
     learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random or --partitions draw (0)")
     learning.add_argument(
@@ -170,6 +165,15 @@ def _add_going_over(learning: _ArgumentGroup) -> None:
         help="rows for judging only: every N-th, the last N, or the last P%% (which counts the rows of files first)",
     )  # fmt: skip
     learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
+
+
+def _add_cores(learning: _ArgumentGroup) -> None:
+    learning.add_argument(
+        "--learners", type=count, metavar="N",
+        help="learn with N threads, a block of rows at a time (ogd, adagrad, ftrl-proximal, newton-diagonal); "
+        "--threads are those that read",
+    )  # fmt: skip
+    learning.add_argument("--block", type=count, metavar="N", help="rows that --learners decide with one iterate (8)")
 
 
 COMMAND = Command(

@@ -213,7 +213,8 @@ def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
     if expand is not None and args.certify == "exact" and args.passes > 1:
         raise PartError("--partitions come after the first rows of the first pass: --certify exact takes --passes 1")
     how: RunOptions = {"comparator": against, "certify": certify, "expand": expand}
-    run = begin(learner, args.dimension, classes, **how, learners=args.learners, block=args.block)
+    how |= {"learners": args.learners, "block": args.block}
+    run = begin(learner, args.dimension, classes, **how)
     args.promise = promise
     return Session(run, form, algorithm(args))
 

@@ -11,7 +11,7 @@ from lowregret.learner.linear import Linear
 
 LARGEST_BLOCK = 1 << 16  # rounds
 MOST_LEARNERS = 256  # threads
-BLOCK = 32  # rounds of a block unless told
+BLOCK = 8  # rounds of a block unless told
 
 
 def why_not(learner: Any) -> str | None:
