@@ -8,7 +8,6 @@ What it learns depends on the size of a block, not on the number of threads, nor
 from __future__ import annotations
 
 import os
-import threading
 import time
 from dataclasses import replace
 from typing import Any, NoReturn, Self
@@ -24,6 +23,7 @@ from lowregret.learner.linear import Linear
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.block_learners import BLOCK
 from lowregret.run.block_loop import APART, Crew, Findings, learn_blocks
+from lowregret.run.helpers import Helpers
 from lowregret.run.linear import LinearRun
 from lowregret.run.pace import Pace
 from lowregret.run.schema_blocks import BlockSchema
@@ -99,16 +99,11 @@ class BlockRun(LinearRun):
         crew = Crew(self.block, workers, self._cuts(x, i, y.size, workers), self._gate, told)
         given = learn_blocks, self.learner, self.state, seen, self.ledger, x, y, w, self.scores, self._found, crew
         self._gate[0] = 0
-        helpers = [
-            threading.Thread(target=self._call, args=(*given, k, i, goal, whole, limit), daemon=True)
-            for k in range(1, workers)
-        ]
-        for helper in helpers:
-            helper.start()
-        reached = int(self._call(*given, 0, i, goal, whole, limit))
-        for helper in helpers:
-            helper.join()
-        return reached
+        helpers = Helpers(lambda k: self._call(*given, k, i, goal, whole, limit), workers - 1)
+        if not helpers.there:  # the outcome is the same
+            return self._work(1, x, y, w, i, goal, limit, seen)
+        with helpers:
+            return int(self._call(*given, 0, i, goal, whole, limit))
 
     def _cuts(self, x: Rows, i: int, stop: int, workers: int) -> Cells:
         """Where the features of one worker end and those of the next begin, such that each has as many entries."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,22 @@ def test_threads_change_no_bit_of_a_file(tmp_path: Path, eager: list[int]) -> No
     assert repr(one.certificates) == repr(four.certificates)
 
 
+def test_without_threads_one_learns_alone(eager: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = begin(LEARNERS["adagrad"], 40, learners=1, block=16).learn(LONG, SIGNS)
+    start = threading.Thread.start
+
+    def scarce(thread: threading.Thread) -> None:
+        if len(eager) % 3 == 2:
+            eager.append(0)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", scarce)
+    run = begin(LEARNERS["adagrad"], 40, learners=4, block=16).learn(LONG, SIGNS)
+    assert 0 in eager
+    assert bits(run.weights) == bits(wanted.weights)
+
+
 @pytest.mark.parametrize("learners", [1, 3])
 def test_an_unfit_row_ends_it_where_it_is(learners: int, eager: list[int]) -> None:
     wrong = SIGNS.copy()
@@ -258,6 +275,33 @@ def test_delay_bounds_the_linearised_regret(block: int, name: str, seed: int) ->
         run.learn(x[first:last], y[first:last])
         delay = next(c for c in run.certificates if c.id == "DELAY")
         assert run.linear_regret() <= delay.bound * (1 + 1e-9) + delay.rounding
+
+
+def matrix(path: Path) -> tuple[Any, Vector]:
+    """All rows of a file, in memory."""
+    parts = [batch.copy() for batch in read(path).batches()]
+    d = max(part.rows.columns for part in parts)
+    rows = [
+        sp.csr_array((part.rows.data, part.rows.indices.astype(np.int64), part.rows.indptr), shape=(len(part), d))
+        for part in parts
+    ]
+    return sp.vstack(rows, format="csr"), np.concatenate([part.labels for part in parts])
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("a9a.svm.gz", 1.01), ("rcv1_sample.svm.gz", 1.01), ("enron_spam.svm.gz", 1.08)]
+)
+def test_real_rows(name: str, most: float, data_file: Callable[[str], Path]) -> None:
+    """Blocks lose little; regret against what the whole of the rows taught is below the certificate."""
+    x, y = matrix(data_file(name))
+    learner = zoo.adagrad(Logistic(), 0.1)
+    plain, run = train(learner, x, y), train(learner, x, y, learners=2)
+    assert plain.loss < run.loss < most * plain.loss
+    for u in (plain.weights, run.weights):
+        u = u / max(np.linalg.norm(u), 1.0)
+        assert run.regret(u, x, y) <= run.linear_regret() + 1e-6
+    one = train(learner, x, y, learners=2, block=1)
+    assert bits(one.weights) == bits(plain.weights)
 
 
 # ---- which way is faster --------------------------------------------------------------------------------------------
