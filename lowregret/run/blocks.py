@@ -19,7 +19,7 @@ from lowregret.certificate.blocks import BOOK, block_certificates
 from lowregret.certificate.trace import Trace
 from lowregret.errors import PartError
 from lowregret.learner.growth import Together, join
-from lowregret.learner.linear import Linear
+from lowregret.learner.linear import Linear, write_point
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.block_learners import BLOCK
 from lowregret.run.block_loop import APART, Crew, Findings, learn_blocks
@@ -129,6 +129,13 @@ class BlockRun(LinearRun):
         self._decided = decided
 
     # ---- results -------------------------------------------------------------------------------------------------
+
+    @property
+    def point(self) -> Vector:
+        """The iterate that decides the next row: in a block that is begun, the one before it. O(d)."""
+        w = np.empty(self.state.dimension)
+        self._call(write_point, self.learner, self._decided or self.state, w)
+        return self._by_column(w)
 
     @property
     def certificates(self) -> list[Certificate]:

@@ -228,6 +228,8 @@ def test_a_file_keeps_the_iterate_of_a_begun_block(tmp_path: Path) -> None:
     run = blocked("adagrad", 50).learn(X[:60], Y[:60])
     again = load(run.save(tmp_path / "run.lr"))
     assert (again.block, again.learners) == (50, 2)
+    assert again.point.tobytes() == blocked("adagrad", 50).learn(X[:50], Y[:50]).weights.tobytes()
+    assert again.point @ X[60] == pytest.approx(blocked("adagrad", 50).learn(X, Y).scores[60])
     assert bits(again.learn(X[60:], Y[60:]).scores) == bits(blocked("adagrad", 50).learn(X, Y).scores[60:])
 
 
@@ -298,7 +300,7 @@ def test_real_rows(name: str, most: float, data_file: Callable[[str], Path]) -> 
     plain, run = train(learner, x, y), train(learner, x, y, learners=2)
     assert plain.loss < run.loss < most * plain.loss
     for u in (plain.weights, run.weights):
-        u = u / max(np.linalg.norm(u), 1.0)
+        u = onto_l2_ball(1.0)(u)
         assert run.regret(u, x, y) <= run.linear_regret() + 1e-6
     one = train(learner, x, y, learners=2, block=1)
     assert bits(one.weights) == bits(plain.weights)

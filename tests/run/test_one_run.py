@@ -118,7 +118,7 @@ def test_every_kind_on_rows_is_near_one_base() -> None:
     """At most three steps from the base to what is used, and no other bases on the way."""
     kinds = {type(kind.begin()) for kind in KINDS}
     on_rows = {kind for kind in kinds if issubclass(kind, RowRun)}
-    assert len(on_rows) == 6
+    assert len(on_rows) == 7
     for kind in on_rows:
         line = kind.__mro__[: kind.__mro__.index(RowRun)]
         assert len(line) <= 3
