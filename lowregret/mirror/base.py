@@ -178,6 +178,10 @@ class Mirror(Part):
         """Columns of the table: θ, and the raw weight where it is stored."""
         return 2
 
+    def parted(self) -> bool:
+        """Whether w[j] depends on θ[j] and η alone, so that several threads may move θ."""
+        return False
+
     def rated(self) -> bool:
         """Whether raw weights depend on η."""
         return True

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.domain import Domain, Reals
+from lowregret.domain import Domain, Reals, Separable
 from lowregret.mirror.base import Mirror
 from lowregret.state import DIMENSION, MASS, WEIGHT, State
 from lowregret.types import Index, Vector, cell
@@ -64,6 +64,9 @@ class Euclidean(Mirror):
 
     def rated(self) -> bool:
         return self.domain.rated()
+
+    def parted(self) -> bool:
+        return isinstance(self.domain, Reals | Separable)
 
     def stores_rate(self) -> bool:
         return self.domain.whole()

@@ -48,6 +48,9 @@ class Metric(PerCoordinate):
         """The number that is added to all precisions."""
         return 0.0
 
+    def parted(self) -> bool:
+        return True
+
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
         """(‖z_t‖², Σz²/P, Σ(P_t − P_{t−1})w², Σ(P_t − P_{t−1}), max |w|)"""
         return 0.0, 0.0, 0.0, 0.0, 0.0

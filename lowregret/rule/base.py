@@ -121,6 +121,19 @@ class Rule(Part):
             round_sums = self.push(s, first + k, slopes[k] * value, round_sums)
         return round_sums
 
+    def parted(self) -> bool:
+        """Whether `push` moves a coordinate by what is known of that coordinate alone: several threads may move theirs.
+
+        Then `open` does nothing, and `reckon` can stand for `settle`.
+        """
+        return False
+
+    def reckon(self, s: State, inner: float, square: float, eta: float) -> None:
+        """Fold a round, decided at rate `eta`, into the sums that all rules share; `square` is ‖g_t‖₂².
+
+        `eta` 0: while θ = 0 every rate gives w_1, so that of after the round will do.
+        """
+
     @abstractmethod
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
         """`entries` is the number of coordinates pushed."""

@@ -108,6 +108,20 @@ class MirrorDescent(Rule):
         s.counts[ROUNDS] += 1
         self.turn(s, True, self.step.rate(s, 0.0))
 
+    def parted(self) -> bool:
+        return self.mirror.parted()
+
+    def reckon(self, s: State, inner: float, square: float, eta: float) -> None:
+        if eta == 0.0:
+            eta = s.sums[FIRST_RATE] = self.step.rate(s, square)
+        s.sums[LAST_RATE] = eta
+        s.sums[LINEAR] += inner
+        s.sums[ENERGY] += square
+        s.sums[STEPPED] += eta * square
+        s.sums[LARGEST] = max(s.sums[LARGEST], square)
+        s.counts[ROUNDS] += 1
+        s.sums[RATE] = self.step.rate(s, 0.0)
+
     def idle(self, s: State) -> None:
         s.counts[ROUNDS] += 1
         self.turn(s, False, self.step.rate(s, 0.0))

@@ -58,12 +58,14 @@ class PerCoordinate(Rule):
         """Add the round's running sums to the state."""
 
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
-        energy = round_sums[0]
-        if energy > 0.0:
+        self.reckon(s, inner, round_sums[0], 1.0)
+        self.fold(s, round_sums)
+
+    def reckon(self, s: State, inner: float, square: float, eta: float) -> None:
+        if square > 0.0:
             s.sums[FIRST_RATE] = s.sums[LAST_RATE] = 1.0
         s.sums[LINEAR] += inner
-        s.sums[ENERGY] += energy
-        s.sums[STEPPED] += energy
-        s.sums[LARGEST] = max(s.sums[LARGEST], energy)
+        s.sums[ENERGY] += square
+        s.sums[STEPPED] += square
+        s.sums[LARGEST] = max(s.sums[LARGEST], square)
         s.counts[ROUNDS] += 1
-        self.fold(s, round_sums)

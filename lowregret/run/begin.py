@@ -20,6 +20,8 @@ from lowregret.learner.validate import WHOLE_LIMIT, room_for
 from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.block_learners import BLOCK, require_blocks
+from lowregret.run.blocks import BlockRun
 from lowregret.run.expansion import Expansion, begin_expansion
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import LANES, MulticlassRun
@@ -34,6 +36,8 @@ class RunOptions(TypedDict, total=False):
     certify: bool  # False: no history, and for eager rules no sum of sub-gradients
     compiled: bool  # False: the same code, interpreted
     expand: FeatureMap | Partitions | None  # what gives rows further columns
+    learners: int | None  # threads that learn, a block of rows at a time; None: row by row
+    block: int | None  # rounds of a block
 
 
 @overload
@@ -66,13 +70,23 @@ def begin(
     certify: bool = True,
     compiled: bool = True,
     expand: FeatureMap | Partitions | None = None,
+    learners: int | None = None,
+    block: int | None = None,
 ) -> LinearRun | AutoRun | MulticlassRun:
     """A run before its first row, for the features and classes given; None: as many as there turn out to be.
 
     `certify=False` keeps no history, and for eager rules no sum of sub-gradients. `expand` gives rows further columns.
+    `learners` threads learn blocks of rows: see `train`.
     """
     how: dict[str, Any] = {"comparator": comparator, "certify": certify, "compiled": compiled}
     how["seen"] = 0 if features is None else None
+    if learners is not None:
+        if expand is not None:
+            raise PartError("learners (--learners) learn rows as they are: leave expand (--partitions) out")
+        how |= {"learners": learners, "block": BLOCK if block is None else block}
+        require_blocks(learner, learners, how["block"])
+    elif block is not None:
+        raise PartError("block (--block) is the size of the blocks of several learners: say how many (--learners)")
     if expand is not None:
         features, how["expansion"] = _expanded(learner, expand, features)
     with room_for(features):
@@ -100,7 +114,8 @@ def _begun(
     learner = _lean(learner, how["certify"])
     if features is None:
         require_growth(learner)
-    return LinearRun(learner, learner.start(FIRST if features is None else features), **how)
+    run = BlockRun if "learners" in how else LinearRun
+    return run(learner, learner.start(FIRST if features is None else features), **how)
 
 
 def _classes(

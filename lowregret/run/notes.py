@@ -132,3 +132,16 @@ def _columns(names: Sequence[str]) -> str:
 
 def _are(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
+
+
+def cores(learners: int, block: int, gain: float | None) -> list[str]:
+    """A note on whether several threads were faster than one, if both were tried."""
+    if learners == 1 or gain is None:
+        few = f"{counted(learners, 'learner')} had too few rows at a time to work together"
+        return [f"{few}: one learnt alone"] if learners > 1 else []
+    if gain > 1.0:
+        return [f"{learners} learners were {gain:.2g} times as fast as one, reading not counted, in blocks of {block}"]
+    return [
+        f"{learners} learners were no faster than one ({gain:.2g} times): cores are busy or rows are short; "
+        "one learnt alone most of the time, with the same outcome"
+    ]

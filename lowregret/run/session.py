@@ -26,6 +26,7 @@ from lowregret.rule import FTRLProximal
 from lowregret.run import notes
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.blocks import BlockRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged, judge, no_rows
 from lowregret.run.linear import LinearRun
@@ -270,6 +271,8 @@ class Session(Served):
         found += [self.one_label] if self.one_label is not None else []
         if isinstance(self.run, MulticlassRun):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
+        if isinstance(self.run, BlockRun):
+            found += notes.cores(self.run.learners, self.run.block, self.run.pace.gain)
         if self.origin is not None:
             found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
         return found
@@ -298,6 +301,8 @@ class Session(Served):
             "model": model,
             "notes": self.notes,
         }
+        if isinstance(run, BlockRun):
+            found["learners"] = {"threads": run.learners, "block": run.block, "gain": run.pace.gain}
         if run.expansion is not None:
             found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}
         if isinstance(run, AutoRun | AutoMulticlassRun):
@@ -366,7 +371,10 @@ def load_served(path: str | os.PathLike[str]) -> Served:
     return (Served if store.kind_of(path) == Predictor.kind else Session).load(path)
 
 
-_ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (LinearRun, AutoRun, MulticlassRun, AutoMulticlassRun)
+_ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (
+    *(LinearRun, BlockRun),
+    *(AutoRun, MulticlassRun, AutoMulticlassRun),
+)
 _RUNS = {run.kind: run for run in _ALL}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
 

@@ -12,6 +12,7 @@ from lowregret.store.file import Saved, kind_of
 # What a file can hold, and the class that reads it; named, not imported: rooms above this one are read when needed.
 KINDS = {
     "run": "run.linear:LinearRun",
+    "block-run": "run.blocks:BlockRun",
     "delayed-run": "run.delayed:DelayedRun",
     "doubling-run": "run.doubling:DoublingRun",
     "class-run": "run.multiclass:MulticlassRun",

@@ -120,9 +120,11 @@ def partitioned(learner: Any, label: Callable[[Any], Any]) -> Example:
     )
 
 
-def growing(learner: Any, y: Any) -> Example:
+def growing(learner: Any, y: Any, **options: Any) -> Example:
     """A run that does not know its features."""
-    return Example(saved(lambda: begin(learner, None, **PLAIN).learn(X[:HALF], y[:HALF])), lambda run: rows(run, y))
+    return Example(
+        saved(lambda: begin(learner, None, **PLAIN, **options).learn(X[:HALF], y[:HALF])), lambda run: rows(run, y)
+    )
 
 
 def late() -> Example:
@@ -262,6 +264,8 @@ EXAMPLES: dict[str, Example] = {
     "run-partitions": expanded(Linear(Logistic(), AdaGrad(0.5), Average()), Y, FOREST),
     "run-partitions-waiting": of_rows(Linear(Square(), AdaGrad(0.5), bias=1.0), Z, expand=FOREST),
     "run-products": of_rows(zoo.ogd_eager(Hinge(), 0.1), Y, expand=Products()),
+    "block-run": of_rows(zoo.ogd(Hinge()), Y, learners=2, block=16),
+    "block-run-growing": growing(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, learners=2, block=7),
     "delayed-run": late(),
     "doubling-run": Example(
         saved(lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X[:HALF], Y[:HALF])),

@@ -83,6 +83,12 @@ KINDS = [
     Kind("AutoRun of numbers", lambda: begin(zoo.auto(Square()), None), rows(NUMBERS)),
     Kind("AutoMulticlassRun", lambda: begin(zoo.auto(Softmax()), None), rows(NAMES)),
     Kind("DelayedRun", lambda: delayed(zoo.ogd_eager(Hinge(), 0.1), 6, **PLAIN), late),
+    Kind("BlockRun", lambda: begin(zoo.ogd(Hinge()), 6, learners=2, block=7, **PLAIN), rows(SIGNS)),
+    Kind(
+        "BlockRun of unknown features",
+        lambda: begin(zoo.adagrad(Logistic(), eta=0.5), None, learners=2, block=16, **PLAIN),
+        weighted,
+    ),
     Kind("DoublingRun", lambda: doubling(zoo.ogd_eager(Hinge(), 1.0), 6, **PLAIN), rows(SIGNS)),
     Kind(
         "KernelRun",

@@ -75,6 +75,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "auto-run": lambda: train(AutoClassifier(), X, Y, **PLAIN),
     "auto-class-run": lambda: train(AutoMulticlass(), X, NAMES, **PLAIN),
     "predictor": lambda: train(AutoClassifier(), X, Y, **PLAIN).predictor(),
+    "block-run": lambda: train(zoo.ogd(Hinge(), 0.1), X, Y, learners=2, block=7, **PLAIN),
     "delayed-run": late,
     "doubling-run": lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X, Y),
     "kernel-run": kernelised,

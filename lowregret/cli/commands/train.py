@@ -86,6 +86,7 @@ def _arguments(command: ArgumentParser) -> None:
     _add_learning(learning)
     _add_rates(learning)
     _add_going_over(learning)
+    _add_cores(learning)
     keeping = command.add_argument_group("keeping")
     keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
     keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
@@ -171,6 +172,15 @@ def _add_going_over(learning: _ArgumentGroup) -> None:
         help="rows for judging only: every N-th, the last N, or the last P%% (which counts the rows of files first)",
     )  # fmt: skip
     learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
+
+
+def _add_cores(learning: _ArgumentGroup) -> None:
+    learning.add_argument(
+        "--learners", type=count, metavar="N",
+        help="learn with N threads, a block of rows at a time (ogd, adagrad, ftrl-proximal, newton-diagonal); "
+        "--threads are those that read",
+    )  # fmt: skip
+    learning.add_argument("--block", type=count, metavar="N", help="rows that --learners decide with one iterate (8)")
 
 
 COMMAND = Command(

@@ -32,7 +32,8 @@ from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Rows
 from lowregret.run import notes
 from lowregret.run.auto import auto_for
-from lowregret.run.begin import begin
+from lowregret.run.begin import RunOptions, begin
+from lowregret.run.blocks import BlockRun
 from lowregret.run.metrics import Metrics
 from lowregret.run.named_importance import importance_by_name
 from lowregret.run.named_weights import weights_by_name
@@ -56,7 +57,7 @@ SHOWN_COLUMNS = 8  # by their importance
 _FIXED = (
     "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss "
     "algorithm eta rounds lipschitz radius p lam output l1 l2 beta clip C bias dimension zero_based no_header seed "
-    "classes unit partitions"
+    "classes unit partitions block"
 )
 
 
@@ -210,7 +211,9 @@ def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
     expand = make_expansion(args)
     if expand is not None and args.certify == "exact" and args.passes > 1:
         raise PartError("--partitions come after the first rows of the first pass: --certify exact takes --passes 1")
-    run = begin(learner, args.dimension, classes, comparator=against, certify=certify, expand=expand)
+    how: RunOptions = {"comparator": against, "certify": certify, "expand": expand}
+    how |= {"learners": args.learners, "block": args.block}
+    run = begin(learner, args.dimension, classes, **how)
     args.promise = promise
     return Session(run, form, algorithm(args))
 
@@ -220,7 +223,12 @@ def _resume_session(args: Namespace) -> Session:
     said = [name for name in _FIXED.split() if getattr(args, name) not in (None, (), False)]
     if said:
         raise PartError(f"{args.resume} settles --{said[0].replace('_', '-')} already: leave it out with --resume")
-    return Session.load(args.resume)
+    session = Session.load(args.resume)
+    if args.learners is not None:
+        if not isinstance(session.run, BlockRun):
+            raise PartError(f"{args.resume} learns row by row, and goes on so: leave --learners out, or begin anew")
+        session.run.learners = args.learners
+    return session
 
 
 def _go_over(
