@@ -37,6 +37,7 @@ from lowregret.compile.memory import zeros
 from lowregret.compile.part import Part
 from lowregret.compile.simd import LANES, load, spread, store, total
 from lowregret.features import Partitions
+from lowregret.learner.late import DRIFT, Waiting
 from lowregret.learner.linear import Learner
 from lowregret.learner.multiclass import NONE, Multiclass, Room
 from lowregret.loss import Softmax
@@ -52,6 +53,7 @@ DOUBT = 1e-6  # the part of every chance that is spread over all classes and one
 DEEP = 20.0  # inputs of the stacks lie at most this below the best class
 QUIET = np.float32(1e-6)  # squared slopes below which a class has nothing to learn from a row
 
+MET, GUESSED, THEN_CLASS, THEN_SHARES = 0, 1, 2, 3  # late.past[slot, …]: classes met and guess then, and past[…]
 LAST_CLASS, SHARES = 0, 1  # past[…]: the last class; then two numbers for each: how often, and its recent share
 
 
@@ -261,18 +263,23 @@ class AutoMulticlass(Learner):
         weight: float,
         room: Room,
         beside: Any,
+        late: Waiting,
     ) -> int:
         """One round: returns the class predicted before the row was learnt, or NONE."""
         scores = room.scores[i if room.scores.shape[0] > 1 else 0]
         lots, before = room.raw.size, room.known[0]
-        guess = self.score(mind, work, x, i, room, beside, scores, True)
+        if late.of.size == 0:
+            guess = self.score(mind, work, x, i, room, beside, scores, True)
+        else:
+            guess = self.answered(mind, work, x, i, y, weight, room, beside, late, scores)
         keep(mind.measures, mind.pace, x, i, i, work.sheet, 0.0)
         for k in range(EXPERTS):
             work.likelihoods[k] = work.chances[k * lots + y] if y < before else DOUBT / (before + 1)
         if mind.trust[LOSSES + PARTITIONS] == math.inf:
             work.likelihoods[PARTITIONS] = 1.0
         if y >= before:
-            scores[y] = math.log(DOUBT / (before + 1))
+            if late.of.size == 0 or late.scores.shape[0] == 0:
+                scores[y] = math.log(DOUBT / (before + 1))
             for k in range(LANES):
                 work.lanes[np.uint64(y * LANES + k)] = 0.0
             room.known[0] = y + 1
@@ -286,6 +293,51 @@ class AutoMulticlass(Learner):
         if mind.pace[ROWS] > 1.0:
             self.train_lanes(mind, work, x, i, room, y, weight)
         self.remember(mind, room, y)
+        return guess
+
+    def ask_late(
+        self, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, room: Room, beside: Any, late: Waiting,
+        scores: Cells,
+    ) -> int:  # fmt: skip
+        """Score row i, whose answer comes later; what was known of labels is kept with it. Returns the guess."""
+        slot, lots, known = late.of[i], room.raw.size, room.known[0]
+        guess = self.score(mind, work, x, i, room, beside, scores, True)
+        late.past[slot, MET], late.past[slot, GUESSED] = known, guess
+        late.past[slot, THEN_CLASS] = mind.past[LAST_CLASS]
+        for c in range(known):
+            late.past[slot, THEN_SHARES + c] = mind.past[SHARES + lots + c]
+            if late.scores.shape[0] > 0:
+                late.scores[slot, c] = scores[c]
+        return guess
+
+    def answered(
+        self, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, y: int, weight: float, room: Room, beside: Any,
+        late: Waiting, scores: Cells,
+    ) -> int:  # fmt: skip
+        """Write the scores that row i was given when it was asked, and return the guess made then.
+
+        Experts are scored anew, by what was known of labels then: see `Auto.answered`.
+        """
+        slot, lots, known, past = late.of[i], room.raw.size, room.known[0], mind.past
+        met, last = int(late.past[slot, MET]), past[LAST_CLASS]
+        past[LAST_CLASS] = late.past[slot, THEN_CLASS]
+        for c in range(known):
+            room.slopes[c] = past[SHARES + lots + c]
+            past[SHARES + lots + c] = late.past[slot, THEN_SHARES + c] if c < met else 0.0
+        guess = self.score(mind, work, x, i, room, beside, scores, True)
+        past[LAST_CLASS] = last
+        for c in range(known):
+            past[SHARES + lots + c] = room.slopes[c]
+        if late.scores.shape[0] == 0:
+            return guess
+        classes = max(known, y + 1)
+        for c in range(known, classes):
+            scores[c] = math.log(DOUBT / (known + 1))
+        now = self.loss.at(scores, classes, guess, y, room.slopes)
+        guess = int(late.past[slot, GUESSED])
+        for c in range(classes):
+            scores[c] = late.scores[slot, c] if c < met else math.log(DOUBT / (met + 1))
+        late.ledger[DRIFT] += weight * (self.loss.at(scores, classes, guess, y, room.slopes) - now)
         return guess
 
     def book(self, s: State, x: Rows, i: int, weight: float, room: Room, scores: Cells) -> None:
@@ -358,13 +410,15 @@ def learn_classes(
     weights: Vector,
     room: Room,
     beside: Any,
+    late: Waiting,
     guesses: Any,
     i: int,
     until: int,
 ) -> int:
     """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
 
-    Stops early at a row that cannot be learnt, or not before there is more room, leaving all as it was before it.
+    Stops early at a row that cannot be learnt, or not before there is more room, leaving all as it was before it. A row
+    with a slot in `late` is asked if its weight is 0, else it is its answer that comes.
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0
@@ -372,10 +426,12 @@ def learn_classes(
             break
         if not (x.inside(i) and look(mind.measures, mind.pace, x, i, work.sheet)):
             break
-        if weight == 0.0:
-            scores = room.scores[i if room.scores.shape[0] > 1 else 0]
-            guesses[i] = learner.score(mind, work, x, i, room, beside, scores, False)
+        scores = room.scores[i if room.scores.shape[0] > 1 else 0]
+        if weight != 0.0:
+            guesses[i] = learner.learn(s, mind, work, x, i, y[i], weight, room, beside, late)
+        elif late.of.size > 0 and late.of[i] >= 0:
+            guesses[i] = learner.ask_late(mind, work, x, i, room, beside, late, scores)
         else:
-            guesses[i] = learner.learn(s, mind, work, x, i, y[i], weight, room, beside)
+            guesses[i] = learner.score(mind, work, x, i, room, beside, scores, False)
         i += 1
     return i

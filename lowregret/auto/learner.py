@@ -25,6 +25,7 @@ from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES, Eight, spread, store
 from lowregret.errors import DataError
 from lowregret.features import Partitions
+from lowregret.learner.late import DRIFT, Waiting
 from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Loss
 from lowregret.mirror import Euclidean
@@ -53,6 +54,10 @@ LOW, HIGH = 4, 5  # range of the labels
 MEAN, DEVIATION = 6, 7  # their mean, and Σ(label − mean)²
 MISSES = 8  # the mean of (label − mean of the lanes' scores)²
 PAST = 9
+
+# ---- late.past[slot, …]: what was known of labels when a row was asked ----------------------------------------------
+KNOWN, THEN_LAST, THEN_RECENT, THEN_UNIT = 0, 1, 2, 3  # whether any was; LAST, RECENT and their UNIT
+THEN = 4
 
 HEAVY = 1e12  # larger importance weights are refused: squares of slopes are summed in single precision
 WIDE = 1e280  # larger weight·label² are refused: losses would overflow
@@ -288,6 +293,36 @@ class Auto(Learner):
         self.train(s, mind, work, x, i, ahead, y, weight)
         self.remember(mind, y)
 
+    def ask(self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, beside: Vector, late: Waiting) -> float:
+        """The score of row i, whose answer comes later; what was known of labels is kept with it."""
+        slot, past = late.of[i], mind.past
+        known = s.counts[ROUNDS] > 0
+        late.past[slot, KNOWN], late.past[slot, THEN_UNIT] = 1.0 if known else 0.0, past[UNIT]
+        late.past[slot, THEN_LAST], late.past[slot, THEN_RECENT] = past[LAST], past[RECENT]
+        p = self.score(s, mind, work, x, i, beside, known)
+        if late.scores.shape[0] > 0:
+            late.scores[slot, 0] = p
+        return p
+
+    def answered(
+        self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, y: float, weight: float, beside: Vector,
+        late: Waiting,
+    ) -> float:  # fmt: skip
+        """The score that row i was given when it was asked; experts are scored anew, by what was known of labels then.
+
+        So stacks learn how far the labels before are to be trusted that are at hand when a row is asked.
+        """
+        slot, past = late.of[i], mind.past
+        last, recent, ratio = past[LAST], past[RECENT], late.past[slot, THEN_UNIT] / past[UNIT]
+        past[LAST], past[RECENT] = ratio * late.past[slot, THEN_LAST], ratio * late.past[slot, THEN_RECENT]
+        now = self.score(s, mind, work, x, i, beside, late.past[slot, KNOWN] > 0.0)
+        past[LAST], past[RECENT] = last, recent
+        if late.scores.shape[0] == 0:
+            return now
+        p = late.scores[slot, 0]
+        late.ledger[DRIFT] += weight * (self.loss.at(p, y)[0] - self.loss.at(now, y)[0])
+        return p
+
     def train(
         self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float
     ) -> None:
@@ -316,6 +351,7 @@ def learn_rows(
     y: Vector,
     weights: Vector,
     beside: Vector,
+    late: Waiting,
     scores: Vector,
     i: int,
     until: int,
@@ -324,7 +360,7 @@ def learn_rows(
 
     Stops early at a row that cannot be learnt, or not in this unit of labels, leaving all as it was before that row. An
     empty `weights` means 1 everywhere; a row of weight 0 is scored but changes nothing. An empty `beside` means that no
-    expert joined.
+    expert joined. A row with a slot in `late` is asked if its weight is 0, else it is its answer that comes.
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0
@@ -334,7 +370,12 @@ def learn_rows(
             break
         if weight != 0.0 and not learner.fits(mind, y[i], weight):
             break
-        scores[i] = learner.score(s, mind, work, x, i, beside, weight != 0.0)
+        if late.of.size == 0 or late.of[i] < 0:
+            scores[i] = learner.score(s, mind, work, x, i, beside, weight != 0.0)
+        elif weight == 0.0:
+            scores[i] = learner.ask(s, mind, work, x, i, beside, late)
+        else:
+            scores[i] = learner.answered(s, mind, work, x, i, y[i], weight, beside, late)
         if not math.isfinite(scores[i]):
             break
         if weight != 0.0:

@@ -19,6 +19,7 @@ from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
+from lowregret.learner.late import nobody
 from lowregret.learner.linear import Learner
 from lowregret.learner.places import Placed, Places
 from lowregret.learner.validate import Place, numbers, require_bounded
@@ -31,6 +32,7 @@ from lowregret.rows import Features, Rows, highest
 from lowregret.run import files as filed
 from lowregret.run.careful import CarefulRun
 from lowregret.run.expansion import Expansion
+from lowregret.run.late import Late, delays_of
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
 from lowregret.run.predictor import Predictor
 from lowregret.run.record import NEVER, RunRecord, next_snapshot
@@ -70,6 +72,7 @@ class RowRun(CarefulRun, Scoring):
         trial: Trial | None = None,
         frozen: Any = None,
         expansion: Expansion | None = None,
+        late: Late | None = None,
         certify: bool = True,
         compiled: bool = True,
     ) -> None:
@@ -80,6 +83,8 @@ class RowRun(CarefulRun, Scoring):
         self.comparator = comparator or natural_comparator(learner, self._coordinates)
         self.comparator.fits(self._coordinates)
         self.expansion = expansion  # what gives rows further columns
+        self.late = late  # rows that wait for their answers, if these come late
+        self.slots = self.no_slots = nobody()
         self.compiled = compiled and compilable(learner) and (expansion is None or compilable(expansion.part))
         self.certify = certify  # whether a history is kept, and frozen models are judged
         self.uniform = uniform  # all weights were 1
@@ -95,17 +100,38 @@ class RowRun(CarefulRun, Scoring):
 
     # ---- learning ------------------------------------------------------------------------------------------------
 
-    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
-        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+    def learn(
+        self, features: Features | Stream, labels: Any = None, weights: Any = None, *, delay: Any = None
+    ) -> Self:
+        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit.
+
+        `delay`, of a run that was begun with one: another, or one for each row.
+        """
+        if delay is not None and self.late is None:
+            raise PartError("answers come late only in runs that were begun so: give delay=N to train or begin")
         if is_stream(features):
+            done = 0
             for batch in raise_faults(features.batches()):
-                self.learn_batch(batch)
+                delays = None if delay is None else delays_of(delay, len(batch), done)
+                self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names, delay=delays)
+                done += len(batch)
             return self
         x = self._rows(features)
         y = self._labels(labels, x.shape[0])
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
-        self._learn(x, y, w, "row {}".format)
+        self._learn(x, y, w, "row {}".format, delay=delay)
         return self
+
+    def deliver(self) -> Self:
+        """Let all answers arrive that are on their way, in order."""
+        if self.late is not None:
+            self.late.deliver(self)
+        return self
+
+    @property
+    def pending(self) -> int:
+        """The number of rows that were asked and wait for their answer."""
+        return 0 if self.late is None else self.late.table.size
 
     def learn_batch(self, batch: Batch) -> Learnt:
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
@@ -113,17 +139,27 @@ class RowRun(CarefulRun, Scoring):
 
     @unbroken
     def _learn(
-        self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None
+        self,
+        given: Rows,
+        labels: Any,
+        w: Vector,
+        place: Place,
+        names: Names = None,
+        expanded: Rows | None = None,
+        delay: Any = None,
     ) -> Learnt:
         """Learn rows, expanded ones in their stead; whatever happens, the rows that are learnt are counted."""
-        with self._alone() if expanded is None else nullcontext():
+        late = self.late is not None and self.late.playing
+        with self._alone() if expanded is None and not late else nullcontext():
+            if self.late is not None and not late:
+                return self.late.learn(self, given, labels, w, place, names, delay)
             if self.expansion is not None and expanded is None:
                 return self.expansion.learn(self, given, labels, w, place, names)
             x = given if expanded is None else expanded
             self.learnt, self._reached, self._unjudged, self._steps = NOTHING, 0, (0, self.rounds), Steps()
             y = self._taken(labels, w, names)
             self.uniform &= bool(np.all(w == 1))
-            if self.tally.recognised(given, np.asarray(y, float)):
+            if not late and self.tally.recognised(given, np.asarray(y, float)):
                 self.end_trial()
             placed = self._placed(x, w)
             try:
@@ -136,6 +172,8 @@ class RowRun(CarefulRun, Scoring):
             finally:
                 self.learnt = self._told(y, self._reached)
                 judge, count = partial(self._judge, placed.rows, y, w), partial(self._count, given, x, y, w)
+                if self.late is not None:
+                    count = partial(self.late.count, self, given, y, w)
                 self._steps.add(judge, partial(self._settle, x, placed, self._reached), count)
                 self._steps.finish()
             require_bounded(self.state)
@@ -191,6 +229,19 @@ class RowRun(CarefulRun, Scoring):
     @abstractmethod
     def _count(self, given: Rows, x: Rows, y: Any, w: Vector) -> None:
         """Count the rows of the batch that were learnt: x, which were given as `given`."""
+
+    @abstractmethod
+    def first_unfit(self, labels: Any, w: Vector, names: Names) -> int:
+        """The first row whose label or weight cannot be learnt, or how many rows there are."""
+
+    @abstractmethod
+    def recognise(self, x: Rows, labels: Any, names: Names) -> None:
+        """Note it if the data begin again with these rows, which are about to be asked."""
+
+    @property
+    @abstractmethod
+    def slot_sizes(self) -> tuple[int, int]:
+        """How many scores, and how many further numbers, are kept of a row that waits for its answer."""
 
     @property
     @abstractmethod
@@ -323,6 +374,8 @@ class RowRun(CarefulRun, Scoring):
 
     def _at_mark(self) -> None:
         self.record.mark(self)
+        if self.late is not None:
+            self.late.mark()
 
     def snapshot(self) -> Vector:
         """The ledger as the record keeps it: O(d)."""

@@ -21,6 +21,7 @@ from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.expansion import Expansion, begin_expansion
+from lowregret.run.late import Late
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import LANES, MulticlassRun
 
@@ -34,6 +35,7 @@ class RunOptions(TypedDict, total=False):
     certify: bool  # False: no history, and for eager rules no sum of sub-gradients
     compiled: bool  # False: the same code, interpreted
     expand: FeatureMap | Partitions | None  # what gives rows further columns
+    delay: int | None  # rows after which answers come, if they come late
 
 
 @overload
@@ -66,17 +68,35 @@ def begin(
     certify: bool = True,
     compiled: bool = True,
     expand: FeatureMap | Partitions | None = None,
+    delay: int | None = None,
 ) -> LinearRun | AutoRun | MulticlassRun:
     """A run before its first row, for the features and classes given; None: as many as there turn out to be.
 
     `certify=False` keeps no history, and for eager rules no sum of sub-gradients. `expand` gives rows further columns.
+    With a `delay`, row s is scored by the model of the moment, and learnt after row s + delay was scored.
     """
     how: dict[str, Any] = {"comparator": comparator, "certify": certify, "compiled": compiled}
     how["seen"] = 0 if features is None else None
     if expand is not None:
         features, how["expansion"] = _expanded(learner, expand, features)
     with room_for(features):
-        return _begun(learner, features, classes, how)
+        run = _begun(learner, features, classes, how)
+    if delay is not None:
+        _require_patience(learner, expand)
+        run.late = Late(delay, isinstance(run, MulticlassRun), *run.slot_sizes)
+        run.knows_outputs = False  # iterates that are averaged are those that answers find, not those that were asked
+    return run
+
+
+def _require_patience(learner: Any, expand: FeatureMap | Partitions | None) -> None:
+    """Refuse what cannot wait for answers."""
+    if expand is not None:
+        raise PartError("rows with further columns cannot wait for their answers: leave delay out, or expand")
+    if learner.rule.schedule().weighted():
+        raise PartError(
+            "a schedule that weighs the rounds cannot wait for answers: leave delay out, or use a step such as "
+            "Constant or InverseSqrt"
+        )
 
 
 def _begun(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.learner.late import Waiting
 from lowregret.rows import Rows
 from lowregret.run.proved import ProvedRun
 from lowregret.state import LONGEST
@@ -24,6 +25,8 @@ REACH = 1e60
 class CarefulRun(ProvedRun):
     """The base of runs that learn rows in a compiled loop: no row is learnt that makes numbers overflow."""
 
+    slots: Waiting  # rows of the batch at hand whose answers come late
+
     @abstractmethod
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
         """Learn rows from i on until the state counts `goal` rounds; returns the first row not learnt.
@@ -33,7 +36,7 @@ class CarefulRun(ProvedRun):
 
     def _carried(self) -> Sequence[Any]:
         """The arrays that learning a row changes."""
-        return self.state
+        return *self.state, self.slots.ledger
 
     def _advance(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
         """Learn rows as `_pass` does, all that can be learnt without overflow."""

@@ -95,6 +95,7 @@ class Curve:
         try:
             rows = self._rows(x, i, end)
             end = i + rows.shape[0]
+            self.run.slots = run.slots.part(i, end) if run.slots.of.size else self.run.no_slots
             return i + self._learn(rows, y[i:end], w[i:end], goal), None
         except BaseException as problem:
             return i + rows_played(w[i:end], self.run.rounds - rounds), problem

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.certificate.delay import dual_exponent
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.compile.call import call
 from lowregret.errors import PartError
@@ -20,6 +21,7 @@ from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.promised import Against, promised_risks
 from lowregret.risk.statistics import LONGEST_ROW
 from lowregret.rows import EVERY, Features, Rows
+from lowregret.run.delayed_loop import learn_late
 from lowregret.run.models import LinearModel
 from lowregret.run.one_score import ScoredRun
 from lowregret.run.schema import RowSchema
@@ -44,6 +46,9 @@ class LinearRun(ScoredRun):
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
+        if self.slots.of.size:
+            given = self.learner, self.state, x, y, w, self.slots, dual_exponent(self.learner), self.scores
+            return int(call(learn_late, self.compiled, *given, i, goal, limit))
         return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal, limit))
 
     @property

@@ -22,7 +22,7 @@ from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.growth import FIRST, Shape, Together, double_room
-from lowregret.learner.labels import ClassNames, one_label_each
+from lowregret.learner.labels import ClassNames, name_label, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
 from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
@@ -106,11 +106,11 @@ class MulticlassRun(RowRun):
         return self.codes
 
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
-        given = self._worker, self.state, x, y, w, self._room, self.guesses, i, goal, limit
+        given = self._worker, self.state, x, y, w, self._room, self.slots, self.guesses, i, goal, limit
         return int(call(learn_classes, self.compiled, *given))
 
     def _carried(self) -> Sequence[Any]:
-        return *self.state, self._known
+        return *super()._carried(), self._known
 
     def _told(self, y: Any, done: int) -> Learnt:
         """The report on the batch; names that only rows after the first `done` brought are forgotten."""
@@ -119,6 +119,27 @@ class MulticlassRun(RowRun):
         guesses = self.guesses[:done]
         self.scores = self._room.scores[:done, : len(self.classes)] if self.keep_scores else np.empty(0)
         return Learnt(done, y[:done], guesses, self.scores if self.keep_scores else guesses)
+
+    def first_unfit(self, labels: Any, w: Vector, names: Mapping[float, str] | None) -> int:
+        known = self.classes if self.classes.fixed else ClassNames()
+        unfit = (w != 0) & ((known.encode(labels, None, names) < 0) | ~((w > 0) & (w < np.inf)))
+        return int(np.argmax(unfit)) if unfit.any() else len(labels)
+
+    def recognise(self, x: Rows, labels: Any, names: Mapping[float, str] | None) -> None:
+        codes = self.classes.encode(labels, np.zeros(len(labels), bool), names)
+        if self.tally.recognised(x, codes.astype(float)):
+            self.end_trial()
+
+    def refuse_late(
+        self, x: Rows, labels: Any, w: Vector, i: int, place: str, names: Mapping[float, str] | None
+    ) -> NoReturn:
+        """Raise the error that says why row i cannot be asked with its label."""
+        self.codes = self.classes.encode(labels, np.zeros(len(labels), bool), names)
+        self._refuse(x, name_label(labels[i], names), w, i, place)
+
+    @property
+    def slot_sizes(self) -> tuple[int, int]:
+        return self._stride, 2
 
     @property
     def coded(self) -> int:
@@ -276,6 +297,8 @@ class MulticlassRun(RowRun):
         self.state, self.lanes = state, lanes
         take()
         self._room = self._new_room(self.codes.size, self._room)
+        if self.late is not None:
+            self.slots = self.late.widen(self.slots, *self.slot_sizes)
         return True
 
     def _regrown(self, before: Shape, after: Shape, together: Together) -> Callable[[], None]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.certificate.delay import BOOK, LEDGER
+from lowregret.certificate.delay import BOOK
 from lowregret.certificate.delay import NAMES as LATE_NAMES
 from lowregret.certificate.trace import NAMES, WIDTH
 from lowregret.compile.spec import from_json
@@ -15,6 +15,7 @@ from lowregret.domain import Domain
 from lowregret.learner.doubling import Doubling
 from lowregret.learner.growth import FIRST
 from lowregret.learner.kernel_perceptron import KernelPerceptron
+from lowregret.learner.late import LEDGER
 from lowregret.learner.linear import Linear
 from lowregret.learner.schema import (
     UNSIGNED,

@@ -42,10 +42,10 @@ from lowregret import (
     train,
     zoo,
 )
-from lowregret.certificate.delay import DRIFT, LAGGED, TRAVELLED
 from lowregret.convex import QuadraticFunction
 from lowregret.domain import Point
 from lowregret.learner import Delayed, Gaussian
+from lowregret.learner.late import DRIFT, LAGGED, TRAVELLED
 from lowregret.loss import Cost
 from lowregret.run import DelayedRun
 from lowregret.types import Vector
