@@ -95,6 +95,7 @@ def train(
     certify: bool = True,
     compiled: bool = True,
     expand: FeatureMap | Partitions | None = None,
+    delay: int | None = None,
 ) -> LinearRun | MulticlassRun | KernelRun | TaskRun | AutoRun:
     """Learn the rows once, in order, and return the run.
 
@@ -110,8 +111,9 @@ def train(
     `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
     `expand`: what gives rows further columns before a linear learner, `Partitions()` or a `FeatureMap`. Weights,
     comparators and certificates then speak of rows with these columns, behind their own.
+    `delay`: labels come late, that of row s after row s + delay was scored: see docs/delay.md.
     """
-    plain = weights is None and dimension is None and classes is None and certify and expand is None
+    plain = weights is None and dimension is None and classes is None and certify and expand is None and delay is None
     if isinstance(learner, KernelPerceptron):
         return _train_kernel(learner, features, labels, compiled, plain and comparator is None)
     if isinstance(learner, Task):
@@ -120,14 +122,17 @@ def train(
     if learner == "auto" and isinstance(rows, Stream):
         rows = Ahead(rows)  # whose first labels are looked at
     learner = auto_for(rows, labels) if learner == "auto" else learner
-    run = begin(learner, columns, classes, comparator=comparator, certify=certify, compiled=compiled, expand=expand)
+    how: RunOptions = {"comparator": comparator, "certify": certify, "compiled": compiled, "expand": expand}
+    run = begin(learner, columns, classes, delay=delay, **how)
     return run.learn(Checked(rows) if isinstance(rows, Rows) else rows, labels, weights)
 
 
 def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compiled: bool, plain: bool) -> KernelRun:
     """`plain` says that nothing else was asked for."""
     if not plain:
-        raise PartError("KernelPerceptron takes neither weights nor a comparator, certify or expand: leave them out")
+        raise PartError(
+            "KernelPerceptron takes neither weights nor a comparator, certify, expand or delay: leave them out"
+        )
     rows = as_rows(features)
     with room_for(rows.shape[1]):
         run = KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled)

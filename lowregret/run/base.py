@@ -84,6 +84,7 @@ class RowRun(CarefulRun, Scoring):
         self.comparator.fits(self._coordinates)
         self.expansion = expansion  # what gives rows further columns
         self.late = late  # rows that wait for their answers, if these come late
+        self.knows_outputs = type(self).knows_outputs and late is None
         self.slots = self.no_slots = nobody()
         self.compiled = compiled and compilable(learner) and (expansion is None or compilable(expansion.part))
         self.certify = certify  # whether a history is kept, and frozen models are judged
@@ -100,9 +101,7 @@ class RowRun(CarefulRun, Scoring):
 
     # ---- learning ------------------------------------------------------------------------------------------------
 
-    def learn(
-        self, features: Features | Stream, labels: Any = None, weights: Any = None, *, delay: Any = None
-    ) -> Self:
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None, *, delay: Any = None) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit.
 
         `delay`, of a run that was begun with one: another, or one for each row.

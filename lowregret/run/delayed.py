@@ -316,4 +316,3 @@ class DelayedRun(LinearRun):
             f"round {round_}: the score or loss left the range of numbers: the weights diverged (use a smaller step, "
             "a bounded domain or scaled features) or the loss is not defined there; the round is still pending"
         )
-

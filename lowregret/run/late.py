@@ -13,7 +13,7 @@ import numpy as np
 
 from lowregret.errors import DataError, PartError
 from lowregret.learner.delayed import LONGEST_DELAY
-from lowregret.learner.labels import ClassNames, name_label
+from lowregret.learner.labels import ClassNames
 from lowregret.learner.late import DRIFT, LEDGER, Waiting
 from lowregret.learner.validate import Place
 from lowregret.rows import Rows, Sparse, as_sparse
@@ -21,6 +21,11 @@ from lowregret.run.outcome import NOTHING, Learnt
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
+NAMES = (
+    *("indptr", "indices", "data", "labels", "weights", "due", "scores", "past"),  # of the table
+    *("ledger", "ledgers"),
+)
+_NARROW = 2**32 - 1  # the highest column that needs no more than four bytes
 NO_ROWS = Sparse(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
 
 
@@ -198,6 +203,37 @@ class Late:
         run.learnt = _picked(told, np.flatnonzero(asks))
         for name, array in arrays.items():
             setattr(run, name, array[:done][asks] if len(array) else array)
+
+    def to_json(self) -> dict[str, Any]:
+        """The public form: the delay in rows, rows asked and those that wait, and what lateness added to the regret."""
+        return {"rows": self.delay, "asked": self.asked, "pending": self.table.size, "drift": self.drift}
+
+    # ---- files ---------------------------------------------------------------------------------------------------
+
+    def contents(self) -> tuple[dict[str, Any], Arrays]:
+        """The description and arrays by which a file keeps what waits."""
+        described = {"delay": self.delay, "asked": self.asked}
+        described |= {} if self.names is None else {"names": self.names.names}
+        x = self.table.rows
+        rows = {"indptr": x.indptr.astype(np.int64), "indices": x.indices.astype(np.uint64), "data": x.data}
+        columns = dict(zip(self.table._fields[1:], self.table[1:], strict=True))
+        ledgers = {"ledger": self.ledger, "ledgers": np.array(self.ledgers).reshape(-1, LEDGER)}
+        return {"late": described}, {f"late.{name}": array for name, array in (rows | columns | ledgers).items()}
+
+    @classmethod
+    def of(cls, described: dict[str, Any], arrays: Arrays) -> Late:
+        """What a file keeps under these contents."""
+        found = {name: arrays[f"late.{name}"] for name in NAMES}
+        made = cls(described["delay"], "names" in described, found["scores"].shape[1], found["past"].shape[1])
+        made.asked, made.ledger, made.ledgers = described["asked"], found["ledger"], list(found["ledgers"])
+        if made.names is not None:
+            made.names = ClassNames(described["names"], False)
+        indices = found["indices"] if found["indices"].max(initial=0) > _NARROW else found["indices"].astype(np.uint32)
+        rows = Sparse(found["indptr"], indices, found["data"], int(indices.max(initial=0)) + 1)
+        made.table = Table(rows, *(found[name] for name in Table._fields[1:]))
+        return made
+
+    # ---- the record ----------------------------------------------------------------------------------------------
 
     def mark(self) -> None:
         """Keep the ledger beside the history of a run."""

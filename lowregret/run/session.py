@@ -114,7 +114,9 @@ class Session(Served):
     def _counting(self, batch: Batch, learnt: Learnt) -> Iterator[Callable[[], None]]:
         """Steps that add the predictions made in a batch to the figures."""
         done = learnt.done
-        if not self.passes:
+        if self.run.late is not None:
+            yield partial(self._see, self.metrics, *self.run.late.answers)
+        elif not self.passes:
             yield partial(self._see, self.metrics, batch.weights[:done], learnt)
         if batch.held is not None:
             yield partial(self._see, self.held, batch.held[:done], learnt)
@@ -297,6 +299,7 @@ class Session(Served):
             "seconds": {**seconds, "learn": self.seconds},
             "model": model,
             "notes": self.notes,
+            "delay": None if run.late is None else run.late.to_json(),
         }
         if run.expansion is not None:
             found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 
 from lowregret.cli.arguments import (
+    THEORY,
     add_data,
     add_reading,
     add_scores,
     add_telling,
     algorithms,
     count,
+    count_from_zero,
     names,
     not_negative,
     one_of,
@@ -42,6 +44,8 @@ def _run(args: Namespace) -> int:
         raise PartError("--certify exact reads all rows again: it takes files from the beginning, no --resume and no -")
     if args.passes > 1 and once:
         raise PartError("--passes reads the rows again, which a pipe gives only once: put them into a file")
+    if args.delay:
+        _require_patience(args)
     with Clock() as clock:
         form = None if args.resume else form_of(args)
         stream = None
@@ -50,6 +54,20 @@ def _run(args: Namespace) -> int:
         from lowregret.cli.work.train import learn
 
         return learn(args, form, stream, clock)
+
+
+def _require_patience(args: Namespace) -> None:
+    """Refuse options that do not go together with labels that come late."""
+    from lowregret.errors import PartError
+
+    if args.passes > 1:
+        raise PartError("--delay tells how rows fare whose labels come late, in their first pass: use --passes 1")
+    if args.certify == "exact":
+        raise PartError("--certify exact reads rows again whose labels have not come yet: use --certify stream")
+    if args.eta == THEORY:
+        raise PartError("--eta theory promises a bound for labels that come at once: give a number, or no --delay")
+    if args.partitions:
+        raise PartError("rows with --partitions cannot wait for their labels: leave --delay out, or use auto")
 
 
 def _arguments(command: ArgumentParser) -> None:
@@ -162,6 +180,10 @@ def _add_going_over(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--holdout", type=holdout, default=Holdout(), metavar="N|last:N|last:P%",
         help="rows for judging only: every N-th, the last N, or the last P%% (which counts the rows of files first)",
+    )  # fmt: skip
+    learning.add_argument(
+        "--delay", type=count_from_zero, metavar="N",
+        help="labels come late: each after N more rows were scored; figures are those of such a deployment (0)",
     )  # fmt: skip
     learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
 
