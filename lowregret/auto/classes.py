@@ -53,7 +53,13 @@ DOUBT = 1e-6  # the part of every chance that is spread over all classes and one
 DEEP = 20.0  # inputs of the stacks lie at most this below the best class
 QUIET = np.float32(1e-6)  # squared slopes below which a class has nothing to learn from a row
 
-MET, GUESSED, THEN_CLASS, THEN_SHARES = 0, 1, 2, 3  # late.past[slot, …]: classes met and guess then, and past[…]
+# ---- late.past[slot, …]: what was known when a row was asked --------------------------------------------------------
+MET, GUESSED, THEN_CLASS, HEEDED = 0, 1, 2, 3  # classes met, the guess, past[LAST_CLASS], whether an expert had joined
+ASKED = 4  # whether the row was asked
+THEN_CLASSES = 5  # then of each class: its recent share, the score beside, the lanes' scores, the stacks' chances
+THEN_SHARE, THEN_BESIDE, THEN_LANES, THEN_STACKS = 0, 1, 2, 2 + LANES
+THEN_WIDTH = THEN_STACKS + STACKS
+
 LAST_CLASS, SHARES = 0, 1  # past[…]: the last class; then two numbers for each: how often, and its recent share
 
 
@@ -277,6 +283,8 @@ class AutoMulticlass(Learner):
             work.likelihoods[k] = work.chances[k * lots + y] if y < before else DOUBT / (before + 1)
         if mind.trust[LOSSES + PARTITIONS] == math.inf:
             work.likelihoods[PARTITIONS] = 1.0
+        if late.of.size > 0 and late.past[late.of[i], ASKED] > 0.0:
+            self.trade_chances(work, room, late.past, late.of[i])
         if y >= before:
             if late.of.size == 0 or late.scores.shape[0] == 0:
                 scores[y] = math.log(DOUBT / (before + 1))
@@ -299,13 +307,20 @@ class AutoMulticlass(Learner):
         self, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, room: Room, beside: Any, late: Waiting,
         scores: Cells,
     ) -> int:  # fmt: skip
-        """Score row i, whose answer comes later; what was known of labels is kept with it. Returns the guess."""
-        slot, lots, known = late.of[i], room.raw.size, room.known[0]
+        """Score row i, whose answer comes later; what was known is kept with it. Returns the guess."""
+        slot, lots, known, then = late.of[i], room.raw.size, room.known[0], late.past
         guess = self.score(mind, work, x, i, room, beside, scores, True)
-        late.past[slot, MET], late.past[slot, GUESSED] = known, guess
-        late.past[slot, THEN_CLASS] = mind.past[LAST_CLASS]
+        then[slot, ASKED], then[slot, MET], then[slot, GUESSED] = 1.0, known, guess
+        then[slot, THEN_CLASS], then[slot, HEEDED] = mind.past[LAST_CLASS], 1.0 if beside.shape[0] > 0 else 0.0
         for c in range(known):
-            late.past[slot, THEN_SHARES + c] = mind.past[SHARES + lots + c]
+            first = THEN_CLASSES + c * THEN_WIDTH
+            then[slot, first + THEN_SHARE] = mind.past[SHARES + lots + c]
+            if beside.shape[0] > 0:
+                then[slot, first + THEN_BESIDE] = beside[i, c]
+            for k in range(LANES):
+                then[slot, first + THEN_LANES + k] = np.float64(work.lanes[np.uint64(c * LANES + k)])
+            for k in range(STACKS):
+                then[slot, first + THEN_STACKS + k] = work.chances[(LANES + k) * lots + c]
             if late.scores.shape[0] > 0:
                 late.scores[slot, c] = scores[c]
         return guess
@@ -316,29 +331,52 @@ class AutoMulticlass(Learner):
     ) -> int:  # fmt: skip
         """Write the scores that row i was given when it was asked, and return the guess made then.
 
-        Experts are scored anew, by what was known of labels then: see `Auto.answered`.
+        Lanes are scored anew; stacks and trust go by what was known when the row was asked: see `Auto.answered`.
         """
-        slot, lots, known, past = late.of[i], room.raw.size, room.known[0], mind.past
-        met, last = int(late.past[slot, MET]), past[LAST_CLASS]
-        past[LAST_CLASS] = late.past[slot, THEN_CLASS]
-        for c in range(known):
-            room.slopes[c] = past[SHARES + lots + c]
-            past[SHARES + lots + c] = late.past[slot, THEN_SHARES + c] if c < met else 0.0
+        slot, known, then = late.of[i], room.known[0], late.past
         guess = self.score(mind, work, x, i, room, beside, scores, True)
-        past[LAST_CLASS] = last
-        for c in range(known):
-            past[SHARES + lots + c] = room.slopes[c]
+        if then[slot, ASKED] > 0.0:
+            self.trade_past(mind, work, room, then, slot)
+            self.listen(mind, work, room)
+            self.judge_classes(mind, work, room, True, PARTITIONS)
+            self.trade_past(mind, work, room, then, slot)
+            self.trade_chances(work, room, then, slot)
+            if then[slot, HEEDED] > 0.0:
+                for c in range(int(then[slot, MET])):
+                    score = then[slot, THEN_CLASSES + c * THEN_WIDTH + THEN_BESIDE]
+                    work.chances[PARTITIONS * room.raw.size + c] = math.exp(score)
+            guess = self.mix(mind, work, room, scores)
         if late.scores.shape[0] == 0:
             return guess
-        classes = max(known, y + 1)
+        classes, met = max(known, y + 1), int(then[slot, MET])
         for c in range(known, classes):
             scores[c] = math.log(DOUBT / (known + 1))
         now = self.loss.at(scores, classes, guess, y, room.slopes)
-        guess = int(late.past[slot, GUESSED])
+        guess = int(then[slot, GUESSED])
         for c in range(classes):
             scores[c] = late.scores[slot, c] if c < met else math.log(DOUBT / (met + 1))
         late.ledger[DRIFT] += weight * (self.loss.at(scores, classes, guess, y, room.slopes) - now)
         return guess
+
+    def trade_chances(self, work: ClassWorkspace, room: Room, then: Any, slot: int) -> None:
+        """Exchange the chances that stacks give for those kept in a slot."""
+        for c in range(int(then[slot, MET])):
+            first = THEN_CLASSES + c * THEN_WIDTH + THEN_STACKS
+            for k in range(STACKS):
+                at, kept = (LANES + k) * room.raw.size + c, then[slot, first + k]
+                then[slot, first + k], work.chances[at] = work.chances[at], kept
+
+    def trade_past(self, mind: ClassMind, work: ClassWorkspace, room: Room, then: Any, slot: int) -> None:
+        """Exchange the lanes' scores, the last class and recent shares for those kept in a slot."""
+        lots, past, met = room.raw.size, mind.past, int(then[slot, MET])
+        past[LAST_CLASS], then[slot, THEN_CLASS] = then[slot, THEN_CLASS], past[LAST_CLASS]
+        for c in range(met):
+            first, share = THEN_CLASSES + c * THEN_WIDTH, past[SHARES + lots + c]
+            past[SHARES + lots + c], then[slot, first + THEN_SHARE] = then[slot, first + THEN_SHARE], share
+            for k in range(LANES):
+                kept = then[slot, first + THEN_LANES + k]
+                then[slot, first + THEN_LANES + k] = np.float64(work.lanes[np.uint64(c * LANES + k)])
+                work.lanes[np.uint64(c * LANES + k)] = np.float32(kept)
 
     def book(self, s: State, x: Rows, i: int, weight: float, room: Room, scores: Cells) -> None:
         """θ −= slopes ⊗ x, the bias included."""

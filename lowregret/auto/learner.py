@@ -55,9 +55,13 @@ MEAN, DEVIATION = 6, 7  # their mean, and Σ(label − mean)²
 MISSES = 8  # the mean of (label − mean of the lanes' scores)²
 PAST = 9
 
-# ---- late.past[slot, …]: what was known of labels when a row was asked ----------------------------------------------
-KNOWN, THEN_LAST, THEN_RECENT, THEN_UNIT = 0, 1, 2, 3  # whether any was; LAST, RECENT and their UNIT
-THEN = 4
+# ---- late.past[slot, …]: what was known when a row was asked --------------------------------------------------------
+ASKED = 0  # 0: the row was not asked; 1: no label was known yet; 2: LAST and RECENT were known, in a UNIT
+THEN_LAST, THEN_RECENT, THEN_UNIT = 1, 2, 3
+HEEDED, THEN_BESIDE = 4, 5  # whether an expert had joined, and its score
+THEN_LANES = 6
+THEN_STACKS = THEN_LANES + LANES  # their scores, and those of the stacks
+THEN = THEN_STACKS + STACKS
 
 HEAVY = 1e12  # larger importance weights are refused: squares of slopes are summed in single precision
 WIDE = 1e280  # larger weight·label² are refused: losses would overflow
@@ -294,12 +298,19 @@ class Auto(Learner):
         self.remember(mind, y)
 
     def ask(self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, beside: Vector, late: Waiting) -> float:
-        """The score of row i, whose answer comes later; what was known of labels is kept with it."""
-        slot, past = late.of[i], mind.past
+        """The score of row i, whose answer comes later; what was known is kept with it."""
+        slot, past, then = late.of[i], mind.past, late.past
         known = s.counts[ROUNDS] > 0
-        late.past[slot, KNOWN], late.past[slot, THEN_UNIT] = 1.0 if known else 0.0, past[UNIT]
-        late.past[slot, THEN_LAST], late.past[slot, THEN_RECENT] = past[LAST], past[RECENT]
         p = self.score(s, mind, work, x, i, beside, known)
+        then[slot, ASKED], then[slot, THEN_UNIT] = 2.0 if known else 1.0, past[UNIT]
+        then[slot, THEN_LAST], then[slot, THEN_RECENT] = past[LAST], past[RECENT]
+        then[slot, HEEDED] = 1.0 if beside.size > 0 else 0.0
+        if beside.size > 0:
+            then[slot, THEN_BESIDE] = beside[i]
+        for k in range(LANES):
+            then[slot, THEN_LANES + k] = np.float64(work.lanes[np.uint64(k)])
+        for k in range(STACKS):
+            then[slot, THEN_STACKS + k] = work.experts[LANES + k]
         if late.scores.shape[0] > 0:
             late.scores[slot, 0] = p
         return p
@@ -308,20 +319,37 @@ class Auto(Learner):
         self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, y: float, weight: float, beside: Vector,
         late: Waiting,
     ) -> float:  # fmt: skip
-        """The score that row i was given when it was asked; experts are scored anew, by what was known of labels then.
+        """The score that row i was given when it was asked; lanes are scored anew, to learn from the row.
 
-        So stacks learn how far the labels before are to be trusted that are at hand when a row is asked.
+        Stacks learn from what they saw when the row was asked: the lanes' scores, and the labels before. Experts are
+        trusted by the scores that they gave then.
         """
-        slot, past = late.of[i], mind.past
-        last, recent, ratio = past[LAST], past[RECENT], late.past[slot, THEN_UNIT] / past[UNIT]
-        past[LAST], past[RECENT] = ratio * late.past[slot, THEN_LAST], ratio * late.past[slot, THEN_RECENT]
-        now = self.score(s, mind, work, x, i, beside, late.past[slot, KNOWN] > 0.0)
-        past[LAST], past[RECENT] = last, recent
+        slot, past, then = late.of[i], mind.past, late.past
+        now = self.score(s, mind, work, x, i, beside, False)
+        if then[slot, ASKED] > 0.0:
+            last, recent, ratio = past[LAST], past[RECENT], then[slot, THEN_UNIT] / past[UNIT]
+            past[LAST], past[RECENT] = ratio * then[slot, THEN_LAST], ratio * then[slot, THEN_RECENT]
+            self.trade_lanes(work, then, slot, ratio)
+            self.listen(mind, work, then[slot, ASKED] > 1.0)
+            self.trade_lanes(work, then, slot, 1.0)
+            past[LAST], past[RECENT] = last, recent
+            for k in range(STACKS):
+                work.experts[LANES + k] = ratio * then[slot, THEN_STACKS + k]
+            if beside.size > 0:
+                self.heed(mind, work, then[slot, THEN_BESIDE] if then[slot, HEEDED] > 0.0 else beside[i])
+            now = self.mix(mind, work)
         if late.scores.shape[0] == 0:
             return now
         p = late.scores[slot, 0]
         late.ledger[DRIFT] += weight * (self.loss.at(p, y)[0] - self.loss.at(now, y)[0])
         return p
+
+    def trade_lanes(self, work: Workspace, then: Any, slot: int, ratio: float) -> None:
+        """Exchange the lanes' scores for those kept in a slot, times `ratio`."""
+        for k in range(LANES):
+            kept = ratio * then[slot, THEN_LANES + k]
+            then[slot, THEN_LANES + k] = np.float64(work.lanes[np.uint64(k)])
+            work.lanes[np.uint64(k)] = np.float32(kept)
 
     def train(
         self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float

@@ -28,16 +28,18 @@ class Waiting(NamedTuple):
     of: Any  # (rows,) the slot of each row, −1 for rows without one; empty if no answer comes late
     scores: Any  # (slots, scores of a row); no slots: a row is judged by the score made when its answer comes
     past: Any  # (slots, …) whatever else the learner keeps of the moment when a row was asked
+    beside: Any  # likewise, of a companion that plays along
     ledger: Any
 
-    def part(self, begin: int, end: int) -> Waiting:
-        """The same for rows begin, …, end − 1 of the batch, each judged when its answer comes."""
-        return self._replace(of=self.of[begin:end], scores=self.scores[:0])
+    def companion(self, begin: int, end: int) -> Waiting:
+        """The slots of rows begin, …, end − 1 of the batch as a companion sees them: it is judged when answers come."""
+        return self._replace(of=self.of[begin:end], scores=self.scores[:0], past=self.beside)
 
 
 def nobody() -> Waiting:
     """No slots: all answers come at once."""
-    return Waiting(np.empty(0, np.int64), np.empty((0, 1)), np.empty((0, 1)), np.zeros(LEDGER))
+    none = np.empty((0, 1))
+    return Waiting(np.empty(0, np.int64), none, none, none, np.zeros(LEDGER))
 
 
 @kernel

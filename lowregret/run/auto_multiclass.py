@@ -7,7 +7,15 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from lowregret.auto.classes import SHARES, THEN_SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
+from lowregret.auto.classes import (
+    SHARES,
+    THEN_CLASSES,
+    THEN_WIDTH,
+    AutoMulticlass,
+    ClassMind,
+    ClassWorkspace,
+    learn_classes,
+)
 from lowregret.auto.frozen import Frozen
 from lowregret.auto.frozen_classes import foretell_classes
 from lowregret.auto.learner import require_light
@@ -74,7 +82,7 @@ class AutoMulticlassRun(MulticlassRun):
 
     @property
     def slot_sizes(self) -> tuple[int, int]:
-        return self._stride, THEN_SHARES + self._stride
+        return self._stride, THEN_CLASSES + THEN_WIDTH * self._stride
 
     @property
     def nobody(self) -> Any:

@@ -1,7 +1,7 @@
-"""Answers that come late, in any run on rows: a row is scored by the model of the moment, and learnt when its label comes.
+"""Answers that come late, in any run on rows: a row is scored by the model of the moment, and learnt with its label.
 
 Rows that come and answers that arrive make up one sequence of events. A row is asked, with weight 0, and goes into the
-loop once more as its own answer (`learner/late.py`); all that follows from rows learnt thus follows in order of arrival.
+loop once more as its own answer (`learner/late.py`). So all that follows from rows learnt follows in order of arrival.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
 NAMES = (
-    *("indptr", "indices", "data", "labels", "weights", "due", "scores", "past"),  # of the table
+    *("indptr", "indices", "data", "labels", "weights", "due", "scores", "past", "beside"),  # of the table
     *("ledger", "ledgers"),
 )
 _NARROW = 2**32 - 1  # the highest column that needs no more than four bytes
@@ -38,11 +38,13 @@ class Table(NamedTuple):
     due: Any  # the row after which the answer comes, counted from 1
     scores: Vector  # given when they were asked
     past: Vector  # see `Waiting`
+    beside: Vector  # likewise
 
     @classmethod
     def empty(cls, lots: int, width: int) -> Table:
         """No rows, with so many scores each and room for so many further numbers."""
-        return cls(NO_ROWS, np.empty(0), np.empty(0), np.empty(0, np.int64), np.zeros((0, lots)), np.zeros((0, width)))
+        columns = np.empty(0), np.empty(0), np.empty(0, np.int64)
+        return cls(NO_ROWS, *columns, np.zeros((0, lots)), np.zeros((0, width)), np.zeros((0, width)))
 
     @property
     def size(self) -> int:
@@ -62,8 +64,7 @@ class Table(NamedTuple):
             np.concatenate([self.labels, labels]),
             np.concatenate([self.weights, weights]),
             np.concatenate([self.due, due]),
-            np.concatenate([self.scores, np.zeros((count, self.scores.shape[1]))]),
-            np.concatenate([self.past, np.zeros((count, self.past.shape[1]))]),
+            *(np.concatenate([kept, np.zeros((count, kept.shape[1]))]) for kept in self[4:]),
         )
 
     def picked(self, at: Any) -> Table:
@@ -159,7 +160,7 @@ class Late:
         names = None if self.names is None else {float(k): name for k, name in enumerate(self.names.names)}
         slots = np.where(table.weights[events.row] != 0, events.row, -1)
         self._events, self._done = events, 0
-        run.slots = Waiting(slots, table.scores, table.past, self.ledger)
+        run.slots = Waiting(slots, table.scores, table.past, table.beside, self.ledger)
 
         def where(i: int) -> str:
             row = int(events.row[i]) - waited
@@ -168,7 +169,7 @@ class Late:
         try:
             run._learn(pick_rows(table.rows, events.row), labels, events.weights, where, names)
         finally:
-            self.table = table._replace(scores=run.slots.scores, past=run.slots.past)
+            self.table = table._replace(scores=run.slots.scores, past=run.slots.past, beside=run.slots.beside)
             run.slots, self._events = run.no_slots, None
             self._settle(events, waited, self._done)
         return run.learnt  # type: ignore[no-any-return]
@@ -245,11 +246,18 @@ class Late:
 
     def widen(self, waiting: Waiting, lots: int, width: int) -> Waiting:
         """Slots with room for more classes."""
-        scores, past = waiting.scores, waiting.past
-        wider = np.zeros((len(scores), lots)), np.zeros((len(past), width))
-        wider[0][:, : scores.shape[1]], wider[1][:, : past.shape[1]] = scores, past
-        self.table = self.table._replace(scores=wider[0], past=wider[1])
-        return waiting._replace(scores=wider[0], past=wider[1])
+        return waiting._replace(
+            scores=_wider(waiting.scores, lots),
+            past=_wider(waiting.past, width),
+            beside=_wider(waiting.beside, width),
+        )
+
+
+def _wider(kept: Vector, width: int) -> Vector:
+    """The same numbers with zeros behind them."""
+    found = np.zeros((len(kept), width))
+    found[:, : kept.shape[1]] = kept
+    return found
 
 
 def _picked(told: Learnt, at: Any) -> Learnt:

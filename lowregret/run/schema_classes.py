@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.auto.bank import WIDTH
-from lowregret.auto.classes import SHARES, THEN_SHARES
+from lowregret.auto.classes import SHARES, THEN_CLASSES, THEN_WIDTH
 from lowregret.auto.frozen import DONE, NOW, VOTES
 from lowregret.auto.frozen import GAP as KEPT_GAP
 from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PARTITIONS, PAST, PRODUCTS, THEN, TRUST, WEIGHTS
@@ -218,7 +218,7 @@ class AutoClassSchema(AutoSchema, ClassSchema):
         return SHARES + 2 * int(told["lanes"])
 
     def slot_sizes(self, told: Told) -> tuple[int, int]:
-        return self.lots(told), THEN_SHARES + self.lots(told)
+        return self.lots(told), THEN_CLASSES + THEN_WIDTH * self.lots(told)
 
     def measures(self, told: Told) -> dict[str, Array]:
         return {}

@@ -26,6 +26,7 @@ def late_arrays(lots: int, width: int) -> dict[str, Array]:
         "due": wholes("late.rows", high=LATEST),
         "scores": extended("late.rows", lots),
         "past": extended("late.rows", width),
+        "beside": extended("late.rows", width),
         "ledger": extended(LEDGER),
         "ledgers": extended("marks", LEDGER),
     }
@@ -46,6 +47,7 @@ def late_demands(told: Told, arrays: Arrays) -> Demands:
     if names is not None:
         known = (labels >= 0) & (labels < len(names)) & (labels == np.floor(labels))
         yield np.all(known) and len(set(names)) == len(names), "late labels that are named"
-        met, guessed = arrays["late.past"][:, 0], arrays["late.past"][:, 1]
-        yield np.all((met >= 0) & (met <= told["known"]) & (met == np.floor(met))), "late rows of classes met"
-        yield np.all((guessed >= -1) & (guessed < np.maximum(met, 1)) & (guessed == np.floor(guessed))), "late guesses"
+        for kept in (arrays["late.past"], arrays["late.beside"]):
+            met, guessed = kept[:, 0], kept[:, 1]
+            yield np.all((met >= 0) & (met <= told["known"]) & (met == np.floor(met))), "late rows of classes met"
+            yield np.all((guessed >= -1) & (guessed < np.maximum(met, 1))), "late guesses among them"
