@@ -91,8 +91,8 @@ class AutoClassifier(Auto):
         store(work.doubts, at, down)
         return up, down
 
-    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float) -> None:
-        share_trust(mind.trust, work.chances if y > 0.0 else work.doubts, weight, t)
+    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float, rate: float) -> None:
+        share_trust(mind.trust, work.chances if y > 0.0 else work.doubts, weight, t, rate)
 
     def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
         return slopes(load(work.lanes, _LOW), y, weight)

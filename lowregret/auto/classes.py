@@ -295,7 +295,7 @@ class AutoMulticlass(Learner):
         s.counts[MISTAKES] += guess != y
         s.counts[ROUNDS] += 1
         self.book(s, x, i, weight, room, scores)
-        share_trust(mind.trust, work.likelihoods, weight, mind.pace[ROWS])
+        share_trust(mind.trust, work.likelihoods, weight, mind.pace[ROWS], late.rate)
         if y < before:
             self.teach(mind, work, room, y, weight)
         if mind.pace[ROWS] > 1.0:

@@ -251,8 +251,8 @@ class Auto(Learner):
         """The score that all experts make together."""
 
     @abstractmethod
-    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float) -> None:
-        """Trust the experts anew."""
+    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float, rate: float) -> None:
+        """Trust the experts anew; `rate`: see `share_trust`."""
 
     @abstractmethod
     def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
@@ -282,8 +282,9 @@ class Auto(Learner):
         return self.mix(mind, work)
 
     def learn(
-        self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float, p: float
-    ) -> None:
+        self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float, p: float,
+        rate: float,
+    ) -> None:  # fmt: skip
         """One round, of row i, which was given the score p; `ahead`: the next row."""
         value, slope = self.loss.at(p, y)
         s.sums[TOTAL] += weight * value
@@ -293,7 +294,7 @@ class Auto(Learner):
         keep(s.table, mind.pace, x, i, ahead, work.sheet, weight * slope)
         s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= weight * slope
         t = mind.pace[ROWS]
-        self.judge(mind, work, y, weight, t)
+        self.judge(mind, work, y, weight, t, rate)
         self.train(s, mind, work, x, i, ahead, y, weight)
         self.remember(mind, y)
 
@@ -407,6 +408,6 @@ def learn_rows(
         if not math.isfinite(scores[i]):
             break
         if weight != 0.0:
-            learner.learn(s, mind, work, x, i, min(i + 1, y.size - 1), y[i], weight, scores[i])
+            learner.learn(s, mind, work, x, i, min(i + 1, y.size - 1), y[i], weight, scores[i], late.rate)
         i += 1
     return i

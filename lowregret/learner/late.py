@@ -30,6 +30,7 @@ class Waiting(NamedTuple):
     past: Any  # (slots, …) whatever else the learner keeps of the moment when a row was asked
     beside: Any  # likewise, of a companion that plays along
     ledger: Any
+    rate: float  # 1/(1 + delay): how much of each verdict on experts counts, as so many come before one is known
 
     def companion(self, begin: int, end: int) -> Waiting:
         """The slots of rows begin, …, end − 1 of the batch as a companion sees them: it is judged when answers come."""
@@ -39,7 +40,7 @@ class Waiting(NamedTuple):
 def nobody() -> Waiting:
     """No slots: all answers come at once."""
     none = np.empty((0, 1))
-    return Waiting(np.empty(0, np.int64), none, none, none, np.zeros(LEDGER))
+    return Waiting(np.empty(0, np.int64), none, none, none, np.zeros(LEDGER), 1.0)
 
 
 @kernel

@@ -29,6 +29,7 @@ class Standings:
     rounds: int
     trust: Vector
     classifies: bool
+    rate: float = 1.0  # how much of each verdict on them counted: see `share_trust`
     drift: float = 0.0  # how much less the mixture would have lost by its scores when the answers came
 
     @property
@@ -65,16 +66,17 @@ class Standings:
 
     @property
     def bound(self) -> float:
-        """ln N + ln T + Σ[loss − mix loss]₊ if the loss classifies, else 2Δ; plus the rounding error of such sums,
+        """(ln N + ln T)/rate + Σ[loss − mix loss]₊ if the loss classifies, else 2Δ; plus the rounding of such sums,
         and what late answers cost."""
         gap, rounding = float(self.trust[GAP]), ROUNDING * abs(self.total)
         logs = math.log(len(self.names)) + math.log(max(self.rounds, 1))
-        return (logs + gap if self.classifies else 2 * gap) + rounding + self.drift
+        return (logs / self.rate + gap if self.classifies else 2 * gap) + rounding + self.drift
 
     def certificate(self) -> Certificate:
         """MIX-SHARE or MIX-ADAHEDGE: the mixture against the best of its experts."""
+        late = self.rate < 1
         name, statement = (
-            ("MIX-SHARE", "ln N + ln T + Σ[loss − mix loss]₊")
+            ("MIX-SHARE", f"{'(1 + delay)·(' * late}ln N + ln T{')' * late} + Σ[loss − mix loss]₊")
             if self.classifies
             else ("MIX-ADAHEDGE", "2Δ, Δ = Σ(⟨w,losses⟩ − mix loss)")
         )

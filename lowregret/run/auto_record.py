@@ -84,8 +84,8 @@ class Mixture(RunRecord):
 
     def contest(self, run: Any) -> Standings:
         """The experts of the mixture: their losses, and how far each is trusted."""
-        drift = 0.0 if run.late is None else run.late.drift
-        return Standings(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies), drift)
+        rate, drift = (1.0, 0.0) if run.late is None else (run.late.rate, run.late.drift)
+        return Standings(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies), rate, drift)
 
     def certificates(self, run: Any) -> list[Certificate]:
         """The certificates against the best expert and against fixed linear predictors."""

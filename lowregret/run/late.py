@@ -124,6 +124,11 @@ class Late:
         return float(self.ledger[DRIFT])
 
     @property
+    def rate(self) -> float:
+        """How much of each verdict on experts counts: 1/(1 + delay)."""
+        return 1.0 / (1.0 + self.delay)
+
+    @property
     def playing(self) -> bool:
         """Whether rows that a run learns are events of this table."""
         return self._events is not None
@@ -160,7 +165,7 @@ class Late:
         names = None if self.names is None else {float(k): name for k, name in enumerate(self.names.names)}
         slots = np.where(table.weights[events.row] != 0, events.row, -1)
         self._events, self._done = events, 0
-        run.slots = Waiting(slots, table.scores, table.past, table.beside, self.ledger)
+        run.slots = Waiting(slots, table.scores, table.past, table.beside, self.ledger, self.rate)
 
         def where(i: int) -> str:
             row = int(events.row[i]) - waited
