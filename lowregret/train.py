@@ -123,7 +123,8 @@ def train(
         rows = Ahead(rows)  # whose first labels are looked at
     learner = auto_for(rows, labels) if learner == "auto" else learner
     how: RunOptions = {"comparator": comparator, "certify": certify, "compiled": compiled, "expand": expand}
-    run = begin(learner, columns, classes, delay=delay, **how)
+    how["delay"] = delay
+    run = begin(learner, columns, classes, **how)
     return run.learn(Checked(rows) if isinstance(rows, Rows) else rows, labels, weights)
 
 

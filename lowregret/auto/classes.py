@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS, WEIGHTS, fresh_trust, require_partitions
+from lowregret.auto.learner import EXPERTS, LOSSES, PARTITIONS, WEIGHTS, fresh_trust, require_partitions
 from lowregret.auto.logit import CERTAIN, bends, implicit, margins, slopes
 from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
@@ -31,13 +31,12 @@ from lowregret.auto.stack import (
     stack_learn,
     stack_project,
 )
-from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep, look
-from lowregret.compile.kernel import apart, kernel
+from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep
+from lowregret.compile.kernel import apart
 from lowregret.compile.memory import zeros
 from lowregret.compile.part import Part
 from lowregret.compile.simd import LANES, load, spread, store, total
 from lowregret.features import Partitions
-from lowregret.learner.late import DRIFT, Waiting
 from lowregret.learner.linear import Learner
 from lowregret.learner.multiclass import NONE, Multiclass, Room
 from lowregret.loss import Softmax
@@ -47,18 +46,11 @@ from lowregret.rows import Rows
 from lowregret.rule import MirrorDescent, Rule
 from lowregret.state import LINEAR, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.step import Constant
-from lowregret.types import Cells, Vector
+from lowregret.types import Cells
 
 DOUBT = 1e-6  # the part of every chance that is spread over all classes and one not met yet
 DEEP = 20.0  # inputs of the stacks lie at most this below the best class
 QUIET = np.float32(1e-6)  # squared slopes below which a class has nothing to learn from a row
-
-# ---- late.past[slot, …]: what was known when a row was asked --------------------------------------------------------
-MET, GUESSED, THEN_CLASS, HEEDED = 0, 1, 2, 3  # classes met, the guess, past[LAST_CLASS], whether an expert had joined
-ASKED = 4  # whether the row was asked
-THEN_CLASSES = 5  # then of each class: its recent share, the score beside, the lanes' scores, the stacks' chances
-THEN_SHARE, THEN_BESIDE, THEN_LANES, THEN_STACKS = 0, 1, 2, 2 + LANES
-THEN_WIDTH = THEN_STACKS + STACKS
 
 LAST_CLASS, SHARES = 0, 1  # past[…]: the last class; then two numbers for each: how often, and its recent share
 
@@ -258,6 +250,14 @@ class AutoMulticlass(Learner):
         """Where the lanes of class c are, and the bias."""
         return (lots, c, np.uint64(mind.measures.size // COLUMNS - 1))
 
+    def doubt(self, mind: ClassMind, work: ClassWorkspace, room: Room, y: int) -> None:
+        """Write what each expert gave to the class that it was."""
+        lots, known = room.raw.size, room.known[0]
+        for k in range(EXPERTS):
+            work.likelihoods[k] = work.chances[k * lots + y] if y < known else DOUBT / (known + 1)
+        if mind.trust[LOSSES + PARTITIONS] == math.inf:
+            work.likelihoods[PARTITIONS] = 1.0
+
     def learn(
         self,
         s: State,
@@ -268,26 +268,14 @@ class AutoMulticlass(Learner):
         y: int,
         weight: float,
         room: Room,
-        beside: Any,
-        late: Waiting,
-    ) -> int:
-        """One round: returns the class predicted before the row was learnt, or NONE."""
-        scores = room.scores[i if room.scores.shape[0] > 1 else 0]
-        lots, before = room.raw.size, room.known[0]
-        if late.of.size == 0:
-            guess = self.score(mind, work, x, i, room, beside, scores, True)
-        else:
-            guess = self.answered(mind, work, x, i, y, weight, room, beside, late, scores)
+        scores: Cells,
+        guess: int,
+        rate: float,
+    ) -> None:
+        """One round, of row i, which was given these scores, of all classes met by now, and this guess."""
+        before = room.known[0]
         keep(mind.measures, mind.pace, x, i, i, work.sheet, 0.0)
-        for k in range(EXPERTS):
-            work.likelihoods[k] = work.chances[k * lots + y] if y < before else DOUBT / (before + 1)
-        if mind.trust[LOSSES + PARTITIONS] == math.inf:
-            work.likelihoods[PARTITIONS] = 1.0
-        if late.of.size > 0 and late.past[late.of[i], ASKED] > 0.0:
-            self.trade_chances(work, room, late.past, late.of[i])
         if y >= before:
-            if late.of.size == 0 or late.scores.shape[0] == 0:
-                scores[y] = math.log(DOUBT / (before + 1))
             for k in range(LANES):
                 work.lanes[np.uint64(y * LANES + k)] = 0.0
             room.known[0] = y + 1
@@ -295,88 +283,12 @@ class AutoMulticlass(Learner):
         s.counts[MISTAKES] += guess != y
         s.counts[ROUNDS] += 1
         self.book(s, x, i, weight, room, scores)
-        share_trust(mind.trust, work.likelihoods, weight, mind.pace[ROWS], late.rate)
+        share_trust(mind.trust, work.likelihoods, weight, mind.pace[ROWS], rate)
         if y < before:
             self.teach(mind, work, room, y, weight)
         if mind.pace[ROWS] > 1.0:
             self.train_lanes(mind, work, x, i, room, y, weight)
         self.remember(mind, room, y)
-        return guess
-
-    def ask_late(
-        self, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, room: Room, beside: Any, late: Waiting,
-        scores: Cells,
-    ) -> int:  # fmt: skip
-        """Score row i, whose answer comes later; what was known is kept with it. Returns the guess."""
-        slot, lots, known, then = late.of[i], room.raw.size, room.known[0], late.past
-        guess = self.score(mind, work, x, i, room, beside, scores, True)
-        then[slot, ASKED], then[slot, MET], then[slot, GUESSED] = 1.0, known, guess
-        then[slot, THEN_CLASS], then[slot, HEEDED] = mind.past[LAST_CLASS], 1.0 if beside.shape[0] > 0 else 0.0
-        for c in range(known):
-            first = THEN_CLASSES + c * THEN_WIDTH
-            then[slot, first + THEN_SHARE] = mind.past[SHARES + lots + c]
-            if beside.shape[0] > 0:
-                then[slot, first + THEN_BESIDE] = beside[i, c]
-            for k in range(LANES):
-                then[slot, first + THEN_LANES + k] = np.float64(work.lanes[np.uint64(c * LANES + k)])
-            for k in range(STACKS):
-                then[slot, first + THEN_STACKS + k] = work.chances[(LANES + k) * lots + c]
-            if late.scores.shape[0] > 0:
-                late.scores[slot, c] = scores[c]
-        return guess
-
-    def answered(
-        self, mind: ClassMind, work: ClassWorkspace, x: Rows, i: int, y: int, weight: float, room: Room, beside: Any,
-        late: Waiting, scores: Cells,
-    ) -> int:  # fmt: skip
-        """Write the scores that row i was given when it was asked, and return the guess made then.
-
-        Lanes are scored anew; stacks and trust go by what was known when the row was asked: see `Auto.answered`.
-        """
-        slot, known, then = late.of[i], room.known[0], late.past
-        guess = self.score(mind, work, x, i, room, beside, scores, True)
-        if then[slot, ASKED] > 0.0:
-            self.trade_past(mind, work, room, then, slot)
-            self.listen(mind, work, room)
-            self.judge_classes(mind, work, room, True, PARTITIONS)
-            self.trade_past(mind, work, room, then, slot)
-            self.trade_chances(work, room, then, slot)
-            if then[slot, HEEDED] > 0.0:
-                for c in range(int(then[slot, MET])):
-                    score = then[slot, THEN_CLASSES + c * THEN_WIDTH + THEN_BESIDE]
-                    work.chances[PARTITIONS * room.raw.size + c] = math.exp(score)
-            guess = self.mix(mind, work, room, scores)
-        if late.scores.shape[0] == 0:
-            return guess
-        classes, met = max(known, y + 1), int(then[slot, MET])
-        for c in range(known, classes):
-            scores[c] = math.log(DOUBT / (known + 1))
-        now = self.loss.at(scores, classes, guess, y, room.slopes)
-        guess = int(then[slot, GUESSED])
-        for c in range(classes):
-            scores[c] = late.scores[slot, c] if c < met else math.log(DOUBT / (met + 1))
-        late.ledger[DRIFT] += weight * (self.loss.at(scores, classes, guess, y, room.slopes) - now)
-        return guess
-
-    def trade_chances(self, work: ClassWorkspace, room: Room, then: Any, slot: int) -> None:
-        """Exchange the chances that stacks give for those kept in a slot."""
-        for c in range(int(then[slot, MET])):
-            first = THEN_CLASSES + c * THEN_WIDTH + THEN_STACKS
-            for k in range(STACKS):
-                at, kept = (LANES + k) * room.raw.size + c, then[slot, first + k]
-                then[slot, first + k], work.chances[at] = work.chances[at], kept
-
-    def trade_past(self, mind: ClassMind, work: ClassWorkspace, room: Room, then: Any, slot: int) -> None:
-        """Exchange the lanes' scores, the last class and recent shares for those kept in a slot."""
-        lots, past, met = room.raw.size, mind.past, int(then[slot, MET])
-        past[LAST_CLASS], then[slot, THEN_CLASS] = then[slot, THEN_CLASS], past[LAST_CLASS]
-        for c in range(met):
-            first, share = THEN_CLASSES + c * THEN_WIDTH, past[SHARES + lots + c]
-            past[SHARES + lots + c], then[slot, first + THEN_SHARE] = then[slot, first + THEN_SHARE], share
-            for k in range(LANES):
-                kept = then[slot, first + THEN_LANES + k]
-                then[slot, first + THEN_LANES + k] = np.float64(work.lanes[np.uint64(c * LANES + k)])
-                work.lanes[np.uint64(c * LANES + k)] = np.float32(kept)
 
     def book(self, s: State, x: Rows, i: int, weight: float, room: Room, scores: Cells) -> None:
         """θ −= slopes ⊗ x, the bias included."""
@@ -435,41 +347,3 @@ class AutoMulticlass(Learner):
         for c in range(room.known[0]):
             now = 1.0 if c == y else 0.0
             past[SHARES + lots + c] = FADE * past[SHARES + lots + c] + (1.0 - FADE) * now
-
-
-@kernel
-def learn_classes(
-    learner: AutoMulticlass,
-    s: State,
-    mind: ClassMind,
-    work: ClassWorkspace,
-    x: Rows,
-    y: Any,
-    weights: Vector,
-    room: Room,
-    beside: Any,
-    late: Waiting,
-    guesses: Any,
-    i: int,
-    until: int,
-) -> int:
-    """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
-
-    Stops early at a row that cannot be learnt, or not before there is more room, leaving all as it was before it. A row
-    with a slot in `late` is asked if its weight is 0, else it is its answer that comes.
-    """
-    while i < y.size and s.counts[ROUNDS] < until:
-        weight = weights[i] if weights.size > 0 else 1.0
-        if weight != 0.0 and not (0.0 < weight <= HEAVY and 0 <= y[i] < room.raw.size):
-            break
-        if not (x.inside(i) and look(mind.measures, mind.pace, x, i, work.sheet)):
-            break
-        scores = room.scores[i if room.scores.shape[0] > 1 else 0]
-        if weight != 0.0:
-            guesses[i] = learner.learn(s, mind, work, x, i, y[i], weight, room, beside, late)
-        elif late.of.size > 0 and late.of[i] >= 0:
-            guesses[i] = learner.ask_late(mind, work, x, i, room, beside, late, scores)
-        else:
-            guesses[i] = learner.score(mind, work, x, i, room, beside, scores, False)
-        i += 1
-    return i

@@ -10,9 +10,10 @@ import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.frozen import Frozen, foretell_rows
-from lowregret.auto.learner import HEAVY, ORIGIN, THEN, WIDE, Auto, Mind, Workspace, learn_rows, require_light
+from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, require_light
 from lowregret.auto.linear_view import linear_weights
 from lowregret.auto.regression import take_unit
+from lowregret.auto.row_loop import THEN, learn_rows
 from lowregret.auto.view import FAR
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call

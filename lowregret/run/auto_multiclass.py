@@ -7,15 +7,8 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from lowregret.auto.classes import (
-    SHARES,
-    THEN_CLASSES,
-    THEN_WIDTH,
-    AutoMulticlass,
-    ClassMind,
-    ClassWorkspace,
-    learn_classes,
-)
+from lowregret.auto.class_loop import THEN_CLASSES, THEN_WIDTH, learn_classes
+from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace
 from lowregret.auto.frozen import Frozen
 from lowregret.auto.frozen_classes import foretell_classes
 from lowregret.auto.learner import require_light

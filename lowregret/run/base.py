@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -16,7 +16,6 @@ from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import compilable
 from lowregret.compile.signals import Interruptible, let_in, unbroken
 from lowregret.domain import Domain
-from lowregret.errors import PartError
 from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
 from lowregret.learner.late import nobody
@@ -32,7 +31,7 @@ from lowregret.rows import Features, Rows, highest
 from lowregret.run import files as filed
 from lowregret.run.careful import CarefulRun
 from lowregret.run.expansion import Expansion
-from lowregret.run.late import Late, delays_of
+from lowregret.run.late import Late, Patient, with_delays
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
 from lowregret.run.predictor import Predictor
 from lowregret.run.record import NEVER, RunRecord, next_snapshot
@@ -50,12 +49,12 @@ if TYPE_CHECKING:
 Names = Mapping[float, str] | None  # of labels
 
 
-class RowRun(CarefulRun, Scoring):
+class RowRun(CarefulRun, Patient, Scoring):
     """A learner of rows, its state, and the proof of how well it has done so far."""
 
     learns: ClassVar[type]  # what its learner must be
     of_batch: ClassVar[tuple[str, ...]] = ("scores",)  # attributes that are arrays of the latest batch
-    knows_outputs: ClassVar[bool] = True  # whether a random or averaged iterate is one of all those counted
+    knows_outputs: bool = True  # whether a random or averaged iterate is one of all those counted
 
     def __init__(
         self,
@@ -83,8 +82,9 @@ class RowRun(CarefulRun, Scoring):
         self.comparator = comparator or natural_comparator(learner, self._coordinates)
         self.comparator.fits(self._coordinates)
         self.expansion = expansion  # what gives rows further columns
-        self.late = late  # rows that wait for their answers, if these come late
-        self.knows_outputs = type(self).knows_outputs and late is None
+        self.late = late
+        if late is not None:
+            self.knows_outputs = False  # iterates averaged are those that answers find, not those that were asked
         self.slots = self.no_slots = nobody()
         self.compiled = compiled and compilable(learner) and (expansion is None or compilable(expansion.part))
         self.certify = certify  # whether a history is kept, and frozen models are judged
@@ -96,7 +96,6 @@ class RowRun(CarefulRun, Scoring):
         self.learnt = NOTHING  # of the latest batch
         self.record = record or RunRecord()  # what proofs follow from
         self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
-        self._learning = False  # whether rows are being learnt, as other threads may want to know
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------
@@ -106,14 +105,10 @@ class RowRun(CarefulRun, Scoring):
 
         `delay`, of a run that was begun with one: another, or one for each row.
         """
-        if delay is not None and self.late is None:
-            raise PartError("answers come late only in runs that were begun so: give delay=N to train or begin")
+        self.require_late(delay)
         if is_stream(features):
-            done = 0
-            for batch in raise_faults(features.batches()):
-                delays = None if delay is None else delays_of(delay, len(batch), done)
-                self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names, delay=delays)
-                done += len(batch)
+            for batch, delays in with_delays(raise_faults(features.batches()), delay):
+                self.learn_batch(batch, delays)
             return self
         x = self._rows(features)
         y = self._labels(labels, x.shape[0])
@@ -121,32 +116,15 @@ class RowRun(CarefulRun, Scoring):
         self._learn(x, y, w, "row {}".format, delay=delay)
         return self
 
-    def deliver(self) -> Self:
-        """Let all answers arrive that are on their way, in order."""
-        if self.late is not None:
-            self.late.deliver(self)
-        return self
-
-    @property
-    def pending(self) -> int:
-        """The number of rows that were asked and wait for their answer."""
-        return 0 if self.late is None else self.late.table.size
-
-    def learn_batch(self, batch: Batch) -> Learnt:
+    def learn_batch(self, batch: Batch, delay: Any = None) -> Learnt:
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
-        return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names)
+        return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names, delay=delay)
 
     @unbroken
     def _learn(
-        self,
-        given: Rows,
-        labels: Any,
-        w: Vector,
-        place: Place,
-        names: Names = None,
-        expanded: Rows | None = None,
+        self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None,
         delay: Any = None,
-    ) -> Learnt:
+    ) -> Learnt:  # fmt: skip
         """Learn rows, expanded ones in their stead; whatever happens, the rows that are learnt are counted."""
         late = self.late is not None and self.late.playing
         with self._alone() if expanded is None and not late else nullcontext():
@@ -177,17 +155,6 @@ class RowRun(CarefulRun, Scoring):
                 self._steps.finish()
             require_bounded(self.state)
             return self.learnt
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Learn while no other thread does; raises a `PartError` if one is at it."""
-        if self._learning:
-            raise PartError("another thread is learning with this run: let one learn at a time, or give each a run")
-        self._learning = True
-        try:
-            yield
-        finally:
-            self._learning = False
 
     def _stretch(self, placed: Placed, y: Any, w: Vector) -> bool:
         """Learn rows up to the next mark or pause; returns whether one was reached."""
@@ -228,14 +195,6 @@ class RowRun(CarefulRun, Scoring):
     @abstractmethod
     def _count(self, given: Rows, x: Rows, y: Any, w: Vector) -> None:
         """Count the rows of the batch that were learnt: x, which were given as `given`."""
-
-    @abstractmethod
-    def first_unfit(self, labels: Any, w: Vector, names: Names) -> int:
-        """The first row whose label or weight cannot be learnt, or how many rows there are."""
-
-    @abstractmethod
-    def recognise(self, x: Rows, labels: Any, names: Names) -> None:
-        """Note it if the data begin again with these rows, which are about to be asked."""
 
     @property
     @abstractmethod
@@ -429,14 +388,6 @@ class RowRun(CarefulRun, Scoring):
             if done < x.shape[0]:
                 self.places.forget_after(int(placed.needs[done - 1]) - 1 if done else placed.before)
             self.places.give_back(placed)
-
-    def _by_column(self, w: Vector) -> Vector:
-        """A vector w, the bias last, brought from the order of places to the order of columns."""
-        return w if self.places is None else self.places.by_column(w, self.features, self.learner.bias > 0)
-
-    def _by_place(self, u: Vector, room: int) -> Vector:
-        """A vector u, the bias last, brought from the order of columns to that of `room` places, some unused."""
-        return u if self.places is None else self.places.by_place(u, room, self.learner.bias > 0)
 
     def _facts(self) -> Iterator[str]:
         yield counted(self.rounds, "round")

@@ -84,7 +84,7 @@ def begin(
     if delay is not None:
         _require_patience(learner, expand)
         run.late = Late(delay, isinstance(run, MulticlassRun), *run.slot_sizes)
-        run.knows_outputs = False  # iterates that are averaged are those that answers find, not those that were asked
+        run.knows_outputs = False
     return run
 
 

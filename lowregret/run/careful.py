@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from lowregret.errors import PartError
 from lowregret.learner.late import Waiting
 from lowregret.rows import Rows
 from lowregret.run.proved import ProvedRun
@@ -26,6 +28,18 @@ class CarefulRun(ProvedRun):
     """The base of runs that learn rows in a compiled loop: no row is learnt that makes numbers overflow."""
 
     slots: Waiting  # rows of the batch at hand whose answers come late
+    _learning = False  # whether rows are being learnt, as other threads may want to know
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Learn while no other thread does; raises a `PartError` if one is at it."""
+        if self._learning:
+            raise PartError("another thread is learning with this run: let one learn at a time, or give each a run")
+        self._learning = True
+        try:
+            yield
+        finally:
+            self._learning = False
 
     @abstractmethod
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:

@@ -6,19 +6,20 @@ loop once more as its own answer (`learner/late.py`). So all that follows from r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from lowregret.errors import DataError, PartError
 from lowregret.learner.delayed import LONGEST_DELAY
-from lowregret.learner.labels import ClassNames
-from lowregret.learner.late import DRIFT, LEDGER, Waiting
+from lowregret.learner.labels import ClassNames, name_label
+from lowregret.learner.late import DRIFT, LEDGER, Waiting, first_unfit
 from lowregret.learner.validate import Place
 from lowregret.rows import Rows, Sparse, as_sparse
 from lowregret.run.outcome import NOTHING, Learnt
 from lowregret.store.file import Arrays
+from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
 NAMES = (
@@ -29,7 +30,7 @@ _NARROW = 2**32 - 1  # the highest column that needs no more than four bytes
 NO_ROWS = Sparse(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
 
 
-class Table(NamedTuple):
+class Outstanding(NamedTuple):
     """Rows that wait, one after the other as they were asked, with all that is known of each."""
 
     rows: Sparse
@@ -41,7 +42,7 @@ class Table(NamedTuple):
     beside: Vector  # likewise
 
     @classmethod
-    def empty(cls, lots: int, width: int) -> Table:
+    def empty(cls, lots: int, width: int) -> Outstanding:
         """No rows, with so many scores each and room for so many further numbers."""
         columns = np.empty(0), np.empty(0), np.empty(0, np.int64)
         return cls(NO_ROWS, *columns, np.zeros((0, lots)), np.zeros((0, width)), np.zeros((0, width)))
@@ -51,7 +52,7 @@ class Table(NamedTuple):
         """How many rows wait."""
         return int(self.labels.size)
 
-    def joined(self, x: Sparse, labels: Vector, weights: Vector, due: Any) -> Table:
+    def joined(self, x: Sparse, labels: Vector, weights: Vector, due: Any) -> Outstanding:
         """The table with further rows, which were not asked yet: O(nnz)."""
         rows, count = self.rows, labels.size
         entries = slice(int(x.indptr[0]), int(x.indptr[count]))
@@ -59,7 +60,7 @@ class Table(NamedTuple):
         kind = np.result_type(rows.indices, x.indices)
         indices = np.concatenate([rows.indices, x.indices[entries]]).astype(kind)
         data = np.concatenate([rows.data, x.data[entries]])
-        return Table(
+        return Outstanding(
             Sparse(ends, indices, data, max(rows.columns, x.columns)),
             np.concatenate([self.labels, labels]),
             np.concatenate([self.weights, weights]),
@@ -67,9 +68,9 @@ class Table(NamedTuple):
             *(np.concatenate([kept, np.zeros((count, kept.shape[1]))]) for kept in self[4:]),
         )
 
-    def picked(self, at: Any) -> Table:
+    def picked(self, at: Any) -> Outstanding:
         """Some of the rows."""
-        return Table(pick_rows(self.rows, at), *(column[at] for column in self[1:]))
+        return Outstanding(pick_rows(self.rows, at), *(column[at] for column in self[1:]))
 
 
 def pick_rows(x: Sparse, at: Any) -> Sparse:
@@ -89,7 +90,7 @@ class Events(NamedTuple):
     weights: Vector
 
     @classmethod
-    def of(cls, table: Table, waited: int, asked: int) -> Events:
+    def of(cls, table: Outstanding, waited: int, asked: int) -> Events:
         """All that happens while the rows from `waited` on are asked; `asked` were before."""
         size = table.size
         arriving = np.flatnonzero((table.weights != 0) & (table.due <= asked + size - waited))
@@ -111,7 +112,7 @@ class Late:
     def __init__(self, delay: int, classes: bool, lots: int, width: int) -> None:
         self.delay, self.asked = checked_delay(delay), 0
         self.names = ClassNames() if classes else None  # of the labels in the table
-        self.table = Table.empty(lots, width)
+        self.table = Outstanding.empty(lots, width)
         self.ledger: Vector = np.zeros(LEDGER)
         self.ledgers: list[Vector] = []  # at the marks of the history
         self.answers = np.empty(0), NOTHING  # of the latest batch: weights, and how they were predicted
@@ -142,16 +143,27 @@ class Late:
         given, count = as_sparse(x), len(labels)
         weights = w if w.size else np.ones(count)
         delays = delays_of(self.delay if delay is None else delay, count)
-        stop = run.first_unfit(labels, weights, names)
-        run.recognise(given, labels, names)
+        stop = self._first_unfit(run, labels, weights, names)
+        known = labels if self.names is None else run.classes.encode(labels, np.zeros(count, bool), names)
+        if run.tally.recognised(given, np.asarray(known, float)):
+            run.end_trial()
         codes = labels[:stop] if self.names is None else self.names.encode(labels[:stop], weights[:stop] != 0, names)
         due = self.asked + 1 + np.arange(stop) + delays[:stop]
         waited = self.table.size
         self.table = self.table.joined(given, np.asarray(codes, float), weights[:stop], due)
         learnt = self._play(run, waited, place)
         if stop < count:
-            run.refuse_late(given, labels, weights, stop, place(stop), names)
+            run.codes = known
+            run._refuse(given, name_label(labels[stop], names), weights, stop, place(stop))
         return learnt
+
+    def _first_unfit(self, run: Any, labels: Any, w: Vector, names: Mapping[float, str] | None) -> int:
+        """The first row whose label or weight cannot be learnt, or how many rows there are."""
+        if self.names is None:
+            return int(run._call(first_unfit, run.learner.loss, labels, w))
+        known = run.classes if run.classes.fixed else ClassNames()
+        unfit = (w != 0) & ((known.encode(labels, None, names) < 0) | ~((w > 0) & (w < np.inf)))
+        return int(np.argmax(unfit)) if unfit.any() else len(labels)
 
     def deliver(self, run: Any) -> None:
         """Let all answers arrive that are on their way, in order."""
@@ -177,7 +189,8 @@ class Late:
             self.table = table._replace(scores=run.slots.scores, past=run.slots.past, beside=run.slots.beside)
             run.slots, self._events = run.no_slots, None
             self._settle(events, waited, self._done)
-        return run.learnt  # type: ignore[no-any-return]
+        learnt: Learnt = run.learnt
+        return learnt
 
     def _settle(self, events: Events, waited: int, done: int) -> None:
         """Keep the rows that were asked and wait."""
@@ -218,7 +231,7 @@ class Late:
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         """The description and arrays by which a file keeps what waits."""
-        described = {"delay": self.delay, "asked": self.asked}
+        described: dict[str, Any] = {"delay": self.delay, "asked": self.asked}
         described |= {} if self.names is None else {"names": self.names.names}
         x = self.table.rows
         rows = {"indptr": x.indptr.astype(np.int64), "indices": x.indices.astype(np.uint64), "data": x.data}
@@ -236,7 +249,7 @@ class Late:
             made.names = ClassNames(described["names"], False)
         indices = found["indices"] if found["indices"].max(initial=0) > _NARROW else found["indices"].astype(np.uint32)
         rows = Sparse(found["indptr"], indices, found["data"], int(indices.max(initial=0)) + 1)
-        made.table = Table(rows, *(found[name] for name in Table._fields[1:]))
+        made.table = Outstanding(rows, *(found[name] for name in Outstanding._fields[1:]))
         return made
 
     # ---- the record ----------------------------------------------------------------------------------------------
@@ -263,6 +276,36 @@ def _wider(kept: Vector, width: int) -> Vector:
     found = np.zeros((len(kept), width))
     found[:, : kept.shape[1]] = kept
     return found
+
+
+class Patient:
+    """A run whose answers may come late."""
+
+    late: Any = None  # rows that wait for their answers, if these come late
+
+    def deliver(self) -> Self:
+        """Let all answers arrive that are on their way, in order."""
+        if self.late is not None:
+            self.late.deliver(self)
+        return self
+
+    @property
+    def pending(self) -> int:
+        """The number of rows that were asked and wait for their answer."""
+        return 0 if self.late is None else int(self.late.table.size)
+
+    def require_late(self, delay: Any) -> None:
+        """Refuse a delay if the run was not begun with one."""
+        if delay is not None and self.late is None:
+            raise PartError("answers come late only in runs that were begun so: give delay=N to train or begin")
+
+
+def with_delays(batches: Iterable[Batch], delay: Any) -> Iterator[tuple[Batch, Any]]:
+    """Batches with the delays of their rows, given one for all or one for each; None if there are none."""
+    done = 0
+    for batch in batches:
+        yield batch, None if delay is None else delays_of(delay, len(batch), done)
+        done += len(batch)
 
 
 def _picked(told: Learnt, at: Any) -> Learnt:

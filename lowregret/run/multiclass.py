@@ -22,7 +22,7 @@ from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.growth import FIRST, Shape, Together, double_room
-from lowregret.learner.labels import ClassNames, name_label, one_label_each
+from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
 from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
@@ -119,23 +119,6 @@ class MulticlassRun(RowRun):
         guesses = self.guesses[:done]
         self.scores = self._room.scores[:done, : len(self.classes)] if self.keep_scores else np.empty(0)
         return Learnt(done, y[:done], guesses, self.scores if self.keep_scores else guesses)
-
-    def first_unfit(self, labels: Any, w: Vector, names: Mapping[float, str] | None) -> int:
-        known = self.classes if self.classes.fixed else ClassNames()
-        unfit = (w != 0) & ((known.encode(labels, None, names) < 0) | ~((w > 0) & (w < np.inf)))
-        return int(np.argmax(unfit)) if unfit.any() else len(labels)
-
-    def recognise(self, x: Rows, labels: Any, names: Mapping[float, str] | None) -> None:
-        codes = self.classes.encode(labels, np.zeros(len(labels), bool), names)
-        if self.tally.recognised(x, codes.astype(float)):
-            self.end_trial()
-
-    def refuse_late(
-        self, x: Rows, labels: Any, w: Vector, i: int, place: str, names: Mapping[float, str] | None
-    ) -> NoReturn:
-        """Raise the error that says why row i cannot be asked with its label."""
-        self.codes = self.classes.encode(labels, np.zeros(len(labels), bool), names)
-        self._refuse(x, name_label(labels[i], names), w, i, place)
 
     @property
     def slot_sizes(self) -> tuple[int, int]:

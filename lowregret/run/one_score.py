@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from lowregret.learner.late import first_unfit
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import Placed
 from lowregret.learner.validate import finite_numbers, numbers, refuse
@@ -57,19 +56,6 @@ class ScoredRun(RowRun):
         """Note where a loss of the user's own is put to the test."""
         if self.met is not None:
             self.met = self.met.wider(scores, labels, math.hypot(length(x), self.learner.bias))
-
-    def first_unfit(self, labels: Any, w: Vector, names: Mapping[float, str] | None) -> int:
-        return int(self._call(first_unfit, self.learner.loss, labels, w))
-
-    def recognise(self, x: Rows, labels: Any, names: Mapping[float, str] | None) -> None:
-        if self.tally.recognised(x, labels):
-            self.end_trial()
-
-    def refuse_late(
-        self, x: Rows, labels: Any, w: Vector, i: int, place: str, names: Mapping[float, str] | None
-    ) -> NoReturn:
-        """Raise the error that says why row i cannot be asked with its label."""
-        self._refuse(x, labels[i], w, i, place)
 
     @property
     def slot_sizes(self) -> tuple[int, int]:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from lowregret.auto.bank import WIDTH
-from lowregret.auto.classes import SHARES, THEN_CLASSES, THEN_WIDTH
+from lowregret.auto.class_loop import THEN_CLASSES, THEN_WIDTH
+from lowregret.auto.classes import SHARES
 from lowregret.auto.frozen import DONE, NOW, VOTES
 from lowregret.auto.frozen import GAP as KEPT_GAP
-from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PARTITIONS, PAST, PRODUCTS, THEN, TRUST, WEIGHTS
+from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PARTITIONS, PAST, PRODUCTS, TRUST, WEIGHTS
 from lowregret.auto.mixture import FAINT
+from lowregret.auto.row_loop import THEN
 from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS, PACE, ROWS
 from lowregret.compile.simd import LANES
