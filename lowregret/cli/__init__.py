@@ -64,7 +64,6 @@ def _run(argv: Sequence[str] | None) -> int:
     command = named(args.command)
     require_apart(command, args)
     import lowregret.compile  # noqa: F401  # which imports Numba as it should be, before others do
-
     if not gc.isenabled():
         gc.freeze()
         gc.set_threshold(MANY)

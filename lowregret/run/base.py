@@ -83,8 +83,7 @@ class RowRun(CarefulRun, Patient, Scoring):
         self.comparator.fits(self._coordinates)
         self.expansion = expansion  # what gives rows further columns
         self.late = late
-        if late is not None:
-            self.knows_outputs = False  # iterates averaged are those that answers find, not those that were asked
+        self.knows_outputs = self.knows_outputs and late is None  # answers find other iterates than those asked
         self.slots = self.no_slots = nobody()
         self.compiled = compiled and compilable(learner) and (expansion is None or compilable(expansion.part))
         self.certify = certify  # whether a history is kept, and frozen models are judged

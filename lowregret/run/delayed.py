@@ -52,7 +52,9 @@ def delayed(
     ridge is known without an answer: it is that of v.
     """
     if not isinstance(learner, Linear):
-        raise PartError(f"the learner must be a Linear such as zoo.ogd_eager(Hinge(), eta=0.1), got {learner!r}")
+        raise PartError(
+            f"the learner must be a Linear such as zoo.ogd_eager(Hinge(), eta=0.1), got {learner!r}; others take train(…, delay=N)"
+        )
     if learner.rule.schedule().weighted():
         raise PartError(
             "a schedule that weighs the rounds needs w_s when the answer to round s comes, and only its score is kept: "

@@ -294,6 +294,13 @@ class Patient:
         """The number of rows that were asked and wait for their answer."""
         return 0 if self.late is None else int(self.late.table.size)
 
+    def require_prompt(self) -> None:
+        """Refuse what holds only for answers that come at once."""
+        if self.late is not None:
+            raise PartError(
+                "this bound holds for answers that come at once: use `certificates`, or a run without delay"
+            )
+
     def require_late(self, delay: Any) -> None:
         """Refuse a delay if the run was not begun with one."""
         if delay is not None and self.late is None:

@@ -64,6 +64,7 @@ class LinearRun(ScoredRun):
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
         """Mistake bounds of the Perceptron and Winnow against u, on the rows of the latest `learn`."""
+        self.require_prompt()
         if not self.uniform:
             raise PartError("mistake bounds need importance weights of 1")
         rows = self._given_again(features, labels)
@@ -75,6 +76,7 @@ class LinearRun(ScoredRun):
 
         PROP-3 and PROP-4 of the Perceptron, THM-14.9 of averaged descent on a bounded set, COR-13 with a ridge.
         """
+        self.require_prompt()
         if not self.uniform:
             raise PartError("these bounds need importance weights of 1")
         rows, fixed = self._given_again(features, labels), self._spread(u)

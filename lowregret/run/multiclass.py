@@ -162,6 +162,7 @@ class MulticlassRun(RowRun):
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> list[Certificate]:
         """MC-OBS, PERC-ROOT and THM-14.2 of the Perceptron against a matrix u, on the rows of one call of `learn`."""
+        self.require_prompt()
         match self.learner:
             case Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(Reals()), Constant(1.0))) if self.uniform:
                 told = self._given_again(features, labels, guessed=True).margins(self._flat(u))
@@ -173,6 +174,7 @@ class MulticlassRun(RowRun):
 
     def drawn_error(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> RiskCertificate:
         """PROP-3: the expected error of an iterate drawn from the Perceptron's run, with the rows' mean as E."""
+        self.require_prompt()
         told = self._given_again(features, labels, guessed=True).margins(self._flat(u))
         return prop_3(float(np.mean(told.hinge(margin))), told.norm, told.widest, margin, self.state.rounds)
 
