@@ -97,6 +97,7 @@ def train(
     expand: FeatureMap | Partitions | None = None,
     learners: int | None = None,
     block: int | None = None,
+    delay: int | None = None,
 ) -> LinearRun | MulticlassRun | KernelRun | TaskRun | AutoRun:
     """Learn the rows once, in order, and return the run.
 
@@ -114,9 +115,10 @@ def train(
     comparators and certificates then speak of rows with these columns, behind their own.
     `learners`: threads that learn at once, on as many cores. Rows are then decided `block` at a time (8) with one
     iterate, so what is learnt depends on `block`, and not on the number of threads.
+    `delay`: labels come late, that of row s after row s + delay was scored: see docs/delay.md.
     """
     plain = weights is None and dimension is None and classes is None and certify and expand is None
-    plain = plain and learners is None and block is None
+    plain = plain and learners is None and block is None and delay is None
     if isinstance(learner, KernelPerceptron):
         return _train_kernel(learner, features, labels, compiled, plain and comparator is None)
     if isinstance(learner, Task):
@@ -126,7 +128,7 @@ def train(
         rows = Ahead(rows)  # whose first labels are looked at
     learner = auto_for(rows, labels) if learner == "auto" else learner
     how: RunOptions = {"comparator": comparator, "certify": certify, "compiled": compiled, "expand": expand}
-    how |= {"learners": learners, "block": block}
+    how |= {"learners": learners, "block": block, "delay": delay}
     run = begin(learner, columns, classes, **how)
     return run.learn(Checked(rows) if isinstance(rows, Rows) else rows, labels, weights)
 
@@ -135,7 +137,7 @@ def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compile
     """`plain` says that nothing else was asked for."""
     if not plain:
         raise PartError(
-            "KernelPerceptron takes neither weights nor a comparator, certify, expand or learners: leave them out"
+            "KernelPerceptron takes no weights, comparator, certify, expand, learners or delay: leave them out"
         )
     rows = as_rows(features)
     with room_for(rows.shape[1]):

@@ -61,6 +61,7 @@ class AutoClassifier(Auto):
         for k in range(STACKS):
             guess = stack_guess(mind.stacks, k, work.inputs)
             work.experts[LANES + k] = min(max(guess, -CERTAIN), CERTAIN)
+            work.margins[k] = np.float32(work.experts[LANES + k])
 
     def heed(self, mind: Mind, work: Workspace, score: float) -> None:
         work.experts[PARTITIONS] = min(max(score, -CERTAIN), CERTAIN)
@@ -90,8 +91,8 @@ class AutoClassifier(Auto):
         store(work.doubts, at, down)
         return up, down
 
-    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float) -> None:
-        share_trust(mind.trust, work.chances if y > 0.0 else work.doubts, weight, t)
+    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float, rate: float) -> None:
+        share_trust(mind.trust, work.chances if y > 0.0 else work.doubts, weight, t, rate)
 
     def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
         return slopes(load(work.lanes, _LOW), y, weight)
@@ -99,7 +100,7 @@ class AutoClassifier(Auto):
     def answer(self, mind: Mind, work: Workspace, y: float, weight: float, q: Eight) -> tuple[Eight, Eight]:
         for k in range(STACKS):
             width = stack_project(mind.stacks, k, work.inputs, work.along)
-            work.margins[k], work.widths[k] = np.float32(y * work.experts[LANES + k]), np.float32(weight * width)
+            work.margins[k], work.widths[k] = np.float32(y) * work.margins[k], np.float32(weight * width)
         p, much = margins(load(work.lanes, _LOW), y), np.float32(weight)
         s, steps = both_implicit(p, q * much, load(work.margins, _LOW), load(work.widths, _LOW))
         for k in range(STACKS):

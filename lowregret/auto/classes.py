@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from lowregret.auto.bank import WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
-from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS, WEIGHTS, fresh_trust, require_partitions
+from lowregret.auto.learner import EXPERTS, LOSSES, PARTITIONS, WEIGHTS, fresh_trust, require_partitions
 from lowregret.auto.logit import CERTAIN, bends, implicit, margins, slopes
 from lowregret.auto.mixture import share_trust
 from lowregret.auto.stack import (
@@ -31,8 +31,8 @@ from lowregret.auto.stack import (
     stack_learn,
     stack_project,
 )
-from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep, look
-from lowregret.compile.kernel import apart, kernel
+from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep
+from lowregret.compile.kernel import apart
 from lowregret.compile.memory import zeros
 from lowregret.compile.part import Part
 from lowregret.compile.simd import LANES, load, spread, store, total
@@ -46,7 +46,7 @@ from lowregret.rows import Rows
 from lowregret.rule import MirrorDescent, Rule
 from lowregret.state import LINEAR, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.step import Constant
-from lowregret.types import Cells, Vector
+from lowregret.types import Cells
 
 DOUBT = 1e-6  # the part of every chance that is spread over all classes and one not met yet
 DEEP = 20.0  # inputs of the stacks lie at most this below the best class
@@ -250,6 +250,14 @@ class AutoMulticlass(Learner):
         """Where the lanes of class c are, and the bias."""
         return (lots, c, np.uint64(mind.measures.size // COLUMNS - 1))
 
+    def doubt(self, mind: ClassMind, work: ClassWorkspace, room: Room, y: int) -> None:
+        """Write what each expert gave to the class that it was."""
+        lots, known = room.raw.size, room.known[0]
+        for k in range(EXPERTS):
+            work.likelihoods[k] = work.chances[k * lots + y] if y < known else DOUBT / (known + 1)
+        if mind.trust[LOSSES + PARTITIONS] == math.inf:
+            work.likelihoods[PARTITIONS] = 1.0
+
     def learn(
         self,
         s: State,
@@ -260,19 +268,14 @@ class AutoMulticlass(Learner):
         y: int,
         weight: float,
         room: Room,
-        beside: Any,
-    ) -> int:
-        """One round: returns the class predicted before the row was learnt, or NONE."""
-        scores = room.scores[i if room.scores.shape[0] > 1 else 0]
-        lots, before = room.raw.size, room.known[0]
-        guess = self.score(mind, work, x, i, room, beside, scores, True)
+        scores: Cells,
+        guess: int,
+        rate: float,
+    ) -> None:
+        """One round, of row i, which was given these scores, of all classes met by now, and this guess."""
+        before = room.known[0]
         keep(mind.measures, mind.pace, x, i, i, work.sheet, 0.0)
-        for k in range(EXPERTS):
-            work.likelihoods[k] = work.chances[k * lots + y] if y < before else DOUBT / (before + 1)
-        if mind.trust[LOSSES + PARTITIONS] == math.inf:
-            work.likelihoods[PARTITIONS] = 1.0
         if y >= before:
-            scores[y] = math.log(DOUBT / (before + 1))
             for k in range(LANES):
                 work.lanes[np.uint64(y * LANES + k)] = 0.0
             room.known[0] = y + 1
@@ -280,13 +283,12 @@ class AutoMulticlass(Learner):
         s.counts[MISTAKES] += guess != y
         s.counts[ROUNDS] += 1
         self.book(s, x, i, weight, room, scores)
-        share_trust(mind.trust, work.likelihoods, weight, mind.pace[ROWS])
+        share_trust(mind.trust, work.likelihoods, weight, mind.pace[ROWS], rate)
         if y < before:
             self.teach(mind, work, room, y, weight)
         if mind.pace[ROWS] > 1.0:
             self.train_lanes(mind, work, x, i, room, y, weight)
         self.remember(mind, room, y)
-        return guess
 
     def book(self, s: State, x: Rows, i: int, weight: float, room: Room, scores: Cells) -> None:
         """θ −= slopes ⊗ x, the bias included."""
@@ -345,37 +347,3 @@ class AutoMulticlass(Learner):
         for c in range(room.known[0]):
             now = 1.0 if c == y else 0.0
             past[SHARES + lots + c] = FADE * past[SHARES + lots + c] + (1.0 - FADE) * now
-
-
-@kernel
-def learn_classes(
-    learner: AutoMulticlass,
-    s: State,
-    mind: ClassMind,
-    work: ClassWorkspace,
-    x: Rows,
-    y: Any,
-    weights: Vector,
-    room: Room,
-    beside: Any,
-    guesses: Any,
-    i: int,
-    until: int,
-) -> int:
-    """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
-
-    Stops early at a row that cannot be learnt, or not before there is more room, leaving all as it was before it.
-    """
-    while i < y.size and s.counts[ROUNDS] < until:
-        weight = weights[i] if weights.size > 0 else 1.0
-        if weight != 0.0 and not (0.0 < weight <= HEAVY and 0 <= y[i] < room.raw.size):
-            break
-        if not (x.inside(i) and look(mind.measures, mind.pace, x, i, work.sheet)):
-            break
-        if weight == 0.0:
-            scores = room.scores[i if room.scores.shape[0] > 1 else 0]
-            guesses[i] = learner.score(mind, work, x, i, room, beside, scores, False)
-        else:
-            guesses[i] = learner.learn(s, mind, work, x, i, y[i], weight, room, beside)
-        i += 1
-    return i

@@ -19,8 +19,7 @@ import numpy as np
 
 from lowregret.auto.bank import LANE_NAMES, WIDTH, adagrad, lane_gains, lane_rates, lane_scores, lane_steps
 from lowregret.auto.stack import PADDED, STACK_NAMES, STACKS
-from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep, look
-from lowregret.compile.kernel import kernel
+from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep
 from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES, Eight, spread, store
 from lowregret.errors import DataError
@@ -242,8 +241,8 @@ class Auto(Learner):
         """The score that all experts make together."""
 
     @abstractmethod
-    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float) -> None:
-        """Trust the experts anew."""
+    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float, rate: float) -> None:
+        """Trust the experts anew; `rate`: see `share_trust`."""
 
     @abstractmethod
     def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
@@ -273,8 +272,9 @@ class Auto(Learner):
         return self.mix(mind, work)
 
     def learn(
-        self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float, p: float
-    ) -> None:
+        self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float, p: float,
+        rate: float,
+    ) -> None:  # fmt: skip
         """One round, of row i, which was given the score p; `ahead`: the next row."""
         value, slope = self.loss.at(p, y)
         s.sums[TOTAL] += weight * value
@@ -284,7 +284,7 @@ class Auto(Learner):
         keep(s.table, mind.pace, x, i, ahead, work.sheet, weight * slope)
         s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= weight * slope
         t = mind.pace[ROWS]
-        self.judge(mind, work, y, weight, t)
+        self.judge(mind, work, y, weight, t, rate)
         self.train(s, mind, work, x, i, ahead, y, weight)
         self.remember(mind, y)
 
@@ -304,40 +304,3 @@ class Auto(Learner):
         if later:
             moves = rates * slopes, adagrad(squares, bends)
             lane_steps(mind.bank, x, i, work.sheet, work.gains, moves, at)
-
-
-@kernel
-def learn_rows(
-    learner: Auto,
-    s: State,
-    mind: Mind,
-    work: Workspace,
-    x: Rows,
-    y: Vector,
-    weights: Vector,
-    beside: Vector,
-    scores: Vector,
-    i: int,
-    until: int,
-) -> int:
-    """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
-
-    Stops early at a row that cannot be learnt, or not in this unit of labels, leaving all as it was before that row. An
-    empty `weights` means 1 everywhere; a row of weight 0 is scored but changes nothing. An empty `beside` means that no
-    expert joined.
-    """
-    while i < y.size and s.counts[ROUNDS] < until:
-        weight = weights[i] if weights.size > 0 else 1.0
-        if weight != 0.0 and not (0.0 < weight <= HEAVY and learner.loss.accepts(y[i]) and weight * y[i] * y[i] < WIDE):
-            break
-        if not (x.inside(i) and look(s.table, mind.pace, x, i, work.sheet)):
-            break
-        if weight != 0.0 and not learner.fits(mind, y[i], weight):
-            break
-        scores[i] = learner.score(s, mind, work, x, i, beside, weight != 0.0)
-        if not math.isfinite(scores[i]):
-            break
-        if weight != 0.0:
-            learner.learn(s, mind, work, x, i, min(i + 1, y.size - 1), y[i], weight, scores[i])
-        i += 1
-    return i

@@ -17,12 +17,14 @@ _LOW, _HIGH, _LOSSES = np.uint64(0), np.uint64(LANES), np.uint64(LOSSES)
 _FEW = np.array([1.0] * (EXPERTS - LANES) + [0.0] * (2 * LANES - EXPERTS))  # which of the second eight are experts
 
 
-def share_trust(trust: Cells, likelihoods: Cells, weight: float, t: float) -> None:
-    """w ← (1 − 1/(t+1))·w·likelihood^weight/Σ + (1/(t+1))/N for the N experts whose losses are finite.
+def share_trust(trust: Cells, likelihoods: Cells, weight: float, t: float, rate: float) -> None:
+    """w ← (1 − 1/(t+1))·w·likelihood^(weight·rate)/Σ + (1/(t+1))/N for the N experts whose losses are finite.
+
+    `rate` ≤ 1 is how much of a row's verdict counts, since those of rows that wait together are much alike.
 
     The loss of an expert is that kept less the logarithm of its product, so that few logarithms are taken.
     """
-    if weight == 1.0:
+    if weight == 1.0 and rate == 1.0:
         likely, others = load(likelihoods, _LOW), load(likelihoods, _HIGH)
         store(trust, _LOW, load(trust, _LOW) * likely)
         store(trust, _HIGH, load(trust, _HIGH) * others)
@@ -32,7 +34,7 @@ def share_trust(trust: Cells, likelihoods: Cells, weight: float, t: float) -> No
         if somewhere((spread(FAINT) > low) | (spread(FAINT) > high)):
             settle(trust)
     else:
-        weigh(trust, likelihoods, weight)
+        weigh(trust, likelihoods, weight, rate)
     low, high = load(trust, _LOW), load(trust, _HIGH)
     share, nil, endless = 1.0 / (t + 1.0), spread(0.0), spread(math.inf)
     here, there = endless > load(trust, _LOSSES), endless > load(trust, _LOSSES + _HIGH)
@@ -52,11 +54,13 @@ def settle(trust: Cells) -> None:
 
 
 @apart
-def weigh(trust: Cells, likelihoods: Cells, weight: float) -> None:
-    """w ← w·likelihood^weight up to a factor, for weights other than 1.
+def weigh(trust: Cells, likelihoods: Cells, weight: float, rate: float) -> None:
+    """w ← w·likelihood^(weight·rate) up to a factor, for weights or rates other than 1.
 
-    The gap is what the mixture lost beyond the mix loss −ln Σ w·likelihood^weight, which is nothing for weights ≤ 1.
+    The gap is what the mixture lost beyond the mix loss −ln(Σ w·likelihood^power)/rate, power = weight·rate, which is
+    nothing for powers ≤ 1.
     """
+    power = weight * rate
     mixed = mass = highest = 0.0
     for k in range(EXPERTS):
         if trust[LOSSES + k] < math.inf:
@@ -66,7 +70,7 @@ def weigh(trust: Cells, likelihoods: Cells, weight: float) -> None:
         if trust[LOSSES + k] < math.inf:
             loss = -weight * math.log(likelihoods[k])
             trust[LOSSES + k] += loss
-            trust[k] *= math.exp(-loss - weight * math.log(highest))
+            trust[k] *= math.exp(-rate * loss - power * math.log(highest))
             mass += trust[k]
-    if weight > 1.0:
-        trust[GAP] += max(math.log(mass) - weight * math.log(mixed / highest), 0.0)
+    if power > 1.0:
+        trust[GAP] += max(math.log(mass) - power * math.log(mixed / highest), 0.0) / rate

@@ -115,7 +115,7 @@ class AutoRegressor(Auto):
             p += mind.trust[WEIGHTS + k] * work.experts[k]
         return mind.past[ORIGIN] + mind.past[UNIT] * p
 
-    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float) -> None:
+    def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float, rate: float) -> None:
         mixed = 0.0
         for k in range(EXPERTS):
             loss = weight * self.lost(mind, work, k, y)

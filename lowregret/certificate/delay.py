@@ -18,16 +18,13 @@ import math
 from dataclasses import replace
 
 from lowregret.certificate.certificate import Certificate
-from lowregret.learner.linear import Linear
+from lowregret.learner.late import DRIFT, LAGGED
+from lowregret.learner.linear import Learner, Linear
 from lowregret.mirror.base import dual_exponent as dual_of
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.types import Vector
 
 NAMES = ("travelled", "lagged", "drift", "weight", "wrong")
-TRAVELLED = 0  # A = Σ η‖z‖_*, over the steps taken so far
-LAGGED = 1  # Σ ‖z_s‖_*·(A at arrival − A at decision)
-DRIFT = 2  # Σ ⟨w_s − v_s, z_s⟩
-LEDGER = 3  # what the history keeps
 WEIGHT = 3  # Σ of the importance weights of answers
 WRONG = 4  # the same over mistakes
 BOOK = len(NAMES)
@@ -39,7 +36,7 @@ def dual_exponent(learner: Linear) -> float:
     return dual_of(rule.mirror.exponent) if isinstance(rule, MirrorDescent) else 2.0
 
 
-def late_certificates(learner: Linear, found: list[Certificate], ledger: Vector, pending: int) -> list[Certificate]:
+def late_certificates(learner: Learner, found: list[Certificate], ledger: Vector, pending: int) -> list[Certificate]:
     """Certificates of a delayed run: those of the run in order of arrival, plus the drift.
 
     DELAY bounds the drift too, in advance: it holds for every order of arrival, and every rate that does not grow.
@@ -60,7 +57,7 @@ def late_certificates(learner: Linear, found: list[Certificate], ledger: Vector,
         )
         for c in found
     ]
-    base, strength = _base(learner)
+    base, strength = _base(learner) if isinstance(learner, Linear) and not learner.ridge else ("", 1.0)
     late += [
         replace(
             c,

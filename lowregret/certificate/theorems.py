@@ -46,6 +46,7 @@ class Theorem:
     needs_theta: bool = False
     needs_table: bool = False
     linear: Callable[[Evidence], float | None] = lambda e: e.linear_regret  # a sharper one, where curvature allows it
+    curved: bool = False  # it holds by how losses curve around the iterate, not of the linearised regret
     beside: bool = False  # it says nothing of the linearised regret, so LEM-2.5 stands beside it
     terms: Callable[[Evidence], float] = lambda e: ends(e)  # the size of what the bound is a difference of
 
@@ -329,6 +330,7 @@ THEOREMS = (
         _climbs_dual,
         _dual,
         linear=lambda e: None,
+        curved=True,
         beside=True,
     ),
     Theorem(
@@ -364,6 +366,7 @@ THEOREMS = (
         curved_premise,
         needs_table=True,
         linear=curved_regret,
+        curved=True,
     ),
     Theorem(
         "NEWTON-ANY",

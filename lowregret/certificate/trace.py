@@ -77,16 +77,20 @@ class Trace:
     theorem: str  # whose bound it is, at the end
 
 
-def trace(learner: Learner, history: Vector, comparator: Domain, met: MetScores | None = None) -> Trace:
-    """The curves of a history, against these comparators."""
+def trace(
+    learner: Learner, history: Vector, comparator: Domain, met: MetScores | None = None, drift: Vector | None = None
+) -> Trace:
+    """The curves of a history, against these comparators; `drift` is what late answers add, if answers come late."""
     rows = [replace(_evidence(learner, row, comparator), met=met) for row in history]
-    found = [evaluate(e)[0] for e in rows]
+    late = drift is not None
+    found = [evaluate(replace(e, curvature=0.0) if late else e, late)[0] for e in rows]
+    away = np.zeros(len(rows)) if drift is None else drift
     return Trace(
         np.array([e.rounds for e in rows], np.int64),
         np.array([e.sums[TOTAL] for e in rows]),
-        np.array([math.nan if c.linear_regret is None else c.linear_regret for c in found]),
-        np.array([c.bound if c.premises_hold else math.nan for c in found]),
-        found[-1].id,
+        np.array([math.nan if c.linear_regret is None else c.linear_regret for c in found]) + away,
+        np.array([c.bound if c.premises_hold else math.nan for c in found]) + away,
+        found[-1].id + ("+DRIFT" if away.any() else ""),
     )
 
 

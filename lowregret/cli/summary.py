@@ -40,8 +40,10 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         *_tell_compiling(seconds),
         f"loss       {tell_loss(session, session.metrics, session.mean_loss)}, {_when(session)}",
         *tell_metrics(session, session.metrics),
+        *_tell_delay(session),
         *describe_added(run),
         *describe_kept(run),
+        *_tell_lateness(session),
         *_tell_passes(session),
         *_tell_held_out(session),
         *_tell_proof(session),
@@ -65,6 +67,23 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
 def _tell_compiling(seconds: Seconds) -> list[str]:
     """The time compiling took, which the next command will not take."""
     return [f"           and {seconds.compile:.2f} s of compiling, once on this machine"] if seconds.compile else []
+
+
+def _tell_delay(session: Session) -> list[str]:
+    """How late labels came, and whose have not come yet; or how to find out what late ones are worth."""
+    late = session.run.late
+    if late is None:
+        return []
+    waits = f"those of the last {counted(late.table.size, 'row')} have not come yet" if late.table.size else "all came"
+    return [f"late       each label came after {counted(late.delay, 'more row')}; {waits}"]
+
+
+def _tell_lateness(session: Session) -> list[str]:
+    """How to find out what labels that come late are worth, where those that come at once are worth something."""
+    kept = session.run.kept
+    if session.run.late is not None or kept is None or kept.worth is None:
+        return []
+    return ["           (--delay N tells live figures for labels that come N rows late)"]
 
 
 def _when(session: Session) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from lowregret.compile.kernel import kernel
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
+from lowregret.learner.late import DRIFT, Waiting
 from lowregret.learner.linear import Learner, Linear
 from lowregret.loss.multiclass import MultiLoss
 from lowregret.output import Last, Output
@@ -25,6 +26,9 @@ from lowregret.state import DIMENSION, ROUNDS, State
 from lowregret.types import Cells, Index, Vector
 
 NONE, FAILED = -1, -2  # no class to predict yet; a score or loss that is no finite number
+
+
+MET, GUESSED = 0, 1  # late.past[slot, …]: classes met, and the guess, when a row was asked
 
 
 class Room(NamedTuple):
@@ -119,7 +123,7 @@ class Multiclass(Learner):
                 best = label
         return best if math.isfinite(total) else FAILED
 
-    def learn(self, s: State, x: Rows, i: int, y: int, weight: float, room: Room, limit: float) -> int:
+    def learn(self, s: State, x: Rows, i: int, y: int, weight: float, room: Room, late: Waiting, limit: float) -> int:
         """One round: returns the class predicted before the row was learnt, NONE, or FAILED if nothing was learnt.
 
         So it is if the loss, ⟨w, z⟩ and the squares of the slopes and of z together reach the limit.
@@ -127,11 +131,18 @@ class Multiclass(Learner):
         scale, factor, before = self.rule.scale(s), self.factor(x, i), room.known[0]
         scores = room.scores[i if room.scores.shape[0] > 1 else 0]
         guess = self.guess(s, x, i, factor, scale, scores, room)
+        waits = late.of.size > 0 and late.of[i] >= 0
+        if waits and weight == 0.0 and guess != FAILED:
+            self.ask(i, guess, before, scores, late)
         if weight == 0.0 or guess == FAILED:
             return guess
         if y >= before:  # a class that was not met yet, whose weights are 0
             room.raw[y] = scores[y] = 0.0
         known = max(before, y + 1)
+        if waits:
+            guess = int(late.past[late.of[i], GUESSED])
+            for label in range(known):
+                scores[label] = late.scores[late.of[i], label] if label < late.past[late.of[i], MET] else 0.0
         value = weight * self.loss.at(scores, known, guess, y, room.slopes)
         inner = product = squares = 0.0
         touched = 0
@@ -147,6 +158,9 @@ class Multiclass(Learner):
         if not abs(value) + abs(inner) + squares + square < limit:  # or one of them is no number
             return FAILED
         room.known[0] = known
+        if waits:
+            for label in range(known):
+                late.ledger[DRIFT] += room.slopes[label] * (scores[label] - room.raw[label] * scale)
         self.enter(s, value, guess != y, scale)
         if idle:
             self.rule.idle(s)
@@ -155,6 +169,13 @@ class Multiclass(Learner):
             s, x, i, factor, known, touched, room.slopes, self.rule.open(s, inner, product, square, self.ridge), inner
         )
         return guess
+
+    def ask(self, i: int, guess: int, known: int, scores: Cells, late: Waiting) -> None:
+        """Keep the scores of row i, whose answer comes later."""
+        slot = late.of[i]
+        late.past[slot, MET], late.past[slot, GUESSED] = known, guess
+        for label in range(known):
+            late.scores[slot, label] = scores[label]
 
     def move(
         self, s: State, x: Rows, i: int, factor: float, known: int, touched: int, slopes: Cells, sums: Any, inner: float
@@ -226,6 +247,7 @@ def learn_classes(
     y: Any,
     weights: Vector,
     room: Room,
+    late: Waiting,
     guesses: Any,
     i: int,
     until: int,
@@ -235,7 +257,8 @@ def learn_classes(
 
     Stops early at a row that cannot be learnt, or not before there is more room, or that reaches the limit, leaving the
     state as it was before it.
-    An empty `weights` means 1 everywhere; a row of weight 0 is predicted but changes nothing.
+    An empty `weights` means 1 everywhere; a row of weight 0 is predicted but changes nothing. A row with a slot in
+    `late` is asked if its weight is 0, else it is its answer that comes.
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0
@@ -243,7 +266,7 @@ def learn_classes(
             break
         if not x.inside(i):
             break
-        guess = learner.learn(s, x, i, y[i], weight, room, limit)
+        guess = learner.learn(s, x, i, y[i], weight, room, late, limit)
         if guess == FAILED:
             break
         guesses[i] = guess

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.certificate.delay import LEDGER
 from lowregret.certificate.delay import NAMES as LATE_NAMES
 from lowregret.certificate.trace import next_mark
 from lowregret.convex.functions import Convex
@@ -15,6 +14,7 @@ from lowregret.convex.leader import Follower
 from lowregret.domain import Domain
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling
+from lowregret.learner.late import LEDGER
 from lowregret.learner.linear import Linear
 from lowregret.learner.schema import UNSIGNED, Demands, ledger_demands, ledger_slots, state_arrays
 from lowregret.loss import Cost

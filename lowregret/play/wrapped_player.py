@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate
-from lowregret.certificate.delay import DRIFT, LAGGED, LEDGER, TRAVELLED, dual_exponent, late_certificates
+from lowregret.certificate.delay import dual_exponent, late_certificates
 from lowregret.certificate.doubling import bounds_of, sum_blocks
 from lowregret.convex.functions import Convex
 from lowregret.convex.leader import Follower
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling, block_of
+from lowregret.learner.late import DRIFT, LAGGED, LEDGER, TRAVELLED
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost
 from lowregret.play.own_player import OwnSeat

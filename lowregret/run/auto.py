@@ -10,9 +10,10 @@ import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.frozen import Frozen, foretell_rows
-from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, learn_rows, require_light
+from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, require_light
 from lowregret.auto.linear_view import linear_weights
 from lowregret.auto.regression import take_unit
+from lowregret.auto.row_loop import THEN, learn_rows
 from lowregret.auto.view import FAR
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
@@ -98,7 +99,7 @@ class AutoRun(ScoredRun):
     def pass_rows(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, beside: Any) -> int:
         """Learn rows from i on until `goal` rounds are played; returns the first row not learnt."""
         desk = self.record.desk(self, x, True)
-        given = self.learner, self.state, self.record.mind, desk, x, y, w, beside, self.scores
+        given = self.learner, self.state, self.record.mind, desk, x, y, w, beside, self.slots, self.scores
         while True:
             i = int(call(learn_rows, self.compiled, *given, i, goal))
             if i == len(y) or self.state.rounds >= goal:
@@ -121,11 +122,15 @@ class AutoRun(ScoredRun):
         super()._refuse(x, label, w, i, place)
 
     def _carried(self) -> Sequence[Any]:
-        return *self.state, *self.record.mind, self.record.average, *self.curve.carried()
+        return *super()._carried(), *self.record.mind, self.record.average, *self.curve.carried()
 
     def fitting(self, y: Vector, w: Vector, i: int, end: int) -> int:
         """The end of those rows i, …, end − 1 that there is room for: all."""
         return end
+
+    @property
+    def slot_sizes(self) -> tuple[int, int]:
+        return 1, THEN
 
     @property
     def nobody(self) -> Vector:

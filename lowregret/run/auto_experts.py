@@ -29,6 +29,8 @@ class Standings:
     rounds: int
     trust: Vector
     classifies: bool
+    rate: float = 1.0  # how much of each verdict on them counted: see `share_trust`
+    drift: float = 0.0  # how much less the mixture would have lost by its scores when the answers came
 
     @property
     def present(self) -> Any:
@@ -53,29 +55,35 @@ class Standings:
 
     @property
     def regret(self) -> float:
-        """The mixture's loss minus the best expert's, exactly."""
+        """The mixture's loss minus that of the best expert by its scores when the answers came, exactly."""
         return self.total - float(self.losses[self.best])
 
     @property
     def linear_regret(self) -> float:
         """Σ⟨w_t, losses_t⟩ minus the best expert's loss, at least `regret`; `regret` itself if the loss classifies."""
-        return max(self.regret, -math.inf if self.classifies else float(self.trust[MIXED] - self.losses[self.best]))
+        mixed = self.drift + float(self.trust[MIXED] - self.losses[self.best])
+        return max(self.regret, -math.inf if self.classifies else mixed)
 
     @property
     def bound(self) -> float:
-        """ln N + ln T + Σ[loss − mix loss]₊ if the loss classifies, else 2Δ; plus the rounding error of such sums."""
+        """(ln N + ln T)/rate + Σ[loss − mix loss]₊ if the loss classifies, else 2Δ; plus the rounding of such sums,
+        and what late answers cost."""
         gap, rounding = float(self.trust[GAP]), ROUNDING * abs(self.total)
         logs = math.log(len(self.names)) + math.log(max(self.rounds, 1))
-        return (logs + gap if self.classifies else 2 * gap) + rounding
+        return (logs / self.rate + gap if self.classifies else 2 * gap) + rounding + self.drift
 
     def certificate(self) -> Certificate:
         """MIX-SHARE or MIX-ADAHEDGE: the mixture against the best of its experts."""
+        late = self.rate < 1
         name, statement = (
-            ("MIX-SHARE", "ln N + ln T + Σ[loss − mix loss]₊")
+            ("MIX-SHARE", f"{'(1 + delay)·(' * late}ln N + ln T{')' * late} + Σ[loss − mix loss]₊")
             if self.classifies
             else ("MIX-ADAHEDGE", "2Δ, Δ = Σ(⟨w,losses⟩ − mix loss)")
         )
         comparator = {"set": "experts", "count": len(self.names), "best": self.names[self.best]}
+        if self.drift:
+            name, statement = f"{name}+DRIFT", f"{statement} + Σ(loss when asked − loss when answered)"
+            comparator["judged"] = "when answers came"
         finite = Premise("all losses are finite", math.isfinite(self.total + float(self.losses.sum())))
         return Certificate(
             name, statement, comparator, self.linear_regret, self.bound, premises=(finite,), regret=self.regret,

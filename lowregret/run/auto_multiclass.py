@@ -7,7 +7,8 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace, learn_classes
+from lowregret.auto.class_loop import THEN_CLASSES, THEN_WIDTH, learn_classes
+from lowregret.auto.classes import SHARES, AutoMulticlass, ClassMind, ClassWorkspace
 from lowregret.auto.frozen import Frozen
 from lowregret.auto.frozen_classes import foretell_classes
 from lowregret.auto.learner import require_light
@@ -61,7 +62,7 @@ class AutoMulticlassRun(MulticlassRun):
     def pass_rows(self, x: Rows, y: Any, w: Vector, i: int, goal: int, beside: Any) -> int:
         """Learn rows from i on until `goal` rounds are played; returns the first row not learnt."""
         desk = self.record.desk(self, x, True)
-        given = self.learner, self.state, self.record.mind, desk, x, y, w, self._room, beside, self.guesses
+        given = self.learner, self.state, self.record.mind, desk, x, y, w, self._room, beside, self.slots, self.guesses
         return int(call(learn_classes, self.compiled, *given, i, goal))
 
     def _carried(self) -> Sequence[Any]:
@@ -71,6 +72,10 @@ class AutoMulticlassRun(MulticlassRun):
         """The end of those rows i, …, end − 1 that there is room for: up to a class that is new."""
         new = (y[i:end] >= self.lanes) & (w[i:end] != 0 if w.size else True)
         return i + int(np.argmax(new)) if new.any() else end
+
+    @property
+    def slot_sizes(self) -> tuple[int, int]:
+        return self._stride, THEN_CLASSES + THEN_WIDTH * self._stride
 
     @property
     def nobody(self) -> Any:

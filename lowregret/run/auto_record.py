@@ -84,7 +84,8 @@ class Mixture(RunRecord):
 
     def contest(self, run: Any) -> Standings:
         """The experts of the mixture: their losses, and how far each is trusted."""
-        return Standings(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies))
+        rate, drift = (1.0, 0.0) if run.late is None else (run.late.rate, run.late.drift)
+        return Standings(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies), rate, drift)
 
     def certificates(self, run: Any) -> list[Certificate]:
         """The certificates against the best expert and against fixed linear predictors."""
@@ -111,11 +112,16 @@ class Mixture(RunRecord):
 
     def trace(self, run: Any) -> Trace:
         """Loss, regret against the best expert so far and its bound, over the rounds."""
-        kept = {int(row[SUMS + ROUNDS]): (row[TOTAL], t) for row, t in zip(self.history, self._contests, strict=True)}
-        kept |= {int(row[ROUND]): (row[LOST], row[KEPT:]) for row in self._eras}
-        kept[run.rounds] = run.loss, self.mind.trust
+        marks = zip(self.history, self._contests, self._drifts(run), strict=True)
+        kept = {int(row[SUMS + ROUNDS]): (row[TOTAL], t, drift) for row, t, drift in marks}
+        if run.late is None:  # the drift is not known at the ends of eras
+            kept |= {int(row[ROUND]): (row[LOST], row[KEPT:], 0.0) for row in self._eras}
         now = self.contest(run)
-        found = [replace(now, rounds=t, total=float(kept[t][0]), trust=kept[t][1]) for t in sorted(kept)]
+        kept[run.rounds] = run.loss, self.mind.trust, now.drift
+        found = [
+            replace(now, rounds=t, total=float(total), trust=trust, drift=float(drift))
+            for t, (total, trust, drift) in sorted(kept.items(), key=lambda item: item[0])
+        ]
         return Trace(
             np.array([c.rounds for c in found], np.int64),
             np.array([c.total for c in found]),
@@ -123,6 +129,11 @@ class Mixture(RunRecord):
             np.array([c.bound for c in found]),
             now.certificate().id,
         )
+
+    def _drifts(self, run: Any) -> Vector:
+        """What late answers added to the mixture's loss, at the marks of the history."""
+        drifts = run.drifts(len(self.history))
+        return np.zeros(len(self.history)) if drifts is None else drifts
 
     def fixed_trace(self, run: Any) -> tuple[Any, Vector]:
         """Rounds, and the linearised regret against fixed linear predictors after each of them."""
@@ -144,18 +155,22 @@ class Mixture(RunRecord):
     def brief(self, run: Any) -> list[str]:
         return [f"regret {self.contest(run).linear_regret:.4g} to the best expert"]
 
+    def _lost(self, run: Any) -> float:
+        """The mixture's loss by its scores when the answers came: what experts are compared with."""
+        return float(run.loss - (0.0 if run.late is None else run.late.drift))
+
     # ---- while learning ----------------------------------------------------------------------------------------------
 
     def join(self, run: Any, alone: bool) -> None:
         """Take the companion in among the experts, live and kept; `alone`: instead of the others."""
         if self.mind.trust[PARTITIONS] == 0:
             classifies = bool(run.learner.loss.classifies)
-            self.mind.trust[:] = join(self.mind.trust, run.loss, classifies, alone)
+            self.mind.trust[:] = join(self.mind.trust, self._lost(run), classifies, alone)
             self.votes = joined_votes(close_round(self.votes), alone)
 
     def leave(self, run: Any) -> None:
         """Take the companion out again; those who stay share its trust."""
-        lost = run.loss if run.learner.loss.classifies else float(self.mind.trust[MIXED])
+        lost = self._lost(run) if run.learner.loss.classifies else float(self.mind.trust[MIXED])
         self.mind.trust[:] = leave(self.mind.trust, lost)
         self.votes = left_votes(self.votes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -16,9 +16,9 @@ from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import compilable
 from lowregret.compile.signals import Interruptible, let_in, unbroken
 from lowregret.domain import Domain
-from lowregret.errors import PartError
 from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
+from lowregret.learner.late import nobody
 from lowregret.learner.linear import Learner
 from lowregret.learner.places import Placed, Places
 from lowregret.learner.validate import Place, numbers, require_bounded
@@ -31,6 +31,7 @@ from lowregret.rows import Features, Rows, highest
 from lowregret.run import files as filed
 from lowregret.run.careful import CarefulRun
 from lowregret.run.expansion import Expansion
+from lowregret.run.late import Late, Patient, with_delays
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
 from lowregret.run.predictor import Predictor
 from lowregret.run.record import NEVER, RunRecord, next_snapshot
@@ -47,12 +48,12 @@ if TYPE_CHECKING:
 Names = Mapping[float, str] | None  # of labels
 
 
-class RowRun(CarefulRun, Scoring):
+class RowRun(CarefulRun, Patient, Scoring):
     """A learner of rows, its state, and the proof of how well it has done so far."""
 
     learns: ClassVar[type]  # what its learner must be
     of_batch: ClassVar[tuple[str, ...]] = ("scores",)  # attributes that are arrays of the latest batch
-    knows_outputs: ClassVar[bool] = True  # whether a random or averaged iterate is one of all those counted
+    knows_outputs: bool = True  # whether a random or averaged iterate is one of all those counted
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class RowRun(CarefulRun, Scoring):
         trial: Trial | None = None,
         frozen: Any = None,
         expansion: Expansion | None = None,
+        late: Late | None = None,
         certify: bool = True,
         compiled: bool = True,
     ) -> None:
@@ -79,6 +81,9 @@ class RowRun(CarefulRun, Scoring):
         self.comparator = comparator or natural_comparator(learner, self._coordinates)
         self.comparator.fits(self._coordinates)
         self.expansion = expansion  # what gives rows further columns
+        self.late = late
+        self.knows_outputs = self.knows_outputs and late is None  # answers find other iterates than those asked
+        self.slots = self.no_slots = nobody()
         self.compiled = compiled and compilable(learner) and (expansion is None or compilable(expansion.part))
         self.certify = certify  # whether a history is kept, and frozen models are judged
         self.uniform = uniform  # all weights were 1
@@ -89,40 +94,48 @@ class RowRun(CarefulRun, Scoring):
         self.learnt = NOTHING  # of the latest batch
         self.record = record or RunRecord()  # what proofs follow from
         self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
-        self._turn = [None]  # taken by the thread that learns rows
+        self._seat = [None]  # taken by the thread that learns rows
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------
 
-    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None) -> Self:
-        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+    def learn(self, features: Features | Stream, labels: Any = None, weights: Any = None, *, delay: Any = None) -> Self:
+        """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit.
+
+        `delay`, of a run that was begun with one: another, or one for each row.
+        """
+        self.require_late(delay)
         if is_stream(features):
-            for batch in raise_faults(features.batches()):
-                self.learn_batch(batch)
+            for batch, delays in with_delays(raise_faults(features.batches()), delay):
+                self.learn_batch(batch, delays)
             return self
         x = self._rows(features)
         y = self._labels(labels, x.shape[0])
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
-        self._learn(x, y, w, "row {}".format)
+        self._learn(x, y, w, "row {}".format, delay=delay)
         return self
 
-    def learn_batch(self, batch: Batch) -> Learnt:
+    def learn_batch(self, batch: Batch, delay: Any = None) -> Learnt:
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
-        return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names)
+        return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names, delay=delay)
 
     @unbroken
     def _learn(
-        self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None
-    ) -> Learnt:
+        self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None,
+        delay: Any = None,
+    ) -> Learnt:  # fmt: skip
         """Learn rows, expanded ones in their stead; whatever happens, the rows that are learnt are counted."""
-        with self._alone() if expanded is None else nullcontext():
+        late = self.late is not None and self.late.playing
+        with self._alone() if expanded is None and not late else nullcontext():
+            if self.late is not None and not late:
+                return self.late.learn(self, given, labels, w, place, names, delay)
             if self.expansion is not None and expanded is None:
                 return self.expansion.learn(self, given, labels, w, place, names)
             x = given if expanded is None else expanded
             self.learnt, self._reached, self._unjudged, self._steps = NOTHING, 0, (0, self.rounds), Steps()
             y = self._taken(labels, w, names)
             self.uniform &= bool(np.all(w == 1))
-            if self.tally.recognised(given, np.asarray(y, float)):
+            if not late and self.tally.recognised(given, np.asarray(y, float)):
                 self.end_trial()
             placed = self._placed(x, w)
             try:
@@ -135,23 +148,12 @@ class RowRun(CarefulRun, Scoring):
             finally:
                 self.learnt = self._told(y, self._reached)
                 judge, count = partial(self._judge, placed.rows, y, w), partial(self._count, given, x, y, w)
+                if self.late is not None:
+                    count = partial(self.late.count, self, given, y, w)
                 self._steps.add(judge, partial(self._settle, x, placed, self._reached), count)
                 self._steps.finish()
             require_bounded(self.state)
             return self.learnt
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Learn while no other thread does; raises a `PartError` if one is at it."""
-        try:
-            self._turn.pop()
-        except IndexError:
-            told = "another thread is learning with this run: let one learn at a time, or give each a run"
-            raise PartError(told) from None
-        try:
-            yield
-        finally:
-            self._turn.append(None)
 
     def _stretch(self, placed: Placed, y: Any, w: Vector) -> bool:
         """Learn rows up to the next mark or pause; returns whether one was reached."""
@@ -192,6 +194,11 @@ class RowRun(CarefulRun, Scoring):
     @abstractmethod
     def _count(self, given: Rows, x: Rows, y: Any, w: Vector) -> None:
         """Count the rows of the batch that were learnt: x, which were given as `given`."""
+
+    @property
+    @abstractmethod
+    def slot_sizes(self) -> tuple[int, int]:
+        """How many scores, and how many further numbers, are kept of a row that waits for its answer."""
 
     @property
     @abstractmethod
@@ -324,6 +331,8 @@ class RowRun(CarefulRun, Scoring):
 
     def _at_mark(self) -> None:
         self.record.mark(self)
+        if self.late is not None:
+            self.late.mark()
 
     def snapshot(self) -> Vector:
         """The ledger as the record keeps it: O(d)."""
@@ -378,14 +387,6 @@ class RowRun(CarefulRun, Scoring):
             if done < x.shape[0]:
                 self.places.forget_after(int(placed.needs[done - 1]) - 1 if done else placed.before)
             self.places.give_back(placed)
-
-    def _by_column(self, w: Vector) -> Vector:
-        """A vector w, the bias last, brought from the order of places to the order of columns."""
-        return w if self.places is None else self.places.by_column(w, self.features, self.learner.bias > 0)
-
-    def _by_place(self, u: Vector, room: int) -> Vector:
-        """A vector u, the bias last, brought from the order of columns to that of `room` places, some unused."""
-        return u if self.places is None else self.places.by_place(u, room, self.learner.bias > 0)
 
     def _facts(self) -> Iterator[str]:
         yield counted(self.rounds, "round")

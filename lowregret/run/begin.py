@@ -23,6 +23,7 @@ from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.block_learners import BLOCK, require_blocks
 from lowregret.run.blocks import BlockRun
 from lowregret.run.expansion import Expansion, begin_expansion
+from lowregret.run.late import Late
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import LANES, MulticlassRun
 
@@ -38,6 +39,7 @@ class RunOptions(TypedDict, total=False):
     expand: FeatureMap | Partitions | None  # what gives rows further columns
     learners: int | None  # threads that learn, a block of rows at a time; None: row by row
     block: int | None  # rounds of a block
+    delay: int | None  # rows after which answers come, if they come late
 
 
 @overload
@@ -72,11 +74,13 @@ def begin(
     expand: FeatureMap | Partitions | None = None,
     learners: int | None = None,
     block: int | None = None,
+    delay: int | None = None,
 ) -> LinearRun | AutoRun | MulticlassRun:
     """A run before its first row, for the features and classes given; None: as many as there turn out to be.
 
     `certify=False` keeps no history, and for eager rules no sum of sub-gradients. `expand` gives rows further columns.
     `learners` threads learn blocks of rows: see `train`.
+    With a `delay`, row s is scored by the model of the moment, and learnt after row s + delay was scored.
     """
     how: dict[str, Any] = {"comparator": comparator, "certify": certify, "compiled": compiled}
     how["seen"] = 0 if features is None else None
@@ -90,7 +94,23 @@ def begin(
     if expand is not None:
         features, how["expansion"] = _expanded(learner, expand, features)
     with room_for(features):
-        return _begun(learner, features, classes, how)
+        run = _begun(learner, features, classes, how)
+    if delay is not None:
+        _require_patience(learner, expand)
+        run.late = Late(delay, isinstance(run, MulticlassRun), *run.slot_sizes)
+        run.knows_outputs = False
+    return run
+
+
+def _require_patience(learner: Any, expand: FeatureMap | Partitions | None) -> None:
+    """Refuse what cannot wait for answers."""
+    if expand is not None:
+        raise PartError("rows with further columns cannot wait for their answers: leave delay out, or expand")
+    if learner.rule.schedule().weighted():
+        raise PartError(
+            "a schedule that weighs the rounds cannot wait for answers: leave delay out, or use a step such as "
+            "Constant or InverseSqrt"
+        )
 
 
 def _begun(

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from lowregret.errors import PartError
+from lowregret.learner.late import Waiting
 from lowregret.rows import Rows
 from lowregret.run.proved import ProvedRun
 from lowregret.state import LONGEST
@@ -24,6 +27,22 @@ REACH = 1e60
 class CarefulRun(ProvedRun):
     """The base of runs that learn rows in a compiled loop: no row is learnt that makes numbers overflow."""
 
+    slots: Waiting  # rows of the batch at hand whose answers come late
+    _seat: list[None]  # taken by the thread that learns rows
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Learn while no other thread does; raises a `PartError` if one is at it."""
+        try:
+            self._seat.pop()
+        except IndexError:
+            told = "another thread is learning with this run: let one learn at a time, or give each a run"
+            raise PartError(told) from None
+        try:
+            yield
+        finally:
+            self._seat.append(None)
+
     @abstractmethod
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
         """Learn rows from i on until the state counts `goal` rounds; returns the first row not learnt.
@@ -33,7 +52,7 @@ class CarefulRun(ProvedRun):
 
     def _carried(self) -> Sequence[Any]:
         """The arrays that learning a row changes."""
-        return self.state
+        return *self.state, self.slots.ledger
 
     def _advance(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
         """Learn rows as `_pass` does, all that can be learnt without overflow."""

@@ -95,6 +95,7 @@ class Curve:
         try:
             rows = self._rows(x, i, end)
             end = i + rows.shape[0]
+            self.run.slots = run.slots.companion(i, end) if run.slots.of.size else self.run.no_slots
             return i + self._learn(rows, y[i:end], w[i:end], goal), None
         except BaseException as problem:
             return i + rows_played(w[i:end], self.run.rounds - rounds), problem
@@ -160,6 +161,7 @@ class Curve:
         matrix = sample.matrix(min(x.columns, WIDEST))
         self.forest = run.learner.partitions.grow(matrix, y, run.coded, run.compiled)
         self.run, i = run.companion(self.forest.columns), 0
+        run.slots.beside[:] = 0.0  # it was not asked of rows that wait
         rows, self._ahead = self._celled(x, np.arange(y.size)), Celled()
         while i < y.size:
             goal = self.run.record.next_pause(self.run)

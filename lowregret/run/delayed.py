@@ -11,25 +11,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from lowregret.certificate import Certificate, certificates
-from lowregret.certificate.delay import BOOK, DRIFT, LEDGER, WEIGHT, WRONG, dual_exponent, late_certificates
-from lowregret.certificate.trace import Trace
+from lowregret.certificate.delay import BOOK, WEIGHT, WRONG, dual_exponent, late_certificates
 from lowregret.compile.signals import Unbroken, let_in
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
-from lowregret.learner.delayed import LONGEST_DELAY
+from lowregret.learner.late import DRIFT, LEDGER
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
 from lowregret.run.delayed_loop import ask_and_learn
+from lowregret.run.late import delays_of
 from lowregret.run.linear import LinearRun
 from lowregret.run.outcome import NOTHING as NO_ROWS
 from lowregret.run.outcome import Learnt
@@ -51,15 +50,18 @@ def delayed(
     """A run before its first round, whose answers may come late; `features` None: as many as there turn out to be.
 
     Round s is decided with the present w_s; when its answer comes, the present iterate v moves by the sub-gradient
-    ∂f_s(w_s) (ALG-OGD-DELAY, for every rule and every order of arrival). The step counts the answers, not the rounds.
+    ∂f_s(w_s) (ALG-OGD-DELAY, for every rule and every order of arrival). The step counts the answers, not the rounds. A
+    ridge is known without an answer: it is that of v.
     """
     if not isinstance(learner, Linear):
-        raise PartError(f"the learner must be a Linear such as zoo.ogd_eager(Hinge(), eta=0.1), got {learner!r}")
-    step = learner.rule.schedule()
-    if learner.ridge > 0 or step.weighted():
         raise PartError(
-            "a ridge or a schedule that weighs the rounds needs w_s when the answer to round s comes, and only its "
-            "score is kept: use ridge=0 and a step such as Constant or InverseSqrt"
+            f"the learner must be a Linear such as zoo.ogd_eager(Hinge(), eta=0.1), got {learner!r}; "
+            "others take train(…, delay=N)"
+        )
+    if learner.rule.schedule().weighted():
+        raise PartError(
+            "a schedule that weighs the rounds needs w_s when the answer to round s comes, and only its score is kept: "
+            "use a step such as Constant or InverseSqrt"
         )
     first = begin(learner, features, comparator=comparator, compiled=compiled)
     return DelayedRun(learner, first.state, first.comparator, seen=first.seen, compiled=compiled)
@@ -164,7 +166,7 @@ class DelayedRun(LinearRun):
         if is_stream(features):
             done = 0
             for batch in raise_faults(features.batches()):
-                self.learn_batch(batch, _delays(delay, done, len(batch)))
+                self.learn_batch(batch, delays_of(delay, len(batch), done))
                 done += len(batch)
             return self
         x = self._rows(features)
@@ -172,12 +174,12 @@ class DelayedRun(LinearRun):
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
         if np.ndim(delay) and len(delay) != y.size:
             raise DataError(f"give one delay for all rows, or one for each of {y.size}; got {len(delay)}")
-        self._decide(x, (y, w, _delays(delay, 0, y.size)), "row {}".format)
+        self._decide(x, (y, w, delays_of(delay, y.size)), "row {}".format)
         return self
 
     def learn_batch(self, batch: Batch, delay: Any = 0) -> Learnt:
         """Ask the rows of a batch and learn them late; if one is refused, `learnt` tells how many were asked."""
-        delays = _delays(delay, 0, len(batch))
+        delays = delays_of(delay, len(batch))
         self._decide(batch.rows, (batch.labels, batch.weights, delays), batch.place)
         return self.learnt
 
@@ -210,7 +212,7 @@ class DelayedRun(LinearRun):
     @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this learner and of late answers, tightest first."""
-        found = certificates(self.learner, self.state, self.comparator, self.met)
+        found = certificates(self.learner, self.state, self.comparator, self.met, late=True)
         return late_certificates(self.learner, found, self.ledger, self.pending)
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
@@ -221,18 +223,8 @@ class DelayedRun(LinearRun):
         """Raise a `PartError`: no mistake bound speaks of late answers."""
         raise PartError("the mistake bounds hold for answers that come at once: use train, or the certificates")
 
-    @property
-    def trace(self) -> Trace:
-        """Loss, linearised regret and bound over the rounds answered."""
-        found = super().trace
-        drift = np.array([*self._ledgers, self.ledger[:LEDGER]])[: found.rounds.size, DRIFT]
-        late = "+DRIFT" if np.any(drift) else ""
-        return replace(
-            found,
-            linear_regret=found.linear_regret + drift,
-            bound=found.bound + drift,
-            theorem=found.theorem + late,
-        )
+    def drifts(self, marks: int) -> Vector:
+        return np.array([*self._ledgers, self.ledger[:LEDGER]])[:marks, DRIFT]
 
     def __str__(self) -> str:
         return f"{super().__str__()}\npending    {self.pending:,} of {counted(self.asked, 'round')} asked"
@@ -348,14 +340,3 @@ class DelayedRun(LinearRun):
             f"round {round_}: the score or loss left the range of numbers: the weights diverged (use a smaller step, "
             "a bounded domain or scaled features) or the loss is not defined there; the round is still pending"
         )
-
-
-def _delays(delay: Any, begin: int, count: int) -> Any:
-    """The delays of rows begin … begin + count − 1, whole numbers ≥ 0."""
-    given = np.asarray(delay)
-    delays = np.full(count, given) if given.ndim == 0 else given[begin : begin + count]
-    if delays.ndim != 1 or delays.dtype.kind not in "iu" or np.any((delays < 0) | (delays > LONGEST_DELAY)):
-        raise DataError(f"delays must be whole numbers ≥ 0, at most {LONGEST_DELAY}, got {delay!r}")
-    if delays.size < count:
-        raise DataError(f"there are more rows than delays ({given.size}): give one for each row")
-    return delays.astype(np.int64)

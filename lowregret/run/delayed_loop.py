@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lowregret.certificate.delay import DRIFT, LAGGED, TRAVELLED, WEIGHT, WRONG
+from lowregret.certificate.delay import WEIGHT, WRONG
 from lowregret.compile.kernel import kernel
+from lowregret.learner.late import DRIFT, LAGGED, TRAVELLED, Waiting
 from lowregret.learner.linear import Linear
 from lowregret.rows import Rows
 from lowregret.run.pending import NEVER, Slots
@@ -29,23 +30,36 @@ def length(learner: Linear, x: Rows, i: int, p: float) -> float:
     return largest * total ** (1.0 / p)
 
 
-def answer(learner: Linear, s: State, x: Rows, slots: Slots, i: int, ledger: Vector, p: float) -> bool:
-    """Learn row i, judged by the score made when it was asked; False, and nothing changes, if it cannot be learnt."""
-    y, weight, score = slots.labels[i], slots.weights[i], slots.scores[i]
+def answer(
+    learner: Linear, s: State, x: Rows, i: int, y: float, weight: float, score: float, height: float, ledger: Vector,
+    p: float, limit: float,
+) -> bool:  # fmt: skip
+    """Learn row i, judged by the score made when it was asked; False, and nothing changes, if it cannot be learnt.
+
+    `height` is what TRAVELLED was when it was asked, `p` the exponent of the norm that steps are measured in.
+    """
     scale = learner.rule.scale(s)
     raw = learner.dot(s, x, i)
     if not math.isfinite(raw * scale):
         return False
-    if not math.isfinite(learner.absorb(s, x, i, y, weight, score, raw, scale, math.inf)):
+    if not math.isfinite(learner.absorb(s, x, i, y, weight, score, raw, scale, limit)):
         return False
-    ledger[WEIGHT] += weight
-    ledger[WRONG] += weight * learner.loss.wrong(score, y)
     slope = weight * learner.loss.at(score, y)[1] if weight != 0.0 else 0.0
     if slope != 0.0:
         size = abs(slope) * length(learner, x, i, p)
         ledger[DRIFT] += slope * (score - learner.lifted(raw * scale, x, i))
-        ledger[LAGGED] += size * (ledger[TRAVELLED] - slots.heights[i])
+        ledger[LAGGED] += size * (ledger[TRAVELLED] - height)
         ledger[TRAVELLED] += s.sums[LAST_RATE] * size
+    return True
+
+
+def answer_slot(learner: Linear, s: State, x: Rows, slots: Slots, i: int, ledger: Vector, p: float) -> bool:
+    """Learn row i of the table, and count its weight; False, and nothing changes, if it cannot be learnt."""
+    y, weight, score = slots.labels[i], slots.weights[i], slots.scores[i]
+    if not answer(learner, s, x, i, y, weight, score, slots.heights[i], ledger, p, math.inf):
+        return False
+    ledger[WEIGHT] += weight
+    ledger[WRONG] += weight * learner.loss.wrong(score, y)
     return True
 
 
@@ -83,7 +97,7 @@ def ask_and_learn(
     """
     while True:
         while e < arrivals.size and slots.due[arrivals[e]] <= asked:
-            if s.counts[ROUNDS] >= until or not answer(learner, s, x, slots, arrivals[e], ledger, p):
+            if s.counts[ROUNDS] >= until or not answer_slot(learner, s, x, slots, arrivals[e], ledger, p):
                 return i, e
             e += 1
         if i >= size or not ask(learner, s, x, slots, i):
@@ -91,3 +105,29 @@ def ask_and_learn(
         slots.heights[i] = ledger[TRAVELLED]
         i += 1
         asked += 1
+
+
+@kernel
+def learn_late(
+    learner: Linear, s: State, x: Rows, y: Vector, weights: Vector, late: Waiting, p: float, scores: Vector,
+    i: int, until: int, limit: float,
+) -> int:  # fmt: skip
+    """Learn rows as `learn_rows` does; one with a slot in `late` is asked if its weight is 0, else answered."""
+    while i < y.size and s.counts[ROUNDS] < until:
+        weight, slot = weights[i], late.of[i]
+        if weight != 0.0 and not (0.0 < weight < math.inf and learner.loss.accepts(y[i])):
+            break
+        if not x.inside(i):
+            break
+        score = learner.lifted(learner.dot(s, x, i) * learner.rule.scale(s), x, i) if weight == 0.0 else 0.0
+        if weight == 0.0 and slot >= 0:
+            late.scores[slot, 0], late.past[slot, 0] = score, late.ledger[TRAVELLED]
+        elif weight != 0.0:
+            score = late.scores[slot, 0]
+            if not answer(learner, s, x, i, y[i], weight, score, late.past[slot, 0], late.ledger, p, limit):
+                break
+        if not math.isfinite(score):
+            break
+        scores[i] = score
+        i += 1
+    return i

@@ -13,6 +13,7 @@ from lowregret.learner.places import Places
 from lowregret.loss.verify import MetScores
 from lowregret.risk.kept_trial import Trial
 from lowregret.run.expansion import stored_expansion
+from lowregret.run.late import Late
 from lowregret.run.record import RunRecord
 from lowregret.state import State
 from lowregret.store.file import Arrays
@@ -65,13 +66,18 @@ def contents(run: Any, state: State, places: int) -> tuple[dict[str, Any], Array
     if run.expansion is not None:
         told, kept = run.expansion.contents(run)
         description, arrays = description | told, arrays | kept
+    if run.late is not None:
+        told, kept = run.late.contents()
+        description, arrays = description | told, arrays | kept
     return description, arrays | run.tally.arrays() | {"trial": run.trial.records} | run.record.frozen_arrays(run)
 
 
 def given(description: dict[str, Any], arrays: Arrays, state: State) -> dict[str, Any]:
     """Arguments of the constructor of a run on rows, beside learner and comparator, found in its `contents`."""
     expand = description.get("expand")
-    wider = {} if expand is None else {"expansion": stored_expansion(expand, arrays)}
+    wider: dict[str, Any] = {} if expand is None else {"expansion": stored_expansion(expand, arrays)}
+    if "late" in description:
+        wider["late"] = Late.of(description["late"], arrays)
     return (
         wider
         | proof_given(description, arrays)

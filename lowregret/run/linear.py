@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.certificate.delay import dual_exponent
 from lowregret.certificate.mistakes import mistake_certificates
 from lowregret.compile.call import call
 from lowregret.errors import PartError
@@ -20,6 +21,7 @@ from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.promised import Against, promised_risks
 from lowregret.risk.statistics import LONGEST_ROW
 from lowregret.rows import EVERY, Features, Rows
+from lowregret.run.delayed_loop import learn_late
 from lowregret.run.models import LinearModel
 from lowregret.run.one_score import ScoredRun
 from lowregret.run.schema import RowSchema
@@ -44,6 +46,9 @@ class LinearRun(ScoredRun):
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
     def _pass(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
+        if self.slots.of.size:
+            given = self.learner, self.state, x, y, w, self.slots, dual_exponent(self.learner), self.scores
+            return int(call(learn_late, self.compiled, *given, i, goal, limit))
         return int(call(learn_rows, self.compiled, self.learner, self.state, x, y, w, self.scores, i, goal, limit))
 
     @property
@@ -59,6 +64,7 @@ class LinearRun(ScoredRun):
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
         """Mistake bounds of the Perceptron and Winnow against u, on the rows of the latest `learn`."""
+        self.require_prompt()
         if not self.uniform:
             raise PartError("mistake bounds need importance weights of 1")
         rows = self._given_again(features, labels)
@@ -70,6 +76,7 @@ class LinearRun(ScoredRun):
 
         PROP-3 and PROP-4 of the Perceptron, THM-14.9 of averaged descent on a bounded set, COR-13 with a ridge.
         """
+        self.require_prompt()
         if not self.uniform:
             raise PartError("these bounds need importance weights of 1")
         rows, fixed = self._given_again(features, labels), self._spread(u)

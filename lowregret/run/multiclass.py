@@ -106,11 +106,11 @@ class MulticlassRun(RowRun):
         return self.codes
 
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
-        given = self._worker, self.state, x, y, w, self._room, self.guesses, i, goal, limit
+        given = self._worker, self.state, x, y, w, self._room, self.slots, self.guesses, i, goal, limit
         return int(call(learn_classes, self.compiled, *given))
 
     def _carried(self) -> Sequence[Any]:
-        return *self.state, self._known
+        return *super()._carried(), self._known
 
     def _told(self, y: Any, done: int) -> Learnt:
         """The report on the batch; names that only rows after the first `done` brought are forgotten."""
@@ -119,6 +119,10 @@ class MulticlassRun(RowRun):
         guesses = self.guesses[:done]
         self.scores = self._room.scores[:done, : len(self.classes)] if self.keep_scores else np.empty(0)
         return Learnt(done, y[:done], guesses, self.scores if self.keep_scores else guesses)
+
+    @property
+    def slot_sizes(self) -> tuple[int, int]:
+        return self._stride, 2
 
     @property
     def coded(self) -> int:
@@ -158,6 +162,7 @@ class MulticlassRun(RowRun):
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> list[Certificate]:
         """MC-OBS, PERC-ROOT and THM-14.2 of the Perceptron against a matrix u, on the rows of one call of `learn`."""
+        self.require_prompt()
         match self.learner:
             case Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(Reals()), Constant(1.0))) if self.uniform:
                 told = self._given_again(features, labels, guessed=True).margins(self._flat(u))
@@ -169,6 +174,7 @@ class MulticlassRun(RowRun):
 
     def drawn_error(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> RiskCertificate:
         """PROP-3: the expected error of an iterate drawn from the Perceptron's run, with the rows' mean as E."""
+        self.require_prompt()
         told = self._given_again(features, labels, guessed=True).margins(self._flat(u))
         return prop_3(float(np.mean(told.hinge(margin))), told.norm, told.widest, margin, self.state.rounds)
 
@@ -276,6 +282,8 @@ class MulticlassRun(RowRun):
         self.state, self.lanes = state, lanes
         take()
         self._room = self._new_room(self.codes.size, self._room)
+        if self.late is not None:
+            self.slots = self.late.widen(self.slots, *self.slot_sizes)
         return True
 
     def _regrown(self, before: Shape, after: Shape, together: Together) -> Callable[[], None]:

@@ -58,6 +58,10 @@ class ScoredRun(RowRun):
             self.met = self.met.wider(scores, labels, math.hypot(length(x), self.learner.bias))
 
     @property
+    def slot_sizes(self) -> tuple[int, int]:
+        return 1, 1
+
+    @property
     def coded(self) -> int:
         return 0
 

@@ -11,6 +11,7 @@ from lowregret.domain import Domain
 from lowregret.run.record import RunRecord
 from lowregret.state import TOTAL, State
 from lowregret.store.file import Saved
+from lowregret.types import Vector
 
 
 class ProvedRun(Saved):
@@ -21,6 +22,7 @@ class ProvedRun(Saved):
     comparator: Domain
     record: RunRecord
     compiled: bool
+    late: Any = None  # rows that wait for their answers, in runs that can
 
     @property
     def rounds(self) -> int:
@@ -50,6 +52,10 @@ class ProvedRun(Saved):
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """Σ⟨w_t,z_t⟩ + max_u⟨u,−Σz_t⟩ against any set of comparators, at any time, without a second pass: O(d)."""
         return self.record.linear_regret(self, comparator or self.comparator)
+
+    def drifts(self, marks: int) -> Vector | None:
+        """What late answers added to the regret, at so many marks of the history; None if answers come at once."""
+        return None if self.late is None else self.late.drifts(marks)
 
     @property
     def trace(self) -> Trace:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.certificate import Certificate, certificates, evidence, tightest
+from lowregret.certificate.delay import late_certificates
 from lowregret.certificate.trace import WIDTH, Trace, next_mark, trace
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
@@ -45,7 +46,8 @@ class RunRecord:
 
     def certificates(self, run: Any) -> list[Certificate]:
         """All certificates that speak of the learner, tightest first."""
-        return certificates(run.learner, run.books, run.comparator, run.met)
+        found = certificates(run.learner, run.books, run.comparator, run.met, run.late is not None)
+        return found if run.late is None else late_certificates(run.learner, found, run.late.ledger, run.pending)
 
     def certificate(self, run: Any) -> Certificate:
         """The tightest certificate whose premises hold."""
@@ -60,14 +62,16 @@ class RunRecord:
         found = evidence(run.learner, run.books, comparator).linear_regret
         if found is None:
             raise PartError("Forgotten: the sum of sub-gradients was not kept; use ProjectedGradient(..., Summed())")
-        return found
+        return found + (0.0 if run.late is None else run.late.drift)
 
     def trace(self, run: Any) -> Trace:
         """Loss, linearised regret and bound at the marks of the history, and now unless that is the last of them."""
         now, known = run.snapshot(), WIDTH - 4  # sums and counts, which norms follow
         if self.history and self.history[-1][:known].tobytes() == now[:known].tobytes():
-            return trace(run.learner, np.array(self.history), run.comparator, run.met)
-        return trace(run.learner, np.array([*self.history, now]), run.comparator, run.met)
+            history = np.array(self.history)
+        else:
+            history = np.array([*self.history, now])
+        return trace(run.learner, history, run.comparator, run.met, run.drifts(len(history)))
 
     def plot(self, run: Any, path: str | os.PathLike[str] | None, theirs: Vector | None) -> Figure:
         """Mean loss, and linearised regret under its bound, over the rounds."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.certificate.delay import BOOK, LEDGER
+from lowregret.certificate.delay import BOOK
 from lowregret.certificate.delay import NAMES as LATE_NAMES
 from lowregret.certificate.trace import NAMES, WIDTH
 from lowregret.compile.spec import from_json
@@ -15,6 +15,7 @@ from lowregret.domain import Domain
 from lowregret.learner.doubling import Doubling
 from lowregret.learner.growth import FIRST
 from lowregret.learner.kernel_perceptron import KernelPerceptron
+from lowregret.learner.late import LEDGER
 from lowregret.learner.linear import Linear
 from lowregret.learner.schema import (
     UNSIGNED,
@@ -29,6 +30,7 @@ from lowregret.risk.independence import COUNT, LENGTH, LEVELS, ONES
 from lowregret.risk.kept_trial import FIELDS, PARTS, freezes
 from lowregret.run import metrics
 from lowregret.run.schema_expansion import EXPAND, expansion_arrays, expansion_demands
+from lowregret.run.schema_late import LATE, late_arrays, late_demands
 from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, MISTAKES, ROUNDS, SUM_NAMES, SUMS
 from lowregret.store.schema import (
     FLAG,
@@ -108,6 +110,7 @@ class LedgerSchema(ProofSchema):
             "ended": maybe(whole()),
             "met": items(number(), 3)._replace(needed=False),
             "expand": EXPAND,
+            "late": LATE,
             "session": SESSION,
         }
 
@@ -133,6 +136,8 @@ class LedgerSchema(ProofSchema):
         if any(name.startswith("frozen") for name in present):
             found |= self.frozen(told)
         found |= expansion_arrays(told, present)
+        if "late" in told:
+            found |= late_arrays(*self.slot_sizes(told))
         return found | (self.session(told, present) if "session" in told else {})
 
     def split(self, told: Told, name: str, cells: int, kind: str = "float64") -> dict[str, Array]:
@@ -165,8 +170,14 @@ class LedgerSchema(ProofSchema):
         yield from super().demands(told, arrays)
         yield from self.trial(told, arrays)
         yield from expansion_demands(told, arrays, self.rounds(arrays), room)
+        if "late" in told:
+            yield from late_demands(told, arrays)
         yield from tally_demands(arrays, self.warm(told))
         yield from session_demands(arrays)
+
+    def slot_sizes(self, told: Told) -> tuple[int, int]:
+        """How many scores, and how many further numbers, are kept of a row that waits for its answer."""
+        return 1, 1
 
     def warm(self, told: Told) -> int:
         """The number of rounds before the tally begins to count its bits."""

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from lowregret.auto.bank import WIDTH
+from lowregret.auto.class_loop import THEN_CLASSES, THEN_WIDTH
 from lowregret.auto.classes import SHARES
 from lowregret.auto.frozen import DONE, NOW, VOTES
 from lowregret.auto.frozen import GAP as KEPT_GAP
 from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PARTITIONS, PAST, PRODUCTS, TRUST, WEIGHTS
 from lowregret.auto.mixture import FAINT
+from lowregret.auto.row_loop import THEN
 from lowregret.auto.stack import SIZE, STACKS
 from lowregret.auto.view import COLUMNS, PACE, ROWS
 from lowregret.compile.simd import LANES
@@ -66,6 +68,9 @@ class ClassSchema(LedgerSchema):
 
     def lots(self, told: Told) -> int:
         return stride(at_work(told["learner"]), told["lanes"])
+
+    def slot_sizes(self, told: Told) -> tuple[int, int]:
+        return self.lots(told), 2
 
     def warm(self, told: Told) -> int:
         return tally.BLOCK
@@ -201,6 +206,9 @@ class AutoRowSchema(AutoSchema, RowSchema):
     def columns(self, told: Told) -> int:
         return COLUMNS
 
+    def slot_sizes(self, told: Told) -> tuple[int, int]:
+        return 1, THEN
+
 
 class AutoClassSchema(AutoSchema, ClassSchema):
     """The schema of a run of `auto` on many classes."""
@@ -210,6 +218,9 @@ class AutoClassSchema(AutoSchema, ClassSchema):
 
     def past(self, told: Told) -> int:
         return SHARES + 2 * int(told["lanes"])
+
+    def slot_sizes(self, told: Told) -> tuple[int, int]:
+        return self.lots(told), THEN_CLASSES + THEN_WIDTH * self.lots(told)
 
     def measures(self, told: Told) -> dict[str, Array]:
         return {}

@@ -164,3 +164,11 @@ class Scoring(Saved):
             x = replace(x, columns=self.given_features)  # rows of a stream know their highest column, not how many
         require_rows(x, x.shape[1] if self.seen is not None else self.given_features)
         return x
+
+    def _by_column(self, w: Vector) -> Vector:
+        """A vector w, the bias last, brought from the order of places to the order of columns."""
+        return w if self.places is None else self.places.by_column(w, self.features, self.learner.bias > 0)
+
+    def _by_place(self, u: Vector, room: int) -> Vector:
+        """A vector u, the bias last, brought from the order of columns to that of `room` places, some unused."""
+        return u if self.places is None else self.places.by_place(u, room, self.learner.bias > 0)

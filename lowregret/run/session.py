@@ -115,7 +115,9 @@ class Session(Served):
     def _counting(self, batch: Batch, learnt: Learnt) -> Iterator[Callable[[], None]]:
         """Steps that add the predictions made in a batch to the figures."""
         done = learnt.done
-        if not self.passes:
+        if self.run.late is not None:
+            yield partial(self._see, self.metrics, *self.run.late.answers)
+        elif not self.passes:
             yield partial(self._see, self.metrics, batch.weights[:done], learnt)
         if batch.held is not None:
             yield partial(self._see, self.held, batch.held[:done], learnt)
@@ -300,6 +302,7 @@ class Session(Served):
             "seconds": {**seconds, "learn": self.seconds},
             "model": model,
             "notes": self.notes,
+            "delay": None if run.late is None else run.late.to_json(),
         }
         if isinstance(run, BlockRun):
             found["learners"] = {"threads": run.learners, "block": run.block, "gain": run.pace.gain}

@@ -70,8 +70,9 @@ def describe_kept(run: LearntRun) -> list[str]:
     if kept.worth is not None:
         points = f"{100 * kept.worth:.{0 if kept.worth > 0.02 else 1}f} points"
         share = points if kept.error is not None else f"{kept.worth / kept.loss:.0%} of the loss"
+        when = "at once" if run.late is None else f"{counted(run.late.delay, 'row')} late"
         lines.append(
-            f"           labels that come at once are worth {share} here: live figures need them, predict has none"
+            f"           labels that come {when} are worth {share} here: live figures need them, predict has none"
         )
     return lines
 

@@ -191,7 +191,12 @@ def test_passes_parse_once(capsys: Capsys, tmp_path: Path, monkeypatch: pytest.M
     source = written(tmp_path / "a.svm", svm_lines(200))
     kept: list[object] = []
     replayed = again.Again._replayed
-    monkeypatch.setattr(again.Again, "_replayed", lambda *args: kept.append(args) or replayed(*args))
+
+    def counted(*args: Any) -> Any:
+        kept.append(args)
+        return replayed(*args)
+
+    monkeypatch.setattr(again.Again, "_replayed", counted)
     for said in (["--passes", "4"], ["--holdout", "last:10%"], ["--certify", "exact"]):
         found = []
         for least in (1, 1 << 40):

@@ -14,6 +14,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.simd import larger, largest, load, root, spread, total, where
 from lowregret.compile.simd import store as put
 from lowregret.domain import Box, Point
+from lowregret.learner.late import nobody
 from lowregret.learner.layout import laid, plain, stride
 from lowregret.learner.multiclass import Multiclass, Room, learn_classes
 from lowregret.learner.multiclass_simd import EightMulticlass, at_work
@@ -71,7 +72,7 @@ def rows(seed: int, classes: int, n: int = N) -> tuple[Any, list[int]]:
 
 def learn(learner: Multiclass, state: State, X: Any, y: list[int], room: Room) -> None:
     """All rows, interpreted."""
-    given = as_rows(X), np.array(y), np.empty(0), room, np.zeros(len(y), np.int64), 0, 10**6, math.inf
+    given = as_rows(X), np.array(y), np.empty(0), room, nobody(), np.zeros(len(y), np.int64), 0, 10**6, math.inf
     assert call(learn_classes, False, learner, state, *given) == len(y)
 
 

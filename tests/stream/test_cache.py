@@ -126,7 +126,7 @@ def test_tables_of_arrow(tmp_path: Path) -> None:
     form = format_part("parquet", target="y", text=["s"], classes=True)
     path = cached(tmp_path / "a.parquet", form)
     for meant in ({"classes": True}, {"positive": "v"}):
-        wanted = format_part("parquet", target="y", text=["s"], **meant)  # type: ignore[arg-type]
+        wanted = format_part("parquet", target="y", text=["s"], **meant)
         given, wanted_rows = (list(stream_of(d, wanted).batches()) for d in (path, str(tmp_path / "a.parquet")))
         assert [facts(b)["labels"] for b in given] == [facts(b)["labels"] for b in wanted_rows]
         assert [facts(b)["data"] for b in given] == [facts(b)["data"] for b in wanted_rows]

@@ -14,6 +14,7 @@ from lowregret.cli.arguments import (
     add_telling,
     algorithms,
     count,
+    count_from_zero,
     follow_of,
     names,
     not_negative,
@@ -48,6 +49,8 @@ def _run(args: Namespace) -> int:
         raise PartError("--passes reads the rows again, which a pipe gives only once: put them into a file")
     _require_end(args)
     args.follow = follow_of(args)
+    if args.delay:
+        _require_patience(args)
     with Clock() as clock:
         form = None if args.resume else form_of(args)
         stream = None
@@ -72,6 +75,20 @@ def _require_end(args: Namespace) -> None:
         raise PartError(f"--{option} reads rows to their end before it goes on, and --follow knows none: leave one out")
     if args.follow and not (args.resume or args.loss or args.positive or args.algorithm not in (None, "auto")):
         raise PartError("--follow cannot tell from the rows to come what labels are: say --loss, or --positive LABEL")
+
+
+def _require_patience(args: Namespace) -> None:
+    """Refuse options that do not go together with labels that come late."""
+    from lowregret.errors import PartError
+
+    if args.passes > 1:
+        raise PartError("--delay tells how rows fare whose labels come late, in their first pass: use --passes 1")
+    if args.certify == "exact":
+        raise PartError("--certify exact reads rows again whose labels have not come yet: use --certify stream")
+    if args.eta == THEORY:
+        raise PartError("--eta theory promises a bound for labels that come at once: give a number, or no --delay")
+    if args.partitions:
+        raise PartError("rows with --partitions cannot wait for their labels: leave --delay out, or use auto")
 
 
 def _arguments(command: ArgumentParser) -> None:
@@ -170,6 +187,10 @@ def _add_going_over(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--holdout", type=holdout, default=Holdout(), metavar="N|last:N|last:P%",
         help="rows for judging only: every N-th, the last N, or the last P%% (which counts the rows of files first)",
+    )  # fmt: skip
+    learning.add_argument(
+        "--delay", type=count_from_zero, metavar="N",
+        help="labels come late: each after N more rows were scored; figures are those of such a deployment (0)",
     )  # fmt: skip
     learning.add_argument("--skip", type=count, default=0, metavar="N", help="leave out the first N rows")
 

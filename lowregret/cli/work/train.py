@@ -57,7 +57,7 @@ SHOWN_COLUMNS = 8  # by their importance
 _FIXED = (
     "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss "
     "algorithm eta rounds lipschitz radius p lam output l1 l2 beta clip C bias dimension zero_based no_header seed "
-    "classes unit partitions block"
+    "classes unit partitions block delay"
 )
 
 
@@ -108,6 +108,10 @@ def _ready(args: Namespace, form: Part | None, stream: Stream | None) -> tuple[S
         session = _start_session(args, form, stream)
     if args.certify == "exact":
         session.require_answer()
+    if session.run.late is not None and args.passes > 1:
+        raise PartError(
+            "the labels of this model come late, and tell how rows fare in their first pass: use --passes 1"
+        )
     session.dictionary = session.dictionary or dictionary
     return session, stream or open_rows(args, read_alike(session.form, args.data), session.dictionary)
 
@@ -124,6 +128,9 @@ def _where(session: Session, args: Namespace, model: str | None) -> str:
 
 def _nothing(session: Session, args: Namespace) -> str:
     """Why there was nothing to learn."""
+    if session.run.pending:
+        waits = counted(session.run.pending, "row")
+        return f"the labels of all {waits} are still on their way: give more rows than --delay {args.delay}"
     why = f": rows without a label: {session.unlabelled:,}" if session.unlabelled else ""
     given = [f"--{option}" for option in ("skip", "holdout") if getattr(args, option)]
     left = f" that {' and '.join(given)} {'leaves' if len(given) == 1 else 'leave'} over" if given else ""
@@ -212,7 +219,7 @@ def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
     if expand is not None and args.certify == "exact" and args.passes > 1:
         raise PartError("--partitions come after the first rows of the first pass: --certify exact takes --passes 1")
     how: RunOptions = {"comparator": against, "certify": certify, "expand": expand}
-    how |= {"learners": args.learners, "block": args.block}
+    how |= {"learners": args.learners, "block": args.block, "delay": args.delay or None}
     run = begin(learner, args.dimension, classes, **how)
     args.promise = promise
     return Session(run, form, algorithm(args))
