@@ -29,7 +29,8 @@ from lowregret.step import Constant, InverseSqrt
 class Promise:
     """Over at most `rounds` rounds the regret to comparators of size ≤ `radius` is at most `bound`, by theorem `id`.
 
-    Sizes are ‖u‖, of a rule with a start w₁ of its own ‖u − w₁‖. It holds if sub-gradients (of panels and bandits: costs) are as `premise` says, with G = `lipschitz`.
+    Sizes are ‖u‖, of a rule with a start w₁ of its own ‖u − w₁‖. It holds if sub-gradients (of panels and bandits:
+    costs) are as `premise` says, with G = `lipschitz`.
     """
 
     id: str

@@ -136,7 +136,9 @@ def test_a_start_of_its_own_is_what_promises_count_from(domain: Any) -> None:
 
 def test_a_lazy_promise_says_which_comparators_it_speaks_of() -> None:
     """On a box without 0, B² = max ‖u‖² − ‖w₁‖² is what the bound has, and max ‖u‖ the size of comparators."""
-    promise = tuned(MirrorDescent(Euclidean(Box(3.0, 5.0)), Constant(1.0)), lipschitz=1.0, rounds=4, dimension=1).promise
+    promise = tuned(
+        MirrorDescent(Euclidean(Box(3.0, 5.0)), Constant(1.0)), lipschitz=1.0, rounds=4, dimension=1
+    ).promise
     assert promise.bound == pytest.approx(8.0)
     assert promise.radius == 5.0
 
