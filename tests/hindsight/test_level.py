@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -88,3 +89,16 @@ def test_separable_rows_cost_nothing() -> None:
     X, _ = stream(60, 3, 7, True)
     found = best_in_hindsight(Hinge(), X, np.where(X[:, 0] > 0, 1.0, -1.0), Reals())
     assert (found.value, found.gap) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("big", [1.0, 1e150, 1e200])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_column_of_tiny_numbers_is_a_column(big: float, sparse: bool) -> None:
+    """Its squares are 0, and beside large numbers itself is; yet a weight of 1e200 makes of it what it likes: 0.3."""
+    tiny = 1e-200
+    X = np.array([[big, tiny], [big, -tiny], [big, 0.0]])
+    y, u = np.array([1.0, -1.0, 0.3]), np.array([0.0, 1 / tiny])
+    true = float(np.sum(np.abs(X @ u - y)))
+    assert true == pytest.approx(0.3)
+    found = best_in_hindsight(Absolute(), sp.csr_array(X) if sparse else X, y, Reals(), compiled=False)
+    assert found.value - found.gap <= true
