@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from lowregret.domain import Reals
 from lowregret.hindsight.best import best_in_hindsight
 from lowregret.hindsight.level import _from_slopes, balanced
 from lowregret.hindsight.objective import Objective
-from lowregret.loss import Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Loss, Quantile
+from lowregret.loss import Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Loss, Quantile, Square
 from lowregret.rows import as_rows
 
 KINKED: list[Loss] = [Hinge(), Absolute(), Quantile(0.9), EpsilonInsensitive(0.2)]
@@ -102,3 +103,20 @@ def test_a_column_of_tiny_numbers_is_a_column(big: float, sparse: bool) -> None:
     assert true == pytest.approx(0.3)
     found = best_in_hindsight(Absolute(), sp.csr_array(X) if sparse else X, y, Reals(), compiled=False)
     assert found.value - found.gap <= true
+
+
+@given(st.integers(2, 20), st.integers(-6, 6), st.sampled_from([0.0, 1e-14, 1e-6]), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_squares_on_all_of_r_never_claim_more_than_the_exact_minimum(
+    n: int, scale: int, noise: float, seed: int
+) -> None:
+    """Σy² − (Σxy)²/Σx² in fractions, where labels are all but met and the rest is rounding."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 1)) * 10.0 ** rng.uniform(-4, 4, size=(n, 1)) * 10.0**scale
+    y = X[:, 0] * rng.normal() + noise * np.abs(X).max() * rng.normal(size=n)
+    x, label = ([Fraction(float(v)) for v in values] for values in (X[:, 0], y))
+    cross = sum(a * b for a, b in zip(x, label, strict=True))
+    exact = sum(b * b for b in label) - cross * cross / sum(a * a for a in x)
+    found = best_in_hindsight(Square(), X, y, Reals(), compiled=False)
+    assert Fraction(found.value - found.gap) <= exact
+    assert found.gap <= 1e-6 * (1 + found.value)
