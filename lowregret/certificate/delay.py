@@ -10,6 +10,9 @@ and is bounded by how far the iterate travelled meanwhile. A step of a projected
 long (projections do not lengthen steps; the link is 1/σ-Lipschitz), so with A the sum of η‖z‖_* over the steps so far,
 
     ⟨w_s − v_s, z_s⟩ ≤ ‖z_s‖_*·(A at arrival − A at decision)/σ                                            (DELAY)
+
+Theorems that know more of a loss than its tangent (how it curves, what it adds to the dual) know it around w_s, where
+the rule no longer is: of late answers they say nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ WEIGHT = 3  # Σ of the importance weights of answers
 WRONG = 4  # the same over mistakes
 BOOK = len(NAMES)
 
+AROUND = ("DUAL", "NEWTON")  # which know more of a loss than its tangent
+
 
 def dual_exponent(learner: Linear) -> float:
     """The p of the norm ‖·‖_p in which steps are measured; NaN where none is known."""
@@ -49,6 +54,7 @@ def late_certificates(learner: Linear, found: list[Certificate], ledger: Vector,
     about = f", over the rounds answered ({pending} pending)" if pending else ""
     if drift == 0.0 and lagged == 0.0:  # no answer was late
         return [replace(c, statement=c.statement + about, details=details) for c in found]
+    found = [c for c in found if c.id not in AROUND]
     late = [
         replace(
             c,

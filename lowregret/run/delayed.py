@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 import numpy as np
 
 from lowregret.certificate import Certificate, certificates
-from lowregret.certificate.delay import BOOK, DRIFT, LEDGER, WEIGHT, WRONG, dual_exponent, late_certificates
+from lowregret.certificate.delay import AROUND, BOOK, DRIFT, LEDGER, WEIGHT, WRONG, dual_exponent, late_certificates
 from lowregret.certificate.trace import Trace
 from lowregret.compile.signals import Unbroken, let_in
 from lowregret.domain import Domain
@@ -224,9 +224,10 @@ class DelayedRun(LinearRun):
     @property
     def trace(self) -> Trace:
         """Loss, linearised regret and bound over the rounds answered."""
-        found = super().trace
-        drift = np.array([*self._ledgers, self.ledger[:LEDGER]])[: found.rounds.size, DRIFT]
-        late = "+DRIFT" if np.any(drift) else ""
+        drifts = np.array([*self._ledgers, self.ledger[:LEDGER]])[:, DRIFT]
+        late = "+DRIFT" if np.any(drifts) else ""
+        found = self.record.trace(self, AROUND if late else ())
+        drift = drifts[: found.rounds.size]
         return replace(
             found,
             linear_regret=found.linear_regret + drift,
