@@ -69,8 +69,14 @@ class Certificate:
 
     @property
     def proved(self) -> float:
-        """The number that the exact regret does not exceed if the premises hold, rounding included."""
-        return min(x for x in (self.linear_regret, self.bound) if x is not None) + self.rounding
+        """The number that the exact regret does not exceed if the premises hold, rounding included.
+
+        A bound that the linearised regret exceeds is refuted by it, whatever premises say that could not be tried out.
+        """
+        if self.linear_regret is None:
+            return self.bound + self.rounding
+        refuted = not at_most(self.linear_regret, self.bound + self.rounding)
+        return (self.linear_regret if refuted else min(self.linear_regret, self.bound)) + self.rounding
 
     @property
     def premises_hold(self) -> bool:

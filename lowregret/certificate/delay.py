@@ -10,6 +10,9 @@ and is bounded by how far the iterate travelled meanwhile. A step of a projected
 long (projections do not lengthen steps; the link is 1/σ-Lipschitz), so with A the sum of η‖z‖_* over the steps so far,
 
     ⟨w_s − v_s, z_s⟩ ≤ ‖z_s‖_*·(A at arrival − A at decision)/σ                                            (DELAY)
+
+Theorems that know more of a loss than its tangent (how it curves, what it adds to the dual) know it around w_s, where
+the rule no longer is: of late answers they say nothing.
 """
 
 from __future__ import annotations

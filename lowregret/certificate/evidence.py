@@ -117,7 +117,8 @@ class Evidence:
         if self.comparator != rule.domain:
             found += shape(self.comparator, d)
         if isinstance(rule, MirrorDescent):
-            found += mirroring(rule.mirror, self.comparator, d)
+            met = None if self.theta is None else self.rate * self.theta
+            found += mirroring(rule.mirror, self.comparator, d, met)
         return tuple(found)
 
     @cached_property
@@ -182,11 +183,11 @@ def shape(domain: Domain, d: int) -> tuple[Premise, ...]:
     return (Premise(f"{domain.name}: {SET_PREMISE}", why is None, why or UNREFUTED),)
 
 
-def mirroring(mirror: Mirror, comparator: Domain, d: int) -> tuple[Premise, ...]:
+def mirroring(mirror: Mirror, comparator: Domain, d: int, met: Vector | None = None) -> tuple[Premise, ...]:
     """The premise that a mirror map of the user's own is what it says; none for the package's, or for a link alone."""
     if not is_own(mirror) or isinstance(mirror, Euclidean) or not mirror.knows_value():  # whose set may be his
         return ()
-    why = fault_of_mirror(mirror, comparator, d)
+    why = fault_of_mirror(mirror, comparator, d, met)
     return (Premise(MIRROR_PREMISE, why is None, why or UNREFUTED),)
 
 

@@ -46,7 +46,7 @@ from lowregret.hindsight.interior import has_one_kink, inside
 from lowregret.hindsight.krylov import in_subspaces
 from lowregret.hindsight.level import level
 from lowregret.hindsight.newton import DENSE, gram, newton, start_on_sample
-from lowregret.hindsight.objective import Incumbent, Objective, Report
+from lowregret.hindsight.objective import ROUNDING, Incumbent, Objective, Report
 from lowregret.hindsight.passes import Pass, by_passes
 from lowregret.hindsight.path import follow
 from lowregret.hindsight.units import in_units, out_of_units
@@ -276,9 +276,19 @@ def _in_larger_balls(o: Objective, best: Incumbent, tolerance: float, report: Re
 
 
 def _remainder(o: Objective, u: Vector) -> float:
-    """The most that F may fall below F(u): ½‖g‖²/s if F is s-strongly convex, g its gradient at u; inf if it is not."""
-    slopes = np.array([o.loss.at(p, y)[1] for p, y in zip(o.scores(u), o.y, strict=True)])
+    """The most that F may fall below F(u) as computed: ½‖g‖²/s if F is s-strongly convex, and rounding; inf if not.
+
+    A score is off by δ at most: its loss by δ times the steepest slope there, its slope by what slopes differ there.
+    """
+    p = o.scores(u)
+    off = ROUNDING * math.sqrt(o.dimension + 1) * (o.lengths * norm(u) + np.abs(o.y))
+    low, slopes, high = (
+        np.array([o.loss.at(q, y)[1] for q, y in zip(scores, o.y, strict=True)]) for scores in (p - off, p, p + off)
+    )
     values = np.linalg.eigvalsh(o.loss.curvature * gram(o, o.c))
     least = float(values[0]) - 1e-15 * o.dimension * o.rows * float(values[-1])
-    g = o.gather(slopes)
-    return float(g @ g) / (2 * least) if least > 0 else math.inf
+    blur = np.maximum(high - slopes, slopes - low) + ROUNDING * math.sqrt(o.rows + o.dimension) * np.abs(slopes)
+    g = norm(o.gather(slopes)) + float((o.c * blur) @ o.lengths)
+    hidden = float((o.c * np.maximum(np.abs(low), np.abs(high))) @ off)
+    hidden += ROUNDING * math.sqrt(o.rows) * abs(o.value(u, p))
+    return g * g / (2 * least) + hidden if least > 0 else math.inf

@@ -83,7 +83,7 @@ def _from_slopes(o: Objective, a: Vector) -> float:
     """The bound of the module's formula, or −inf if slopes that balance exactly need not exist nearby."""
     inside = _inside(o, a)
     products = gram(o, np.where(inside, o.c**2, 0.0))
-    used = np.flatnonzero(np.diagonal(gram(o, (o.c > 0).astype(float))) > 0)
+    used = _used(o)
     values = np.linalg.eigvalsh(products[np.ix_(used, used)])
     least = float(values[0]) - NULL * float(values[-1])
     if not least > 0:
@@ -96,6 +96,14 @@ def _from_slopes(o: Objective, a: Vector) -> float:
     terms = o.c * highest
     total = math.fsum(terms.tolist()) if np.all(np.isfinite(terms)) else math.inf
     return -total - ROUNDING * float(np.sum(np.abs(terms))) if total < math.inf else -math.inf
+
+
+def _used(o: Objective) -> NDArray[np.int64]:
+    """Columns that are not 0 throughout the rows that count; squares would be 0 of numbers below 1e-162."""
+    rows = as_matrix(o.x)[o.c > 0]
+    if hasattr(rows, "indices"):
+        return np.unique(rows.indices[rows.data != 0]).astype(np.int64)
+    return np.flatnonzero(np.any(rows != 0, axis=0))
 
 
 def _inside(o: Objective, a: Vector) -> NDArray[np.bool_]:

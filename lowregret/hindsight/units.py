@@ -31,6 +31,8 @@ def in_units(o: Objective) -> tuple[Objective, int, int]:
     if not (k or j) or domain is None or not math.isfinite(kappa) or (kappa == 0) != (o.kappa == 0):
         return o, 0, 0
     x = as_rows(matrix.astype(np.float64) * math.ldexp(1.0, -k)) if k else o.x
+    if isinstance(domain, Reals) and kappa == 0 and k > 0 and not _kept(matrix, as_matrix(x)):
+        return o, 0, 0  # on all of R^d a weight may be so large that a number next to 0 is not nothing
     return replace(o, x=x, c=np.ldexp(o.c, -j), domain=domain, kappa=kappa), k, j
 
 
@@ -47,6 +49,12 @@ def _far(numbers: Vector) -> int:
     largest = float(np.max(np.abs(numbers), initial=0.0))
     power = math.frexp(largest)[1] if 0 < largest < math.inf else 0
     return power if abs(power) > FAR else 0
+
+
+def _kept(before: Any, after: Any) -> bool:
+    """Whether no number became 0, or so small that digits are lost."""
+    old, new = (matrix.data if hasattr(matrix, "indptr") else matrix for matrix in (before, after))
+    return bool(np.all((old == 0) | (np.abs(new) >= np.finfo(np.float64).tiny)))
 
 
 def _times(number: float, power: int) -> float:

@@ -19,14 +19,22 @@ PREMISE = "the mirror map's conjugate, link and strength are those of its regula
 NEAR = (0.5, 0.9, 1.1, 2.0)  # shares of a θ whose links are compared with its own
 
 
-def counterexample(mirror: Mirror, comparator: Domain, d: int) -> str | None:
-    """Where a mirror map of the user's own is not what it says, in words; None if that was not found."""
-    return next(_faults(mirror, comparator, d), None) if is_own(mirror) else None
+PATH = (1.0, 0.75, 0.5, 0.25)  # shares of the θ of a run that are tried too
 
 
-def _faults(mirror: Mirror, comparator: Domain, d: int) -> Iterator[str]:
+def counterexample(mirror: Mirror, comparator: Domain, d: int, met: Vector | None = None) -> str | None:
+    """Where a mirror map of the user's own is not what it says, in words; None if that was not found.
+
+    It is tried at random θ, and on the way to `met`, the θ that a run came to.
+    """
+    return next(_faults(mirror, comparator, d, met), None) if is_own(mirror) else None
+
+
+def _faults(mirror: Mirror, comparator: Domain, d: int, met: Vector | None) -> Iterator[str]:
     rng = np.random.default_rng(0)
     thetas = [rng.normal(size=d) * size for size in (0.0, 0.01, 1.0, 10.0) for _ in range(4)]
+    if met is not None and np.all(np.isfinite(met)):
+        thetas += [share * met for share in PATH]
     points = [mirror.link(theta) for theta in thetas]
     values = [mirror.value(w) for w in points]
     q, sigma = mirror.exponent, mirror.strength()

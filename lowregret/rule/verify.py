@@ -8,7 +8,6 @@ import numpy as np
 
 from lowregret.compile.altered import is_own
 from lowregret.compile.numerics import at_most, norm
-from lowregret.errors import PartError
 from lowregret.rule.base import Rule
 from lowregret.rule.mirror_descent import RATE, MirrorDescent
 from lowregret.state import ENERGY, FIRST_RATE, GIVEN, LARGEST, LAST_RATE, LINEAR, LOSS, ROUNDS, SLOPE, STEPPED, State
@@ -32,7 +31,8 @@ def counterexample(rule: Rule, d: int, sums: Vector) -> str | None:
 def _tried_dimension(rule: Rule, d: int) -> int:
     try:
         rule.fits(FEW)
-    except PartError:
+        rule.begin(State.zeros(FEW, rule.columns(FEW), False))
+    except Exception:  # whatever a part that is written for d coordinates raises with others
         return d
     return FEW
 

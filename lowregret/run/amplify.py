@@ -1,7 +1,9 @@
 """From expectation to high probability: several independent runs, and rows held back to choose the best of them.
 
-If E C(model) ≤ C(u) + ε for u the best of the domain, Markov's inequality says that a run is off by more than 2ε with
-probability ½ at most, and k independent runs all are with probability 2^{−k}. Rows held back tell which is good: by
+If E C(model) ≤ C(u) + ε for u the best of the set in which models lie, C(model) − C(u) is never below 0, and Markov's
+inequality says that a run is off by more than 2ε with probability ½ at most; k independent runs all are with
+probability 2^{−k}. (Of a u that models may surpass it says nothing: one in a hundred may be better by 100, all others
+worse by 1.) Rows held back tell which is good: by
 Hoeffding's inequality, for losses in [0, M] and n rows, the chosen model has with probability 1 − δ
 
     C ≤ C(u) + 2ε + M√(2 ln(4k/δ)/n),   k = ⌈log2(2/δ)⌉                                                    (AMPLIFY)
@@ -53,8 +55,9 @@ def amplify(
 ) -> Amplified:
     """Train on k shares of the rows, choose by the rows held back, a share `held` of all; a pass over the rows.
 
-    `excess` is ε of one run on its share of the rows, known beforehand (COR-5.2 of a tuned rate: promise.bound/T;
-    COR-13), `ceiling` M ≥ loss ≥ 0 wherever the model can lie. That rows are independent is your word.
+    `excess` is ε of one run on its share of the rows, known beforehand (COR-5.2 of a tuned rate on a bounded set:
+    promise.bound/T; COR-13) against the best u of the set in which models lie; `ceiling` is M ≥ loss ≥ 0 wherever the
+    model can lie. That rows are independent is your word.
     """
     x, k = as_rows(features), runs_needed(delta)
     y = numbers(labels, "labels", x.shape[0])
@@ -72,12 +75,13 @@ def amplify(
         run.learn(data[j * share : (j + 1) * share], y[j * share : (j + 1) * share])
     lost = [_losses(run, data[first:], y[first:]) for run in runs]
     losses = np.array([float(np.mean(found)) for found in lost])
-    certificate = _certified(lost, excess, ceiling, delta, independence(independent))
+    told = Premise(f"E C − C(u) ≤ ε = {excess:g} of one run, u the best of {learner.rule.domain.name} (assumed)", True)
+    certificate = _certified(lost, excess, ceiling, delta, (independence(independent), told))
     return Amplified(runs[int(np.argmin(losses))], losses, certificate)
 
 
 def _certified(
-    lost: list[Vector], excess: float, ceiling: float, delta: float, independent: Premise
+    lost: list[Vector], excess: float, ceiling: float, delta: float, known: tuple[Premise, ...]
 ) -> RiskCertificate:
     """AMPLIFY, of k models whose losses on the rows held back are given."""
     k, n = len(lost), lost[0].size
@@ -91,7 +95,7 @@ def _certified(
         "excess",
         2 * excess + ceiling * math.sqrt(2 * math.log(4 * k / delta) / n),
         delta,
-        (independent, inside),
+        (*known, inside),
         details={"runs": float(k), "held": float(n), "excess": excess},
     )
 

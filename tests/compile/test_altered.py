@@ -12,14 +12,14 @@ import pytest
 from lowregret import play, train, zoo
 from lowregret.certificate import certificates
 from lowregret.convex.functions import QuadraticFunction
-from lowregret.domain import Box, Domain, L2Ball, Reals
+from lowregret.domain import Box, Domain, L2Ball, Point, Reals
 from lowregret.domain.base import Radial
 from lowregret.experts import ExpertMixture, Hedge
 from lowregret.hindsight.best import best_in_hindsight
 from lowregret.learner.kernel_perceptron import Kernel
 from lowregret.learner.linear import Linear
-from lowregret.loss import Falling, Hinge, Logistic, Loss, Margin, OnMistakes, Square
-from lowregret.mirror import Entropy, Euclidean
+from lowregret.loss import Cost, Falling, Hinge, Logistic, Loss, Margin, OnMistakes, Square
+from lowregret.mirror import Entropy, Euclidean, Mirror
 from lowregret.output import Average
 from lowregret.rule import AdaGrad, MirrorDescent, ProjectedGradient
 from lowregret.state import State
@@ -306,6 +306,58 @@ def test_a_mirror_map_that_is_less_convex_than_it_says() -> None:
     assert counterexample(Fair(), L2Ball(1.0), 2) is None
     run = train(Linear(Square(), MirrorDescent(Strong(), Constant(0.05))), [[1.0, 2.0]] * 9, [1.0] * 9, compiled=False)
     assert not any(c.premises_hold for c in run.certificates)
+
+
+class Half(Mirror):
+    """R(w) = ½‖w‖², and its link is still to be said"""
+
+    def value(self, w: Vector) -> float:
+        return 0.5 * float(w @ w)
+
+    def strength(self) -> float:
+        return 1.0
+
+
+class Turning(Half):
+    """The link of ½‖w‖² within 50, and its opposite beyond: no gradient of a convex function"""
+
+    def link(self, theta: Vector) -> Vector:
+        return np.array(theta if np.max(np.abs(theta)) < 50 else -theta)
+
+
+class Winding(Half):
+    """The opposite in a gap so narrow that nobody looks there"""
+
+    def link(self, theta: Vector) -> Vector:
+        return np.array(-theta if 3.99 < theta[0] < 4.01 else theta)
+
+
+class Turned(Half):
+    """A link that is written for two coordinates, and no gradient"""
+
+    def link(self, theta: Vector) -> Vector:
+        return np.array([theta[1], -theta[0]])
+
+
+def test_a_mirror_map_is_tried_where_the_run_came_to() -> None:
+    rows, ones = np.full((300, 1), -1.0), np.ones(300)
+    run = train(Linear(Cost(), MirrorDescent(Turning(), Constant(1.0))), rows, ones, compiled=False)
+    assert run.regret(np.ones(1), rows, ones) > 10 * max(c.bound for c in run.certificates)
+    assert not any(c.premises_hold for c in run.certificates)
+    run = train(Linear(Cost(), MirrorDescent(Turned(), Constant(1.0))), [[1.0, 2.0]] * 9, [1.0] * 9, compiled=False)
+    assert not any(c.premises_hold for c in run.certificates)
+
+
+def test_a_bound_that_the_run_refutes_proves_nothing() -> None:
+    """Five rounds, one of them at the opposite of where the map says: regret is more than the theorem's bound."""
+    rows, ones = np.full((5, 1), -1.0), np.ones(5)
+    learner = Linear(Cost(), MirrorDescent(Winding(), Constant(1.0)))
+    run = train(learner, rows, ones, comparator=Point(np.array([2.0])), compiled=False)
+    found = next(c for c in run.certificates if c.id == "THM-2.21")
+    true = run.regret(np.array([2.0]), rows, ones)
+    assert found.premises_hold
+    assert found.bound < true <= found.proved
+    assert not found.holds
 
 
 class Distance(Kernel):

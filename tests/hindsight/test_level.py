@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -14,7 +16,7 @@ from lowregret.domain import Reals
 from lowregret.hindsight.best import best_in_hindsight
 from lowregret.hindsight.level import _from_slopes, balanced
 from lowregret.hindsight.objective import Objective
-from lowregret.loss import Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Loss, Quantile
+from lowregret.loss import Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Loss, Quantile, Square
 from lowregret.rows import as_rows
 
 KINKED: list[Loss] = [Hinge(), Absolute(), Quantile(0.9), EpsilonInsensitive(0.2)]
@@ -88,3 +90,33 @@ def test_separable_rows_cost_nothing() -> None:
     X, _ = stream(60, 3, 7, True)
     found = best_in_hindsight(Hinge(), X, np.where(X[:, 0] > 0, 1.0, -1.0), Reals())
     assert (found.value, found.gap) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("big", [1.0, 1e150, 1e200])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_column_of_tiny_numbers_is_a_column(big: float, sparse: bool) -> None:
+    """Its squares are 0, and beside large numbers itself is; yet a weight of 1e200 makes of it what it likes: 0.3."""
+    tiny = 1e-200
+    X = np.array([[big, tiny], [big, -tiny], [big, 0.0]])
+    y, u = np.array([1.0, -1.0, 0.3]), np.array([0.0, 1 / tiny])
+    true = float(np.sum(np.abs(X @ u - y)))
+    assert true == pytest.approx(0.3)
+    found = best_in_hindsight(Absolute(), sp.csr_array(X) if sparse else X, y, Reals(), compiled=False)
+    assert found.value - found.gap <= true
+
+
+@given(st.integers(2, 20), st.integers(-6, 6), st.sampled_from([0.0, 1e-14, 1e-6]), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_squares_on_all_of_r_never_claim_more_than_the_exact_minimum(
+    n: int, scale: int, noise: float, seed: int
+) -> None:
+    """Σy² − (Σxy)²/Σx² in fractions, where labels are all but met and the rest is rounding."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 1)) * 10.0 ** rng.uniform(-4, 4, size=(n, 1)) * 10.0**scale
+    y = X[:, 0] * rng.normal() + noise * np.abs(X).max() * rng.normal(size=n)
+    x, label = ([Fraction(float(v)) for v in values] for values in (X[:, 0], y))
+    cross = sum(a * b for a, b in zip(x, label, strict=True))
+    exact = sum(b * b for b in label) - cross * cross / sum(a * a for a in x)
+    found = best_in_hindsight(Square(), X, y, Reals(), compiled=False)
+    assert Fraction(found.value - found.gap) <= exact
+    assert found.gap <= 1e-6 * (1 + found.value)

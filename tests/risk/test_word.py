@@ -231,6 +231,7 @@ def test_several_runs_make_a_bound_in_expectation_one_with_high_probability() ->
         found = amplify(learner, X, y, excess=epsilon, ceiling=2.0, delta=delta, independent=True, compiled=False)
         assert found.losses.size == k
         assert found.certificate.premises_hold
+        assert any("u the best of l2-ball (assumed)" in p.name for p in found.certificate.premises)
         c = float(np.mean(np.maximum(1 - fresh[1] * found.run.decision_function(fresh[0]), 0)))
         wrong += c - best > found.certificate.bound
         assert found.run.rounds == share

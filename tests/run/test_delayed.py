@@ -517,3 +517,20 @@ def test_threads_do_not_ask_and_tell_at_the_same_time() -> None:
     assert all("another thread is learning" in said for said in refused)
     assert len(set(told)) == len(told) == run.rounds
     assert run.asked == run.rounds + run.pending
+
+
+def test_what_rests_on_more_than_tangents_says_nothing_of_late_answers() -> None:
+    """DUAL and NEWTON look at losses around w_s, and late answers move v_s: with the drift, both were exceeded."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, u = rng.normal(size=(20, 1)) * 3, rng.normal(size=1) * 3
+        y = np.sign(rng.normal(size=20))
+        c, eta = rng.uniform(0.1, 3.0), rng.uniform(0.1, 50.0)
+        for learner in (zoo.pa(C=float(c)), zoo.newton(Logistic(), eta=float(eta))):
+            run = delayed(learner, 1, Point(u), compiled=False).learn(X, y, delay=5).deliver()
+            assert run.certificates
+            assert all(run.regret(u, X, y) <= c.bound + c.rounding + 1e-9 for c in run.certificates if c.premises_hold)
+            assert not any(c.id.startswith(("DUAL", "NEWTON+")) for c in run.certificates)
+            assert "DUAL" not in run.trace.theorem
+            prompt = delayed(learner, 1, Point(u), compiled=False).learn(X, y)
+            assert {"DUAL", "NEWTON"} & {c.id for c in prompt.certificates}

@@ -310,3 +310,8 @@ def test_the_command_line_refuses(
 def test_certificates_speak_of_any_set() -> None:
     run = run_of("svm").learn(X, SIGNS, delay=SCHEDULES["random"])
     assert run.linear_regret(L2Ball(0.5)) <= run.linear_regret(L2Ball(1.0)) + 1e-9
+
+
+def test_blocks_do_not_wait_twice() -> None:
+    with pytest.raises(PartError, match="leave delay"):
+        begin(zoo.ogd(Logistic()), D, delay=1, learners=2)
