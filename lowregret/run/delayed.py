@@ -53,7 +53,8 @@ def delayed(
     """
     if not isinstance(learner, Linear):
         raise PartError(
-            f"the learner must be a Linear such as zoo.ogd_eager(Hinge(), eta=0.1), got {learner!r}; others take train(…, delay=N)"
+            f"the learner must be a Linear such as zoo.ogd_eager(Hinge(), eta=0.1), got {learner!r}; others take "
+            "train(…, delay=N)"
         )
     if learner.rule.schedule().weighted():
         raise PartError(

@@ -297,9 +297,7 @@ class Patient:
     def require_prompt(self) -> None:
         """Refuse what holds only for answers that come at once."""
         if self.late is not None:
-            raise PartError(
-                "this bound holds for answers that come at once: use `certificates`, or a run without delay"
-            )
+            raise PartError("this bound holds for answers that come at once: use `certificates`, or no delay")
 
     def require_late(self, delay: Any) -> None:
         """Refuse a delay if the run was not begun with one."""
