@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,7 @@ def test_rows_of_weight_0_are_scored_and_forgotten() -> None:
 
 
 @pytest.mark.parametrize("delay", [1, 48, 1000])
-def test_real_rows(delay: int) -> None:
+def test_real_rows(delay: int, data_file: Callable[[str], Path]) -> None:
     """Exact regret ≤ linearised regret ≤ bound + drift ≤ DELAY, on the rows of a9a."""
     x, y = load_svmlight_file(str(data_file("a9a.svm.gz")), n_features=123)
     x, y = x[:3000], y[:3000]
