@@ -131,7 +131,7 @@ class Mixture(RunRecord):
         )
 
     def _drifts(self, run: Any) -> Vector:
-        """What late answers added to the mixture's loss, at the marks of the history."""
+        """The cost of late answers in the mixture's loss, at the marks of the history."""
         drifts = run.drifts(len(self.history))
         return np.zeros(len(self.history)) if drifts is None else drifts
 

@@ -43,7 +43,7 @@ class Outstanding(NamedTuple):
 
     @classmethod
     def empty(cls, lots: int, width: int) -> Outstanding:
-        """No rows, with so many scores each and room for so many further numbers."""
+        """No rows, with room for `lots` scores and `width` further numbers of each."""
         columns = np.empty(0), np.empty(0), np.empty(0, np.int64)
         return cls(NO_ROWS, *columns, np.zeros((0, lots)), np.zeros((0, width)), np.zeros((0, width)))
 
@@ -121,7 +121,7 @@ class Late:
 
     @property
     def drift(self) -> float:
-        """What lateness added to the regret, exactly: see `certificate/delay.py`."""
+        """The cost of lateness in regret, exactly: see `certificate/delay.py`."""
         return float(self.ledger[DRIFT])
 
     @property
@@ -241,7 +241,7 @@ class Late:
 
     @classmethod
     def of(cls, described: dict[str, Any], arrays: Arrays) -> Late:
-        """What a file keeps under these contents."""
+        """The rows that wait, and the ledger, of a file with these contents."""
         found = {name: arrays[f"late.{name}"] for name in NAMES}
         made = cls(described["delay"], "names" in described, found["scores"].shape[1], found["past"].shape[1])
         made.asked, made.ledger, made.ledgers = described["asked"], found["ledger"], list(found["ledgers"])
@@ -272,7 +272,7 @@ class Late:
 
 
 def _wider(kept: Vector, width: int) -> Vector:
-    """The same numbers with zeros behind them."""
+    """Columns of numbers with zeros behind them."""
     found = np.zeros((len(kept), width))
     found[:, : kept.shape[1]] = kept
     return found
@@ -297,9 +297,7 @@ class Patient:
     def require_prompt(self) -> None:
         """Refuse what holds only for answers that come at once."""
         if self.late is not None:
-            raise PartError(
-                "this bound holds for answers that come at once: use `certificates`, or a run without delay"
-            )
+            raise PartError("this bound holds for answers that come at once: use `certificates`, or no delay")
 
     def require_late(self, delay: Any) -> None:
         """Refuse a delay if the run was not begun with one."""

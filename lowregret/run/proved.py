@@ -54,7 +54,7 @@ class ProvedRun(Saved):
         return self.record.linear_regret(self, comparator or self.comparator)
 
     def drifts(self, marks: int) -> Vector | None:
-        """What late answers added to the regret, at so many marks of the history; None if answers come at once."""
+        """The cost of late answers in regret, at the first marks of the history; None if answers come at once."""
         return None if self.late is None else self.late.drifts(marks)
 
     @property

@@ -16,7 +16,7 @@ LATE = LATE._replace(needed=False)
 
 
 def late_arrays(lots: int, width: int) -> dict[str, Array]:
-    """The arrays of the table, whose rows have so many scores and further numbers, and of the ledger."""
+    """The arrays of the table, whose rows have `lots` scores and `width` further numbers, and of the ledger."""
     rows = {
         "indptr": wholes("late.ends"),
         "indices": wholes("late.entries", high=(1 << 63) - 1, kind="uint64"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_svmlight_file
 
 from lowregret import (
     DataError,
@@ -171,7 +173,7 @@ def naive_ridge(delays: Any, lam: float) -> tuple[Vector, float, float]:
             slope = -SIGNS[s] if SIGNS[s] * scores[s] < 1 else 0.0
             z = slope * X[s]
             drift, linear = drift + slope * (scores[s] - w @ X[s]), linear + slope * scores[s]
-            total, squares = total + z, squares + w @ w
+            total, squares = total + z, squares + float(w @ w)
             w = w - (z + lam * w) / (lam * t)
     return scores, float(drift), float(linear + lam / 2 * squares + total @ total / (2 * lam * t))
 
@@ -213,6 +215,18 @@ def test_rows_of_weight_0_are_scored_and_forgotten() -> None:
     assert (run.rounds, run.pending, run.late.asked, run.scores.size) == (0, 0, N, N)
 
 
+@pytest.mark.parametrize("delay", [1, 48, 1000])
+def test_real_rows(delay: int, data_file: Callable[[str], Path]) -> None:
+    """Exact regret ≤ linearised regret ≤ bound + drift ≤ DELAY, on the rows of a9a."""
+    x, y = load_svmlight_file(str(data_file("a9a.svm.gz")), n_features=123)
+    x, y = x[:3000], y[:3000]
+    run = begin(zoo.ogd_eager(Logistic(), 0.05), 123, delay=delay).learn(x, y).deliver()
+    u = train(zoo.ogd_eager(Logistic(), 0.05), x, y).weights
+    bounds = {c.id: c.bound for c in run.certificates}
+    nested = [run.regret(u, x, y), run.linear_regret(), bounds["THM-14.5+DRIFT"], bounds["DELAY"]]
+    assert nested == sorted(nested)
+
+
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
@@ -242,10 +256,11 @@ def test_bounds_for_answers_at_once_are_refused() -> None:
     for ask in (run.mistake_certificates, run.promised_risks):
         with pytest.raises(PartError, match="at once"):
             ask(np.ones(D), X, SIGNS)
-    run = begin(zoo.mc_perceptron(), D, delay=1, compiled=False).learn(X, CLASSES)
-    for ask in (run.mistake_certificates, run.drawn_error):
-        with pytest.raises(PartError, match="at once"):
-            ask(np.ones((D, 3)), X, CLASSES)
+    many = begin(zoo.mc_perceptron(), D, delay=1, compiled=False).learn(X, CLASSES)
+    with pytest.raises(PartError, match="at once"):
+        many.mistake_certificates(np.ones((D, 3)), X, CLASSES)
+    with pytest.raises(PartError, match="at once"):
+        many.drawn_error(np.ones((D, 3)), X, CLASSES)
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:

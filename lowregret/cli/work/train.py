@@ -109,9 +109,7 @@ def _ready(args: Namespace, form: Part | None, stream: Stream | None) -> tuple[S
     if args.certify == "exact":
         session.require_answer()
     if session.run.late is not None and args.passes > 1:
-        raise PartError(
-            "the labels of this model come late, and tell how rows fare in their first pass: use --passes 1"
-        )
+        raise PartError("the labels of this model come late, which tells how rows fare in a first pass: use --passes 1")
     session.dictionary = session.dictionary or dictionary
     return session, stream or open_rows(args, read_alike(session.form, args.data), session.dictionary)
 
