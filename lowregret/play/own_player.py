@@ -27,6 +27,7 @@ from lowregret.certificate import Premise
 from lowregret.convex.functions import Convex
 from lowregret.domain import Domain, Reals
 from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.mirror import Mirror
 from lowregret.play.player import Seat
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -40,6 +41,10 @@ METHODS = {
 def require_player(player: Any) -> None:
     """Raise a `PartError` that says what an object lacks to play."""
     name = player.__name__ if isinstance(player, type) else type(player).__name__
+    if isinstance(player, Mirror):
+        raise PartError(
+            f"{name} is a mirror map: give the rule that plays with it, MirrorDescent({name}(…), Constant(η))"
+        )
     lacking = [told for method, told in METHODS.items() if not hasattr(player, method)]
     if lacking:
         raise PartError(
@@ -55,7 +60,7 @@ def require_player(player: Any) -> None:
 
 
 def require_adversary(adversary: Callable[..., Any], rounds: int | None) -> None:
-    """Raise a `PartError` if a callable cannot be asked for so many answers."""
+    """Raise a `PartError` if an adversary cannot be called with (t, w_t), or would never end."""
     if rounds is None:
         raise PartError("an adversary never ends by itself: give rounds")
     try:
