@@ -114,7 +114,7 @@ def ueg(loss: Loss, eta: float, dimension: int, output: Output = Last()) -> Line
 
 
 def pnorm(loss: Loss, eta: float, p: float, output: Output = Last()) -> Linear:
-    """The p-norm algorithm: Euclidean at p = 2, like EG at p = 2 ln d (ALG-PNORM)."""
+    """w[i] = η·sgn(θ[i])|θ[i]|^{p−1}/‖θ‖_p^{p−2}: Euclidean at p = 2, like EG at p = 2 ln d (ALG-PNORM)."""
     return omd(loss, PNorm(p), eta, output)
 
 

@@ -13,6 +13,7 @@ from lowregret import play, train, zoo
 from lowregret.convex.functions import Convex, Function, Regularised, ScoreFunction
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.domain import L2Ball
+from lowregret.errors import PartError
 from lowregret.experts import AdaHedge, ExpertMixture, Hedge
 from lowregret.hindsight.best import best_in_hindsight
 from lowregret.learner.multiclass import Multiclass
@@ -275,3 +276,23 @@ def test_games_of_convex_functions() -> None:
         dimension=2,
     )
     assert not game.certificate.holds
+
+
+def test_an_at_of_another_shape_is_refused_before_it_is_compiled() -> None:
+    class Alone(Loss):
+        def at(self, p: float, y: float) -> Any:
+            return (p - y) ** 2
+
+    class Scored(Loss):
+        def at(self, p: float) -> Any:  # type: ignore[override]
+            return p, 1.0
+
+    class Bounded(Loss):  # defined for scores above 1 alone
+        def at(self, p: float, y: float) -> tuple[float, float]:
+            return -math.log(p - 1.0), -1.0 / (p - 1.0)
+
+    with pytest.raises(PartError, match=r"Alone.at must return two numbers, the loss and its slope in p; .* is 1.0"):
+        zoo.ogd(Alone())
+    with pytest.raises(PartError, match=r"Scored.at\(p.* must take \(p, y\), the score and the label"):
+        zoo.ogd(Scored())
+    zoo.ogd(Bounded())

@@ -69,8 +69,9 @@ class Shape:
 
 
 class BanditDescent(Recorded):
-    """w_t = Π(ηθ_t) on the set shrunk by α = δ/r; v_t uniform on the unit sphere of dimension m; θ −= z_t.
+    """w_t = Π(ηθ_t) on the set shrunk by α = δ/r, or on all of it (`outside`); play w_t + δv_t, see c; θ −= (m/δ)c·v_t.
 
+    v_t is uniform on the unit sphere of dimension m, and θ −= z_t:
     points=1: play w_t + δv_t, see c:           z_t = (m/δ) c v_t
     points=2: play w_t ± δv_t, see c₊ and c₋:   z_t = (m/2δ)(c₊ − c₋) v_t; the cost is their mean
 

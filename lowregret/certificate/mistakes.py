@@ -135,7 +135,7 @@ def perceptron_bounds(
 
 
 def _winnow(state: State, u: Point, f: float, eta: float, start: float, unit: Premise) -> list[Certificate]:
-    """THM-3.10 and WIN-OBS, both on Σf_t(w_t) ≥ |M|; λ is the start value, 1/d in the textbook."""
+    """THM-3.10 and WIN-OBS, both on the surrogate loss Σf_t(w_t) ≥ |M|; λ is the start value, 1/d in the textbook."""
     d, k = u.u.size, float(np.sum(u.u))
     binary = Premise("u ∈ {0,1}^d, u ≠ 0", bool(np.isin(u.u, (0.0, 1.0)).all()) and k >= 1, k)
     small = Premise("η < ½", eta < 0.5, eta)
@@ -150,7 +150,8 @@ def _winnow(state: State, u: Point, f: float, eta: float, start: float, unit: Pr
         ("WIN-OBS", "F + [dλ + Σu ln(u/(eλ))]/η + 4ηΣ_MΣ_i w_t x_t²", observed, (positive, bounded)),
         ("THM-3.10", "(F + k ln d/η)/(1 − 2η)", textbook, (binary, small, even, unit)),
     ]
-    return best_first([mistake_certificate(*row, u.describe(), float(state.sums[TOTAL]), f) for row in rows])
+    found = best_first([mistake_certificate(*row, u.describe(), float(state.sums[TOTAL]), f) for row in rows])
+    return [replace(c, measure="surrogate loss", statement=c.statement.replace("≤", "≤ Σf_t(w_t) ≤", 1)) for c in found]
 
 
 def mistake_certificate(

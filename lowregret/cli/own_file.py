@@ -12,16 +12,17 @@ from lowregret.errors import PartError
 
 def is_own(text: str) -> bool:
     """Whether a word names something in a Python file, rather than something of the package."""
-    return text.rpartition(":")[0].endswith(".py")
+    return text.endswith(".py") or text.rpartition(":")[0].endswith(".py")
 
 
 def load_own(text: str) -> Any:
     """The object that FILE.py:NAME names."""
-    file, _, name = text.rpartition(":")
+    file, _, name = (text, "", "") if text.endswith(".py") else text.rpartition(":")
     module = _module(Path(file))
     if not hasattr(module, name):
         known = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
-        raise PartError(f"{file} has no {name!r}; it has {', '.join(known) or 'neither classes nor functions'}")
+        why = f"{file} has no {name!r}" if name else f"say which of {file}: {file}:NAME"
+        raise PartError(f"{why}; it has {', '.join(known) or 'neither classes nor functions'}")
     return getattr(module, name)
 
 

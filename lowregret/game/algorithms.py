@@ -153,6 +153,11 @@ def binary_rows(e: Environment) -> bool:
     return isinstance(e, RowGame) and e.binary
 
 
+def fixed_binary_rows(e: Environment) -> bool:
+    """Labelled rows of features in [0, 1], whose labels were fixed before the game."""
+    return isinstance(e, RowGame) and e.binary and e.oblivious
+
+
 # ---- how they sit down -----------------------------------------------------------------------------------------------
 
 
@@ -264,6 +269,10 @@ def _perceptron(s: Setting) -> GameTable:
     return MistakeTable(s.e, zoo.perceptron(), s.rounds, s.seed, ("PERC-MARGIN", "PERC-OBS"))
 
 
+def _perceptron_or(s: Setting) -> GameTable:
+    return MistakeTable(s.e, zoo.perceptron_or(s.d), s.rounds, s.seed, ("PERC-OR", "PERC-MARGIN", "PERC-OBS"))
+
+
 def _winnow(s: Setting) -> GameTable:
     learner = zoo.winnow(s.d, 0.25 if s.eta is None else s.eta)
     return MistakeTable(s.e, learner, s.rounds, s.seed, ("THM-3.10", "WIN-OBS"))
@@ -328,6 +337,7 @@ ALGORITHMS = (
     Algorithm("bogd", hidden_points, _bogd(outside=False), "η and δ that minimise COR-4.5"),
     Algorithm("bogd-outside", hidden_points, _bogd(outside=True), "η and δ of COR-4.5, played outside too"),
     Algorithm("perceptron", rows, _perceptron),
+    Algorithm("perceptron-or", fixed_binary_rows, _perceptron_or),
     Algorithm("winnow", binary_rows, _winnow, "η = ¼"),
     Algorithm("consistent", finite, _at_points(lambda s: Consistent(s.e.hypotheses))),
     Algorithm("halving", finite, _at_points(lambda s: Halving(s.e.hypotheses))),

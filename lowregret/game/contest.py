@@ -34,6 +34,7 @@ class Contest:
     rows: tuple[Row, ...]
     certificate: Certificate
     spec: dict[str, Any] | None
+    games: int = 1  # whose mean the rows show: those of different coins, where theorems speak of chance
 
     @property
     def holds(self) -> bool:
@@ -55,7 +56,8 @@ class Contest:
         """One sentence."""
         c, last = self.certificate, self.rows[-1]
         played, each = counted(self.rounds, "round"), last.regret / self.rounds
-        said = f"{c.measure} {last.regret:.4g} after {played}, {each:.3g} a round"
+        mean = "" if self.games == 1 else f", the mean of {counted(self.games, 'game')}"
+        said = f"{c.measure} {last.regret:.4g} after {played}, {each:.3g} a round{mean}"
         if c.id == "NONE":
             return f"{said}; no theorem speaks of {self.algorithm} against any costs whatever."
         if c.id == LINEARISED.id and c.premises_hold:
@@ -76,6 +78,7 @@ class Contest:
             "algorithm": self.algorithm,
             "rounds": self.rounds,
             "seed": self.seed,
+            "games": self.games,
             "tuning": self.tuning or None,
             "spec": self.spec,
             "rows": [row.to_json() for row in self.rows],
@@ -149,7 +152,7 @@ def contest(
     table = chosen.sit(Setting(e, played, seed, eta))
     rows = tuple(table.play(played))
     tuning = chosen.tuning if eta is None else f"η = {eta:g}, as given"
-    return Contest(called, algorithm, played, seed, tuning, rows, table.certificate, table.spec)
+    return Contest(called, algorithm, played, seed, tuning, rows, table.certificate, table.spec, table.games)
 
 
 def _environment(against: Any, dimension: int | None) -> Environment:

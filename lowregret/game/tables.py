@@ -56,6 +56,7 @@ class GameTable(ABC):
 
     certificate: Certificate  # the one that is shown
     certificates: list[Certificate]  # all that speak of the game
+    games: int = 1  # whose mean is shown
 
     @abstractmethod
     def until(self, t: int) -> Row:
@@ -149,7 +150,7 @@ class BanditTable(GameTable):
     def __init__(
         self, e: BanditFeedback, algorithm: BanditAlgorithm, rounds: int, seed: int, theorems: tuple[str, ...]
     ) -> None:
-        self.costs, self.theorems = e.table(rounds, seed), theorems
+        self.costs, self.theorems, self.games = e.table(rounds, seed), theorems, REPEATED
         coins = range(REPEATED * seed, REPEATED * (seed + 1))
         self.bandits = [Bandit(e.dimension, algorithm, seed=s, compiled=rounds > LONG // REPEATED) for s in coins]
 
@@ -172,7 +173,7 @@ class DescentTable(GameTable):
     """Gradient descent that sees the cost of one point a round: means over several coins."""
 
     def __init__(self, e: BanditFeedback, make: Callable[[int], BanditDescent], rounds: int, seed: int) -> None:
-        self.costs, self.domain = e.table(rounds, seed), e.domain
+        self.costs, self.domain, self.games = e.table(rounds, seed), e.domain, REPEATED
         self.players = [make(s) for s in range(REPEATED * seed, REPEATED * (seed + 1))]
 
     def until(self, t: int) -> Row:
@@ -259,9 +260,9 @@ class MistakeTable(RowTable):
         return _row(t, float(state.counts[MISTAKES]), self.certificate)
 
     def _rival(self, t: int) -> Vector:
-        """The environment's u, or the best of the ball on the rounds with a mistake."""
-        u = self.e.rival(self.x[:t], self.y[:t])
+        """The environment's u (with a bias: above ½), or the best of the ball on the rounds with a mistake."""
+        u, bias = self.e.rival(self.x[:t], self.y[:t]), self.run.learner.bias
         if u is not None:
-            return u
+            return np.append(u, -0.5 / bias) if bias else u
         wrong = mistake_rounds(self.run.learner.loss, self.run.state, self.y[:t], np.concatenate(self.scores)) > 0
-        return best_in_hindsight(Hinge(), self.x[:t][wrong], self.y[:t][wrong], self.e.domain).w
+        return best_in_hindsight(Hinge(), self.x[:t][wrong], self.y[:t][wrong], self.e.domain, bias=bias).w

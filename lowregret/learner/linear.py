@@ -15,7 +15,7 @@ from lowregret.domain import Radial
 from lowregret.errors import PartError
 from lowregret.learner.centre import as_centre
 from lowregret.loss import Loss, Square
-from lowregret.loss.verify import misjudged
+from lowregret.loss.verify import misjudged, misshapen
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
@@ -68,6 +68,8 @@ class Learner(Part):
         ):
             value = getattr(self, name)
             self.require(isinstance(value, kind), f"{name} must be a {kind.__name__} such as {example}, got {value!r}")
+        fault = misshapen(self.loss)
+        self.require(fault is None, f"{fault}")
         fault = misjudged(self.loss)
         self.require(fault is None, f"{fault}: change `decision` instead, which both follow")
         self.require(0 <= self.ridge < math.inf, f"ridge must be ≥ 0, got {self.ridge}")

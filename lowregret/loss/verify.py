@@ -6,6 +6,7 @@ a slope that is not the derivative, and declared facts that are false. Losses of
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -104,6 +105,24 @@ def misjudged(loss: Any) -> str | None:
                     f"a score of {p:.6g} predicts {guess:g}, and `wrong` takes that for right where the label is {y:g}"
                 )
     return None
+
+
+def misshapen(loss: Any) -> str | None:
+    """The fault, in words, of a user's own `at` that does not take (p, y) or return two numbers; None if it does."""
+    if not (isinstance(loss, Loss) and is_own(loss)):
+        return None
+    name = f"{type(loss).__name__}.at"
+    try:
+        inspect.signature(loss.at).bind(0.0, 1.0)
+    except TypeError:
+        return f"{name}{inspect.signature(loss.at)} must take (p, y), the score and the label"
+    try:
+        found: Any = loss.at(0.0, 1.0)
+    except Exception:  # it need not be defined there
+        return None
+    if isinstance(found, tuple | list) and len(found) == 2:
+        return None
+    return f"{name} must return two numbers, the loss and its slope in p; {name}(0.0, 1.0) is {found!r}"
 
 
 def _at_label(loss: Loss, y: float, tried: Vector, label: float) -> str | None:

@@ -230,6 +230,7 @@ class Mirror(Part):
         self.require(w.shape == (s.dimension,), f"link must give {s.dimension} coordinates, got shape {w.shape}")
         s.table[1::2] = w
         s.sums[MASS] = float(np.sum(w * w))
+        self.require(math.isfinite(s.sums[MASS]) or bool(np.any(s.theta)), "link(0), where play begins, is not finite")
         s.sums[LONGEST] = max(s.sums[LONGEST], s.sums[MASS])
 
     def stale(self, s: State) -> bool:

@@ -27,9 +27,9 @@ from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
 from lowregret.convex.verify import PREMISE, counterexample, is_doubtful, tried_points
 from lowregret.domain import Domain, L2Ball
-from lowregret.errors import PartError, StoreError
+from lowregret.errors import DataError, PartError, StoreError
 from lowregret.output import Average, Last, Output, WeightedAverage
-from lowregret.play.own_player import OwnSeat
+from lowregret.play.own_player import OwnSeat, require_adversary
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat, checked_value
 from lowregret.play.schema import GameSchema
 from lowregret.play.wrapped_player import take_seat
@@ -51,6 +51,8 @@ def as_function(thing: Any) -> Convex:
         return thing
     if callable(thing):
         raise PartError(f"a function of your own needs a sub-gradient too: Function(f, gradient); got {thing!r} alone")
+    if thing is None or isinstance(thing, str) or np.isscalar(thing):
+        raise DataError(f"an answer is a vector of costs, one a coordinate, or a convex function, got {thing!r}")
     return LinearFunction(thing)
 
 
@@ -102,12 +104,12 @@ class Game(Saved):
 
     def learn(self, functions: Functions, rounds: int | None = None) -> Self:
         """Play more rounds. Splitting a game changes nothing, not even the last bit."""
-        if callable(functions) and rounds is None:
-            raise PartError("an adversary never ends by itself: give rounds")
+        if callable(functions):
+            require_adversary(functions, rounds)
         answers = self._answers(functions) if callable(functions) else iter(functions)
         before = self.rounds
         for thing in tqdm(islice(answers, rounds), total=rounds, unit="round", delay=1, disable=None, leave=False):
-            self._round(as_function(thing))
+            self._round(self._function(thing))
         if rounds is not None and self.rounds - before < rounds:
             raise PartError(f"the functions ended after {self.rounds - before} of {rounds} rounds")
         return self
@@ -115,6 +117,12 @@ class Game(Saved):
     def _answers(self, adversary: Callable[[int, Vector], Any]) -> Iterator[Any]:
         while True:
             yield adversary(self.rounds + 1, self.seat.point().copy())
+
+    def _function(self, thing: Any) -> Convex:
+        try:
+            return as_function(thing)
+        except (DataError, PartError) as error:
+            raise type(error)(f"round {self.rounds + 1}: {error}") from None
 
     @unbroken
     def _round(self, f: Convex) -> None:

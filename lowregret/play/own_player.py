@@ -18,6 +18,7 @@ An attribute `domain` says in which set it plays; that is then looked at. What c
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,11 @@ import numpy as np
 from lowregret.certificate import Premise
 from lowregret.convex.functions import Convex
 from lowregret.domain import Domain, Reals
-from lowregret.errors import DataError, PartError
+from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.mirror import Mirror
 from lowregret.play.player import Seat
 from lowregret.types import Vector
+from lowregret.words import counted
 
 METHODS = {
     "point": "point(), where it plays: w_t, before f_t is shown",
@@ -38,6 +41,10 @@ METHODS = {
 def require_player(player: Any) -> None:
     """Raise a `PartError` that says what an object lacks to play."""
     name = player.__name__ if isinstance(player, type) else type(player).__name__
+    if isinstance(player, Mirror):
+        raise PartError(
+            f"{name} is a mirror map: give the rule that plays with it, MirrorDescent({name}(…), Constant(η))"
+        )
     lacking = [told for method, told in METHODS.items() if not hasattr(player, method)]
     if lacking:
         raise PartError(
@@ -50,6 +57,23 @@ def require_player(player: Any) -> None:
     domain = getattr(player, "domain", None)
     if not (domain is None or isinstance(domain, Domain)):
         raise PartError(f"{name}.domain must be a Domain such as L2Ball(1.0), or absent, got {domain!r}")
+
+
+def require_adversary(adversary: Callable[..., Any], rounds: int | None) -> None:
+    """Raise a `PartError` if an adversary cannot be called with (t, w_t), or would never end."""
+    if rounds is None:
+        raise PartError("an adversary never ends by itself: give rounds")
+    try:
+        signature = inspect.signature(adversary)
+    except (TypeError, ValueError):  # of what is not written in Python
+        return
+    try:
+        signature.bind(1, None)
+    except TypeError:
+        name = getattr(adversary, "__name__", type(adversary).__name__)
+        raise PartError(
+            f"an adversary is called with (t, w_t), the round and what is played: not so {name}{signature}"
+        ) from None
 
 
 class OwnSeat(Seat):
@@ -78,7 +102,11 @@ class OwnSeat(Seat):
         except (TypeError, ValueError):
             raise DataError(f"{name} must give numbers, got {given!r}") from None
         if w.shape != (self.dimension,):
-            raise DataError(f"{name} gave shape {w.shape}, the functions take {self.dimension} coordinates")
+            takes = counted(self.dimension, "coordinate")
+            raise DataError(f"{name} gave shape {w.shape}, the functions take {takes}")
+        bad = np.flatnonzero(~np.isfinite(w))
+        if bad.size:
+            raise DivergedError(f"{name} gave {w[bad[0]]} for coordinate {bad[0]}: it must be finite in every round")
         return w
 
     def see(self, f: Convex, z: Vector) -> None:

@@ -69,12 +69,17 @@ def describe_kept(run: LearntRun) -> list[str]:
     ]
     if kept.worth is not None:
         points = f"{100 * kept.worth:.{0 if kept.worth > 0.02 else 1}f} points"
-        share = points if kept.error is not None else f"{kept.worth / kept.loss:.0%} of the loss"
+        share = points if kept.error is not None else _share(kept.worth, kept.loss)
         when = "at once" if run.late is None else f"{counted(run.late.delay, 'row')} late"
         lines.append(
             f"           labels that come {when} are worth {share} here: live figures need them, predict has none"
         )
     return lines
+
+
+def _share(worth: float, loss: float) -> str:
+    """A part of the loss, which is a share of it where it is positive."""
+    return f"{worth / loss:.0%} of the loss" if loss > 0 else f"{worth:.4g} of the loss a row"
 
 
 def kernel_summary(run: Supported) -> str:

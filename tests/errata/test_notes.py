@@ -124,8 +124,8 @@ def test_e37_a_minus_that_was_lost(step: object) -> None:
 def test_e38_the_radius_in_place_of_the_diameter() -> None:
     """SVM lecture, theorem 4.1.3.
 
-    Printed: D is the radius.
-    True: the diameter (EAGER-DEC).
+    Printed: D = max‖x − y‖ is called the radius.
+    True: it is the diameter, and must be (EAGER-DEC).
     Run: from one end of an interval to the other in one round: 2 > 1.5.
     """
     rule = ProjectedGradient(Box(0.0, 2.0), InverseSqrt(1.0))  # w_1 = Π(0), the left end

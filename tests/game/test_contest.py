@@ -222,6 +222,14 @@ def test_late_answers_cost_a_root_of_the_delay() -> None:
     assert late.regret <= math.sqrt(21 * 500)
 
 
+def test_the_mean_of_several_games_is_said_to_be_one() -> None:
+    for where, algorithm in (("bandit-gap", "exp3"), ("bandit:iid", "bogd")):
+        played = contest(where, algorithm, 16)
+        assert played.games == played.to_json()["games"] == 20
+        assert "the mean of 20 games" in played.verdict
+    assert "mean" not in contest("iid", "ogd", 16).verdict
+
+
 def test_marks() -> None:
     assert list(marks(1)) == [1]
     assert list(marks(8)) == [1, 2, 4, 8]

@@ -65,8 +65,21 @@ def test_winnow_counts_as_by_hand_and_needs_fewer_mistakes() -> None:
     played = contest(e, "winnow", 600)
     assert played.rows[-1].loss == len(wrong)
     assert played.rows[-1].regret == pytest.approx(suffered)
+    assert played.verdict.startswith("surrogate loss ")
+    assert played.certificate.statement.startswith("mistakes ≤ Σf_t(w_t) ≤ (F")
     assert played.certificate.bound == pytest.approx(8 * 2 * math.log(40))
     assert len(wrong) < contest(e, "perceptron", 600).rows[-1].loss
+
+
+def test_the_perceptron_on_disjunctions_counts_as_by_hand() -> None:
+    e: Any = game("disjunction")
+    x, y = e.rows(600, 0)
+    wrong = mistakes_of_perceptron(np.hstack([x, np.full((600, 1), 0.5)]), y)
+    played = contest(e, "perceptron-or", 600)
+    assert played.rows[-1].regret == played.rows[-1].loss == len(wrong)
+    assert played.certificate.id == "PERC-OR"
+    assert played.certificate.bound == pytest.approx((4 * 40 + 1) * (2 + 1))
+    assert played.holds
 
 
 def test_a_contrary_label_is_always_wrong() -> None:

@@ -121,6 +121,7 @@ class Curious(Mine):
         ("tree", Mine, "Mine cannot play tree"),
         ("iid", Curious, "Curious asks for secret, which a game does not tell: it tells dimension, rounds, domain"),
         ("iid", 3, r"int cannot play: it lacks point"),
+        ("iid", Euclidean, r"Euclidean is a mirror map: .* MirrorDescent\(Euclidean\(…\), Constant\(η\)\)"),
         ("iid", lambda dimension: 3, r"int cannot play: it lacks point"),
         (3, Mine, r"must be a game's name, an Environment such as AdaptiveGame, or a function of \(t, w_t\)"),
     ],
@@ -178,6 +179,7 @@ def test_in_a_process_of_its_own(tmp_path: Path) -> None:
         (("{}:Seesaw", "ogd", "--radius", "2"), "takes no radius"),
         (("uphill", "ogd", "--dimension", "2"), "--dimension is for an adversary of your own"),
         (("uphill", "{}:number"), "int cannot play"),
+        (("uphill", "{}"), "mine.py:NAME; it has Mine, Seesaw, contrary"),
     ],
 )
 def test_what_the_command_line_refuses(

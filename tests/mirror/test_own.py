@@ -257,7 +257,7 @@ def test_followers() -> None:
     game = play(FollowTheRegularisedLeader(Binary(), 0.1), COSTS)
     lazy = play(MirrorDescent(Binary(), Constant(0.1)), COSTS)
     assert np.allclose(game.points, lazy.points)
-    assert {c.id for c in game.certificates} == {"FTRL-ID", "LEM-2.3", "THM-2.11+"}
+    assert {c.id for c in game.certificates} == {"FTRL-ID", "LEM-2.3", "THM-2.11+", "THM-2.11"}
     assert all(c.holds for c in game.certificates)
     quadratics = [QuadraticFunction(z) for z in COSTS[:8]]
     assert play(FollowTheRegularisedLeader(Binary(), 0.1), quadratics).certificate.holds
@@ -356,6 +356,10 @@ def test_an_incomplete_map_says_what_is_missing_and_what_it_would_buy() -> None:
         def link(self, theta: Vector) -> Vector:
             return np.zeros(2)
 
+    class Nowhere(Mirror):
+        def link(self, theta: Vector) -> Vector:
+            return np.full(theta.size, np.nan)
+
     with pytest.raises(PartError) as told:
         Nothing()  # type: ignore[abstract]
     assert "must have link(theta): ∇R*(θ)" in str(told.value)
@@ -364,6 +368,8 @@ def test_an_incomplete_map_says_what_is_missing_and_what_it_would_buy() -> None:
         MirrorDescent(Half(), Constant(0.1))
     with pytest.raises(PartError, match="link must give 4 coordinates, got shape"):
         play(MirrorDescent(Shapeless(), Constant(0.1)), COSTS)
+    with pytest.raises(PartError, match=r"Nowhere: link\(0\), where play begins, is not finite"):
+        play(MirrorDescent(Nowhere(), Constant(0.1)), COSTS)
     with pytest.raises(PartError, match=r"does not tell ∇R: give it a method gradient"):
         Link().divergence(np.zeros(2), np.zeros(2))
 

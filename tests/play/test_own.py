@@ -215,7 +215,7 @@ class Placed(Descent):
         (Greedy(3), PartError, r"Greedy.learn\(z.* must take \(z\), or \(z, f\)"),
         (Wide(3), DataError, r"round 1: Wide.point\(\) gave shape \(5,\), the functions take 3 coordinates"),
         (Wordy(3), DataError, r"round 1: Wordy.point\(\) must give numbers"),
-        (Lost(3), DivergedError, "round 1: the iterate is not finite"),
+        (Lost(3), DivergedError, r"round 1: Lost.point\(\) gave nan for coordinate 0"),
         (Placed(3), PartError, "Placed.domain must be a Domain such as"),
     ],
 )
@@ -227,3 +227,18 @@ def test_who_cannot_play_is_told_why(player: Any, error: type[Exception], said: 
 def test_a_function_without_its_sub_gradient() -> None:
     with pytest.raises(PartError, match=r"needs a sub-gradient too: Function\(f, gradient\)"):
         play(Descent(3), [lambda w: 0.0], dimension=3)
+
+
+@pytest.mark.parametrize(
+    ("adversary", "error", "said"),
+    [
+        (lambda w: w, PartError, r"an adversary is called with \(t, w_t\).*not so <lambda>\(w\)"),
+        (lambda t, w: None, DataError, "round 1: an answer is a vector of costs, .*, got None"),
+        (lambda t, w: 1.0, DataError, "round 1: an answer is a vector of costs, .*, got 1.0"),
+        (lambda t, w: w * (np.nan if t == 2 else 1.0), DataError, r"round 2: LinearFunction: z\[0\] = nan"),
+        (lambda t, w: np.ones(t), DataError, "round 1: the function takes 1 coordinates, the player has 3"),
+    ],
+)
+def test_an_answer_that_is_none_is_told_with_its_round(adversary: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        play(Descent(3), adversary, 3, dimension=3)

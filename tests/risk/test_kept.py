@@ -12,7 +12,7 @@ import pytest
 
 from lowregret import zoo
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import Hinge, Logistic, Softmax, Square
+from lowregret.loss import Hinge, Logistic, Loss, Softmax, Square
 from lowregret.output import Average
 from lowregret.risk.kept_trial import FIRST, HEADLINE, PARTS, ROWS, WEIGHT, Foretold, Trial, next_freeze
 from lowregret.store.kinds import load
@@ -224,3 +224,24 @@ def test_labels_in_runs_are_worth_much_and_said_so() -> None:
     assert again.kept is not None
     assert again.kept.worth is None
     assert "labels that come at once" not in str(again)
+
+
+class Below(Loss):
+    """(p − y)² − 3"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return (p - y) * (p - y) - 3.0, 2.0 * (p - y)
+
+
+def test_a_part_of_a_negative_loss_is_no_share_of_it() -> None:
+    """Labels in runs: they save as much of a loss that is lower by 3, which has no share of 100%."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(1.0, 0.01, size=(600, 1)), np.repeat(rng.choice([-1.0, 1.0], 30), 20)
+    high, low = (train(zoo.ogd(loss, 0.2), X, y, compiled=False) for loss in (Square(), Below()))
+    assert high.kept is not None
+    assert low.kept is not None
+    assert low.kept.loss < 0
+    assert high.kept.worth is not None
+    assert low.kept.worth == pytest.approx(high.kept.worth)
+    assert f"are worth {high.kept.worth / high.kept.loss:.0%} of the loss here" in str(high)
+    assert f"are worth {low.kept.worth:.4g} of the loss a row here" in str(low)

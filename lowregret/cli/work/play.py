@@ -9,6 +9,7 @@ from typing import Any
 
 from lowregret.cli.arguments import THEORY
 from lowregret.cli.own_file import is_own, load_own
+from lowregret.domain import Point
 from lowregret.errors import PartError
 from lowregret.game import CATALOGUE, Adversary, Contest, Environment, contest, fitting, game
 from lowregret.game.catalogue import WRAPPERS
@@ -76,8 +77,10 @@ def _own(name: str, given: dict[str, Any], dimension: int | None) -> Environment
 
 def _head(played: Contest) -> str:
     tuned = f", {played.tuning}" if played.tuning else ""
-    rival = ", ".join(f"{name} {value:g}" if name != "set" else str(value) for name, value in
-                      played.certificate.comparator.items())  # fmt: skip
+    known = played.certificate.comparator
+    rival = ", ".join(f"{name} {value:g}" if name != "set" else str(value) for name, value in known.items())
+    if known["set"] == Point.name:
+        rival = f"one point u, ‖u‖ = {known['radius']:g}"
     return (
         f"{played.algorithm} plays {played.game}: {counted(played.rounds, 'round')}, seed {played.seed}{tuned}; "
         f"compared with: {rival}"
