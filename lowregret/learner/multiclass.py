@@ -140,9 +140,7 @@ class Multiclass(Learner):
             room.raw[y] = scores[y] = 0.0
         known = max(before, y + 1)
         if waits:
-            guess = int(late.past[late.of[i], GUESSED])
-            for label in range(known):
-                scores[label] = late.scores[late.of[i], label] if label < late.past[late.of[i], MET] else 0.0
+            guess = self.remember(late.of[i], known, scores, late)
         value = weight * self.loss.at(scores, known, guess, y, room.slopes)
         inner = product = squares = 0.0
         touched = 0
@@ -165,10 +163,15 @@ class Multiclass(Learner):
         if idle:
             self.rule.idle(s)
             return guess
-        self.move(
-            s, x, i, factor, known, touched, room.slopes, self.rule.open(s, inner, product, square, self.ridge), inner
-        )
+        opened = self.rule.open(s, inner, product, square, self.ridge)
+        self.move(s, x, i, factor, known, touched, room.slopes, opened, inner)
         return guess
+
+    def remember(self, slot: Index, known: int, scores: Cells, late: Waiting) -> int:
+        """Bring back the scores that a row had when it was asked; returns the class predicted then."""
+        for label in range(known):
+            scores[label] = late.scores[slot, label] if label < late.past[slot, MET] else 0.0
+        return int(late.past[slot, GUESSED])
 
     def ask(self, i: int, guess: int, known: int, scores: Cells, late: Waiting) -> None:
         """Keep the scores of row i, whose answer comes later."""

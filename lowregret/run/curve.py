@@ -1,6 +1,6 @@
 """Random partitions beside a run of `auto`: another `auto`, which also sees the cells that rows lie in, as an expert.
 
-While rows are narrow, the first of them are kept. After 256, 512, 1,024 and 4,096 rounds a forest is grown on all that
+While rows are narrow, the first of them are kept. After 256, 1,024 and 4,096 rounds a forest is grown on all that
 were kept (`features/grow.py`), a companion begins anew on rows with its cells, goes over the rows that were kept, and
 from then on plays along: its score of a row, made before the label comes, is that of one more expert of the mixture.
 After the last forest the kept rows are forgotten, and cells never change again.
@@ -29,7 +29,7 @@ from lowregret.run.sample import Sample
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
-LOOKS = (256, 512, 1024, 4096)  # rounds after which a forest is grown; every run pauses and freezes its model then
+LOOKS = (256, 1024, 4096)  # rounds after which a forest is grown; every run pauses and freezes its model then
 NARROW, SPARSEST = 256, 16  # features met at the first look; of 16 of them, a row has at least one on average
 WIDEST = 1024  # features that forests look at
 

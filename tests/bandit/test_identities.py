@@ -55,7 +55,7 @@ def test_expected_regret_and_every_path(algorithm: BanditAlgorithm, game: str) -
         mass += chance
         expected += chance * paid
         estimates += chance * estimates_of(s)
-        path, promised = bandit_certificates(algorithm, s)
+        path, promised, *printed = bandit_certificates(algorithm, s)
         assert path.linear_regret == pytest.approx(paid - np.min(estimates_of(s)))
         assert path.holds
     regret = expected - np.min(np.sum(costs, axis=0))
@@ -66,6 +66,7 @@ def test_expected_regret_and_every_path(algorithm: BanditAlgorithm, game: str) -
         assert np.allclose(estimates, np.sum(costs, axis=0))
     assert regret <= promised.bound + 1e-9
     assert promised.premises_hold
+    assert all(c.premises_hold and c.bound >= promised.bound for c in printed)
     if isinstance(algorithm, Exp3):
         sharp = math.log(costs.shape[1]) / algorithm.eta + algorithm.eta / 2 * np.sum(costs**2)
         assert regret <= sharp + 1e-9

@@ -108,7 +108,7 @@ def test_nested_at_every_prefix_on_costs(case: Case) -> None:
 def test_every_theorem_was_called_upon() -> None:
     total = sum((on_costs(case) for case in CASES), Counter[tuple[str, bool]]())
     for theorem in THEOREMS:
-        if theorem.id not in ("NEWTON", "ONLINE-SVM"):  # costs are not curved, and no hinge
+        if theorem.id not in ("NEWTON", "ONLINE-SVM", "DUAL"):  # costs are not curved, no hinge, and not ≥ 0
             assert total[theorem.id, True] >= 100, theorem.id
     with_premises = {"THM-2.22", "THM-2.22+", "THM-2.23", "THM-2.23+", "EQ-8", "THM-14.11", "KT", "KT+", "NEWTON"}
     assert {name for name, held in total if not held} == with_premises

@@ -36,6 +36,14 @@ FEW = Partitions(trees=2, cells=40)
 PLACES = 24  # where a run is interrupted
 
 
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Ctrl-C interrupts, though the tests themselves may run where it is ignored, as what runs behind a shell does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Kind(NamedTuple):
     """How a run begins, how it learns rows, how many it has learnt, and around which row it is interrupted."""
 
