@@ -19,7 +19,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, certificates
 from lowregret.certificate.delay import AROUND, BOOK, DRIFT, LEDGER, WEIGHT, WRONG, dual_exponent, late_certificates
-from lowregret.certificate.trace import Trace
+from lowregret.certificate.trace import Trace, trace
 from lowregret.compile.signals import Unbroken, let_in
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
@@ -226,7 +226,8 @@ class DelayedRun(LinearRun):
         """Loss, linearised regret and bound over the rounds answered."""
         drifts = np.array([*self._ledgers, self.ledger[:LEDGER]])[:, DRIFT]
         late = "+DRIFT" if np.any(drifts) else ""
-        found = self.record.trace(self, AROUND if late else ())
+        how = self.comparator, self.met, AROUND if late else ()
+        found = trace(self.learner, self.record.ledgers(self), *how)
         drift = drifts[: found.rounds.size]
         return replace(
             found,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,12 +62,16 @@ class RunRecord:
             raise PartError("Forgotten: the sum of sub-gradients was not kept; use ProjectedGradient(..., Summed())")
         return found
 
-    def trace(self, run: Any, without: Sequence[str] = ()) -> Trace:
-        """Loss, linearised regret and bound at the marks of the history, and now unless that is the last of them."""
+    def ledgers(self, run: Any) -> Vector:
+        """The ledger at the marks of the history, and now unless that is the last of them."""
         now, known = run.snapshot(), WIDTH - 4  # sums and counts, which norms follow
         if self.history and self.history[-1][:known].tobytes() == now[:known].tobytes():
-            return trace(run.learner, np.array(self.history), run.comparator, run.met, without)
-        return trace(run.learner, np.array([*self.history, now]), run.comparator, run.met, without)
+            return np.array(self.history)
+        return np.array([*self.history, now])
+
+    def trace(self, run: Any) -> Trace:
+        """Loss, linearised regret and bound at the marks of the history, and now."""
+        return trace(run.learner, self.ledgers(run), run.comparator, run.met)
 
     def plot(self, run: Any, path: str | os.PathLike[str] | None, theirs: Vector | None) -> Figure:
         """Mean loss, and linearised regret under its bound, over the rounds."""
