@@ -257,7 +257,7 @@ def test_followers() -> None:
     game = play(FollowTheRegularisedLeader(Binary(), 0.1), COSTS)
     lazy = play(MirrorDescent(Binary(), Constant(0.1)), COSTS)
     assert np.allclose(game.points, lazy.points)
-    assert {c.id for c in game.certificates} == {"FTRL-ID", "LEM-2.3", "THM-2.11+"}
+    assert {c.id for c in game.certificates} == {"FTRL-ID", "LEM-2.3", "THM-2.11", "THM-2.11+"}
     assert all(c.holds for c in game.certificates)
     quadratics = [QuadraticFunction(z) for z in COSTS[:8]]
     assert play(FollowTheRegularisedLeader(Binary(), 0.1), quadratics).certificate.holds
