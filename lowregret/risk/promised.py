@@ -99,7 +99,8 @@ def _ridge(learner: Linear, e: Against) -> Iterator[RiskCertificate]:
     """COR-13, for rates made of the ridge λ; without a domain iterates after w₁ are averages of −g/λ, ≤ G/λ long."""
     step, lam = learner.rule.schedule(), learner.ridge
     weighted = isinstance(step, WeightedInverseTime)
-    if not math.isclose(getattr(step, "lam" if weighted else "sigma"), lam, rel_tol=1e-12):
+    rate = step.sigma if isinstance(step, InverseTime) else step.lam if isinstance(step, WeightedInverseTime) else 0.0
+    if not math.isclose(rate, lam, rel_tol=1e-12):
         return
     steep = learner.loss.lipschitz * e.longest
     fits = isinstance(learner.output, WeightedAverage if weighted else Average)

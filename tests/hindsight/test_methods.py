@@ -216,13 +216,13 @@ def test_no_bound_without_a_reason() -> None:
 
 @pytest.mark.parametrize("loss", [Hinge(), Absolute(), Quantile(0.9), Huber(0.1)], ids=repr)
 def test_the_best_point_of_all_of_space(loss: Loss) -> None:
-    """It is that of a ball in which it lies well inside, though no bound from below but 0 is known."""
+    """It is that of a ball in which it lies well inside, and slopes that balance bound it from below."""
     x, y, _ = data(loss)
     found = best_in_hindsight(loss, x, y, Reals(), compiled=False)
     inside = best_in_hindsight(loss, x, y, L2Ball(1e3), tolerance=1e-9, compiled=False)
     assert np.linalg.norm(inside.w) < 500
     assert found.value == pytest.approx(inside.value, rel=1e-6)
-    assert found.gap == found.value
+    assert found.gap <= 1e-6 * (1 + found.value)
 
 
 def test_rows_that_can_be_told_apart_cost_nothing_in_all_of_space() -> None:
