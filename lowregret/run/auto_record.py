@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.auto.frozen import (
+    DONE,
     OFTEN,
     Frozen,
     blend,
@@ -162,11 +163,12 @@ class Mixture(RunRecord):
     # ---- while learning ----------------------------------------------------------------------------------------------
 
     def join(self, run: Any, alone: bool) -> None:
-        """Take the companion in among the experts, live and kept; `alone`: instead of the others."""
+        """Take the companion in among the experts that play live; `alone`: instead of the others, kept too."""
         if self.mind.trust[PARTITIONS] == 0:
             classifies = bool(run.learner.loss.classifies)
             self.mind.trust[:] = join(self.mind.trust, self._lost(run), classifies, alone)
-            self.votes = joined_votes(close_round(self.votes), alone)
+            if alone:
+                self.votes = joined_votes(close_round(self.votes), alone)
 
     def leave(self, run: Any) -> None:
         """Take the companion out again; those who stay share its trust."""
@@ -228,6 +230,8 @@ class Mixture(RunRecord):
     def freeze(self, run: Any) -> Frozen:
         """A copy of the model that `predict` uses, in the memory of the model frozen before: O(d)."""
         self.votes = close_round(self.votes)
+        if run.curve.is_settled(run) and self.votes[DONE + PARTITIONS] == math.inf:
+            self.votes = joined_votes(self.votes, False)
         self.reserving.forget()
         now, lots, model = self.model(run), run.lots, run.frozen
         if model is None:

@@ -83,6 +83,10 @@ class Curve:
             let_in()
             i = done
 
+    def is_settled(self, run: Any) -> bool:
+        """Whether a companion has played along since it began: before, its frozen model is worth little."""
+        return self.run is not None and run.rounds not in LOOKS
+
     def _in_step(self, run: Any) -> bool:
         """Whether there is a companion; one that is out of step leaves."""
         if self.run is not None and self.run.rounds != run.rounds:

@@ -21,7 +21,7 @@ from lowregret.certificate.delay import BOOK, WEIGHT, WRONG, dual_exponent, late
 from lowregret.compile.signals import Unbroken, let_in
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
-from lowregret.learner.late import DRIFT, LEDGER
+from lowregret.learner.late import DRIFT, LAGGED, LEDGER
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
@@ -212,7 +212,7 @@ class DelayedRun(LinearRun):
     @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of this learner and of late answers, tightest first."""
-        found = certificates(self.learner, self.state, self.comparator, self.met, late=True)
+        found = certificates(self.learner, self.state, self.comparator, self.met, late=self._waited)
         return late_certificates(self.learner, found, self.ledger, self.pending)
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
@@ -223,8 +223,13 @@ class DelayedRun(LinearRun):
         """Raise a `PartError`: no mistake bound speaks of late answers."""
         raise PartError("the mistake bounds hold for answers that come at once: use train, or the certificates")
 
-    def drifts(self, marks: int) -> Vector:
-        return np.array([*self._ledgers, self.ledger[:LEDGER]])[:marks, DRIFT]
+    @property
+    def _waited(self) -> bool:
+        """Whether an answer came when the iterate had moved on."""
+        return bool(self.ledger[DRIFT] or self.ledger[LAGGED])
+
+    def drifts(self, marks: int) -> Vector | None:
+        return np.array([*self._ledgers, self.ledger[:LEDGER]])[:marks, DRIFT] if self._waited else None
 
     def __str__(self) -> str:
         return f"{super().__str__()}\npending    {self.pending:,} of {counted(self.asked, 'round')} asked"

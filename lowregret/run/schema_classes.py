@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Any
 
@@ -167,8 +168,9 @@ class AutoSchema(LedgerSchema):
         if "curve" not in told:
             return
         companion, trees = told["curve"], told["learner"].partitions.trees
-        here = np.isfinite([arrays["mind.trust"][LOSSES + PARTITIONS], arrays["votes"][DONE + PARTITIONS]])
-        yield np.all(here == (companion is not None)), "trust in the companion if there is one"
+        live, kept = (math.isfinite(arrays[a][i + PARTITIONS]) for a, i in (("mind.trust", LOSSES), ("votes", DONE)))
+        yield live == (companion is not None), "trust in the companion if there is one"
+        yield live or not kept, "votes on the companion only if there is one"
         yield trees > 0 or not (companion or f"{SAMPLED}data" in arrays), "partitions if there are trees"
         if f"{RESERVED}data" in arrays:
             yield from reserve_demands(arrays, self.rounds(arrays), told)

@@ -130,11 +130,16 @@ def test_the_live_mixture_has_the_scores_of_its_experts(loss: Any) -> None:
 
 @every_loss
 def test_they_join_after_the_first_look_if_rows_are_narrow(loss: Any) -> None:
-    X, y = curved(loss, 300)
+    """Live at once; kept when their model is frozen the next time, after it has played along for a while."""
+    X, y = curved(loss, 520)
     run = train(small(loss), X[:255], y[:255])
     assert len(run.contest.names) == PARTITIONS
-    run.learn(X[255:], y[255:])
+    run.learn(X[255:300], y[255:300])
     assert run.contest.names[-1] == "partitions"
+    assert len(run.contest.names) == EXPERTS
+    assert len(run.keeper.names) == PARTITIONS
+    run.learn(X[300:], y[300:])
+    assert run.keeper.names[-1] == "partitions"
     assert len(run.contest.names) == len(run.keeper.names) == EXPERTS
 
 
