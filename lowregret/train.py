@@ -105,16 +105,13 @@ def train(
     each row counts (0 = not at all). Or a stream of rows with labels, such as `read("data/*.svm.gz")`; it need not say
     how many features there are, unless the learner's start depends on it (`dimension`). A `Multiclass` takes classes as
     labels, whole numbers or texts, which may be given beforehand (`classes`) or are met as the rows go by. "auto" is
-    `zoo.auto()` with the logistic loss if the first labels are ±1, with softmax if they are texts, else with the square
-    loss.
+    `zoo.auto()` with the logistic loss if the first labels are ±1, softmax if they are texts, else the square loss.
     `comparator`: what the certificate compares with, by default the learner's own domain or the unit ball.
     `certify=False` keeps nothing for it that the learner does not need itself: no history, and for eager rules no
     linearised regret, only the theorem's bound, for which they are about a fifth faster.
     `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
-    `expand`: what gives rows further columns before a linear learner, `Partitions()` or a `FeatureMap`. Weights,
-    comparators and certificates then speak of rows with these columns, behind their own.
-    `learners`: threads that learn at once, on as many cores. Rows are then decided `block` at a time (8) with one
-    iterate, so what is learnt depends on `block`, and not on the number of threads.
+    `expand`: what gives rows further columns before a linear learner, `Partitions()` or a `FeatureMap`.
+    `learners`: threads that learn at once; rows are then decided `block` (8) at a time: see docs/cores.md.
     `delay`: labels come late, that of row s after row s + delay was scored: see docs/delay.md.
     """
     plain = weights is None and dimension is None and classes is None and certify and expand is None
@@ -123,12 +120,19 @@ def train(
         return _train_kernel(learner, features, labels, compiled, plain and comparator is None)
     if isinstance(learner, Task):
         return train_task(learner, features, labels, comparator, compiled, plain)
+    how: RunOptions = {"comparator": comparator, "certify": certify, "compiled": compiled, "expand": expand}
+    how |= {"learners": learners, "block": block, "delay": delay}
+    return _train_rows(learner, features, labels, weights, dimension, classes, how)
+
+
+def _train_rows(
+    learner: Any, features: Any, labels: Any, weights: Any, dimension: int | None, classes: Any, how: RunOptions
+) -> LinearRun | MulticlassRun | AutoRun:
+    """The run of a learner on rows, or of "auto", whose loss fits the first labels."""
     rows, columns = _told(features, labels, weights, dimension)
     if learner == "auto" and isinstance(rows, Stream):
         rows = Ahead(rows)  # whose first labels are looked at
     learner = auto_for(rows, labels) if learner == "auto" else learner
-    how: RunOptions = {"comparator": comparator, "certify": certify, "compiled": compiled, "expand": expand}
-    how |= {"learners": learners, "block": block, "delay": delay}
     run = begin(learner, columns, classes, **how)
     return run.learn(Checked(rows) if isinstance(rows, Rows) else rows, labels, weights)
 
@@ -137,7 +141,7 @@ def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compile
     """`plain` says that nothing else was asked for."""
     if not plain:
         raise PartError(
-            "KernelPerceptron takes no weights, comparator, certify, expand, learners or delay: leave them out"
+            "KernelPerceptron takes neither weights nor a comparator, certify, expand, learners, delay: leave them out"
         )
     rows = as_rows(features)
     with room_for(rows.shape[1]):

@@ -142,11 +142,9 @@ class Multiclass(Learner):
         if waits:
             guess = self.remember(late.of[i], known, scores, late)
         value = weight * self.loss.at(scores, known, guess, y, room.slopes)
-        inner = product = squares = 0.0
-        touched = 0
+        inner, product, squares, touched = 0.0, 0.0, 0.0, 0
         for label in range(known):
-            slope = weight * room.slopes[label]
-            room.slopes[label] = slope
+            slope = room.slopes[label] = weight * room.slopes[label]
             inner += slope * (room.raw[label] * scale)
             product += slope * room.raw[label]
             squares += slope * slope
@@ -157,8 +155,7 @@ class Multiclass(Learner):
             return FAILED
         room.known[0] = known
         if waits:
-            for label in range(known):
-                late.ledger[DRIFT] += room.slopes[label] * (scores[label] - room.raw[label] * scale)
+            self.drift(known, scores, scale, room, late)
         self.enter(s, value, guess != y, scale)
         if idle:
             self.rule.idle(s)
@@ -166,6 +163,11 @@ class Multiclass(Learner):
         opened = self.rule.open(s, inner, product, square, self.ridge)
         self.move(s, x, i, factor, known, touched, room.slopes, opened, inner)
         return guess
+
+    def drift(self, known: int, scores: Cells, scale: float, room: Room, late: Waiting) -> None:
+        """Count by how much scores given before lose more than those of the moment, by the slopes of the loss."""
+        for label in range(known):
+            late.ledger[DRIFT] += room.slopes[label] * (scores[label] - room.raw[label] * scale)
 
     def remember(self, slot: Index, known: int, scores: Cells, late: Waiting) -> int:
         """Bring back the scores that a row had when it was asked; returns the class predicted then."""

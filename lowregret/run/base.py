@@ -93,8 +93,7 @@ class RowRun(CarefulRun, Patient, Scoring):
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
         self.learnt = NOTHING  # of the latest batch
         self.record = record or RunRecord()  # what proofs follow from
-        self._steps, self._reached = Steps(), 0  # row of the batch at hand that is learnt next
-        self._seat = [None]  # taken by the thread that learns rows
+        self._steps, self._reached, self._seat = Steps(), 0, [None]  # the row of the batch that is learnt next
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------

@@ -160,8 +160,7 @@ def learn_blocks(
                 break
             scores[k] = p
         crew.told[worker * APART], crew.told[worker * APART + 1] = fault, waits > WAITS + blocks // BLOCKS
-        waits += meet(crew)
-        tired = 0
+        waits, tired = waits + meet(crew), 0
         for other in range(crew.workers):
             fault, tired = min(fault, crew.told[other * APART]), tired + crew.told[other * APART + 1]
         if whole and fault < stop:

@@ -281,8 +281,7 @@ class Session(Served):
 
     def to_json(self, seconds: dict[str, float], model: str | None) -> dict[str, Any]:
         """The public form of the session: the learner, its figures and its certificates."""
-        run = self.run
-        metrics = self.judged(self.metrics)
+        run, metrics = self.run, self.judged(self.metrics)
         metrics |= {"rows": self.rows, "unlabelled": self.unlabelled, "skipped": self.skipped}
         if isinstance(run.learner.rule, FTRLProximal):
             metrics["nonzero_weights"] = int(np.count_nonzero(run.placed_weights))
@@ -309,10 +308,8 @@ class Session(Served):
         if run.expansion is not None:
             found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}
         if isinstance(run, AutoRun | AutoMulticlassRun):
-            found |= run.contest.to_json() | {
-                "mixture": run.certificate.to_json(),
-                "partitions": run.curve.to_json(run),
-            }
+            found |= run.contest.to_json()
+            found |= {"mixture": run.certificate.to_json(), "partitions": run.curve.to_json(run)}
             if found["kept"] is not None:
                 found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
         if self.dictionary is not None:

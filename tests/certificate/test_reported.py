@@ -186,5 +186,4 @@ def plain(text: str) -> str:
 def test_the_formula_of_the_docs_is_the_runs(name: str) -> None:
     lines = (DOCS / "certificates.md").read_text().splitlines()
     told = [re.sub(r"\s", "", line) for line in lines if line.startswith(f"| {name} |")]
-    assert len(told) == 1
-    assert plain(reported()[name].statement) in told[0]
+    assert any(plain(reported()[name].statement) in line for line in told), told
