@@ -4,8 +4,8 @@ The figures of a run are *live*: each row is judged by what was learnt from all 
 and scores a file with it has the *kept* model, which learns no more; where rows are not alike, it does worse. A trial
 measures that in the same pass: the model as `predict` would use it is frozen, and judged on rows that it never saw.
 
-The first 2^13 rows are all judged, then one in every 2, 4, … 64, at a place that a hash of the round tells: 4,096 of
-each doubling, and more where they are one in 64.
+The first 2^13 rows are all judged, then one in every 2, 4, … 256, at a place that a hash of the round tells: 4,096 of
+each doubling, and more where they are one in 256.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FIRST = 16  # rounds before the first model is frozen
 PARTS = 8  # of the rounds between two models: what is lost soon after and long after
 ROWS, WEIGHT, LOSS, WRONG, LIVE_LOSS, LIVE_WRONG = range(6)  # of a part: rows judged, and sums over all rows
 FIELDS = 6
-ALL, RAREST = 12, 6  # powers of two: rounds frozen after which all rows are judged; at least every 2^RAREST-th is
+ALL, RAREST = 12, 8  # powers of two: rounds frozen after which all rows are judged; at least every 2^RAREST-th is
 HORIZONS = (1, 4, 8)  # parts within which figures are given: an eighth, half, or as many rows as were learnt
 HEADLINE = 4  # the one among them that stands for all
 LEAST = 32  # rows judged within it, before which nothing is said

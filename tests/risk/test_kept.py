@@ -49,7 +49,7 @@ def test_all_rows_are_judged_at_first_then_a_share_that_no_batch_changes() -> No
         assert trial.share == 1 or np.unique(np.diff(picked)).size > 2  # not in step with any period of the rows
         split = [trial.picked(EMPTY, a, b, n + a)[0] for a, b in ((0, n // 3), (n // 3, n))]
         assert np.array_equal(picked, np.concatenate(split))
-    assert [trial_after(k).share for k in (9, 10, 11, 12, 13, 14, 15, 20)] == [
+    assert [trial_after(k).share for k in (9, 10, 11, 12, 13, 14, 15, 17, 20)] == [
         1.0,
         0.5,
         0.25,
@@ -57,7 +57,8 @@ def test_all_rows_are_judged_at_first_then_a_share_that_no_batch_changes() -> No
         1 / 16,
         1 / 32,
         1 / 64,
-        1 / 64,
+        1 / 256,
+        1 / 256,
     ]
 
 
