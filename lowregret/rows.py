@@ -93,10 +93,10 @@ class Sparse(Rows):
 
     def inside(self, i: int) -> bool:
         """Rows are sorted, so their ends say it; a negative index is a huge unsigned one."""
-        begin, end = self.begin(i), self.end(i)
+        begin, end, columns = self.begin(i), self.end(i), np.uint64(self.columns)  # with a sign, they would be rounded
         if begin == end:
             return True
-        return bool(self.indices[begin] < self.columns and self.indices[end - np.uint64(1)] < self.columns)
+        return bool(self.indices[begin] < columns and self.indices[end - np.uint64(1)] < columns)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -288,7 +288,7 @@ def canonical(x: Sparse) -> bool:
             while k < last:
                 disorder += x.indices[k] >= x.indices[k + one]
                 k += one
-            if disorder > 0 or x.indices[last] >= x.columns:
+            if disorder > 0 or x.indices[last] >= np.uint64(x.columns):
                 return False
     return True
 

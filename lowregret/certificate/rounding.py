@@ -3,7 +3,7 @@
 A sum of n numbers, each rounded, is off by at most n·ε·Σ|terms|, ε = 2⁻⁵³, and by what underflows. The terms of the
 linearised regret are not kept one by one, but with E = Σ‖z_t‖_*² and weights c_t ≤ c, Σc_t‖z_t‖_* ≤ c√(nE), and so
 Σ|⟨w_t,z_t⟩| ≤ W·c√(nE) with W the length of the longest iterate, and Σ|⟨u,z_t⟩| likewise with that of the longest
-comparator.
+comparator. Around a centre w₀, ⟨w₀, x_t⟩ is rounded once a row, which costs (d + 1)·ε·‖w₀‖·c√(nE) more.
 
 Where the iterate is scaled by a norm that is itself a running sum, as in a lazy ball, it is off by more, and so is the
 theorem's bound: that sum may have fallen to `COLLAPSE` of its peak since it was computed afresh.
@@ -16,6 +16,7 @@ from sys import float_info
 from typing import TYPE_CHECKING
 
 from lowregret.compile.numerics import EPSILON
+from lowregret.learner.linear import Linear
 from lowregret.mirror import Entropic, PNorm
 from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent
@@ -40,7 +41,8 @@ def rounding(e: Evidence) -> float:
     kept = [TOTAL, WEIGHTED, LINEAR]
     terms = own + _comparator(e) * slopes + sum(abs(float(e.sums[k])) for k in kept) + abs(e.support or 0.0)
     terms += e.learner.ridge * float(e.sums[RIDGE])
-    return (e.rounds + e.dimension + EXTRA) * (EPSILON * terms + float_info.min)
+    row = e.dimension + EXTRA
+    return (e.rounds + row) * (EPSILON * terms + float_info.min) + row * EPSILON * _centre(e) * slopes
 
 
 def of_bound(e: Evidence, bound: float) -> float:
@@ -102,6 +104,11 @@ def _comparator(e: Evidence) -> float:
     if reach < math.inf:
         return reach
     return math.sqrt(2 * abs(e.support or 0.0) / e.learner.ridge) if e.learner.ridge > 0 else 0.0
+
+
+def _centre(e: Evidence) -> float:
+    """‖w₀‖_q, the length of the point that weights are counted from."""
+    return e.learner.centre.length(_exponent(e)) if isinstance(e.learner, Linear) else 0.0
 
 
 def _is_scaled(e: Evidence) -> bool:

@@ -36,8 +36,8 @@ class Centre(Part):
         """u − w₀"""
         return u
 
-    def length(self) -> float:
-        """‖w₀‖₂"""
+    def length(self, q: float = 2.0) -> float:
+        """‖w₀‖_q"""
         return 0.0
 
 
@@ -78,8 +78,8 @@ class Around(Centre):
     def away(self, u: Vector) -> Vector:
         return u - self.w
 
-    def length(self) -> float:
-        return float(np.linalg.norm(self.w))
+    def length(self, q: float = 2.0) -> float:
+        return float(np.linalg.norm(self.w, q))
 
 
 def as_centre(given: Any) -> Centre:

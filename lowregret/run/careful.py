@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -64,16 +64,23 @@ class CarefulRun(ProvedRun):
 
     def _learn_alone(self, x: Rows, y: Any, w: Vector, i: int) -> bool:
         """Learn row i, unless a number overflows; returns whether it was learnt. If not, nothing is changed."""
-        carried, learnt = self._carried(), False
-        before = [array.copy() for array in carried]
-        try:
-            learnt = self._pass(x, y[: i + 1], w[: i + 1], i, self.state.rounds + 1, math.inf) > i
-            learnt = learnt and not overflowed(before, carried, self.state.sums)
-        finally:
-            if not learnt:
-                for array, old in zip(carried, before, strict=True):
-                    array[...] = old
-        return learnt
+
+        def learn() -> bool:
+            return self._pass(x, y[: i + 1], w[: i + 1], i, self.state.rounds + 1, math.inf) > i
+
+        return on_trial(learn, self._carried(), self.state.sums)
+
+
+def on_trial(learn: Callable[[], bool], carried: Sequence[Any], sums: Any) -> bool:
+    """Learn what may overflow; returns whether it was learnt. If not, the arrays that are carried are as they were."""
+    before, learnt = [array.copy() for array in carried], False
+    try:
+        learnt = learn() and not overflowed(before, carried, sums)
+    finally:
+        if not learnt:
+            for array, old in zip(carried, before, strict=True):
+                array[...] = old
+    return learnt
 
 
 def overflowed(before: Sequence[Any], after: Sequence[Any], sums: Any) -> bool:

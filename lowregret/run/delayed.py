@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from functools import wraps
@@ -27,6 +28,7 @@ from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
+from lowregret.run.careful import REACH, on_trial
 from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.late import delays_of
 from lowregret.run.linear import LinearRun
@@ -313,12 +315,16 @@ class DelayedRun(LinearRun):
                 x, end = pending.rows(self._places), first + placed.fitting(self._places) - row
                 clock, fixed = asked + i - first, (arrivals, self.ledger, p)
                 end = min(end, pending.size)
-                i, e = self._call(ask_and_learn, self.learner, self.state, x, slots, *fixed, clock, end, i, e, mark)
+                given = ask_and_learn, self.learner, self.state, x, slots
+                i, e = self._call(*given, *fixed, clock, end, i, e, mark, REACH)
                 due = e < arrivals.size and slots.due[arrivals[e]] <= asked + i - first
+                if due and self.state.rounds < mark:
+                    self._learn_alone_late(given, arrivals[e : e + 1], p)
+                    e += 1
                 if self.state.rounds == mark:
                     self._at_mark()
                 elif due:
-                    raise self._diverged(int(self._numbers.of(slots.rounds[arrivals[e : e + 1]])[0]))
+                    continue
                 elif rows is None or i == pending.size:
                     break
                 elif not self._grow(placed, NOTHING, row + i - first):
@@ -335,6 +341,17 @@ class DelayedRun(LinearRun):
             pending.answered(arrivals[:e])
         require_bounded(self.state)
 
+    def _learn_alone_late(self, given: Any, at: Any, p: float) -> None:
+        """Learn one answer that may overflow, or raise a `DivergedError`: its round then waits for another answer."""
+
+        def learn() -> bool:
+            fixed = at, self.ledger, p, NEVER, 0, 0, 0, self.state.rounds + 1
+            return bool(self._call(*given, *fixed, math.inf)[1])
+
+        if not on_trial(learn, (*self.state, self.ledger), self.state.sums):
+            self._pending.recall(at)
+            raise self._diverged(int(self._numbers.of(self._pending.slots.rounds[at])[0]))
+
     def _at_mark(self) -> None:
         now = self.ledger[:LEDGER].copy()
         super()._at_mark()
@@ -343,5 +360,6 @@ class DelayedRun(LinearRun):
     def _diverged(self, round_: int) -> DivergedError:
         return DivergedError(
             f"round {round_}: the score or loss left the range of numbers: the weights diverged (use a smaller step, "
-            "a bounded domain or scaled features) or the loss is not defined there; the round is still pending"
+            "a bounded domain or scaled features) or the loss is not defined there; the round is still pending: tell "
+            "it weight 0 to forget it"
         )

@@ -53,10 +53,12 @@ def answer(
     return True
 
 
-def answer_slot(learner: Linear, s: State, x: Rows, slots: Slots, i: int, ledger: Vector, p: float) -> bool:
+def answer_slot(
+    learner: Linear, s: State, x: Rows, slots: Slots, i: int, ledger: Vector, p: float, limit: float
+) -> bool:
     """Learn row i of the table, and count its weight; False, and nothing changes, if it cannot be learnt."""
     y, weight, score = slots.labels[i], slots.weights[i], slots.scores[i]
-    if not answer(learner, s, x, i, y, weight, score, slots.heights[i], ledger, p, math.inf):
+    if not answer(learner, s, x, i, y, weight, score, slots.heights[i], ledger, p, limit):
         return False
     ledger[WEIGHT] += weight
     ledger[WRONG] += weight * learner.loss.wrong(score, y)
@@ -89,15 +91,16 @@ def ask_and_learn(
     i: int,
     e: int,
     until: int,
+    limit: float,
 ) -> tuple[int, int]:
     """Ask rows i, i+1, … of `size`; after each, learn the rows `arrivals[e]`, … that are due. Returns the new (i, e).
 
     `asked` rounds went before. Stops early after `until` answers, or at a row that cannot be asked or learnt, leaving
-    the state as it was before that row.
+    the state as it was before that row; so it does at a row whose numbers reach the limit (see `absorb`).
     """
     while True:
         while e < arrivals.size and slots.due[arrivals[e]] <= asked:
-            if s.counts[ROUNDS] >= until or not answer_slot(learner, s, x, slots, arrivals[e], ledger, p):
+            if s.counts[ROUNDS] >= until or not answer_slot(learner, s, x, slots, arrivals[e], ledger, p, limit):
                 return i, e
             e += 1
         if i >= size or not ask(learner, s, x, slots, i):

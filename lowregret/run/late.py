@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lowregret.errors import DataError, PartError
+from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.delayed import LONGEST_DELAY
 from lowregret.learner.labels import ClassNames, name_label
 from lowregret.learner.late import DRIFT, LEDGER, Waiting, first_unfit
@@ -183,20 +183,25 @@ class Late:
             row = int(events.row[i]) - waited
             return place(row) if row >= 0 else f"a row asked {-row:,} rows before {place(0)}, whose answer comes now"
 
+        refused = False
         try:
             run._learn(pick_rows(table.rows, events.row), labels, events.weights, where, names)
+        except (DataError, DivergedError):
+            refused = True
+            raise
         finally:
             self.table = table._replace(scores=run.slots.scores, past=run.slots.past, beside=run.slots.beside)
             run.slots, self._events = run.no_slots, None
-            self._settle(events, waited, self._done)
+            self._settle(events, waited, self._done, refused)
         learnt: Learnt = run.learnt
         return learnt
 
-    def _settle(self, events: Events, waited: int, done: int) -> None:
-        """Keep the rows that were asked and wait."""
+    def _settle(self, events: Events, waited: int, done: int, refused: bool) -> None:
+        """Keep the rows that were asked and wait; one whose answer was refused would be so for ever, and is let go."""
         asked = int(np.count_nonzero(events.asks[:done]))
         left = np.arange(self.table.size) < waited + asked
-        left[events.row[:done][~events.asks[:done]]] = False
+        over = done + refused
+        left[events.row[:over][~events.asks[:over]]] = False
         left &= self.table.weights != 0
         self.asked += asked
         self.table = self.table.picked(np.flatnonzero(left))

@@ -92,8 +92,8 @@ class Pending:
 
     def recall(self, at: Any) -> None:
         """Withdraw the answers to the rows `at`, which were not learnt: these rows wait for others."""
+        self._sent -= int(np.count_nonzero(self.slots.due[at] < NEVER))
         self.slots.due[at] = NEVER
-        self._sent -= len(at)
 
     def find(self, rounds: Any) -> Any:
         """The places of these rounds in the table, −1 for those that do not wait: O(log n) each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,9 +18,11 @@ from lowregret.convex.functions import QuadraticFunction
 from lowregret.convex.leader import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, Orthant, Point, Simplex
 from lowregret.experts import AdaHedge, ExpertMixture, Hedge, MLPoly, Squint
+from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Cost, Hinge, Square
 from lowregret.mirror import Euclidean
 from lowregret.rule import ProjectedGradient
+from lowregret.run.begin import begin
 from lowregret.step import Constant
 
 RNG = np.random.default_rng(10)
@@ -223,3 +226,24 @@ def test_entropies_that_cancel_are_rounded(total: float) -> None:
             for found in train(zoo.eg(Cost(), 0.25, total), x, np.ones(len(x))).certificates:
                 assert found.holds or not found.premises_hold, found
                 assert found.proved >= 0 or not found.premises_hold
+
+
+@pytest.mark.parametrize("delay", [None, 7])
+@pytest.mark.parametrize(
+    "learner", [zoo.ogd(Absolute(), 0.01), zoo.adagrad(Absolute()), zoo.ogd_eager(Absolute(), 0.01)]
+)
+def test_a_centre_far_away_counts(learner: Linear, delay: int | None) -> None:
+    """Labels near ⟨w₀, x⟩ cost little, but scores are as large as that, and rounded."""
+    for n, size in ((50, 1e4), (50, 1e12), (800, 1e8)):
+        x, w0 = RNG.normal(size=(n, 3)), size * RNG.normal(size=3)
+        y = x @ w0 + 3 * RNG.normal(size=n)
+        run = begin(replace(learner, centre=w0), 3, delay=delay, compiled=False).learn(x, y)
+        scores, theta = run.scores, run.deliver().state.theta
+        u = (1 - 1e-12) * theta / np.linalg.norm(theta)
+        exact = Fraction(0)
+        for row, label, score in zip(x, y, scores, strict=True):
+            theirs = sum(
+                (Fraction(v) * (Fraction(a) + Fraction(b)) for v, a, b in zip(row, w0, u, strict=True)), Fraction(0)
+            )
+            exact += Fraction(learner.loss.at(float(score), float(label))[1]) * (Fraction(float(score)) - theirs)
+        assert all(exact <= Fraction(c.proved) for c in run.certificates)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from lowregret import Logistic, Softmax, load, read, train, zoo
 from lowregret.errors import DataError
 from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.places import NEAR, NOTHING, Places
-from lowregret.rows import as_rows
+from lowregret.rows import Sparse, as_rows, canonical
 from lowregret.rule import AdaGrad
 from lowregret.run.begin import begin
 from lowregret.run.named_weights import met_weights, weights_by_name
@@ -150,3 +151,17 @@ def test_contents_are_views_that_a_copy_of_the_run_does_not_share() -> None:
     before = run.state.table.tobytes(), run.record.mind.bank.tobytes()
     twin.learn(near, -y)
     assert (run.state.table.tobytes(), run.record.mind.bank.tobytes()) == before
+
+
+def test_columns_beyond_what_floats_count() -> None:
+    """Compiled, a column and the number of columns must not be compared as floats, which are the same here."""
+    far = 2**62
+    x = sp.csr_matrix((np.ones(4), np.array([1, far, 0, far + 5]), np.array([0, 2, 4])), shape=(2, far + 6))
+    rows, places = as_rows(x), Places()
+    assert isinstance(rows, Sparse)
+    assert canonical(rows)
+    placed = places.place(rows, NOTHING, compiled=True)
+    assert places.columns.tolist() == [1, far, 0, far + 5]
+    assert isinstance(placed.rows, Sparse)
+    assert placed.rows.indices.tolist() == [0, 1, 2, 3]
+    assert not canonical(replace(rows, columns=far + 5))

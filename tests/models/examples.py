@@ -127,6 +127,16 @@ def growing(learner: Any, y: Any, **options: Any) -> Example:
     )
 
 
+def waiting(learner: Any, y: Any, features: int | None = 3, n: int = HALF) -> Example:
+    """A run whose answers come late, with some on their way; it goes on with answers in another order."""
+    x, labels = np.tile(X, (5, 1)), np.tile(y, 5)
+
+    def more(run: Any) -> Any:
+        return run.learn(X[HALF:], y[HALF:], delay=np.arange(60 - HALF) % 7).deliver().decision_function(X)
+
+    return Example(saved(lambda: begin(learner, features, delay=4, **PLAIN).learn(x[:n], labels[:n])), more)
+
+
 def late() -> Example:
     def make() -> Any:
         run = delayed(zoo.ogd_eager(Hinge(), 0.1), None, **PLAIN).learn(X[:HALF], Y[:HALF], delay=4)
@@ -267,6 +277,11 @@ EXAMPLES: dict[str, Example] = {
     "block-run": of_rows(zoo.ogd(Hinge()), Y, learners=2, block=16),
     "block-run-growing": growing(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, learners=2, block=7),
     "delayed-run": late(),
+    "run-waiting": waiting(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, None),
+    "class-run-waiting": waiting(zoo.mc_perceptron(), NAMES),
+    "auto-run-waiting": waiting(AutoClassifier(partitions=FEW), Y, n=280),
+    "auto-run-regression-waiting": waiting(AutoRegressor(), Z),
+    "auto-class-run-waiting": waiting(AutoMulticlass(), NAMES),
     "doubling-run": Example(
         saved(lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X[:HALF], Y[:HALF])),
         lambda run: rows(run, Y),

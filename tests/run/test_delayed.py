@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from collections.abc import Callable
@@ -534,3 +535,24 @@ def test_what_rests_on_more_than_tangents_says_nothing_of_late_answers() -> None
             assert "DUAL" not in run.trace.theorem
             prompt = delayed(learner, 1, Point(u), compiled=False).learn(X, y)
             assert {"DUAL", "NEWTON"} & {c.id for c in prompt.certificates}
+
+
+@pytest.mark.parametrize("size", [1e200, 1.2e154])
+def test_rows_whose_sums_overflow_leave_all_as_it_was(size: float) -> None:
+    """Each is refused once, and waits for another answer; the square of 1.2e154 is a number, twice it is none."""
+    x, y = np.random.default_rng(1).normal(size=(40, 3)), np.where(np.arange(40) % 3 > 0, 1.0, -1.0)
+    x[10:20, 1] = size * np.where(np.arange(10) % 2 > 0, 1, -1)
+    run = delayed(zoo.ogd_eager(Hinge(), 0.1), 3, compiled=False)
+    with pytest.raises(DivergedError, match="tell it weight 0"):
+        run.learn(x, y, delay=3)
+    while run.asked < 40:
+        with contextlib.suppress(DivergedError):
+            run.learn(x[run.asked :], y[run.asked :], delay=3)
+    for _ in range(10):
+        with contextlib.suppress(DivergedError):
+            run.deliver()
+    assert np.isfinite(run.state.sums).all()
+    assert np.isfinite(run.certificate.proved)
+    assert 0 < run.pending == 40 - run.rounds <= 10
+    run.tell(run.waiting, np.zeros(run.pending), np.zeros(run.pending))
+    assert run.pending == 0

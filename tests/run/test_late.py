@@ -330,3 +330,16 @@ def test_certificates_speak_of_any_set() -> None:
 def test_blocks_do_not_wait_twice() -> None:
     with pytest.raises(PartError, match="leave delay"):
         begin(zoo.ogd(Logistic()), D, delay=1, learners=2)
+
+
+def test_an_answer_that_cannot_be_learnt_is_refused_once(tmp_path: Path) -> None:
+    """The row had been asked; were it kept, it would be refused again by every further call, and after every save."""
+    rows, run = X[:40].copy(), begin(zoo.ogd_eager(Square(), 0.1), D, delay=5, compiled=False)
+    rows[10, 1] = 1e200
+    with pytest.raises(DataError, match="row 10: feature 1"):
+        run.learn(rows[:20], NUMBERS[:20])
+    assert (run.rounds, run.pending, run.late.asked) == (10, 5, 16)
+    run.save(tmp_path / "run.lr")
+    run = load(tmp_path / "run.lr").learn(X[20:40], NUMBERS[20:40]).deliver()
+    assert (run.rounds, run.pending, run.late.asked) == (35, 0, 36)
+    assert np.isfinite(run.weights).all()
