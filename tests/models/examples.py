@@ -36,6 +36,7 @@ from lowregret.play import play
 from lowregret.rule import AdaGrad, FreeGrad, MirrorDescent, Newton, ProjectedGradient
 from lowregret.run.begin import begin
 from lowregret.run.delayed import delayed
+from lowregret.run.lags import Lags
 from lowregret.run.doubling import doubling
 from lowregret.step import Constant
 from lowregret.structured import Chain, choices, click_ranking, sequences, structured_svm
@@ -139,6 +140,21 @@ def late() -> Example:
         return run.learn(X[HALF:], Y[HALF:], delay=2).deliver().decision_function(X)
 
     return Example(saved(make), more)
+
+
+def waiting(learner: Any, y: Any, timed: bool = False) -> Example:
+    """A run on rows whose labels come late, each after a lag of its own, with rows that wait."""
+    count = np.arange(len(X))
+    lags, times = 3 * count % 7, 10.0 * count
+
+    def learn(run: Any, rows: slice) -> Any:
+        delay = Lags(4.0 * lags[rows], times[rows]) if timed else lags[rows]
+        return run.learn(X[rows], y[rows], delay=delay)
+
+    return Example(
+        saved(lambda: learn(begin(learner, 3, delay=2, **PLAIN), slice(HALF))),
+        lambda run: learn(run, slice(HALF, len(X))).deliver().decision_function(X),
+    )
 
 
 def game(player: Any, functions: Any = X) -> Example:
@@ -267,6 +283,10 @@ EXAMPLES: dict[str, Example] = {
     "block-run": of_rows(zoo.ogd(Hinge()), Y, learners=2, block=16),
     "block-run-growing": growing(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, learners=2, block=7),
     "delayed-run": late(),
+    "run-late": waiting(zoo.ogd_eager(Hinge(), 0.1), Y, timed=True),
+    "class-run-late": waiting(Multiclass(Softmax(), AdaGrad(0.5), bias=1.0), NAMES),
+    "auto-run-late": waiting(AutoClassifier(), Y),
+    "auto-class-run-late": waiting(AutoMulticlass(), NAMES),
     "doubling-run": Example(
         saved(lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X[:HALF], Y[:HALF])),
         lambda run: rows(run, Y),
