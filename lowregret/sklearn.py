@@ -69,17 +69,9 @@ class Online(BaseEstimator):  # type: ignore[misc]
     _hashed: bool  # whether rows are tables with columns that are not numbers
 
     def __init__(
-        self,
-        learner: Any = None,
-        *,
-        comparator: Domain | None = None,
-        expand: FeatureMap | Partitions | None = None,
-        delay: int = 0,
-        text: Names = (),
-        ngrams: int = 1,
-        date: Names = (),
-        categorical: Names = (),
-    ) -> None:
+        self, learner: Any = None, *, comparator: Domain | None = None, expand: FeatureMap | Partitions | None = None,
+        delay: int = 0, text: Names = (), ngrams: int = 1, date: Names = (), categorical: Names = (),
+    ) -> None:  # fmt: skip
         self.learner, self.comparator, self.expand, self.delay = learner, comparator, expand, delay
         self.text, self.ngrams, self.date, self.categorical = text, ngrams, date, categorical
 
@@ -174,12 +166,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
             self.run_.learn(*given)
             return
         fixed = isinstance(self.expand, FeatureMap) or (isinstance(learner, Linear | Multiclass) and not grows(learner))
-        options = {
-            "classes": classes,
-            "comparator": self.comparator,
-            "expand": self.expand,
-            "delay": self.delay or None,
-        }
+        options = {"classes": classes, "comparator": self.comparator, "expand": self.expand}
+        options |= {"delay": self.delay or None}
         self.run_ = train(learner, *given, dimension=SLOTS if self._hashed and fixed else None, **options)
         for note in given[0].notices.notes if self._hashed else ():
             warnings.warn(note.sentence(), stacklevel=5)

@@ -145,7 +145,7 @@ def late() -> Example:
 def waiting(learner: Any, y: Any, timed: bool = False) -> Example:
     """A run on rows whose labels come late, each after a lag of its own, with rows that wait."""
     count = np.arange(len(X))
-    lags, times = 3 * count % 7, 10.0 * count
+    lags, times = 3 * count % 7, (10 * count).astype(np.float64)
 
     def learn(run: Any, rows: slice) -> Any:
         delay = Lags(4.0 * lags[rows], times[rows]) if timed else lags[rows]
