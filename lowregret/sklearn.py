@@ -32,7 +32,8 @@ from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.validate import numbers
-from lowregret.loss import Affine, Logistic, Margin, MultiLoss, Softmax, Square
+from lowregret.loss import Logistic, Margin, Softmax, Square
+from lowregret.loss.chances import tells_chances
 from lowregret.rows import narrow
 from lowregret.run.pickling import packed, unpacked
 from lowregret.stream.formats.parquet import TableFormat
@@ -68,17 +69,10 @@ class Online(BaseEstimator):  # type: ignore[misc]
     _hashed: bool  # whether rows are tables with columns that are not numbers
 
     def __init__(
-        self,
-        learner: Any = None,
-        *,
-        comparator: Domain | None = None,
-        expand: FeatureMap | Partitions | None = None,
-        text: Names = (),
-        ngrams: int = 1,
-        date: Names = (),
-        categorical: Names = (),
-    ) -> None:
-        self.learner, self.comparator, self.expand = learner, comparator, expand
+        self, learner: Any = None, *, comparator: Domain | None = None, expand: FeatureMap | Partitions | None = None,
+        delay: int = 0, text: Names = (), ngrams: int = 1, date: Names = (), categorical: Names = (),
+    ) -> None:  # fmt: skip
+        self.learner, self.comparator, self.expand, self.delay = learner, comparator, expand, delay
         self.text, self.ngrams, self.date, self.categorical = text, ngrams, date, categorical
 
     # ---- results -------------------------------------------------------------------------------------------------
@@ -173,9 +167,16 @@ class Online(BaseEstimator):  # type: ignore[misc]
             return
         fixed = isinstance(self.expand, FeatureMap) or (isinstance(learner, Linear | Multiclass) and not grows(learner))
         options = {"classes": classes, "comparator": self.comparator, "expand": self.expand}
+        options |= {"delay": self.delay or None}
         self.run_ = train(learner, *given, dimension=SLOTS if self._hashed and fixed else None, **options)
         for note in given[0].notices.notes if self._hashed else ():
             warnings.warn(note.sentence(), stacklevel=5)
+
+    def _answered(self) -> Self:
+        """The estimator; a `DataError` if its labels come so late that none of them has."""
+        if self.delay and not self.run_.rounds and self.run_.pending:
+            raise DataError(f"no label has come yet: give more rows than delay={self.delay}, or use partial_fit")
+        return self
 
     def _scores(self, score: Callable[[Any], Vector], X: Any) -> Vector:
         """Score rows that come as a matrix or, part by part, as a table."""
@@ -203,15 +204,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
 def gives_chances(model: OnlineClassifier) -> bool:
     """Whether the loss says how likely classes are."""
-    loss = getattr(model.learner, "loss", Logistic() if model.learner is None else None)
-    while isinstance(loss, Affine):
-        loss = loss.loss
-    if isinstance(loss, MultiLoss):
-        try:
-            loss.probabilities(np.zeros((1, 2)))
-        except PartError as error:
-            raise AttributeError(str(error)) from None
-    return isinstance(loss, Logistic | MultiLoss)
+    return tells_chances(getattr(model.learner, "loss", Logistic() if model.learner is None else None))
 
 
 class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
@@ -220,7 +213,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     `learner`: None for `auto`, or a learner of two classes, such as `zoo.adagrad(Logistic())`, or of many, such as
     `Multiclass(Softmax(), AdaGrad(0.5))`. `comparator`: what the certificate compares with, by default the
     learner's own domain or the unit ball. `expand`: what gives rows further columns, if the learner is not `auto`, such
-    as `Partitions()`. Of two classes, the run sees the second in `classes_` as +1, the first as −1.
+    as `Partitions()`. Of two classes, the run sees the second in `classes_` as +1, the first as −1. `delay`: labels
+    come so many rows late (docs/delay.md), those of the last rows not in `fit`: `run_.deliver()` lets them come.
     `text`, `date`, `categorical`: columns of a table whose words, parts of dates or numbers are names of features;
     `ngrams`: the most words in a row that make a feature.
     """
@@ -246,7 +240,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         classes = np.unique(y)
         if len(y) >= FEW and 0 < np.count_nonzero(y[1:] != y[:-1]) < len(classes):
             warnings.warn(SORTED, stacklevel=2)
-        return self._begin(X, y, classes, sample_weight)
+        return self._begin(X, y, classes, sample_weight)._answered()
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; all calls together do what one `fit` of all rows does, to the last bit.
@@ -369,14 +363,14 @@ class OnlineRegressor(RegressorMixin, Online):  # type: ignore[misc]
     """Numbers.
 
     `learner`: None for `auto`, which minimises squares, or another, such as `zoo.adagrad(Absolute())`. `comparator`:
-    what the certificate compares with, by default the learner's own domain or the unit ball. `expand`, `text`,
-    `ngrams`, `date`, `categorical`: as of `OnlineClassifier`.
+    what the certificate compares with, by default the learner's own domain or the unit ball. `expand`, `delay`,
+    `text`, `ngrams`, `date`, `categorical`: as of `OnlineClassifier`.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all rows once, in their order, from the beginning. `sample_weight`: how much each row counts."""
         self._forget(sample_weight)
-        return self.partial_fit(X, y, sample_weight)
+        return self.partial_fit(X, y, sample_weight)._answered()
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn more rows; all calls together do what one `fit` of all rows does, to the last bit."""

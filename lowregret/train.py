@@ -21,7 +21,7 @@ from lowregret.run.kernel import KernelRun
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.stream.ahead import Ahead
-from lowregret.stream.batch import Stream, is_stream
+from lowregret.stream.batch import Stream, brings_lags, is_stream
 from lowregret.structured import Task, TaskRun, train_task
 
 
@@ -133,6 +133,8 @@ def _train_rows(
     if learner == "auto" and isinstance(rows, Stream):
         rows = Ahead(rows)  # whose first labels are looked at
     learner = auto_for(rows, labels) if learner == "auto" else learner
+    if how.get("delay") is None and brings_lags(features):
+        how["delay"] = 0
     run = begin(learner, columns, classes, **how)
     return run.learn(Checked(rows) if isinstance(rows, Rows) else rows, labels, weights)
 

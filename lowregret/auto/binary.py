@@ -9,7 +9,7 @@ import numpy as np
 
 from lowregret.auto.learner import LAST, PARTITIONS, RECENT, Auto, Mind, Workspace
 from lowregret.auto.logit import CERTAIN, FLAT, bends, both_implicit, exponential, implicit, margins, slopes
-from lowregret.auto.mixture import share_trust
+from lowregret.auto.mixture import fade_trust, share_trust
 from lowregret.auto.stack import (
     BOLD,
     FADE,
@@ -93,6 +93,9 @@ class AutoClassifier(Auto):
 
     def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float, rate: float) -> None:
         share_trust(mind.trust, work.chances if y > 0.0 else work.doubts, weight, t, rate)
+
+    def fade(self, mind: Mind, power: float) -> None:
+        fade_trust(mind.trust, power)
 
     def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
         return slopes(load(work.lanes, _LOW), y, weight)

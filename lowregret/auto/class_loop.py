@@ -9,11 +9,12 @@ import numpy as np
 
 from lowregret.auto.classes import DOUBT, LAST_CLASS, SHARES, AutoMulticlass, ClassMind, ClassWorkspace
 from lowregret.auto.learner import HEAVY, PARTITIONS
+from lowregret.auto.mixture import fade_trust
 from lowregret.auto.stack import STACKS
 from lowregret.auto.view import look
 from lowregret.compile.kernel import kernel
 from lowregret.compile.simd import LANES
-from lowregret.learner.late import DRIFT, Waiting
+from lowregret.learner.late import DRIFT, Waiting, rate_at
 from lowregret.learner.multiclass import Room
 from lowregret.rows import Rows
 from lowregret.state import ROUNDS, State
@@ -32,7 +33,7 @@ def learn_row(
     room: Room, beside: Any, late: Waiting,
 ) -> int:  # fmt: skip
     """One round: returns the class predicted before the row was learnt, or NONE."""
-    scores, known = room.scores[i if room.scores.shape[0] > 1 else 0], room.known[0]
+    scores, known, rate = room.scores[i if room.scores.shape[0] > 1 else 0], room.known[0], rate_at(late, i)
     if late.of.size == 0:
         guess = learner.score(mind, work, x, i, room, beside, scores, True)
         for c in range(known, y + 1):
@@ -40,7 +41,7 @@ def learn_row(
         learner.doubt(mind, work, room, y)
     else:
         guess = answer(learner, mind, work, x, i, y, weight, room, beside, late, scores)
-    learner.learn(s, mind, work, x, i, y, weight, room, scores, guess, late.rate)
+    learner.learn(s, mind, work, x, i, y, weight, room, scores, guess, rate)
     return guess
 
 
@@ -76,6 +77,8 @@ def answer(
     Lanes are scored anew; stacks and trust go by what was known when the row was asked: see `row_loop.answer`.
     """
     slot, known, then = late.of[i], room.known[0], late.past
+    if late.fades[i] < 1.0:
+        fade_trust(mind.trust, late.fades[i])
     classes, met = max(known, y + 1), int(then[slot, MET])
     guess = learner.score(mind, work, x, i, room, beside, scores, True)
     asked = then[slot, ASKED] > 0.0

@@ -244,6 +244,9 @@ class Auto(Learner):
     def judge(self, mind: Mind, work: Workspace, y: float, weight: float, t: float, rate: float) -> None:
         """Trust the experts anew; `rate`: see `share_trust`."""
 
+    def fade(self, mind: Mind, power: float) -> None:
+        """Bring trust to a rate that is lower by this factor, where trust has one."""
+
     @abstractmethod
     def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
         """The slope of each lane, up to its sign."""

@@ -45,6 +45,22 @@ def share_trust(trust: Cells, likelihoods: Cells, weight: float, t: float, rate:
 
 
 @apart
+def fade_trust(trust: Cells, power: float) -> None:
+    """w ← w^power/Σ, power ≤ 1, for the N experts whose losses are finite: the rate falls by this factor.
+
+    −(ln w)/rate, which an expert has lost beyond the mixture, grows by ln Σ w^power/(power·rate) at most, and
+    Σ w^power ≤ N^(1 − power). So rates that fall from r to s cost (1/s − 1/r)·ln N in all.
+    """
+    mass = 0.0
+    for k in range(EXPERTS):
+        if trust[LOSSES + k] < math.inf:
+            trust[k] = trust[k] ** power
+            mass += trust[k]
+    for k in range(EXPERTS):
+        trust[k] /= mass
+
+
+@apart
 def settle(trust: Cells) -> None:
     """Make losses of the products."""
     for k in range(EXPERTS):

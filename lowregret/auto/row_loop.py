@@ -12,7 +12,7 @@ from lowregret.auto.stack import STACKS
 from lowregret.auto.view import look
 from lowregret.compile.kernel import kernel
 from lowregret.compile.simd import LANES
-from lowregret.learner.late import DRIFT, Waiting
+from lowregret.learner.late import DRIFT, Waiting, rate_at
 from lowregret.rows import Rows
 from lowregret.state import ROUNDS, State
 from lowregret.types import Vector
@@ -55,6 +55,8 @@ def answer(
     trusted by the scores that they gave then.
     """
     slot, past, then = late.of[i], mind.past, late.past
+    if late.fades[i] < 1.0:
+        learner.fade(mind, late.fades[i])
     now = learner.score(s, mind, work, x, i, beside, False)
     if then[slot, ASKED] > 0.0:
         last, recent, ratio = past[LAST], past[RECENT], then[slot, THEN_UNIT] / past[UNIT]
@@ -121,6 +123,6 @@ def learn_rows(
         if not math.isfinite(scores[i]):
             break
         if weight != 0.0:
-            learner.learn(s, mind, work, x, i, min(i + 1, y.size - 1), y[i], weight, scores[i], late.rate)
+            learner.learn(s, mind, work, x, i, min(i + 1, y.size - 1), y[i], weight, scores[i], rate_at(late, i))
         i += 1
     return i

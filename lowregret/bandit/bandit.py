@@ -150,16 +150,22 @@ class Bandit(Chooser):
         return self
 
     @unbroken
-    def replay(self, arms: Any, costs: Vector) -> Any:
+    def replay(self, arms: Any, costs: Vector, delay: int = 0) -> Any:
         """Choose in every row of a uniform log, costs in [0, 1]; says in which rows the logged arm was the chosen one.
 
-        Only these are learnt, as if they had been played.
+        Only these are learnt, as if they had been played: each after `delay` more of them were chosen. Choices whose
+        costs have not come by the end are `pending`.
         """
         kept, done, before = np.zeros(arms.size, np.bool_), 0, self.rounds
+        waiting = np.zeros(2 * delay), np.zeros(delay), np.zeros(1, np.int64)
         while done < arms.size:
-            done += self._call(replay_log, arms[done:], costs[done:], kept[done:], self.history.due)
+            done += self._call(replay_log, arms[done:], costs[done:], kept[done:], *waiting, self.history.due)
             self._mark()
         self.choices.skip(self.rounds - before)
+        made = int(waiting[2][0])
+        for number in range(max(made - delay, 0), made):
+            at = number % delay
+            self.choices.issue((int(waiting[0][2 * at]), float(waiting[0][2 * at + 1])))
         return kept
 
     # ---- results -----------------------------------------------------------------------------------------------------
@@ -190,7 +196,8 @@ class Bandit(Chooser):
         """Bounds on the regret, with probability 1 − δ where theorems need one."""
         if not 0 < delta < 1:
             raise PartError(f"delta must lie between 0 and 1, got {delta!r}")
-        return [scaled(c, self.unit) for c in bandit_certificates(self.algorithm, self.state, delta)]
+        found = bandit_certificates(self.algorithm, self.state, delta, self.choices.in_order)
+        return [scaled(c, self.unit) for c in found]
 
     def __str__(self) -> str:
         from lowregret.bandit.text import tell_bandit

@@ -6,7 +6,7 @@ from typing import Any
 
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.costs import Costs
-from lowregret.bandit.state import CHOICES, COST, COSTS, LEVEL, LOGGED, MEMORY, SHIFT, BanditState
+from lowregret.bandit.state import CHOICES, COST, COSTS, LATE, LEVEL, LOGGED, MEMORY, SHIFT, BanditState
 from lowregret.compile.kernel import kernel
 from lowregret.types import Vector
 
@@ -81,18 +81,33 @@ def learn_log(
 
 
 @kernel
-def replay_log(algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, kept: Any, until: int) -> int:
+def replay_log(
+    algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, kept: Any, choices: Vector, owed: Vector,
+    made: Any, until: int,
+) -> int:  # fmt: skip
     """Choose in rows of a uniformly logged file; learn from those where the logged arm is the chosen one.
 
-    Stops once `until` costs were seen; returns the number of rows done.
+    Each is learnt once len(owed) more were chosen; till then `choices` holds its arm and probability, `owed` its cost,
+    and `made[0]` counts them. Stops once `until` costs were seen; returns the number of rows done.
     """
+    delay = owed.size
     for k in range(arms.size):
         arm, p = algorithm.choose(s)
         kept[k] = arm == arms[k]
         if kept[k]:
             s.shown[arm] += 1
             s.counts[CHOICES] += 1
-            taken(algorithm, s, arm, p, costs[k], algorithm.baseline(s))
+            y = costs[k]
+            if delay > 0:
+                at = made[0] % delay
+                made[0] += 1
+                chosen, chance, cost = choices[2 * at], choices[2 * at + 1], owed[at]
+                choices[2 * at], choices[2 * at + 1], owed[at] = arm, p, y
+                if made[0] <= delay:
+                    continue
+                arm, p, y = int(chosen), chance, cost
+                s.counts[LATE] += 1
+            taken(algorithm, s, arm, p, y, algorithm.baseline(s))
             if s.counts[COSTS] == until:
                 return k + 1
     return arms.size

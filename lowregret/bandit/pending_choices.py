@@ -31,6 +31,7 @@ class PendingChoices(Generic[Choice]):
             raise PartError(f"costs must lie between low < high, a finite number apart, got {low} and {high}")
         self.low, self.high, self.issued, self.latest = float(low), float(high), 0, -1
         self.first = self.next = 0  # number that this run gave, and that it gives next
+        self.before = -1  # the latest number that was given before a file was written
         self.pending: dict[int, Choice] = {}
 
     def issue(self, choice: Choice) -> int:
@@ -75,6 +76,15 @@ class PendingChoices(Generic[Choice]):
             )
         raise DataError(f"there is no choice {number!r}: {self.issued} were made, numbered from 0")
 
+    @property
+    def in_order(self) -> bool:
+        """Whether no choice that waits was made before one whose cost has come, so that nobody picks which come."""
+        own = [number for number in self.pending if self.first <= number < self.next]
+        old = sorted(self.pending.keys() - set(own))
+        if old and (old[-1] - old[0] + 1 != len(old) or old[-1] != self.before):
+            return False
+        return sorted(own) == list(range(self.first if old else self.next - len(own), self.next))
+
     def written(self) -> tuple[dict[str, Any], Arrays]:
         """Bounds and numbers, and the choices that wait: (arm, probability, …) each."""
         choices: list[Any] = list(self.pending.values())
@@ -94,4 +104,5 @@ def read_pending_choices(found: Contents, *more: list[Any]) -> PendingChoices[An
     made: PendingChoices[Any] = PendingChoices(low, high)
     made.issued, made.latest, made.pending = issued, latest, pending
     made.first = made.next = elsewhere()
+    made.before = latest
     return made

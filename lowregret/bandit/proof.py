@@ -24,13 +24,22 @@ from lowregret.errors import PartError
 ON_ESTIMATES, EXPECTED = "regret on estimated costs", "expected regret"
 
 
-def bandit_certificates(algorithm: BanditAlgorithm, s: BanditState, delta: float = 0.05) -> list[Certificate]:
-    """All certificates of a run, in units in which costs lie in [0, 1]; those whose premises fail come last."""
+def bandit_certificates(
+    algorithm: BanditAlgorithm, s: BanditState, delta: float = 0.05, in_order: bool = True
+) -> list[Certificate]:
+    """All certificates of a run, in units in which costs lie in [0, 1]; those whose premises fail come last.
+
+    `in_order`: no choice waits for its cost that was made before one whose cost has come.
+    """
     if isinstance(algorithm, Exp3):
         eta = algorithm.eta
         found = [exp3_path(eta, s), exp3_expected(eta, s.arms, s), exp3_printed(eta, s)]
     elif isinstance(algorithm, Exp3IX):
-        found = [ix_observed(algorithm, s, delta), exp3_path(algorithm.eta, s), ix_promised(algorithm, s, delta)]
+        found = [
+            ix_observed(algorithm, s, delta, in_order),
+            exp3_path(algorithm.eta, s),
+            ix_promised(algorithm, s, delta),
+        ]
     elif isinstance(algorithm, TsallisInf):
         found = [tsallis_path(s), tsallis_expected(s)]
     else:
@@ -142,12 +151,13 @@ def _expected(name: str, formula: str, s: BanditState, bound: float) -> Certific
 # ---- with high probability ------------------------------------------------------------------------------------------
 
 
-def ix_observed(algorithm: Exp3IX, s: BanditState, delta: float) -> Certificate:
+def ix_observed(algorithm: Exp3IX, s: BanditState, delta: float, in_order: bool = True) -> Certificate:
     """EXP3-IX: with probability ≥ 1 − δ, Σy_t − Σ_t y_t[i] ≤ Σy_t − Ĉ[i] + ln(K/δ)/(2γ) for all i at once.
 
     Neu 2015, corollary 1: Ĉ[i] exceeds the cost of arm i by more than ln(K/δ)/(2γ) for some i with probability ≤ δ,
-    for T fixed in advance, also against adversaries that react and with late costs. All of it is observed; the bound is
-    EXP3-PATH and the same margin.
+    for T fixed in advance, also against adversaries that react and with late costs, of the first T choices: if costs of
+    some of them are still to come, which ones may hang on the arm, and Ĉ be as high as who holds them back likes. All
+    of it is observed; the bound is EXP3-PATH and the same margin.
     """
     path = exp3_path(algorithm.eta, s)
     margin = math.log(s.arms / delta) / (2 * algorithm.gamma)
@@ -158,7 +168,7 @@ def ix_observed(algorithm: Exp3IX, s: BanditState, delta: float) -> Certificate:
         comparator={"set": "arms", "arms": s.arms},
         linear_regret=path.linear_regret + margin,
         bound=path.bound + margin,
-        premises=(_own(s), _horizon()),
+        premises=(_own(s), _horizon(), Premise("no choice waits whose cost was overtaken by a later one's", in_order)),
         measure=f"regret (with probability ≥ {1 - delta:g})",
         details={"margin": margin},
     )

@@ -16,6 +16,7 @@ from lowregret.bandit.stochastic import Thompson, Ucb1
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.bandit.value import ASSUMES, AZUMA, Estimate, require_delta
 from lowregret.errors import DataError, PartError
+from lowregret.run.lags import checked_delay
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -32,13 +33,17 @@ class Replayed:
     estimate: Estimate | None  # None if no row was kept
 
 
-def replay(log: BanditLog, algorithm: BanditAlgorithm, *, seed: int = 0, delta: float = 0.05) -> Replayed:
+def replay(
+    log: BanditLog, algorithm: BanditAlgorithm, *, seed: int = 0, delta: float = 0.05, delay: int = 0
+) -> Replayed:
     """Choose in every row; a row counts where the logged arm is the chosen one (Li, Chu, Langford, Wang 2011).
 
     With uniform logging and independent rows, the rows that count are as if the learner had been online: about n/K of
     them. The interval is for the mean of their expected values, whatever the learner did (Azuma), for a fixed number.
+    With a `delay`, the learner hears what a choice brought after so many more that count, as it would online.
     """
     require_delta(delta)
+    checked_delay(delay)
     if not log.uniform:
         low, high = np.min(log.propensities), np.max(log.propensities)
         raise DataError(
@@ -47,7 +52,7 @@ def replay(log: BanditLog, algorithm: BanditAlgorithm, *, seed: int = 0, delta: 
             "learn from the log with its propensities instead (Bandit.learn_log), or evaluate policies with ips"
         )
     bandit = Bandit(len(log.names), algorithm, seed=seed, low=log.low, high=log.high)
-    kept = bandit.replay(log.arms, log.costs)
+    kept = bandit.replay(log.arms, log.costs, delay)
     values = log.values[kept]
     running = np.cumsum(values) / np.arange(1, values.size + 1)
     return Replayed(bandit, kept, running, _online(log, values, delta) if values.size else None)

@@ -33,6 +33,11 @@ def add_columns(group: _ArgumentGroup) -> None:
     """Add options on what columns and names mean."""
     group.add_argument("--target", metavar="COL", help="the column with the label, in tables")
     group.add_argument("--weight", metavar="COL", help="a column with the importance of each row")
+    group.add_argument(
+        "--delay-column", metavar="COL",
+        help="a column that says how late each label comes: rows; with --time-column seconds, or the date it is known",
+    )  # fmt: skip
+    group.add_argument("--time-column", metavar="COL", help="of --delay-column: when each row comes, date or seconds")
     group.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
     group.add_argument("--categorical", type=names, default=(), metavar="COLS", help="columns that are never numbers")
     group.add_argument("--text", type=names, default=(), metavar="COLS", help="columns whose words are features")

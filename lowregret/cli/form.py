@@ -55,6 +55,8 @@ def _options(args: Namespace, one_based: bool, classes: bool, positive: str | No
         "positive": positive,
         "target": args.target,
         "weight": args.weight,
+        "delay_column": args.delay_column,
+        "time_column": args.time_column,
         "drop": args.drop,
         "categorical": args.categorical,
         "text": args.text,

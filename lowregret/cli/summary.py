@@ -24,6 +24,7 @@ from lowregret.show.text import (
     describe_partitions,
     describe_risk,
 )
+from lowregret.stream.columns import has_lags
 from lowregret.words import counted
 
 SHOWN_CLASSES = 8  # classes whose confusions are shown in full
@@ -74,8 +75,17 @@ def _tell_delay(session: Session) -> list[str]:
     late = session.run.late
     if late is None:
         return []
-    waits = f"those of the last {counted(late.table.size, 'row')} have not come yet" if late.table.size else "all came"
-    return [f"late       each label came after {counted(late.delay, 'more row')}; {waits}"]
+    last = "" if has_lags(session.form) else "the last "
+    waits = f"those of {last}{counted(late.table.size, 'row')} have not come yet" if late.table.size else "all came"
+    if not has_lags(session.form):
+        return [f"late       each label came after {counted(late.delay, 'more row')}; {waits}"]
+    told = late.to_json()
+    lag, time = told["lag"], told.get("seconds")
+    said = "" if time is None else f" ({time['mean']:,.6g} seconds, at most {time['largest']:,.10g})"
+    return [
+        f"late       labels came {lag['mean']:,.4g} rows after their own on average, at most {lag['largest']:,}{said};",
+        f"           {waits}",
+    ]
 
 
 def _tell_lateness(session: Session) -> list[str]:

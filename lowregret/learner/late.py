@@ -30,17 +30,24 @@ class Waiting(NamedTuple):
     past: Any  # (slots, …) whatever else the learner keeps of the moment when a row was asked
     beside: Any  # likewise, of a companion that plays along
     ledger: Any
-    rate: float  # 1/(1 + delay): how much of each verdict on experts counts, as so many come before one is known
+    rates: Any  # (rows,) how much of each verdict on experts counts: 1/n if n answers were under way together so far
+    fades: Any  # (rows,) the rate over that before: trust is raised to this power when the rate falls
 
     def companion(self, begin: int, end: int) -> Waiting:
         """The slots of rows begin, …, end − 1 of the batch as a companion sees them: it is judged when answers come."""
-        return self._replace(of=self.of[begin:end], scores=self.scores[:0], past=self.beside)
+        rates, fades = self.rates[begin:end], self.fades[begin:end]
+        return self._replace(of=self.of[begin:end], scores=self.scores[:0], past=self.beside, rates=rates, fades=fades)
+
+
+def rate_at(late: Waiting, i: int) -> float:
+    """How much the verdict of row i on experts counts."""
+    return float(late.rates[i]) if late.rates.size > 0 else 1.0
 
 
 def nobody() -> Waiting:
     """No slots: all answers come at once."""
-    none = np.empty((0, 1))
-    return Waiting(np.empty(0, np.int64), none, none, none, np.zeros(LEDGER), 1.0)
+    none, at_once = np.empty((0, 1)), np.empty(0)
+    return Waiting(np.empty(0, np.int64), none, none, none, np.zeros(LEDGER), at_once, at_once)
 
 
 @kernel

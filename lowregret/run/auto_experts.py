@@ -74,9 +74,9 @@ class Standings:
 
     def certificate(self) -> Certificate:
         """MIX-SHARE or MIX-ADAHEDGE: the mixture against the best of its experts."""
-        late = self.rate < 1
+        many = f"{1 / self.rate:.0f}·(" if self.rate < 1 else ""  # answers were under way together
         name, statement = (
-            ("MIX-SHARE", f"{'(1 + delay)·(' * late}ln N + ln T{')' * late} + Σ[loss − mix loss]₊")
+            ("MIX-SHARE", f"{many}ln N + ln T{')' * bool(many)} + Σ[loss − mix loss]₊")
             if self.classifies
             else ("MIX-ADAHEDGE", "2Δ, Δ = Σ(⟨w,losses⟩ − mix loss)")
         )

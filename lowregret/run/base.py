@@ -31,7 +31,8 @@ from lowregret.rows import Features, Rows, highest
 from lowregret.run import files as filed
 from lowregret.run.careful import CarefulRun
 from lowregret.run.expansion import Expansion
-from lowregret.run.late import Late, Patient, with_delays
+from lowregret.run.lags import with_delays
+from lowregret.run.late import Late, Patient
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
 from lowregret.run.predictor import Predictor
 from lowregret.run.record import NEVER, RunRecord, next_snapshot
@@ -109,14 +110,14 @@ class RowRun(CarefulRun, Patient, Scoring):
                 self.learn_batch(batch, delays)
             return self
         x = self._rows(features)
-        y = self._labels(labels, x.shape[0])
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
-        self._learn(x, y, w, "row {}".format, delay=delay)
+        self._learn(x, self._labels(labels, x.shape[0]), w, "row {}".format, delay=delay)
         return self
 
     def learn_batch(self, batch: Batch, delay: Any = None) -> Learnt:
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
-        return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names, delay=delay)
+        lags = self.lags(batch, delay)
+        return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names, delay=lags)
 
     @unbroken
     def _learn(

@@ -30,7 +30,7 @@ from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
 from lowregret.run.careful import REACH, on_trial
 from lowregret.run.delayed_loop import ask_and_learn
-from lowregret.run.late import delays_of
+from lowregret.run.lags import delays_of
 from lowregret.run.linear import LinearRun
 from lowregret.run.outcome import NOTHING as NO_ROWS
 from lowregret.run.outcome import Learnt

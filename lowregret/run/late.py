@@ -6,107 +6,50 @@ loop once more as its own answer (`learner/late.py`). So all that follows from r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 
 from lowregret.errors import DataError, DivergedError, PartError
-from lowregret.learner.delayed import LONGEST_DELAY
 from lowregret.learner.labels import ClassNames, name_label
 from lowregret.learner.late import DRIFT, LEDGER, Waiting, first_unfit
 from lowregret.learner.validate import Place
 from lowregret.rows import Rows, Sparse, as_sparse
+from lowregret.run.lags import (
+    CAME,
+    CROWD,
+    MICROS,
+    MOST_ROWS,
+    MOST_WAITED,
+    NOW,
+    ROWS,
+    WAITED,
+    Lags,
+    checked_delay,
+    first_back,
+    first_met,
+    lags_of,
+    rows_known,
+)
 from lowregret.run.outcome import NOTHING, Learnt
+from lowregret.run.outstanding import Events, Outstanding, pick_rows
 from lowregret.store.file import Arrays
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
 NAMES = (
-    *("indptr", "indices", "data", "labels", "weights", "due", "scores", "past", "beside"),  # of the table
-    *("ledger", "ledgers"),
+    *("indptr", "indices", "data", *Outstanding._fields[1:]),  # of the table
+    *("ledger", "ledgers", "met"),
 )
 _NARROW = 2**32 - 1  # the highest column that needs no more than four bytes
-NO_ROWS = Sparse(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
-
-
-class Outstanding(NamedTuple):
-    """Rows that wait, one after the other as they were asked, with all that is known of each."""
-
-    rows: Sparse
-    labels: Vector  # of many classes codes, in an order of their own
-    weights: Vector
-    due: Any  # the row after which the answer comes, counted from 1
-    scores: Vector  # given when they were asked
-    past: Vector  # see `Waiting`
-    beside: Vector  # likewise
-
-    @classmethod
-    def empty(cls, lots: int, width: int) -> Outstanding:
-        """No rows, with room for `lots` scores and `width` further numbers of each."""
-        columns = np.empty(0), np.empty(0), np.empty(0, np.int64)
-        return cls(NO_ROWS, *columns, np.zeros((0, lots)), np.zeros((0, width)), np.zeros((0, width)))
-
-    @property
-    def size(self) -> int:
-        """How many rows wait."""
-        return int(self.labels.size)
-
-    def joined(self, x: Sparse, labels: Vector, weights: Vector, due: Any) -> Outstanding:
-        """The table with further rows, which were not asked yet: O(nnz)."""
-        rows, count = self.rows, labels.size
-        entries = slice(int(x.indptr[0]), int(x.indptr[count]))
-        ends = np.concatenate([rows.indptr, rows.indptr[-1] + x.indptr[1 : count + 1] - x.indptr[0]]).astype(np.int64)
-        kind = np.result_type(rows.indices, x.indices)
-        indices = np.concatenate([rows.indices, x.indices[entries]]).astype(kind)
-        data = np.concatenate([rows.data, x.data[entries]])
-        return Outstanding(
-            Sparse(ends, indices, data, max(rows.columns, x.columns)),
-            np.concatenate([self.labels, labels]),
-            np.concatenate([self.weights, weights]),
-            np.concatenate([self.due, due]),
-            *(np.concatenate([kept, np.zeros((count, kept.shape[1]))]) for kept in self[4:]),
-        )
-
-    def picked(self, at: Any) -> Outstanding:
-        """Some of the rows."""
-        return Outstanding(pick_rows(self.rows, at), *(column[at] for column in self[1:]))
-
-
-def pick_rows(x: Sparse, at: Any) -> Sparse:
-    """Some rows of x, in any order, copied: O(nnz)."""
-    starts, sizes = x.indptr[:-1][at], np.diff(x.indptr)[at]
-    ends = np.append(0, np.cumsum(sizes))
-    entries = np.repeat(starts - ends[:-1], sizes) + np.arange(ends[-1])
-    return Sparse(ends, x.indices[entries], x.data[entries], x.columns)
-
-
-class Events(NamedTuple):
-    """Rows asked and answers that arrive, one after the other."""
-
-    row: Any  # of the table
-    asks: Any  # whether it is asked
-    counts: Any  # whether it counts among the rows learnt: an answer, or a row that never gets one
-    weights: Vector
-
-    @classmethod
-    def of(cls, table: Outstanding, waited: int, asked: int) -> Events:
-        """All that happens while the rows from `waited` on are asked; `asked` were before."""
-        size = table.size
-        arriving = np.flatnonzero((table.weights != 0) & (table.due <= asked + size - waited))
-        row = np.concatenate([np.arange(waited, size), arriving])
-        asks = np.arange(row.size) < size - waited
-        when = np.where(asks, 2 * (asked + 1 + row - waited), 2 * np.maximum(table.due[row], asked) + 1)
-        order = np.argsort(when, kind="stable")
-        row, asks = row[order], asks[order]
-        weights = np.where(asks, 0.0, table.weights[row])
-        return cls(row, asks, ~asks | (table.weights[row] == 0), weights)
 
 
 class Late:
     """The rows of a run that wait for their answers, and the ledger of lateness.
 
-    `delay`: row s is answered after row s + delay was asked. A batch costs O(nnz) of its rows and of those that wait.
+    `delay`: row s is answered after row s + delay was asked, unless rows bring lags of their own. A batch costs O(nnz)
+    of its rows and of those that wait.
     """
 
     def __init__(self, delay: int, classes: bool, lots: int, width: int) -> None:
@@ -115,6 +58,8 @@ class Late:
         self.table = Outstanding.empty(lots, width)
         self.ledger: Vector = np.zeros(LEDGER)
         self.ledgers: list[Vector] = []  # at the marks of the history
+        self.met = first_met()  # of lags, see `lags.py`
+        self.timed = False  # whether lags are in seconds
         self.answers = np.empty(0), NOTHING  # of the latest batch: weights, and how they were predicted
         self._events: Events | None = None  # that are happening
         self._done = 0  # of them
@@ -126,8 +71,8 @@ class Late:
 
     @property
     def rate(self) -> float:
-        """How much of each verdict on experts counts: 1/(1 + delay)."""
-        return 1.0 / (1.0 + self.delay)
+        """How much of each verdict on experts counts: 1/n, n the most answers that were under way together."""
+        return 1.0 / max(float(self.met[CROWD]), 1.0)
 
     @property
     def playing(self) -> bool:
@@ -142,20 +87,46 @@ class Late:
         """Ask the rows of a batch, and let the answers arrive that are due meanwhile; reports on the rows asked."""
         given, count = as_sparse(x), len(labels)
         weights = w if w.size else np.ones(count)
-        delays = delays_of(self.delay if delay is None else delay, count)
-        stop = self._first_unfit(run, labels, weights, names)
+        lags = self._checked(lags_of(self.delay if delay is None else delay, count))
+        back = first_back(float(self.met[NOW]), lags.times) if self.timed else count
+        stop = min(self._first_unfit(run, labels, weights, names), back)
         known = labels if self.names is None else run.classes.encode(labels, np.zeros(count, bool), names)
         if run.tally.recognised(given, np.asarray(known, float)):
             run.end_trial()
         codes = labels[:stop] if self.names is None else self.names.encode(labels[:stop], weights[:stop] != 0, names)
-        due = self.asked + 1 + np.arange(stop) + delays[:stop]
         waited = self.table.size
-        self.table = self.table.joined(given, np.asarray(codes, float), weights[:stop], due)
+        self._join(given, np.asarray(codes, float), weights[:stop], lags.cut(stop))
         learnt = self._play(run, waited, place)
+        if stop == back < count:
+            before = lags.times[back - 1] if back else self.met[NOW]
+            raise DataError(
+                f"{place(back)}: the time goes back by {(before - lags.times[back]) / MICROS:,.10g} seconds: rows must "
+                "come in the order of the time column, so sort them by it"
+            )
         if stop < count:
             run.codes = known
             run._refuse(given, name_label(labels[stop], names), weights, stop, place(stop))
         return learnt
+
+    def _checked(self, lags: Lags) -> Lags:
+        """Lags of the kind that the run has; a `PartError` if they are of the other."""
+        if not self.asked and lags.timed:
+            self.timed = True
+        if lags.timed != self.timed and len(lags.lags):
+            has, given = ("seconds", "rows") if self.timed else ("rows", "seconds")
+            raise PartError(f"lags of this run are in {has}, those given in {given}: begin another run for them")
+        return lags
+
+    def _join(self, x: Sparse, labels: Vector, weights: Vector, lags: Lags) -> None:
+        """Put rows at the end of the table, and find out when answers come."""
+        number = self.asked + 1 + np.arange(labels.size)
+        if not lags.timed:
+            nil = np.zeros(labels.size)
+            self.table = self.table.joined(x, labels, weights, number + lags.lags, number, nil, nil)
+            return
+        known = np.round(MICROS * lags.lags) + lags.times
+        self.table = self.table.joined(x, labels, weights, number, number, known, lags.times)
+        self.table = self.table._replace(due=rows_known(self.table.known, lags.times, self.asked))
 
     def _first_unfit(self, run: Any, labels: Any, w: Vector, names: Mapping[float, str] | None) -> int:
         """The first row whose label or weight cannot be learnt, or how many rows there are."""
@@ -172,12 +143,13 @@ class Late:
 
     def _play(self, run: Any, waited: int, place: Place) -> Learnt:
         """Let the events happen that asking the rows from `waited` on brings about."""
-        table, events = self.table, Events.of(self.table, waited, self.asked)
+        table, events = self.table, Events.of(self.table, waited, self.asked, self.met)
         labels = table.labels[events.row]
         names = None if self.names is None else {float(k): name for k, name in enumerate(self.names.names)}
         slots = np.where(table.weights[events.row] != 0, events.row, -1)
         self._events, self._done = events, 0
-        run.slots = Waiting(slots, table.scores, table.past, table.beside, self.ledger, self.rate)
+        kept = table.scores, table.past, table.beside, self.ledger
+        run.slots = Waiting(slots, *kept, *events.rates(self.met))
 
         def where(i: int) -> str:
             row = int(events.row[i]) - waited
@@ -197,14 +169,31 @@ class Late:
         return learnt
 
     def _settle(self, events: Events, waited: int, done: int, refused: bool) -> None:
-        """Keep the rows that were asked and wait; one whose answer was refused would be so for ever, and is let go."""
+        """Keep the rows that were asked and wait, and count the lags of the others.
+
+        One whose answer was refused would be so for ever, and is let go.
+        """
         asked = int(np.count_nonzero(events.asks[:done]))
+        self._count_lags(events, waited, asked, done)
         left = np.arange(self.table.size) < waited + asked
         over = done + refused
         left[events.row[:over][~events.asks[:over]]] = False
         left &= self.table.weights != 0
         self.asked += asked
         self.table = self.table.picked(np.flatnonzero(left))
+
+    def _count_lags(self, events: Events, waited: int, asked: int, done: int) -> None:
+        """Count the lags of the answers that came among the first `done` events: exact, for all are whole numbers."""
+        table, met = self.table, self.met
+        came = np.flatnonzero(~events.asks[:done])
+        rows, micros = events.lags[came], (table.known - table.since)[events.row[came]]
+        met[[CAME, ROWS, WAITED]] += came.size, rows.sum(), micros.sum()
+        met[MOST_ROWS] = max(met[MOST_ROWS], rows.max(initial=0))
+        met[MOST_WAITED] = max(met[MOST_WAITED], micros.max(initial=0.0))
+        if done:
+            met[CROWD] = events.crowds[done - 1]
+        if asked and self.timed:
+            met[NOW] = table.since[waited + asked - 1]
 
     def count(self, run: Any, x: Rows, y: Any, w: Vector) -> None:
         """Count the answers among the events that happened, as a run counts rows; then report on the rows asked."""
@@ -229,19 +218,24 @@ class Late:
             setattr(run, name, array[:done][asks] if len(array) else array)
 
     def to_json(self) -> dict[str, Any]:
-        """The public form: the delay in rows, rows asked and those that wait, and what lateness added to the regret."""
-        return {"rows": self.delay, "asked": self.asked, "pending": self.table.size, "drift": self.drift}
+        """The public form: rows asked and those that wait, lags of the others, what lateness added to the regret."""
+        came, rows, most, waited, longest = self.met[: MOST_WAITED + 1].tolist()
+        told: dict[str, Any] = {"rows": self.delay, "asked": self.asked, "pending": self.table.size}
+        told |= {"drift": self.drift, "lag": {"mean": rows / (came or 1.0), "largest": int(most)}}
+        if self.timed:
+            told["seconds"] = {"mean": waited / MICROS / (came or 1.0), "largest": longest / MICROS}
+        return told
 
     # ---- files ---------------------------------------------------------------------------------------------------
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         """The description and arrays by which a file keeps what waits."""
-        described: dict[str, Any] = {"delay": self.delay, "asked": self.asked}
+        described: dict[str, Any] = {"delay": self.delay, "asked": self.asked, "timed": self.timed}
         described |= {} if self.names is None else {"names": self.names.names}
         x = self.table.rows
         rows = {"indptr": x.indptr.astype(np.int64), "indices": x.indices.astype(np.uint64), "data": x.data}
         columns = dict(zip(self.table._fields[1:], self.table[1:], strict=True))
-        ledgers = {"ledger": self.ledger, "ledgers": np.array(self.ledgers).reshape(-1, LEDGER)}
+        ledgers = {"ledger": self.ledger, "ledgers": np.array(self.ledgers).reshape(-1, LEDGER), "met": self.met}
         return {"late": described}, {f"late.{name}": array for name, array in (rows | columns | ledgers).items()}
 
     @classmethod
@@ -250,6 +244,7 @@ class Late:
         found = {name: arrays[f"late.{name}"] for name in NAMES}
         made = cls(described["delay"], "names" in described, found["scores"].shape[1], found["past"].shape[1])
         made.asked, made.ledger, made.ledgers = described["asked"], found["ledger"], list(found["ledgers"])
+        made.timed, made.met = described["timed"], found["met"]
         if made.names is not None:
             made.names = ClassNames(described["names"], False)
         indices = found["indices"] if found["indices"].max(initial=0) > _NARROW else found["indices"].astype(np.uint32)
@@ -304,38 +299,18 @@ class Patient:
         if self.late is not None:
             raise PartError("this bound holds for answers that come at once: use `certificates`, or no delay")
 
+    def lags(self, batch: Batch, delay: Any) -> Any:
+        """The delay of a batch: that given, or else the lags that its rows bring along, if they do."""
+        found = Lags(batch.lags, batch.times) if delay is None and batch.lags.size else delay
+        self.require_late(found)
+        return found
+
     def require_late(self, delay: Any) -> None:
         """Refuse a delay if the run was not begun with one."""
         if delay is not None and self.late is None:
             raise PartError("answers come late only in runs that were begun so: give delay=N to train or begin")
 
 
-def with_delays(batches: Iterable[Batch], delay: Any) -> Iterator[tuple[Batch, Any]]:
-    """Batches with the delays of their rows, given one for all or one for each; None if there are none."""
-    done = 0
-    for batch in batches:
-        yield batch, None if delay is None else delays_of(delay, len(batch), done)
-        done += len(batch)
-
-
 def _picked(told: Learnt, at: Any) -> Learnt:
     """The report on some of the rows."""
     return Learnt(at.size, told.labels[at], told.guesses[at], told.scores[at])
-
-
-def checked_delay(delay: Any) -> int:
-    """A delay in rows that every row has; a `PartError` if it is none."""
-    if isinstance(delay, bool) or not isinstance(delay, int | np.integer) or not 0 <= delay <= LONGEST_DELAY:
-        raise PartError(f"delay must be a whole number of rows from 0 to {LONGEST_DELAY}, got {delay!r}")
-    return int(delay)
-
-
-def delays_of(delay: Any, count: int, begin: int = 0) -> Any:
-    """The delays of rows begin … begin + count − 1, whole numbers ≥ 0, given one for all or one for each."""
-    given = np.asarray(delay)
-    delays = np.full(count, given) if given.ndim == 0 else given[begin : begin + count]
-    if delays.ndim != 1 or delays.dtype.kind not in "iu" or np.any((delays < 0) | (delays > LONGEST_DELAY)):
-        raise DataError(f"delays must be whole numbers ≥ 0, at most {LONGEST_DELAY}, got {delay!r}")
-    if delays.size < count:
-        raise DataError(f"there are more rows than delays ({given.size}): give one for each row")
-    return delays.astype(np.int64)

@@ -7,12 +7,19 @@ import numpy as np
 from lowregret.learner.delayed import LONGEST_DELAY
 from lowregret.learner.late import LEDGER
 from lowregret.learner.schema import Demands
-from lowregret.store.schema import Array, Arrays, Field, Told, extended, floats, items, record, whole, wholes
+from lowregret.run.lags import MET, NOW
+from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, extended, floats, items, record, whole, wholes
 
 LATEST = 1 << 62  # the latest row after which an answer arrives
 _NAME = Field("a name or a whole number", lambda value: isinstance(value, str | int) and not isinstance(value, bool))
-LATE = record({"delay": whole(0, LONGEST_DELAY), "asked": whole(), "names": items(_NAME)._replace(needed=False)})
-LATE = LATE._replace(needed=False)
+LATE = record(
+    {
+        "delay": whole(0, LONGEST_DELAY),
+        "asked": whole(),
+        "timed": FLAG,
+        "names": items(_NAME)._replace(needed=False),
+    }
+)._replace(needed=False)
 
 
 def late_arrays(lots: int, width: int) -> dict[str, Array]:
@@ -24,11 +31,15 @@ def late_arrays(lots: int, width: int) -> dict[str, Array]:
         "labels": floats("late.rows"),
         "weights": floats("late.rows", low=0),
         "due": wholes("late.rows", high=LATEST),
+        "number": wholes("late.rows", high=LATEST),
+        "known": floats("late.rows"),
+        "since": floats("late.rows"),
         "scores": extended("late.rows", lots),
         "past": extended("late.rows", width),
         "beside": extended("late.rows", width),
         "ledger": extended(LEDGER),
         "ledgers": extended("marks", LEDGER),
+        "met": extended(MET),
     }
     return {f"late.{name}": array for name, array in rows.items()}
 
@@ -43,6 +54,10 @@ def late_demands(told: Told, arrays: Arrays) -> Demands:
     rising = np.diff(arrays["late.indices"].astype(np.int64), prepend=-1) > 0
     yield np.all(rising | starts), "late rows whose columns ascend"
     yield np.all(arrays["late.weights"] > 0) and np.all(arrays["late.due"] >= 1), "late rows that count"
+    asked, numbers = told["late"]["asked"], arrays["late.number"]
+    yield np.all((numbers >= 1) & (numbers <= asked)) and np.all(np.diff(numbers) > 0), "late rows by their numbers"
+    yield np.all(arrays["late.known"] >= arrays["late.since"]), "late answers after their rows"
+    yield np.all(arrays["late.met"][:NOW] >= 0), "lags that are not negative"
     names = told["late"].get("names")
     if names is not None:
         known = (labels >= 0) & (labels < len(names)) & (labels == np.floor(labels))

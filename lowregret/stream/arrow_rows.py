@@ -37,7 +37,7 @@ from lowregret.stream.buffers import (
 )
 from lowregret.stream.columns import DATE, TARGET, WEIGHT, Columns
 from lowregret.stream.cross import NO_ROOM, append_products, begin_group, begin_row, has_room
-from lowregret.stream.fields import HOLE, Faults, Fields, fields_of, spelt_in, texts_of
+from lowregret.stream.fields import HOLE, Faults, Fields, fields_of, lags_of, spelt_in, texts_of
 from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.leaves import Leaf, leaves
 from lowregret.stream.names import POSITIVE, Met
@@ -185,13 +185,15 @@ class _Converter:
             elif kind == WEIGHT:
                 _set_weights(leaf, weights, faults)
         fields = fields_of(chosen, found, table.num_rows, faults)
+        lags, times = lags_of(chosen, found, labels, faults)
         end = faults.first if not self.skip else table.num_rows
         out = self._assemble(chosen, fields, end, labels, weights, faults.bad)
         told = [f"{self.name}:{self.row + row}: {what}" for row, what in faults.in_order()]
         fault = told[0] if told and not self.skip else None
-        return replace(
-            _make_batch(out, self.name, self.row, told if self.skip else [], fault), names=texts, met=self.met
-        )
+        made = _make_batch(out, self.name, self.row, told if self.skip else [], fault)
+        at = made.lines - self.row
+        lags, times = lags[at if lags.size else ...], times[at if times.size else ...]
+        return replace(made, names=texts, met=self.met, lags=lags, times=times)
 
     def _note_columns(self, found: Sequence[Leaf], chosen: Columns) -> None:
         """Take up the names of features, and what they hold; elements that lists have further down come in later."""

@@ -33,6 +33,8 @@ class Batch:
     last: bool = False  # whether all rows are held out until the others have been learnt
     names: Mapping[float, str] | None = None  # what labels stand for, where they are texts
     met: Met = field(default_factory=Met)  # what the stream has shown so far, this batch included
+    lags: Vector = field(default_factory=lambda: np.empty(0))  # how late labels come, in rows; NaN of rows without one
+    times: Vector = field(default_factory=lambda: np.empty(0))  # of the rows, if lags are in seconds
 
     def __len__(self) -> int:
         return self.labels.size
@@ -52,6 +54,8 @@ class Batch:
             labels=labels,
             weights=self.weights[begin:end],
             lines=self.lines[begin:end],
+            lags=self.lags[begin:end],
+            times=self.times[begin:end],
             unlabelled=int(np.count_nonzero(np.isnan(labels))) if self.unlabelled else 0,
         )
 
@@ -59,8 +63,8 @@ class Batch:
         """These rows in memory of their own, valid for ever, without faults."""
         rows = self.rows
         own = replace(rows, indptr=rows.indptr.copy(), indices=rows.indices.copy(), data=rows.data.copy())
-        labels, weights, lines = (array.copy() for array in (self.labels, self.weights, self.lines))
-        return replace(self, rows=own, labels=labels, weights=weights, lines=lines, faults=[], fault=None)
+        arrays = {name: getattr(self, name).copy() for name in ("labels", "weights", "lines", "lags", "times")}
+        return replace(self, rows=own, **arrays, faults=[], fault=None)
 
     def hold_out(self, marks: Any) -> None:
         """Give the marked rows the weight 0, and remember what it was."""
@@ -93,6 +97,11 @@ class Stream(Protocol):
 def is_stream(data: Any) -> TypeGuard[Stream]:
     """Whether data are a stream; a matrix of SciPy is none, and is not asked for its size, for it may be damaged."""
     return not hasattr(data, "tocsr") and isinstance(data, Stream)
+
+
+def brings_lags(data: Any) -> bool:
+    """Whether data are a stream whose rows say how late their labels come."""
+    return bool(getattr(getattr(data, "form", None), "delay_column", ""))
 
 
 def raise_faults(batches: Iterable[Batch], skipping: str = SKIPPING) -> Iterator[Batch]:

@@ -36,6 +36,7 @@ FIRST_FAULT = 3  # from here on: a fault of the format, at SPOT, in the line tha
 NAME = 6  # numbers recorded for a name
 AS_IT_STANDS, WORDS, WORDS_ESCAPED = range(3)  # how the text of a name becomes the name; see `tokens.py`
 RUN = 32  # entries sorted at once
+LATENESS = 3
 
 Array = Any
 
@@ -56,6 +57,7 @@ class Buffers(NamedTuple):
     spare_values: Array
     names: Array  # NAME numbers for each name, see `record`; empty unless names are wanted
     scratch: Array  # what a parser must remember within a line
+    lateness: Array  # LATENESS numbers for each row whose label comes late, see `lags.py`
 
     @classmethod
     def sized(cls, rows: int, entries: int, named: bool = False) -> Buffers:
@@ -74,6 +76,7 @@ class Buffers(NamedTuple):
             untouched(max(entries, RUN), np.float64),
             untouched(NAME * entries if named else 0, np.int64),
             np.empty(1 << 14, np.int64),
+            untouched(LATENESS * rows, np.float64),
         )
 
     def with_more_room(self) -> Buffers:

@@ -81,7 +81,8 @@ class Recorder:
         if self._writer is None:
             notes = [list(note) for note in self._notices.notes] if self._notices else []
             about = {"version": VERSION, "form": to_json(self._form), "sources": self._before, "notes": notes}
-            self._writer = Writer(self._file, about)
+            said = (self._form.parameters.get(name) for name in ("delay_column", "time_column"))
+            self._writer = Writer(self._file, about, sum(map(bool, said)))
         return self._writer
 
     def _about(self, batch: Batch) -> dict[str, Any]:
@@ -304,6 +305,8 @@ def replayed(record: Stored, path: str, classes: dict[float, str], met: Met) -> 
         list(about["faults"]),
         names=classes if about["classed"] else None,
         met=met,
+        lags=record.lags,
+        times=record.times,
     )
 
 

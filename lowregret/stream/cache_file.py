@@ -29,6 +29,10 @@ _KINDS = {"double": np.float64, "int64": np.int64, "uint32": np.uint32}
 NO_NAMES = Names(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int64))
 
 
+_NONE: Vector = np.empty(0)
+_LATE = ("lag", "time")
+
+
 class Stored(NamedTuple):
     """One batch as the file holds it, in memory of its own."""
 
@@ -39,9 +43,12 @@ class Stored(NamedTuple):
     names: Names | None  # of features that occur first in this batch, if they were asked for
     about: dict[str, Any]
     share: float  # of the file that has been read then
+    lags: Vector = _NONE  # if rows say how late their labels come
+    times: Vector = _NONE
 
 
-def _schema(pa: Any) -> Any:
+def _schema(pa: Any, late: int = 0) -> Any:
+    """The columns of a cache; `late`: how many of _LATE rows have."""
     real, whole = pa.float64(), pa.int64()
     entry = pa.struct([pa.field("index", pa.uint32(), False), pa.field("value", real, False)])
     name = pa.struct([pa.field("slot", whole, False), pa.field("name", pa.large_binary(), False)])
@@ -52,6 +59,7 @@ def _schema(pa: Any) -> Any:
             pa.field("line", whole, False),
             pa.field("entries", pa.large_list(pa.field("item", entry, False)), False),
             pa.field("names", pa.large_list(pa.field("item", name, False)), False),
+            *(pa.field(name, real, False) for name in _LATE[:late]),
         ]
     )
 
@@ -62,9 +70,9 @@ def _schema(pa: Any) -> Any:
 class Writer:
     """Writes batches to a file; what `about` says of all of them comes first."""
 
-    def __init__(self, file: IO[bytes], about: dict[str, Any]) -> None:
+    def __init__(self, file: IO[bytes], about: dict[str, Any], late: int = 0) -> None:
         self._pa = pyarrow()
-        self._schema = _schema(self._pa)
+        self._schema, self._late = _schema(self._pa, late), late
         said = self._schema.with_metadata({KEY: json.dumps(about).encode()})
         self._sink = self._pa.PythonFile(file, "w")
         self._writer = self._pa.ipc.new_file(self._sink, said)
@@ -84,6 +92,7 @@ class Writer:
                 pa, schema.field("entries").type, rows.indptr, [pa.array(rows.indices[:end]), pa.array(rows.data[:end])]
             ),
             _lists(pa, schema.field("names").type, ends, [pa.array(names.slots), _texts(pa, names)]),
+            *(pa.array(column) for column in (batch.lags, batch.times)[: self._late]),
         ]
         made = pa.RecordBatch.from_arrays(columns, schema=schema)
         said = about | {"columns": rows.columns, "weighted": bool(batch.weights.size)}
@@ -113,7 +122,8 @@ class CacheFile:
 
     def __init__(self, name: str, reader: Any) -> None:
         self.name, self._reader = name, reader
-        if not reader.schema.equals(_schema(pyarrow()), check_metadata=False):
+        known = (_schema(pyarrow(), late) for late in range(len(_LATE) + 1))
+        if not any(reader.schema.equals(schema, check_metadata=False) for schema in known):
             raise DataError(f"{name} is no cache of this version: make it again with `lowregret convert`")
         self.about = _said(name, reader.schema.metadata)
 
@@ -128,7 +138,7 @@ class CacheFile:
                 yield self._record(found.batch, about, named, (k + 1) / count)
 
     def _record(self, batch: Any, about: dict[str, Any], named: bool, share: float) -> Stored:
-        label, weight, line, entries, names = batch.columns
+        label, weight, line, entries, names, *late = batch.columns
         ends, (index, value) = self._elements(entries)
         columns, weighted = about.get("columns"), about.get("weighted")
         if type(columns) is not int or not 0 <= columns <= _MOST_COLUMNS or type(weighted) is not bool:
@@ -144,7 +154,10 @@ class CacheFile:
             raise self._damaged("a weight or label is no number that can be learnt")
         assert isinstance(rows, Sparse)
         found = self._names(names) if named else None
-        return Stored(rows, labels, weights if weighted else np.empty(0), lines, found, about, share)
+        lateness = [_numbers(column).copy() for column in late]
+        if any(np.any(column < low) for column, low in zip(lateness, (0.0, -np.inf), strict=False)):
+            raise self._damaged("a lag is negative")
+        return Stored(rows, labels, weights if weighted else np.empty(0), lines, found, about, share, *lateness)
 
     def _elements(self, lists: Any) -> tuple[Any, list[Any]]:
         """Where lists end, and the fields of their elements, which must all be there and used."""

@@ -31,7 +31,7 @@ _LOW = _U(0xFFFFFFFF)
 _OTHER_SEED, _TWENTY_BITS = _U(0x9E3779B9), _U(0xFFFFF)
 _BEYOND, _TEXTS = 2.0**32, 2.0**52  # labels that stand for texts lie below −2^52
 
-FEATURE, CATEGORICAL, TEXT, DATE, TARGET, WEIGHT, DROPPED = range(7)  # what a column is for: up to DATE, features
+FEATURE, CATEGORICAL, TEXT, DATE, TARGET, WEIGHT, DROPPED, LAG, TIME = range(9)  # up to DATE, features
 STATE = 3  # numbers that a hash under way consists of
 
 OTHER = -2  # the key of columns that are not multiplied
@@ -42,7 +42,7 @@ MOST_WORDS = 5  # of an n-gram
 
 OPTIONS = (  # of `read` that fit every format with columns
     *("target", "weight", "drop", "categorical", "text", "ngrams", "date"),
-    *("positive", "interactions", "bits", "classes"),
+    *("positive", "interactions", "bits", "classes", "delay_column", "time_column"),
 )
 MEANING = "a field that is a number is a value, any other text a category"
 
@@ -74,11 +74,13 @@ class Columns(Part):
     ngrams: int  # the most words of a feature
     date_at: NDArray[np.int64]  # per column: where its features are among those of all dates
     date_slots: NDArray[np.uint64]
+    lagged: bool  # rows say how late their labels come
+    timed: bool  # in seconds after a time of their own
 
     @property
     def wide(self) -> bool:
-        """Whether a field may become several features, as those of texts and dates do."""
-        return bool(np.any((self.kinds == TEXT) | (self.kinds == DATE)))
+        """Whether a field may be more than a feature, a label or a weight, as texts, dates and lags are."""
+        return self.lagged or bool(np.any((self.kinds == TEXT) | (self.kinds == DATE)))
 
     def mask(self) -> Any:
         """The bits that a slot keeps of a hash."""
@@ -137,6 +139,8 @@ class Tabular(Part):
     ngrams: int = 1  # up to this many words in a row are one feature
     date: tuple[str, ...] = ()  # columns of dates, whose parts are features
     whole: bool = True  # else columns may be lacking, but for those that `labelled` speaks of: a model knows them
+    delay_column: str = ""  # the column that says how late labels come, in rows or, if rows have a time, in seconds
+    time_column: str = ""
 
     def check(self) -> None:
         check_bits(self, self.bits)
@@ -144,17 +148,27 @@ class Tabular(Part):
         self.require(1 <= self.ngrams <= MOST_WORDS, f"ngrams must be from 1 to {MOST_WORDS}, got {self.ngrams}")
         self.require(self.ngrams == 1 or bool(self.text), "ngrams are of words: name a column of text")
         self.roles()
+        self.require(
+            bool(self.delay_column or not self.time_column),
+            "a time column (--time-column) says since when labels are late: name the delay's too (--delay-column)",
+        )
         self.require(not (self.classes and self.positive), "a positive label makes two classes of many: leave it out")
 
     def roles(self) -> list[tuple[str, int]]:
         """(column, kind) of all columns that are more than features."""
-        return roles(self.target, self.weight, self.drop, self.categorical, self.text, self.date)
+        lateness = self.delay_column, self.time_column
+        return roles(self.target, self.weight, self.drop, self.categorical, self.text, self.date, lateness)
 
     def columns(self, names: Sequence[str], file: str) -> Columns:
         """The columns of a file with these names, and what each is for."""
         known = names, file, self.target, self.weight, self.drop, self.categorical, self.positive, self.bits
-        features = self.text, self.ngrams, self.date
-        return columns(*known, self.interactions, self.labelled, self.classes, *features, self.whole)
+        features, lateness = (self.text, self.ngrams, self.date), (self.delay_column, self.time_column)
+        return columns(*known, self.interactions, self.labelled, self.classes, *features, self.whole, lateness)
+
+
+def has_lags(form: Part) -> bool:
+    """Whether the rows of a format say how late their labels come."""
+    return bool(form.parameters.get("delay_column"))
 
 
 def columns(
@@ -173,26 +187,29 @@ def columns(
     ngrams: int = 1,
     date: Sequence[str] = (),
     whole: bool = True,
+    lateness: tuple[str, str] = ("", ""),
 ) -> Columns:
     """The columns of a file with this header; refuses one that lacks a column asked for, or has two of a name.
 
-    Unless `labelled`, it may lack the target and the weight; unless `whole`, all others.
+    Unless `labelled`, it may lack the target and the weight, and those of `lateness`, which are left out then; unless
+    `whole`, all others.
     """
     first: dict[str, int] = {}
     for column, name in enumerate(names):
         if first.setdefault(name, column) != column:
             raise DataError(f"{file} has two columns {name!r}, {first[name] + 1} and {column + 1}: rename one")
     kinds = np.full(len(names), FEATURE, np.uint8)
-    for name, kind in roles(target, weight, drop, categorical, text, date):
-        if name in first or (labelled if kind in (TARGET, WEIGHT) else whole):
-            kinds[column_number(name, first, file)] = kind
+    for name, kind in roles(target, weight, drop, categorical, text, date, lateness):
+        if name in first or (labelled if kind in _JUDGED else whole):
+            kinds[column_number(name, first, file)] = DROPPED if kind >= LAG and not labelled else kind
     slots, states = _hash(names, bits)
     date_at = np.cumsum(kinds == DATE) * len(_DATE_PARTS) - len(_DATE_PARTS)
     keys, crossing = _products(interactions, kinds, first, file, whole)
     value = np.frombuffer(encode(positive), np.uint8)
     labels = value, number_of(positive)
     dates = date_at, _hash(_date_names(names, kinds), bits)[0]
-    return Columns(kinds, slots, states, *labels, bits, keys, crossing, labelled, classed, ngrams, *dates)
+    late = labelled and bool(lateness[0]), labelled and bool(lateness[1])
+    return Columns(kinds, slots, states, *labels, bits, keys, crossing, labelled, classed, ngrams, *dates, *late)
 
 
 def header(names: Sequence[str], chosen: Columns) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -239,10 +256,12 @@ def roles(
     categorical: Sequence[str] = (),
     text: Sequence[str] = (),
     date: Sequence[str] = (),
+    lateness: tuple[str, str] = ("", ""),
 ) -> list[tuple[str, int]]:
     """(column, kind) of all columns that are more than features; refuses one that has two roles."""
     found = [(target, TARGET)] if target else []
     found += [(weight, WEIGHT)] if weight else []
+    found += [(name, kind) for name, kind in zip(lateness, (LAG, TIME), strict=True) if name]
     for kind, named in ((DROPPED, drop), (CATEGORICAL, categorical), (TEXT, text), (DATE, date)):
         found += [(name, kind) for name in dict.fromkeys(named)]
     seen: dict[str, int] = {}
@@ -260,7 +279,10 @@ _ROLES = {
     CATEGORICAL: "categorical",
     TEXT: "text",
     DATE: "a date",
+    LAG: "the delay",
+    TIME: "the time",
 }
+_JUDGED = (TARGET, WEIGHT, LAG, TIME)  # columns that rows to be scored may lack
 
 
 def column_number(name: str, numbers: Mapping[str, int], file: str) -> int:

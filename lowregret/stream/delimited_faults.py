@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lowregret.stream.column_rows import FAULTS, OWN_FAULT, TOO_LARGE
+from lowregret.stream.column_rows import FAULTS, LACKS_LAG, OWN_FAULT, TOO_EARLY, TOO_LARGE
 
 UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY = range(OWN_FAULT, OWN_FAULT + 4)
 
-WHOLE = (UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY)  # faults of a line, not of one field
+WHOLE = (UNCLOSED, AFTER_QUOTE, TOO_FEW, TOO_MANY, TOO_EARLY, LACKS_LAG)  # faults of a line, not of one field
 
 _FAULTS: dict[int, str] = FAULTS | {
     UNCLOSED: "expected a closing quote before the end of the line (a quoted text that goes on in the next line cannot "

@@ -41,6 +41,7 @@ from lowregret.stream.columns import (
     CATEGORICAL,
     DATE,
     FEATURE,
+    LAG,
     TARGET,
     WEIGHT,
     Columns,
@@ -51,6 +52,7 @@ from lowregret.stream.columns import (
 from lowregret.stream.cross import NO_ROOM, begin_row
 from lowregret.stream.delimited_faults import AFTER_QUOTE, TOO_FEW, TOO_MANY, UNCLOSED, WHOLE, faults_of_lines
 from lowregret.stream.delimited_text import blank, cell_of, ending, fields_of, is_infinite, is_missing, is_same_doubled
+from lowregret.stream.lags import begin_lag
 from lowregret.stream.names import DATES
 from lowregret.stream.notice import categories, rows_of, spell_columns
 from lowregret.stream.number import ABSENT, READ, number
@@ -160,7 +162,13 @@ class DelimitedRows(ColumnRows):
         out.cursor[EXTRA] = 0
         row = out.cursor[ROW]
         out.labels[row], out.weights[row] = math.nan, 1.0
+        if self.columns.lagged:
+            begin_lag(out)
         status, gaps = self.fields(text, k, out)
+        if status == DONE and self.columns.lagged:
+            after = out.cursor[SPOT]
+            status = self.settle_lag(out)
+            out.cursor[SPOT] = after if status == DONE else out.cursor[AT]
         if status != DONE:
             return status
         stop = out.cursor[ENTRY] + self.order.size + out.cursor[EXTRA]
@@ -236,6 +244,10 @@ class DelimitedRows(ColumnRows):
             record(out, out.columns[at], name, name_end, begin, end)
         return False
 
+    def take_lag(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
+        """Take in how late a label comes; here none does, as `WideRows` are for that."""
+        return DONE
+
     def several(self, column: Any, kind: Any, text: Any, begin: Any, end: Any, what: int, out: Buffers) -> int:
         """Put what becomes several features behind the others; returns DONE or why not. Here nothing does."""
         return DONE
@@ -245,7 +257,7 @@ class DelimitedRows(ColumnRows):
         quoted = text[k] == _QUOTE
         begin = k + _ONE if quoted else k
         inner = blank(text, begin, self.delimiter)
-        if kind in (FEATURE, TARGET, WEIGHT) and text[inner] <= _NINE:  # all that numbers begin with
+        if (kind in (FEATURE, TARGET, WEIGHT) or kind >= LAG) and text[inner] <= _NINE:  # all that numbers begin with
             value, end, status = number(text, inner, self.point if quoted or self.point != self.delimiter else _FEED)
             end = blank(text, end, self.delimiter)
             after = ending(text, end + _ONE if quoted else end, self.delimiter)

@@ -37,6 +37,10 @@ class WideRows(DelimitedRows):
         out.cursor[EXTRA] += last - first
         return DONE
 
+    def take_lag(self, kind: Any, text: Any, begin: Any, end: Any, what: int, value: float, out: Buffers) -> int:
+        """Take in how late a label comes, or when its row came; returns DONE or why not."""
+        return self.read_lag(kind, text, begin, end, what, value, out)
+
     def close_gaps(self, out: Buffers) -> int:
         """Close the gaps that features of 0 leave, and append products; returns the end of the row, or NO_ROOM."""
         first, grouped = out.cursor[ENTRY], self.columns.crossing.keys.size > 0

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from lowregret.compile.kernel import kernel
 from lowregret.stream.buffers import Buffers
-from lowregret.stream.columns import CATEGORICAL, DATE, DAYS, FEATURE, HOURS, MONTHS, TEXT, WEEKDAYS, Columns
+from lowregret.stream.columns import CATEGORICAL, DATE, DAYS, FEATURE, HOURS, LAG, MONTHS, TEXT, TIME, WEEKDAYS, Columns
 from lowregret.stream.dates import NO_DATE, moment
+from lowregret.stream.lags import EARLY, NO_DELAY, NO_MOMENT, is_lag, since_1970
 from lowregret.stream.leaves import Leaf
 from lowregret.stream.names import DATES, NAMES, NUMBERS
 from lowregret.stream.notice import LOOKED
 from lowregret.stream.tokens import add_words
+from lowregret.types import Vector
 
 HOLE = np.uint32(2**32 - 1)  # instead of a slot: the field is absent
 _U = np.uint64
@@ -128,27 +130,60 @@ def _set_words(
     return out.columns[: starts[-1]]
 
 
+def leaf_dates(leaf: Leaf) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The parts of dates, as `dates.moment` has them, and which elements are some."""
+    if leaf.is_date:
+        return leaf.moments(), leaf.valid()
+    offsets, data, codes = leaf.texts()
+    parts = np.empty((_PARTS + 1, offsets.size - 1))
+    read_dates(offsets, data, parts)
+    parts = parts if codes is None else parts[:, codes]
+    return parts, leaf.present() & (parts[_PARTS] > 0)
+
+
 def _set_date(
     chosen: Columns, column: int, leaf: Leaf, slots: NDArray[np.uint32], values: NDArray[np.float64], faults: Faults
 ) -> None:
     """Slots and values of the parts of dates in each row that has one."""
-    if leaf.is_date:
-        present = read = leaf.valid()
-        parts = leaf.moments()
-    else:
-        present = leaf.present()
-        offsets, data, codes = leaf.texts()
-        parts = np.empty((_PARTS + 1, offsets.size - 1))
-        read_dates(offsets, data, parts)
-        parts = parts if codes is None else parts[:, codes]
-        read = present & (parts[_PARTS] > 0)
-    faults.note(leaf.rows_where(present & ~read), NO_DATE, leaf)
+    parts, read = leaf_dates(leaf)
+    faults.note(leaf.rows_where((leaf.valid() if leaf.is_date else leaf.present()) & ~read), NO_DATE, leaf)
     places = np.where(read, parts[:3] + _FIRST, -1).astype(np.int64)
     hashed = chosen.date_slots[chosen.date_at[column] :]
     values[:3, leaf.rows] = 1.0
     values[3, leaf.rows] = np.where(read, parts[3], 0.0)
     slots[:3, leaf.rows] = np.where(places >= 0, hashed[places], HOLE)
     slots[3, leaf.rows] = hashed[DAYS]
+
+
+def lags_of(chosen: Columns, found: list[Leaf], labels: Vector, faults: Faults) -> tuple[Vector, Vector]:
+    """How late the labels of rows come, and the rows' times, as `lags.py` says; empty if rows do not say."""
+    by_kind = {kind: leaf for kind, leaf in zip(chosen.kinds.tolist(), found, strict=True) if kind >= LAG}
+    if not by_kind:
+        return np.empty(0), np.empty(0)
+    times = np.empty(0)
+    if chosen.timed:
+        times, _ = _moments(by_kind[TIME], labels.size)
+        faults.note(np.flatnonzero(~np.isfinite(times)), NO_MOMENT, by_kind[TIME])
+    leaf = by_kind[LAG]
+    read, dated = _moments(leaf, labels.size)
+    lags = np.where(dated, read - times if chosen.timed else np.nan, read)
+    given = np.zeros(labels.size, bool)
+    given[leaf.rows_where(leaf.present())] = True
+    faults.note(np.flatnonzero(dated & (lags < 0)), EARLY, leaf)
+    faults.note(np.flatnonzero((given | ~np.isnan(labels)) & ~is_lag(lags, chosen.timed)), NO_DELAY, leaf)
+    return lags, times
+
+
+def _moments(leaf: Leaf, rows: int) -> tuple[Vector, Any]:
+    """A column of numbers or dates as numbers, dates as seconds since 1970; NaN if it has neither. Which are dates."""
+    found, dated = np.full(rows, np.nan), np.zeros(rows, bool)
+    if leaf.is_number:
+        found[leaf.rows] = leaf.seconds()
+        return found, dated
+    dates, read = leaf_dates(leaf)
+    found[leaf.rows] = np.where(read, since_1970(dates[3]), np.nan)
+    dated[leaf.rows_where(read)] = True
+    return found, dated
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------

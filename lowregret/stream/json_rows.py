@@ -30,6 +30,8 @@ from lowregret.stream.column_rows import (
     ESCAPED,
     MISSING,
     NO_LABEL,
+    NO_LAG,
+    NO_TIME,
     NO_WEIGHT,
     NUMBER,
     PLAIN,
@@ -41,6 +43,7 @@ from lowregret.stream.columns import (
     DATE,
     DROPPED,
     FEATURE,
+    LAG,
     OTHER,
     TARGET,
     WEIGHT,
@@ -76,6 +79,7 @@ from lowregret.stream.json_name import (
 )
 from lowregret.stream.json_plain import spelt_in, text_at, texts_in
 from lowregret.stream.json_text import blank, character, is_number, is_positive, literal, text_end
+from lowregret.stream.lags import begin_lag
 from lowregret.stream.names import DATES
 from lowregret.stream.number import READ, number
 
@@ -109,7 +113,7 @@ class JsonRows(ColumnRows):
 
     def offending(self, status: int, before: bytes, rest: bytes) -> bytes:
         lacking = not before  # the whole line lacks something
-        if lacking or (status < BAD_DATE and status not in (TOO_LARGE, NO_LABEL, NO_WEIGHT)):
+        if lacking or (status < BAD_DATE and status not in (TOO_LARGE, NO_LABEL, NO_WEIGHT, NO_LAG, NO_TIME)):
             return rest
         value = (_REST_OF_TEXT if before.endswith(b'"') else _NO_TEXT).match(rest)
         return value[0] if value else rest
@@ -163,7 +167,13 @@ class JsonRows(ColumnRows):
         begin_row(out)
         row = out.cursor[ROW]
         out.labels[row], out.weights[row] = math.nan, -1.0 if self.weighted else 1.0
+        if self.columns.lagged:
+            begin_lag(out)
         entry, status = self.members(text, k + _ONE, out)
+        if status == DONE and self.columns.lagged:
+            after = out.cursor[SPOT]
+            status = self.settle_lag(out)
+            out.cursor[SPOT] = after if status == DONE else out.cursor[AT]
         if status != DONE:
             return status
         if out.weights[row] < 0.0:
@@ -283,7 +293,7 @@ class JsonRows(ColumnRows):
         """
         column = self.find(out, size)
         kind = FEATURE if column < 0 else self.columns.kinds[_U(column)]
-        if kind in (TARGET, WEIGHT):
+        if kind in (TARGET, WEIGHT) or kind >= LAG:
             status = self.take_role(kind, text, begin, end, what, value, out)
         elif what == TOO_LARGE:
             status = TOO_LARGE

@@ -58,6 +58,13 @@ class Leaf:
             array = array.cast(pa.string())  # whose digits are read exactly
         return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
+    def seconds(self) -> NDArray[np.float64]:
+        """The elements as doubles, those of durations in seconds."""
+        from pyarrow import types
+
+        kind = self.array.type
+        return self.numbers() / (_PER_DAY[kind.unit] // _PER_DAY["s"]) if types.is_duration(kind) else self.numbers()
+
     @cached_property
     def is_date(self) -> bool:
         """Whether it is of dates, with a time of day or without."""

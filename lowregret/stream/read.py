@@ -54,6 +54,8 @@ class Options(TypedDict, total=False):
     date: Sequence[str]  # columns of dates, whose parts are features; Arrow's own dates are without being named
     positive: str | float | None  # the label or class that becomes +1
     interactions: Iterable[Sequence[str]]  # columns (in VW text: namespaces) to multiply
+    delay_column: str | None  # the column that says how late labels come: see docs/delay.md
+    time_column: str | None  # the column with the rows' times, if that is in seconds
     bits: int | None  # 2^bits slots: 18 unless given, while LIBSVM's columns stay as they are
     one_based: bool  # LIBSVM's columns are its indices less one
     classes: bool  # labels are classes: texts as well as numbers

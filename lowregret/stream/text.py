@@ -36,6 +36,7 @@ from lowregret.stream.buffers import (
 from lowregret.stream.columns import stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.follow import Follow
+from lowregret.stream.lags import lags_in
 from lowregret.stream.names import POSITIVE, Met, number_name
 from lowregret.stream.notice import LEAST_ROWS, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand, sources
@@ -221,6 +222,7 @@ def _batch(parsed: _Parsed, line: int, before: int) -> Batch:
         weights[np.isnan(labels)] = 0.0
     name = block.source.name
     faults = [f"{name}:{line + at}: {what}" for at, what in parsed.faults]
+    lags, times = lags_in(out, rows, *parsed.form.lateness)
     return Batch(
         Sparse(out.starts[: rows + 1], out.columns[:entries], out.values[:entries], int(out.cursor[HIGHEST])),
         labels,
@@ -231,6 +233,8 @@ def _batch(parsed: _Parsed, line: int, before: int) -> Batch:
         before + block.position,
         faults[:-1] if parsed.stopped else faults,
         faults[-1] if parsed.stopped else None,
+        lags=lags,
+        times=times,
     )
 
 

@@ -46,6 +46,11 @@ class TextFormat(Part):
         return False
 
     @property
+    def lateness(self) -> tuple[bool, bool]:
+        """Whether rows say how late their labels come, and whether in seconds after a time of their own."""
+        return False, False
+
+    @property
     def header(self) -> bytes:
         """Text that recorded names may refer to, besides the block: the columns of a table."""
         return b""

@@ -36,6 +36,7 @@ from lowregret.play import play
 from lowregret.rule import AdaGrad, FreeGrad, MirrorDescent, Newton, ProjectedGradient
 from lowregret.run.begin import begin
 from lowregret.run.delayed import delayed
+from lowregret.run.lags import Lags
 from lowregret.run.doubling import doubling
 from lowregret.step import Constant
 from lowregret.structured import Chain, choices, click_ranking, sequences, structured_svm
@@ -127,16 +128,6 @@ def growing(learner: Any, y: Any, **options: Any) -> Example:
     )
 
 
-def waiting(learner: Any, y: Any, features: int | None = 3, n: int = HALF) -> Example:
-    """A run whose answers come late, with some on their way; it goes on with answers in another order."""
-    x, labels = np.tile(X, (5, 1)), np.tile(y, 5)
-
-    def more(run: Any) -> Any:
-        return run.learn(X[HALF:], y[HALF:], delay=np.arange(60 - HALF) % 7).deliver().decision_function(X)
-
-    return Example(saved(lambda: begin(learner, features, delay=4, **PLAIN).learn(x[:n], labels[:n])), more)
-
-
 def late() -> Example:
     def make() -> Any:
         run = delayed(zoo.ogd_eager(Hinge(), 0.1), None, **PLAIN).learn(X[:HALF], Y[:HALF], delay=4)
@@ -149,6 +140,22 @@ def late() -> Example:
         return run.learn(X[HALF:], Y[HALF:], delay=2).deliver().decision_function(X)
 
     return Example(saved(make), more)
+
+
+def waiting(learner: Any, y: Any, features: int | None = 3, n: int = HALF, timed: bool = False) -> Example:
+    """A run on rows whose labels come late, each after a lag of its own, with rows that wait."""
+    x, labels = np.tile(X, (6, 1)), np.tile(y, 6)
+    count = np.arange(len(x))
+    lags, times = 3 * count % 7, (10 * count).astype(np.float64)
+
+    def learn(run: Any, rows: slice) -> Any:
+        delay = Lags(4.0 * lags[rows], times[rows]) if timed else lags[rows]
+        return run.learn(x[rows], labels[rows], delay=delay)
+
+    return Example(
+        saved(lambda: learn(begin(learner, features, delay=2, **PLAIN), slice(n))),
+        lambda run: learn(run, slice(n, n + HALF)).deliver().decision_function(X),
+    )
 
 
 def game(player: Any, functions: Any = X) -> Example:
@@ -277,7 +284,7 @@ EXAMPLES: dict[str, Example] = {
     "block-run": of_rows(zoo.ogd(Hinge()), Y, learners=2, block=16),
     "block-run-growing": growing(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, learners=2, block=7),
     "delayed-run": late(),
-    "run-waiting": waiting(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, None),
+    "run-waiting": waiting(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, None, timed=True),
     "class-run-waiting": waiting(zoo.mc_perceptron(), NAMES),
     "auto-run-waiting": waiting(AutoClassifier(partitions=FEW), Y, n=280),
     "auto-run-regression-waiting": waiting(AutoRegressor(), Z),

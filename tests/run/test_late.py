@@ -285,7 +285,8 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     told = ["train", data, "--target", "label", "--positive", "yes"]
     assert main([*told, "--delay", "30", "-o", model, "--quiet", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["delay"] | {"drift": 0} == {"rows": 30, "asked": N, "pending": 30, "drift": 0}
+    lag = {"mean": 30, "largest": 30}
+    assert found["delay"] | {"drift": 0} == {"rows": 30, "asked": N, "pending": 30, "drift": 0, "lag": lag}
     assert found["rounds"] == N - 30
     assert found["metrics"]["rows"] == N
     assert main(["train", data, "--resume", model, "--quiet", "--json"]) == 0

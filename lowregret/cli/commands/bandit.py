@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from lowregret.cli.arguments import add_telling, one_of, picture, rate
+from lowregret.cli.arguments import add_telling, count_from_zero, one_of, picture, rate
 from lowregret.cli.commands import Command
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ def _arguments(command: ArgumentParser) -> None:
         help="such as exp3-ix, tsallis-inf, ucb1, thompson (exp3)",
     )
     command.add_argument("--eta", type=rate, help="learning rate of exp3 and exp3-ix, if not tuned to the log (theory)")
+    command.add_argument(
+        "--delay", type=count_from_zero, metavar="N",
+        help="the replay hears what a choice brought after N more choices (0)",
+    )  # fmt: skip
     command.add_argument("--seed", type=int, default=0, help="of the learner's coins (0)")
     add_telling(command)
     command.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof and picture")

@@ -40,6 +40,7 @@ def _run(args: Namespace) -> int:
     from lowregret.cli.clock import Clock
     from lowregret.cli.form import form_of, open_rows
     from lowregret.errors import PartError
+    from lowregret.stream.columns import has_lags
     from lowregret.stream.source import expand, is_pipe
 
     once = any(is_pipe(path) for path in expand(args.data))
@@ -49,10 +50,12 @@ def _run(args: Namespace) -> int:
         raise PartError("--passes reads the rows again, which a pipe gives only once: put them into a file")
     _require_end(args)
     args.follow = follow_of(args)
-    if args.delay:
-        _require_patience(args)
+    if args.delay and args.delay_column:
+        raise PartError("--delay N is the lag of every row, --delay-column names each row's own: say one of them")
     with Clock() as clock:
         form = None if args.resume else form_of(args)
+        if args.delay or (form is not None and has_lags(form)):
+            _require_patience(args)
         stream = None
         if form is not None and not (args.weights or args.report or args.importance):
             stream = open_rows(args, form, None)
@@ -82,7 +85,7 @@ def _require_patience(args: Namespace) -> None:
     from lowregret.errors import PartError
 
     if args.passes > 1:
-        raise PartError("--delay tells how rows fare whose labels come late, in their first pass: use --passes 1")
+        raise PartError("late labels (--delay) tell how rows fare in their first pass: use --passes 1")
     if args.certify == "exact":
         raise PartError("--certify exact reads rows again whose labels have not come yet: use --certify stream")
     if args.eta == THEORY:

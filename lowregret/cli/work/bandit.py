@@ -19,6 +19,7 @@ from lowregret.certificate import Certificate
 from lowregret.cli.arguments import THEORY
 from lowregret.cli.clock import Clock
 from lowregret.compile.spec import to_json
+from lowregret.errors import PartError
 from lowregret.store.replacing import require_place
 from lowregret.words import counted
 
@@ -39,7 +40,9 @@ def _study(args: Namespace, clock: Clock) -> int:
         args.log, args.action, reward=args.reward, cost=args.cost, propensity=args.propensity,
         low=args.low, high=args.high,
     )  # fmt: skip
-    study = Study(log, args.algorithm, None if args.eta == THEORY else args.eta, args.seed)
+    if args.delay and not log.uniform:
+        raise PartError("--delay speaks of the replay, which is not possible here, for that needs uniform logging")
+    study = Study(log, args.algorithm, None if args.eta == THEORY else args.eta, args.seed, args.delay or 0)
     told = study.tell()
     if args.report or args.plot:
         from lowregret.cli.bandit_page import draw, study_page
@@ -64,6 +67,7 @@ class Study:
     algorithm: str
     eta: float | None
     seed: int
+    delay: int = 0  # of rewards in the replay
 
     @cached_property
     def logging(self) -> Estimate:
@@ -90,7 +94,7 @@ class Study:
         """The learner as it would have gone online; None if the logging was not uniform."""
         if not self.log.uniform:
             return None
-        return replay(self.log, self._made(expected_rounds(self.log)), seed=self.seed)
+        return replay(self.log, self._made(expected_rounds(self.log)), seed=self.seed, delay=self.delay)
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -139,11 +143,13 @@ class Study:
     def _tell_replay(self) -> list[str]:
         if self.replayed is None:
             return ["replay     not possible: rejection replay needs uniform logging"]
-        n, e = self.replayed.bandit.rounds, self.replayed.estimate
+        n, e, waiting = self.replayed.bandit.rounds, self.replayed.estimate, len(self.replayed.bandit.pending)
         lines = [
-            f"replay     {self.algorithm} as if online: in {n:,} of {counted(len(self.log), 'row')} it chose "
+            f"replay     {self.algorithm} as if online: in {n + waiting:,} of {counted(len(self.log), 'row')} it chose "
             "what was logged" + ("" if e is None else f"; {line(e)}")
         ]
+        if self.delay:
+            lines.append(f"           each {self.log.measure} was told after {counted(self.delay, 'more choice')}")
         for certificate in self.certificates:
             lines += [f"           {text}" for text in tell_certificate(certificate, n * self.log.unit)]
         if not self.certificates:
@@ -178,7 +184,8 @@ class Study:
                 "estimates": [e.to_json() for e in self.learned[1]],
             },
             "replay": replayed and {
-                "kept": replayed.bandit.rounds,
+                "kept": replayed.bandit.rounds + len(replayed.bandit.pending),
+                "delay": self.delay,
                 "estimate": replayed.estimate.to_json() if replayed.estimate else None,
             },
             "certificate": certificates[0] if certificates else None,

@@ -43,6 +43,7 @@ from lowregret.store.replacing import real_file, require_place, write_result
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.stream.choose import skip_and_hold_out
+from lowregret.stream.columns import has_lags
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.names import KEPT_LABELS
 from lowregret.stream.read import positive_name, read_alike
@@ -57,7 +58,7 @@ SHOWN_COLUMNS = 8  # by their importance
 _FIXED = (
     "format target positive weight drop categorical text ngrams date interactions delimiter decimal bits loss "
     "algorithm eta rounds lipschitz radius p lam output l1 l2 beta clip C bias dimension zero_based no_header seed "
-    "classes unit partitions block delay"
+    "classes unit partitions block delay delay_column time_column"
 )
 
 
@@ -128,6 +129,9 @@ def _nothing(session: Session, args: Namespace) -> str:
     """Why there was nothing to learn."""
     if session.run.pending:
         waits = counted(session.run.pending, "row")
+        if has_lags(session.form):
+            column = session.form.parameters["delay_column"]
+            return f"no label of {waits} has come by the last one: numbers in {column} are lags, dates when it is known"
         return f"the labels of all {waits} are still on their way: give more rows than --delay {args.delay}"
     why = f": rows without a label: {session.unlabelled:,}" if session.unlabelled else ""
     given = [f"--{option}" for option in ("skip", "holdout") if getattr(args, option)]
@@ -217,7 +221,7 @@ def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
     if expand is not None and args.certify == "exact" and args.passes > 1:
         raise PartError("--partitions come after the first rows of the first pass: --certify exact takes --passes 1")
     how: RunOptions = {"comparator": against, "certify": certify, "expand": expand}
-    how |= {"learners": args.learners, "block": args.block, "delay": args.delay or None}
+    how |= {"learners": args.learners, "block": args.block, "delay": 0 if has_lags(form) else args.delay or None}
     run = begin(learner, args.dimension, classes, **how)
     args.promise = promise
     return Session(run, form, algorithm(args))

@@ -30,7 +30,7 @@ class TableFormat(Tabular):
     def column_names(self) -> list[str]:
         """The columns that the rows of every file must have."""
         crossed_columns = [name for group in self.interactions for name in group]
-        judged = (self.target, self.weight) if self.labelled else ()
+        judged = (self.target, self.weight, self.delay_column, self.time_column) if self.labelled else ()
         return [name for name in (*judged, *self.categorical, *self.text, *self.date, *crossed_columns) if name]
 
 
