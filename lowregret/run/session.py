@@ -37,6 +37,7 @@ from lowregret.run.passes import Pass, best_pass, weighed
 from lowregret.run.predictor import Predictor
 from lowregret.run.scoring import Scoring
 from lowregret.run.served import Served, read_served
+from lowregret.run.spread import SpreadRun
 from lowregret.state import RIDGE, TOTAL, WEIGHTED
 from lowregret.store import file as store
 from lowregret.stream.batch import Batch
@@ -372,7 +373,7 @@ def load_served(path: str | os.PathLike[str]) -> Served:
 
 
 _ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (
-    *(LinearRun, BlockRun),
+    *(LinearRun, BlockRun, SpreadRun),
     *(AutoRun, MulticlassRun, AutoMulticlassRun),
 )
 _RUNS = {run.kind: run for run in _ALL}
