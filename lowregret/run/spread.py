@@ -74,7 +74,9 @@ class SpreadRun(LinearRun):
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> NoReturn:
         """Raise a `PartError`: no mistake bound speaks of stale weights."""
-        raise PartError("the mistake bounds hold for rows learnt one by one: learn without workers, or see certificates")
+        raise PartError(
+            "the mistake bounds hold for rows learnt one by one: learn without workers, or see certificates"
+        )
 
     def promised_risks(self, u: Any, features: Features, labels: Any, delta: float = 0.05) -> NoReturn:
         """Raise a `PartError`: these promises are made for rows learnt one by one."""

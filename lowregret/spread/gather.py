@@ -17,7 +17,7 @@ from lowregret.run.block_learners import why_not
 from lowregret.run.record import RunRecord
 from lowregret.run.spread import SpreadRun
 from lowregret.spread.figures import Counted
-from lowregret.spread.server import BIAS, owner
+from lowregret.spread.server import BIAS, routes
 from lowregret.state import DIMENSION, MASS, PEAK, State
 from lowregret.types import Vector
 
@@ -69,8 +69,7 @@ def scatter(run: SpreadRun, servers: int) -> list[tuple[Any, Vector]]:
     table = cells[: columns.size]
     if run.learner.bias > 0:
         columns, table = np.append(columns, np.uint64(BIAS)), np.concatenate([table, cells[-1:]])
-    at = owner(columns, servers)
-    return [(columns[at == k], table[at == k]) for k in range(servers)]
+    return [(columns[own], table[own]) for own in routes(columns, servers)]
 
 
 def ledger_of(run: SpreadRun) -> Ledger:

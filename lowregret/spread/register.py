@@ -82,7 +82,9 @@ class Register:
         self.lags = np.zeros(LAGS, np.int64)  # rows by how many they lacked
         self.closed = False
         self._flights: dict[Any, _Flight] = {}
-        self._open: dict[Any, tuple[int, float]] = {}  # rounds and ‖Z‖ of batches entered, whose pushes may be under way
+        self._open: dict[
+            Any, tuple[int, float]
+        ] = {}  # rounds and ‖Z‖ of batches entered, whose pushes may be under way
 
     # ---- a batch ---------------------------------------------------------------------------------------------------
 

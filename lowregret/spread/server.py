@@ -30,6 +30,12 @@ def owner(ids: Any, servers: int) -> Any:
     return ids % np.uint64(servers)
 
 
+def routes(ids: Any, servers: int) -> list[Any]:
+    """For each server, which of these features it holds, by their positions."""
+    held = owner(ids, servers)
+    return [np.flatnonzero(held == k) for k in range(servers)]
+
+
 class FeatureServer:
     """The rows of the table of those features that this server holds, by what their rule keeps of each."""
 
@@ -62,6 +68,7 @@ class FeatureServer:
             with Together() as together:
                 state = together.grow(self.state, needed, False)
             self.state = state
+        changes = np.require(changes, requirements=["C", "W"])  # one type, wherever it comes from
         join_changes(self.rule, self.state, placed.rows.indices, changes, changes.shape[1])  # type: ignore[attr-defined]
         self.places.give_back(placed)
 

@@ -77,7 +77,9 @@ class BatchWorker:
         rows = replace(self._placed.rows, columns=room)  # type: ignore[type-var]
         learnt = self._run.learn_batch(replace(batch, rows=rows))
         self.metrics.see(learnt.labels, batch.weights[: learnt.done], learnt.guesses)
-        after = np.concatenate([state.table.reshape(table.shape)[: len(cells) - bias], state.table.reshape(table.shape)[room:]])
+        after = np.concatenate(
+            [state.table.reshape(table.shape)[: len(cells) - bias], state.table.reshape(table.shape)[room:]]
+        )
         self.changes = self.learner.rule.changes(cells, after)
         self.account = Account(grant, state.sums, state.counts, norm(self.changes[:, 0]))
         return learnt
