@@ -1,4 +1,4 @@
-"""The actors of a training on Ray: they carry the plain classes of `lowregret.spread`, and nothing else crosses machines.
+"""The actors of a training on Ray: the plain classes of `lowregret.spread`, and all that crosses machines.
 
 Each is an ordinary class; `driver.py` makes actors of them. Calls are Ray's, arrays go through its object store.
 """
@@ -121,7 +121,7 @@ class ParameterWorker:
         self._worker.learn(grant, cells)
         _get(self._register.enter.remote(self.name, self._worker.account))
         changes = self._worker.changes
-        moved = changes.any(axis=1)
+        moved: Any = changes.any(axis=1)
         for server, own in zip(self._servers, picked, strict=True):
             told = own[moved[own]]
             if told.size:

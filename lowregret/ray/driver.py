@@ -92,7 +92,7 @@ class Training:
     def _actor(self, kind: type, *args: Any, cpus: float = 0.0) -> Any:
         from ray import remote
 
-        actor = remote(kind).options(num_cpus=cpus, scheduling_strategy="SPREAD").remote(*args)
+        actor: Any = remote(kind).options(num_cpus=cpus, scheduling_strategy="SPREAD").remote(*args)
         self._actors.append(actor)
         return actor
 
@@ -181,7 +181,9 @@ class _Team:
         from ray import get, wait
 
         get(self.register.open.remote())
-        calls, ready, shut = [worker.work.remote() for worker in self.workers], [], False
+        calls: list[Any] = [worker.work.remote() for worker in self.workers]
+        ready: list[Any] = []
+        shut = False
         while len(ready) < len(calls):
             ready, _ = wait(calls, num_returns=len(calls), timeout=GLANCE)
             get(ready)  # raises if one died
@@ -215,6 +217,7 @@ class _Team:
         from ray import get
 
         before = self.session.run
+        assert isinstance(before, SpreadRun)
         ledger: Ledger = get(self.register.look.remote())
         counted = joined(*self._counted)
         contents = get([server.contents.remote() for server in self.servers])

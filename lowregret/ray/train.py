@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Unpack
 
@@ -41,11 +41,10 @@ def train(
     servers: int = 1,
     staleness: int = 0,
     batch: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    cuts: str | os.PathLike[str] | None = None,
     every: float = 60.0,
     address: str = LOCAL,
     comparator: Domain | None = None,
-    classes: Sequence[Any] | None = None,
     format: str | None = None,
     threads: int = 1,
     on_error: OnError = "stop",
@@ -57,7 +56,7 @@ def train(
     nodes must reach files. `staleness` is the most rows of others that a worker may not know of when it decides one.
     With 0, workers read at once and learn in turns, of `batch` rows: any learner, and the outcome is that of `train`.
     With more, ogd, adagrad and their kin learn at once against `servers`, a `batch` between pull and push.
-    `checkpoint`: a folder for cuts, `every` so many seconds; the same call with the same folder goes on from there.
+    `cuts`: a folder for cuts, `every` so many seconds; the same call with the same folder goes on from there.
     `address`: of the cluster, "auto" for the one this machine is part of, or "local" for one of its own.
     Whatever else is as in `read` and `train`. docs/ray.md has the proof and figures.
     """
@@ -67,28 +66,25 @@ def train(
         if learner == "auto":
             learner = auto_for(Ahead(stream_of(_here(sources[0]), form)))
         reading = Reading(form, batch or (BATCH if staleness else TURN), threads, on_error)
-        how = {"comparator": comparator, "classes": classes, "algorithm": type(learner).__name__}
-        session = begin_session(learner, form, staleness, **how)
+        session = begin_session(learner, form, staleness, type(learner).__name__, comparator)
         plan = planned(sources, reading, workers, servers, staleness, every)
-        return finish(session, plan, checkpoint).run
+        return finish(session, plan, cuts).run
 
 
 def begin_session(
-    learner: Any,
-    form: Part,
-    staleness: int,
-    *,
-    algorithm: str,
-    comparator: Domain | None = None,
-    classes: Any = None,
-    certify: bool = True,
+    learner: Any, form: Part, staleness: int, algorithm: str, comparator: Domain | None = None
 ) -> Session:
-    """A session before its first row, of the kind of run that fits."""
-    run: Any = begin(learner, None, classes, comparator=comparator, certify=certify)
+    """A session before its first row."""
+    return spread_session(Session(begin(learner, None, comparator=comparator), form, algorithm), staleness)
+
+
+def spread_session(session: Session, staleness: int) -> Session:
+    """A session that has not begun, of the kind of run that fits the staleness allowed."""
+    run = session.run
     if staleness > 0:
-        require_spreadable(learner)
-        run = SpreadRun(learner, run.state, run.comparator, seen=0, certify=certify)
-    return Session(run, form, algorithm)
+        require_spreadable(run.learner)
+        session.run = SpreadRun(run.learner, run.state, run.comparator, seen=0, certify=run.certify)
+    return session
 
 
 def planned(
@@ -103,11 +99,9 @@ def planned(
     return Plan(deal(sources, workers), reading, workers, servers, staleness, every)
 
 
-def finish(
-    session: Session, plan: Plan, checkpoint: Any = None, tell: Callable[[str], None] = lambda line: None
-) -> Session:
+def finish(session: Session, plan: Plan, cuts: Any = None, tell: Callable[[str], None] = lambda line: None) -> Session:
     """Learn all rows from the cut in the folder, if there is one, else from the first."""
-    folder = None if checkpoint is None else CutFolder(checkpoint, _described(session, plan))
+    folder = None if cuts is None else CutFolder(cuts, _described(session, plan))
     cut = None if folder is None else folder.load()
     return Training(plan, cut or Cut(session, [0] * len(plan.shards)), folder, tell).finish()
 

@@ -40,13 +40,14 @@ def joined(first: Counted, *others: Counted) -> Counted:
     """The figures of all rows. Counts are exact, sums are to rounding, in whatever order rows were learnt."""
     found = first
     for other in others:
+        sums: list[Any] = [mine + theirs for mine, theirs in zip(found[4:], other[4:], strict=True)]
         met = found.met if other.met is None or found.met is None else _wider(found.met, other.met)
         found = Counted(
             add_metrics(found.metrics, other.metrics),
             add_tallies(found.tally, other.tally),
             found.uniform and other.uniform,
             met,
-            *(mine + theirs for mine, theirs in zip(found[4:], other[4:], strict=True)),
+            *sums,
         )
     return found
 
