@@ -24,7 +24,7 @@ FLOORS = [
     {"learner", "auto", "convex", "zoo"},
     {"certificate", "risk", "hindsight"},
     {"show"},
-    {"run", "train", "play", "experts", "bandit", "finite", "structured", "regret", "game"},
+    {"run", "train", "play", "experts", "bandit", "finite", "structured", "regret", "game", "spread"},
     {"cli", "sklearn", "__main__"},
 ]
 MOST_FLOORS, MOST_AT_THE_ROOT = 8, 12

@@ -59,6 +59,10 @@ class Places:
         self._index.near[self._columns[near]] = near + 1
         self._make_room(max(len(columns), ROOM))
 
+    def __reduce__(self) -> Any:
+        """Pickled as the columns alone, which tell the rest."""
+        return Places, (self.columns.copy(),)
+
     def __len__(self) -> int:
         """How many features have a place."""
         return int(self._count[0])

@@ -16,7 +16,7 @@ import numpy as np
 from lowregret.domain import Domain, Reals, Separable
 from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import WEIGHT, State, slot
-from lowregret.types import Index, Vector, cell
+from lowregret.types import Cells, Index, Vector, cell
 
 SQUARES = np.uint64(2)  # Σz²
 PULL = np.uint64(3)  # Σ(P_t − P_{t−1})·w_t
@@ -50,6 +50,31 @@ class Metric(PerCoordinate):
 
     def parted(self) -> bool:
         return True
+
+    def changes(self, before: Vector, after: Vector) -> Vector:
+        """−Σz, Σz², and by how much the worker's iterates, weighed as P grew, lay beyond the one it began with."""
+        theta, squares = after[:, 0] - before[:, 0], after[:, 2] - before[:, 2]
+        grown = self.precisions(after[:, 2]) - self.precisions(before[:, 2])
+        pulled = after[:, 3] - before[:, 3]
+        lead = np.divide(pulled, grown, out=before[:, 1].copy(), where=grown > 0) - before[:, 1]
+        return np.stack([theta, squares, lead], axis=1)
+
+    def join(self, s: State, j: Index, change: Cells, at: Index) -> None:
+        """S ← S + Σz², and one step of −Σz, each iterate on its way as far beyond w as it was beyond the worker's.
+
+        P is that of all who learnt meanwhile. If nobody did, this is where the worker arrived.
+        """
+        theta, squares, lead = change[at], change[at + np.uint64(1)], change[at + np.uint64(2)]
+        to = cell(j, 4)
+        s.table[to] += theta
+        if squares <= 0.0:
+            return
+        w, seen = s.table[to + WEIGHT], s.table[to + SQUARES]
+        precision = self.precision(seen + squares)
+        gain = precision - self.precision(seen)
+        s.table[to + SQUARES] = seen + squares
+        s.table[to + PULL] += gain * (w + lead)
+        s.table[to + WEIGHT] = self.moved(j, w, -theta - gain * lead, s.table[to] + s.table[to + PULL], precision)
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
         """(‖z_t‖², Σz²/P, Σ(P_t − P_{t−1})w², Σ(P_t − P_{t−1}), max |w|)"""

@@ -17,6 +17,7 @@ import numpy as np
 
 from lowregret.compile.part import Part
 from lowregret.domain import Domain
+from lowregret.errors import PartError
 from lowregret.state import AVERAGED, DIMENSION, DIVISOR, State
 from lowregret.step import Step
 from lowregret.types import Cells, Index, Vector, cell
@@ -133,6 +134,16 @@ class Rule(Part):
 
         `eta` 0: while θ = 0 every rate gives w_1, so that of after the round will do.
         """
+
+    def changes(self, before: Vector, after: Vector) -> Vector:
+        """What a worker learnt of each coordinate, for `join`, of the rows of its table before and after: O(n).
+
+        Given by `parted` rules alone; the first column is the change of θ.
+        """
+        raise PartError(f"{self} moves its weights together: what others learnt cannot be joined")
+
+    def join(self, s: State, j: Index, change: Cells, at: Index) -> None:
+        """Add change[at], …, which another learnt of coordinate j meanwhile: a row of `changes`."""
 
     @abstractmethod
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:

@@ -24,7 +24,7 @@ from lowregret.state import (
     slot,
 )
 from lowregret.step import Step
-from lowregret.types import Index, Vector
+from lowregret.types import Cells, Index, Vector, cell
 
 RATE = slot("rate")  # η of the coming round
 
@@ -110,6 +110,12 @@ class MirrorDescent(Rule):
 
     def parted(self) -> bool:
         return self.mirror.parted()
+
+    def changes(self, before: Vector, after: Vector) -> Vector:
+        return after[:, :1] - before[:, :1]
+
+    def join(self, s: State, j: Index, change: Cells, at: Index) -> None:
+        s.table[cell(j, self.mirror.width())] += change[at]
 
     def reckon(self, s: State, inner: float, square: float, eta: float) -> None:
         if eta == 0.0:

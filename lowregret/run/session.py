@@ -37,6 +37,7 @@ from lowregret.run.passes import Pass, best_pass, weighed
 from lowregret.run.predictor import Predictor
 from lowregret.run.scoring import Scoring
 from lowregret.run.served import Served, read_served
+from lowregret.run.spread import SpreadRun
 from lowregret.state import RIDGE, TOTAL, WEIGHTED
 from lowregret.store import file as store
 from lowregret.stream.batch import Batch
@@ -275,6 +276,7 @@ class Session(Served):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
         if isinstance(self.run, BlockRun):
             found += notes.cores(self.run.learners, self.run.block, self.run.pace.gain)
+        found += [f"workers learnt at once: {self.run.stale}"] if isinstance(self.run, SpreadRun) else []
         if self.origin is not None:
             found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
         return found
@@ -305,6 +307,8 @@ class Session(Served):
         }
         if isinstance(run, BlockRun):
             found["learners"] = {"threads": run.learners, "block": run.block, "gain": run.pace.gain}
+        if isinstance(run, SpreadRun):
+            found["staleness"] = {"most": run.staleness, "mean": run.mean_staleness, "rows": run.lags.tolist()}
         if run.expansion is not None:
             found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}
         if isinstance(run, AutoRun | AutoMulticlassRun):
@@ -372,7 +376,7 @@ def load_served(path: str | os.PathLike[str]) -> Served:
 
 
 _ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (
-    *(LinearRun, BlockRun),
+    *(LinearRun, BlockRun, SpreadRun),
     *(AutoRun, MulticlassRun, AutoMulticlassRun),
 )
 _RUNS = {run.kind: run for run in _ALL}

@@ -1,0 +1,252 @@
+"""The driver of a training on Ray: it starts actors, takes cuts, and begins again from the last one when an actor dies.
+
+Nothing is learnt here. Whoever dies, all actors are ended and made anew, with the state and the cursors of the last
+cut: rows learnt since then are learnt again, and nothing of the first time is kept, so none is lost or counted twice.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowregret.certificate.trace import next_mark
+from lowregret.errors import LowRegretError
+from lowregret.ray.actors import ParameterWorker, Reading, RegisterKeeper, RelayWorker
+from lowregret.run.session import Session
+from lowregret.run.spread import SpreadRun
+from lowregret.spread.cut import Cut, CutFolder
+from lowregret.spread.figures import Counted, joined, total_norms
+from lowregret.spread.gather import Ledger, gather, ledger_of, scatter
+from lowregret.spread.server import FeatureServer
+from lowregret.spread.shard import Shard
+from lowregret.state import DIMENSION, ROUNDS, TOTAL
+
+GLANCE = 0.2  # seconds between looks at how far workers are
+FIRST_MARK = 1024  # rounds before the history begins
+TIRES = 20  # times in a row that actors may die before the first cut after it
+
+
+class Plan(NamedTuple):
+    """What is trained on what, by how many."""
+
+    shards: list[Shard]
+    reading: Reading
+    workers: int
+    servers: int
+    staleness: int
+    every: float  # seconds between cuts
+
+
+@dataclass
+class Training:
+    """A training under way: the last cut, and how to go on from it."""
+
+    plan: Plan
+    cut: Cut
+    folder: CutFolder | None = None
+    tell: Callable[[str], None] = lambda line: None
+    deaths: int = 0
+    _actors: list[Any] = field(default_factory=list)
+
+    def finish(self) -> Session:
+        """Learn all rows, whoever dies on the way."""
+        from ray.exceptions import RayActorError, RayError, RayTaskError
+
+        since = 0  # deaths since the last cut
+        while True:
+            number = self.cut.number
+            try:
+                return self._relay() if self.plan.staleness == 0 else self._spread()
+            except RayTaskError as error:
+                cause = error.cause
+                if isinstance(cause, LowRegretError):
+                    raise cause from None
+                if not isinstance(cause, RayError):
+                    raise
+                problem: Exception = cause
+            except RayActorError as error:
+                problem = error
+            finally:
+                self._end()
+            self.deaths += 1
+            since = since + 1 if self.cut.number == number else 0
+            if since >= TIRES:
+                raise LowRegretError(f"actors died {TIRES} times before another cut: {problem}") from problem
+            self.tell(f"an actor died: all go back to the cut after {self.cut.session.run.rounds:,} rounds")
+
+    def _end(self) -> None:
+        """End all actors."""
+        from ray import kill
+
+        for actor in self._actors:
+            kill(actor)
+        self._actors.clear()
+
+    def _actor(self, kind: type, *args: Any, cpus: float = 0.0) -> Any:
+        from ray import remote
+
+        actor: Any = remote(kind).options(num_cpus=cpus, scheduling_strategy="SPREAD").remote(*args)
+        self._actors.append(actor)
+        return actor
+
+    def _sources(self) -> Iterator[tuple[dict[int, Shard], dict[int, int], Reading]]:
+        """The shards of each worker, with how far they are."""
+        plan = self.plan
+        for k in range(plan.workers):
+            own = range(k, len(plan.shards), plan.workers)
+            yield {at: plan.shards[at] for at in own}, {at: self.cut.cursors[at] for at in own}, plan.reading
+
+    def _keep(self, session: Session, cursors: list[int], write: bool = True) -> None:
+        """Make this the cut to go back to."""
+        self.cut = Cut(session, cursors, self.cut.number + 1)
+        if self.folder is not None and write:
+            self.folder.save(self.cut)
+
+    # ---- one run that goes from worker to worker -----------------------------------------------------------------
+
+    def _relay(self) -> Session:
+        """Let workers learn in turns: rows are read by all at once, and learnt in order."""
+        from ray import get, wait
+
+        workers = [self._actor(RelayWorker, source, cpus=1.0) for source in self._sources()]
+        turns, cursors = list(range(len(self.plan.shards))), list(self.cut.cursors)
+        packed: Any = pickle.dumps(self.cut.session)
+        kept = time.perf_counter()
+        while turns:
+            under_way = []
+            for at in turns:  # each waits for the session of the one before
+                call = workers[at % self.plan.workers].turn.options(num_returns=2)
+                packed, told = call.remote(packed, at)
+                under_way.append(told)
+            wait(under_way, num_returns=len(under_way))
+            for told in get(under_way):
+                cursors[told.shard] = told.cursor
+                if told.done:
+                    turns.remove(told.shard)
+            self.tell(f"{told.rows:,} rows  loss {told.mean_loss:.4g}")
+            if turns and time.perf_counter() - kept > self.plan.every:
+                self._keep(pickle.loads(get(packed)), list(cursors))
+                kept = time.perf_counter()
+        session: Session = pickle.loads(get(packed))
+        self._keep(session, cursors)
+        return session
+
+    # ---- servers and workers -------------------------------------------------------------------------------------
+
+    def _spread(self) -> Session:
+        """Let workers learn at once against servers, with a pause now and then for a cut or a mark of the history."""
+        from ray import get
+
+        run, plan = self.cut.session.run, self.plan
+        assert isinstance(run, SpreadRun)
+        register = self._actor(RegisterKeeper, run.learner, plan.staleness)
+        get(register.resume.remote(ledger_of(run)))
+        parts = scatter(run, plan.servers)
+        servers = [self._actor(FeatureServer, run.learner, *part) for part in parts]
+        workers = [
+            self._actor(ParameterWorker, k, run.learner, source, register, servers, cpus=1.0)
+            for k, source in enumerate(self._sources())
+        ]
+        team = _Team(register, servers, workers, self.cut, list(run.record.history))
+        kept = time.perf_counter()
+        while not team.done:
+            mark = max(next_mark(team.rounds), FIRST_MARK)
+            team.work(mark, max(kept + plan.every, time.perf_counter() + GLANCE), self.tell)
+            team.mark()
+            if team.done or time.perf_counter() - kept > plan.every:
+                self._keep(*team.gathered())
+                kept = time.perf_counter()
+        return self.cut.session
+
+
+class _Team:
+    """The actors of a training with servers, and what was handed in since its cut."""
+
+    def __init__(self, register: Any, servers: list[Any], workers: list[Any], cut: Cut, history: list[Any]) -> None:
+        self.register, self.servers, self.workers = register, servers, workers
+        self.session, self.cursors, self.history = cut.session, list(cut.cursors), history
+        self.rounds = cut.session.run.rounds
+        self.done = False
+        self._counted: list[Counted] = [_counted_of(cut.session)]
+
+    def work(self, mark: int, until: float, tell: Callable[[str], None]) -> None:
+        """Let all work until there are so many rounds, or it is so late, or rows are at their end; then stand still."""
+        from ray import get, wait
+
+        get(self.register.open.remote())
+        calls: list[Any] = [worker.work.remote() for worker in self.workers]
+        ready: list[Any] = []
+        shut = False
+        while len(ready) < len(calls):
+            ready, _ = wait(calls, num_returns=len(calls), timeout=GLANCE)
+            get(ready)  # raises if one died
+            ledger: Ledger = get(self.register.look.remote())
+            self.rounds = int(ledger.counts[ROUNDS])
+            tell(f"{self.rounds:,} rows  loss {float(ledger.sums[TOTAL]) / max(self.rounds, 1):.4g}")
+            if not shut and (self.rounds >= mark or time.perf_counter() > until):
+                get(self.register.shut.remote())
+                shut = True
+        reports = get(calls)
+        for report in reports:
+            self._counted.append(report.counted)
+            for at, cursor in report.cursors.items():
+                self.cursors[at] = cursor
+        self.done = all(report.done for report in reports)
+        self.rounds = int(get(self.register.look.remote()).counts[ROUNDS])
+
+    def mark(self) -> None:
+        """Add the ledger as it is to the history."""
+        from ray import get
+
+        ledger: Ledger = get(self.register.look.remote())
+        norms = total_norms(get([server.norms.remote() for server in self.servers]))
+        counts = ledger.counts.astype(float)
+        counts[DIMENSION] = 1
+        if not self.history or self.history[-1][len(ledger.sums) + ROUNDS] < counts[ROUNDS]:
+            self.history.append(np.concatenate([ledger.sums, counts, norms]))
+
+    def gathered(self) -> tuple[Session, list[int]]:
+        """The session as it is, put together, and how far the shards are."""
+        from ray import get
+
+        before = self.session.run
+        assert isinstance(before, SpreadRun)
+        ledger: Ledger = get(self.register.look.remote())
+        counted = joined(*self._counted)
+        contents = get([server.contents.remote() for server in self.servers])
+        run = gather(before.learner, ledger, contents, counted, self.history, before.comparator)
+        session = Session(run, self.session.form, self.session.algorithm)
+        session.metrics, session.met = counted.metrics, self.session.met
+        session.rows, session.nonzeros, session.unlabelled, session.skipped, session.seconds = counted[4:]
+        self.session, self._counted = session, [counted]
+        return session, list(self.cursors)
+
+
+def _counted_of(session: Session) -> Counted:
+    """What a session has counted."""
+    run = session.run
+    rows = session.rows, session.nonzeros, session.unlabelled, session.skipped, session.seconds
+    return Counted(session.metrics, run.tally, run.uniform, run.met, *rows)  # type: ignore[arg-type]
+
+
+def tell_on(stream: Any = None, live: bool | None = None) -> Callable[[str], None]:
+    """Show lines on standard error: one that changes on a terminal, else one now and then."""
+    out = stream or sys.stderr
+    changing = out.isatty() if live is None else live
+    last = [-math.inf]
+
+    def tell(line: str) -> None:
+        now = time.perf_counter()
+        if now - last[0] >= (GLANCE if changing else 10.0):
+            out.write(f"\r\x1b[2K{line}" if changing else f"{line}\n")
+            out.flush()
+            last[0] = now
+
+    return tell

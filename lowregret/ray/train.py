@@ -1,0 +1,184 @@
+"""`lowregret.ray.train`: a learner, data that may be shards or a Ray dataset, and how many are to work on them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Unpack
+
+from lowregret.auto import Auto, AutoMulticlass
+from lowregret.compile.part import Part
+from lowregret.compile.spec import to_json
+from lowregret.domain import Domain
+from lowregret.errors import DataError, LowRegretError, PartError
+from lowregret.learner.linear import Linear
+from lowregret.ray.actors import Reading
+from lowregret.ray.driver import Plan, Training
+from lowregret.run.auto import AutoRun, auto_for
+from lowregret.run.begin import begin
+from lowregret.run.linear import LinearRun
+from lowregret.run.multiclass import MulticlassRun
+from lowregret.run.session import Session
+from lowregret.run.spread import SpreadRun
+from lowregret.spread.cut import Cut, CutFolder
+from lowregret.spread.gather import require_spreadable
+from lowregret.spread.shard import deal
+from lowregret.stream.ahead import Ahead
+from lowregret.stream.batch import has_arrow_stream
+from lowregret.stream.read import OnError, Options, detect, format_part, stream_of
+from lowregret.stream.source import STDIN, expand
+
+TURN, BATCH = 1 << 14, 1 << 10  # rows that a worker learns in a turn, and of a batch between pull and push
+LOCAL = "local"
+
+
+def train(
+    learner: Linear | Auto | AutoMulticlass | Any,
+    data: Any,
+    *,
+    workers: int = 2,
+    servers: int = 1,
+    staleness: int = 0,
+    batch: int | None = None,
+    cuts: str | os.PathLike[str] | None = None,
+    every: float = 60.0,
+    address: str = LOCAL,
+    comparator: Domain | None = None,
+    format: str | None = None,
+    threads: int = 1,
+    on_error: OnError = "stop",
+    **options: Unpack[Options],
+) -> LinearRun | AutoRun | MulticlassRun:
+    """Learn rows once on a Ray cluster, and return the run: a run like others, which predicts, proves and saves.
+
+    `data`: names of files or a pattern, a `ray.data.Dataset`, or a list of shards, each whatever `read` takes; all
+    nodes must reach files. `staleness` is the most rows of others that a worker may not know of when it decides one.
+    With 0, workers read at once and learn in turns, of `batch` rows: any learner, and the outcome is that of `train`.
+    With more, ogd, adagrad and their kin learn at once against `servers`, a `batch` between pull and push.
+    `cuts`: a folder for cuts, `every` so many seconds; the same call with the same folder goes on from there.
+    `address`: of the cluster, "auto" for the one this machine is part of, or "local" for one of its own.
+    Whatever else is as in `read` and `train`. docs/ray.md has the proof and figures.
+    """
+    form = format_part(format or _detect(data), **options)
+    with cluster(address, workers):
+        sources = sources_of(data)
+        if learner == "auto":
+            learner = auto_for(Ahead(stream_of(_here(sources[0]), form)))
+        reading = Reading(form, batch or (BATCH if staleness else TURN), threads, on_error)
+        session = begin_session(learner, form, staleness, type(learner).__name__, comparator)
+        plan = planned(sources, reading, workers, servers, staleness, every)
+        return finish(session, plan, cuts).run
+
+
+def begin_session(
+    learner: Any, form: Part, staleness: int, algorithm: str, comparator: Domain | None = None
+) -> Session:
+    """A session before its first row."""
+    return spread_session(Session(begin(learner, None, comparator=comparator), form, algorithm), staleness)
+
+
+def spread_session(session: Session, staleness: int) -> Session:
+    """A session that has not begun, of the kind of run that fits the staleness allowed."""
+    run = session.run
+    if staleness > 0:
+        require_spreadable(run.learner)
+        session.run = SpreadRun(run.learner, run.state, run.comparator, seen=0, certify=run.certify)
+    return session
+
+
+def planned(
+    sources: list[Any], reading: Reading, workers: int, servers: int, staleness: int, every: float = 60.0
+) -> Plan:
+    """Who does what, after a look at the numbers."""
+    for name, value, least in (
+        *(("workers", workers, 1), ("servers", servers, 1), ("staleness", staleness, 0), ("batch", reading.size, 1)),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise PartError(f"{name} must be a whole number, at least {least}, got {value!r}")
+    return Plan(deal(sources, workers), reading, workers, servers, staleness, every)
+
+
+def finish(session: Session, plan: Plan, cuts: Any = None, tell: Callable[[str], None] = lambda line: None) -> Session:
+    """Learn all rows from the cut in the folder, if there is one, else from the first."""
+    folder = None if cuts is None else CutFolder(cuts, _described(session, plan))
+    cut = None if folder is None else folder.load()
+    return Training(plan, cut or Cut(session, [0] * len(plan.shards)), folder, tell).finish()
+
+
+def _described(session: Session, plan: Plan) -> dict[str, Any]:
+    """What is trained on what: a cut is good for nothing else."""
+    shards = [[_name(shard.data), shard.part, shard.parts] for shard in plan.shards]
+    told = {"learner": to_json(session.run.learner), "comparator": to_json(session.run.comparator), "shards": shards}
+    return told | {"form": to_json(session.form), "batch": plan.reading.size, "in turns": plan.staleness == 0}
+
+
+def _name(data: Any) -> Any:
+    if isinstance(data, str | os.PathLike):
+        return os.fspath(data)
+    return [_name(each) for each in data] if isinstance(data, list | tuple) else "a table"
+
+
+# ---- data -----------------------------------------------------------------------------------------------------------
+
+
+def sources_of(data: Any) -> list[Any]:
+    """Data as sources of rows that can be read each on its own: files, shards, or blocks of a dataset."""
+    if hasattr(data, "to_arrow_refs"):
+        return list(data.to_arrow_refs())
+    if has_arrow_stream(data):
+        return [data]
+    if _names(data):
+        found: list[Any] = expand(data)
+    else:
+        found = [each if has_arrow_stream(each) or hasattr(each, "hex") else expand(each) for each in data]
+    if any(STDIN in (each if isinstance(each, list) else [each]) for each in found if isinstance(each, str | list)):
+        raise DataError("workers elsewhere cannot read standard input: put the rows into files")
+    return [each if not isinstance(each, list) or len(each) > 1 else each[0] for each in found]
+
+
+def _names(data: Any) -> bool:
+    if isinstance(data, str | os.PathLike):
+        return True
+    return isinstance(data, list | tuple) and all(isinstance(each, str | os.PathLike) for each in data)
+
+
+def _detect(data: Any) -> str:
+    if hasattr(data, "to_arrow_refs") or has_arrow_stream(data):
+        return "arrow"
+    return detect(data) if _names(data) else _detect(data[0]) if isinstance(data, list | tuple) else detect(data)
+
+
+def _here(source: Any) -> Any:
+    """A source as this process can read it."""
+    from ray import ObjectRef, get
+
+    return get(source) if isinstance(source, ObjectRef) else source
+
+
+# ---- the cluster ----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def cluster(address: str, workers: int) -> Iterator[None]:
+    """Be connected to a cluster; one that this process is connected to already is used and stays."""
+    try:
+        import ray
+    except ImportError:
+        raise LowRegretError("training on several machines needs Ray: pip install 'lowregret[ray]'") from None
+    if ray.is_initialized():
+        yield
+        return
+    how: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address == LOCAL:
+        how |= {"address": LOCAL, "num_cpus": max(workers, os.cpu_count() or 1), "include_dashboard": False}
+    else:
+        how |= {"address": address}
+    try:
+        ray.init(**how)
+    except ConnectionError as error:
+        raise LowRegretError(f"no Ray cluster at {address}: {error}; start one with `ray start --head`") from None
+    try:
+        yield
+    finally:
+        ray.shutdown()

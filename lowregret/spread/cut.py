@@ -1,0 +1,113 @@
+"""Cuts: all that a spread run needs to go on, taken while no batch is under way, in one place that survives.
+
+A cut is a model file like any other, and `cut.json`, which names it and tells how far each shard is learnt. The model
+is written first, under a new name, and then `cut.json` replaces the one before: whoever dies, and whenever, the cut
+that it names is whole. Paths are whatever pyarrow or fsspec reach: folders, s3://…, gs://…, hdfs://….
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lowregret.errors import StoreError
+from lowregret.run.session import Session
+
+NAME, NEXT = "cut.json", "cut.json.next"
+
+
+class Cut(NamedTuple):
+    """A session, and how many rows of each shard it has learnt."""
+
+    session: Session
+    cursors: list[int]
+    number: int = 0
+
+
+class CutFolder:
+    """A folder with the latest cut of one training; `of` is what is trained on what, so that no other takes it up."""
+
+    def __init__(self, path: str | os.PathLike[str], of: dict[str, Any]) -> None:
+        self.path, self.of = os.fspath(path), of
+        self._files, self._root = file_system(self.path)
+        self._files.create_dir(self._root, recursive=True)
+
+    def save(self, cut: Cut) -> None:
+        """Write a cut, which replaces the one before."""
+        name = f"cut-{cut.number:08d}.lr"
+        with tempfile.TemporaryDirectory(prefix="lowregret-") as folder:
+            model = Path(folder) / name
+            cut.session.save(model)
+            self._write(name, model.read_bytes())
+        told = {"model": name, "number": cut.number, "cursors": cut.cursors, "of": self.of}
+        self._write(NEXT, json.dumps(told).encode())
+        self._files.move(self._at(NEXT), self._at(NAME))
+        self._tidy(name)
+
+    def load(self) -> Cut | None:
+        """The cut that was saved last; None if there is none."""
+        told = self._told()
+        if told is None:
+            return None
+        if told["of"] != self.of:
+            differs = next(name for name in self.of if told["of"].get(name) != self.of[name])
+            raise StoreError(
+                f"{self.path} holds the cut of another training: its {differs} is {told['of'].get(differs)}, not "
+                f"{self.of[differs]}; give the same command, or another folder for cuts"
+            )
+        with tempfile.TemporaryDirectory(prefix="lowregret-") as folder:
+            model = Path(folder) / told["model"]
+            model.write_bytes(self._read(told["model"]))
+            return Cut(Session.load(model), list(told["cursors"]), told["number"])
+
+    def _told(self) -> dict[str, Any] | None:
+        try:
+            return json.loads(self._read(NAME))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise StoreError(f"{self.path}/{NAME} is damaged: {error}; delete it to begin anew") from None
+
+    def _tidy(self, kept: str) -> None:
+        """Delete the models of earlier cuts."""
+        from pyarrow.fs import FileSelector
+
+        for found in self._files.get_file_info(FileSelector(self._root)):
+            if found.base_name.startswith("cut-") and found.base_name < kept:
+                self._files.delete_file(found.path)
+
+    def _at(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def _write(self, name: str, data: bytes) -> None:
+        try:
+            with self._files.open_output_stream(self._at(name)) as file:
+                file.write(data)
+        except OSError as error:
+            raise StoreError(f"cannot write {self.path}/{name}: {error}") from None
+
+    def _read(self, name: str) -> bytes:
+        with self._files.open_input_stream(self._at(name)) as file:
+            return bytes(file.read())
+
+
+def file_system(path: str) -> tuple[Any, str]:
+    """The file system that reaches a path, and the path in it."""
+    try:
+        from pyarrow import ArrowInvalid, fs
+    except ImportError:
+        raise StoreError("checkpoints need pyarrow: pip install 'lowregret[ray]'") from None
+    if "://" not in path:
+        return fs.LocalFileSystem(), os.path.abspath(path)
+    try:
+        return fs.FileSystem.from_uri(path)
+    except ArrowInvalid as error:
+        try:
+            from fsspec.core import url_to_fs  # type: ignore[import-not-found]
+        except ImportError:
+            raise StoreError(f"cannot reach {path}: {error}; with fsspec installed, more can be reached") from None
+        found, root = url_to_fs(path)
+        return fs.PyFileSystem(fs.FSSpecHandler(found)), root

@@ -1,0 +1,89 @@
+"""Counted of several workers as one: what each counted of its own rows, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowregret.loss.verify import MetScores
+from lowregret.risk import statistics as tallied
+from lowregret.risk.statistics import Tally
+from lowregret.run import metrics as measured
+from lowregret.run.metrics import Metrics
+from lowregret.types import Vector
+
+_FLAGS = (tallied.UNLIKE, tallied.AGAIN)
+
+
+class Counted(NamedTuple):
+    """What was counted of some rows."""
+
+    metrics: Metrics
+    tally: Tally
+    uniform: bool = True  # all weights were 1
+    met: MetScores | None = None
+    rows: int = 0  # read
+    nonzeros: int = 0
+    unlabelled: int = 0
+    skipped: int = 0  # lines that could not be read
+    seconds: float = 0.0  # of learning, over all workers
+
+    @classmethod
+    def none(cls, loss: Any, met: MetScores | None = None) -> Counted:
+        """Those of no rows."""
+        return cls(Metrics(loss), Tally(loss.classifies), met=met)
+
+
+def joined(first: Counted, *others: Counted) -> Counted:
+    """The figures of all rows. Counts are exact, sums are to rounding, in whatever order rows were learnt."""
+    found = first
+    for other in others:
+        sums: list[Any] = [mine + theirs for mine, theirs in zip(found[4:], other[4:], strict=True)]
+        met = found.met if other.met is None or found.met is None else _wider(found.met, other.met)
+        found = Counted(
+            add_metrics(found.metrics, other.metrics),
+            add_tallies(found.tally, other.tally),
+            found.uniform and other.uniform,
+            met,
+            *sums,
+        )
+    return found
+
+
+def _wider(one: MetScores, other: MetScores) -> MetScores:
+    """Where a loss was put to the test by either."""
+    return one.wider((other.low, other.high), other.labels, other.longest)
+
+
+def add_metrics(one: Metrics, other: Metrics) -> Metrics:
+    """Metrics of the rows of both; means and spreads of labels as of all rows together."""
+    sums = one.sums + other.sums
+    a, b = (float(found.sums[measured.WEIGHT]) for found in (one, other))
+    if a + b > 0:
+        apart = float(other.sums[measured.LABEL] - one.sums[measured.LABEL])
+        sums[measured.LABEL] = one.sums[measured.LABEL] + apart * (b / (a + b))
+        sums[measured.LABEL_SPREAD] += apart * apart * (a * b / (a + b))
+    found = Metrics(one.loss, sums)
+    found.bins = one.bins + other.bins
+    return found
+
+
+def add_tallies(one: Tally, other: Tally) -> Tally:
+    """Rounds, mistakes and weights of both; nothing that hangs on the order of rows, for they had none."""
+    found = Tally(one.classifies)
+    for k in (tallied.ROUNDS, tallied.MISTAKES):
+        found.counts[k] = one.counts[k] + other.counts[k]
+    found.counts[tallied.MARKED_MISTAKES] = found.counts[tallied.MISTAKES]
+    for k in _FLAGS:
+        found.counts[k] = max(one.counts[k], other.counts[k])
+    for k in (tallied.WEIGHT, tallied.WRONG):
+        found.sums[k] = one.sums[k] + other.sums[k]
+    return found
+
+
+def total_norms(norms: Sequence[Vector]) -> Vector:
+    """‖θ‖₂, ‖θ‖₁, ‖θ‖_∞ and max θ of all servers together."""
+    found = np.array(norms)
+    return np.array([np.linalg.norm(found[:, 0]), found[:, 1].sum(), found[:, 2].max(), found[:, 3].max()])

@@ -1,0 +1,97 @@
+"""A server of parameters: the rows of the table that belong to some of the features, whoever learns them.
+
+    cells = server.pull(ids)              copies of their rows, zeros for features that nobody learnt yet
+    server.push(ids, changes)             what was learnt on such copies, whoever pushed meanwhile
+
+θ is a sum, so the order of pushes does not change it: Σ over servers is −Σz_t of all rows, exactly once each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowregret.certificate.trace import measure
+from lowregret.compile.kernel import kernel
+from lowregret.learner.growth import FIRST, Together, require_growth
+from lowregret.learner.linear import Linear
+from lowregret.learner.places import NOTHING, Places
+from lowregret.rows import Sparse
+from lowregret.rule import Rule
+from lowregret.state import State
+from lowregret.types import Cells, Vector
+
+BIAS = 1 << 62  # the constant feature among the others
+
+
+def owner(ids: Any, servers: int) -> Any:
+    """Which server holds each feature: neighbours, which are often as frequent, lie on different ones."""
+    return ids % np.uint64(servers)
+
+
+def routes(ids: Any, servers: int) -> list[Any]:
+    """For each server, which of these features it holds, by their positions."""
+    held = owner(ids, servers)
+    return [np.flatnonzero(held == k) for k in range(servers)]
+
+
+class FeatureServer:
+    """The rows of the table of those features that this server holds, by what their rule keeps of each."""
+
+    def __init__(self, learner: Linear, columns: Any = (), table: Vector | None = None) -> None:
+        require_growth(learner)
+        self.rule = learner.rule
+        self.places = Places(columns)
+        self.state = self._room(max(len(columns) + 1, FIRST))
+        if table is not None:
+            self.state.table[: table.size] = table.reshape(-1)
+
+    def _room(self, features: int) -> State:
+        return State.zeros(features, self.rule.width(), False)
+
+    @property
+    def cells(self) -> Vector:
+        """The table, a row for each place."""
+        return self.state.table.reshape(self.state.dimension, -1)
+
+    def pull(self, ids: Any) -> Vector:
+        """Copies of the rows of these features: O(n)."""
+        found = self.places.find(_row_of(ids), self.state.dimension, True)
+        return self.cells[found.indices]  # type: ignore[attr-defined]
+
+    def push(self, ids: Any, changes: Vector) -> None:
+        """Join what a worker learnt of these features, each named once: O(n)."""
+        placed = self.places.place(_row_of(ids), NOTHING, True)
+        needed = len(self.places) + 1
+        if needed > self.state.dimension:
+            with Together() as together:
+                state = together.grow(self.state, needed, False)
+            self.state = state
+        changes = np.require(changes, requirements=["C", "W"])  # one type, wherever it comes from
+        join_changes(self.rule, self.state, placed.rows.indices, changes, changes.shape[1])  # type: ignore[attr-defined]
+        self.places.give_back(placed)
+
+    def contents(self) -> tuple[Any, Vector]:
+        """The features that were learnt, and their rows: O(d)."""
+        met = len(self.places)
+        return self.places.columns.copy(), self.cells[:met].copy()
+
+    def norms(self) -> Vector:
+        """‖θ‖₂, ‖θ‖₁, ‖θ‖_∞ and max θ of its features: O(d)."""
+        found = np.zeros(4)
+        measure(self.state.table, self.rule.width(), found)
+        return found
+
+
+def _row_of(ids: Any) -> Sparse:
+    """A row that has these features."""
+    return Sparse(np.array([0, ids.size]), ids, np.empty(0), 1 << 63)
+
+
+@kernel
+def join_changes(rule: Rule, s: State, places: Cells, changes: Vector, width: int) -> None:
+    """`rule.join` of each place: O(n)."""
+    flat = changes.reshape(changes.size)
+    for k in range(np.uint64(places.size)):
+        rule.join(s, places[k], flat, k * np.uint64(width))
