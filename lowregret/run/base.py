@@ -116,7 +116,7 @@ class RowRun(CarefulRun, Patient, Scoring):
 
     def learn_batch(self, batch: Batch, delay: Any = None) -> Learnt:
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
-        lags = self.lags(batch, delay)
+        lags = self.lags_of_batch(batch, delay)
         return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names, delay=lags)
 
     @unbroken

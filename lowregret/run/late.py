@@ -299,7 +299,7 @@ class Patient:
         if self.late is not None:
             raise PartError("this bound holds for answers that come at once: use `certificates`, or no delay")
 
-    def lags(self, batch: Batch, delay: Any) -> Any:
+    def lags_of_batch(self, batch: Batch, delay: Any) -> Any:
         """The delay of a batch: that given, or else the lags that its rows bring along, if they do."""
         found = Lags(batch.lags, batch.times) if delay is None and batch.lags.size else delay
         self.require_late(found)
