@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from lowregret.experts.aggregator import AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
+from lowregret.experts.boa import BOA
+from lowregret.experts.calibrated import Calibrated
 from lowregret.experts.continuous import BoxHedge, SampledHedge, grid
 from lowregret.experts.draw import Drawing
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
@@ -10,15 +12,18 @@ from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.portfolio import OnlineNewton, Universal, best_rebalanced
 from lowregret.experts.review import Review
+from lowregret.experts.scaled import ScaledHedge
 from lowregret.experts.specialists import Specialists
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 
 __all__ = [
+    "BOA",
     "AdaHedge",
     "Aggregator",
     "BinaryLogScore",
     "BoxHedge",
     "BrierSimplex",
+    "Calibrated",
     "Descent",
     "Drawing",
     "ExpertMixture",
@@ -32,6 +37,7 @@ __all__ = [
     "Percentage",
     "Review",
     "SampledHedge",
+    "ScaledHedge",
     "Specialists",
     "SquareOn",
     "Squint",

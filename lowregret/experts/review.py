@@ -31,7 +31,8 @@ class Review:
     @classmethod
     def of(cls, mixture: ExpertMixture, forecasts: Any, outcomes: Any) -> Review:
         """Look back on all rounds that a mixture has learnt, given again: O(kTN), and a solver for the combination."""
-        x, y = mixture.as_forecasts(forecasts), mixture.as_outcomes(outcomes, len(forecasts))
+        x = mixture.as_forecasts(forecasts)
+        y = mixture.as_outcomes(outcomes, len(x))
         awake = np.all(~np.isnan(x), axis=1)
         learnt = ~np.isnan(y[:, 0]) & awake.any(1)
         x, y, awake = x[learnt], y[learnt], awake[learnt]

@@ -83,6 +83,35 @@ def squint() -> Weigh:
     return weigh
 
 
+def boa() -> Weigh:
+    """πηe^{ηS}, rates and what each round adds to S from all rounds before it."""
+
+    def weigh(prior: Vector, total: Vector, awake: Vector, past: list[Vector]) -> Vector:
+        largest, moved, square = 0.0, np.zeros(prior.size), np.zeros(prior.size)
+        price, rate = np.maximum(-np.log(prior), 1.0), np.ones(prior.size)
+        for r in past:
+            before, largest = largest, max(largest, float(np.abs(r).max()))
+            if largest:
+                small = r * before / largest
+                moved, square = moved + small - rate * small**2, square + small**2
+                rate = np.sqrt(price / (square + 4 * price * largest**2))
+        logs = np.log(prior * rate) + rate * moved if largest else np.log(prior)
+        return np.exp(logs - logs[awake].max())
+
+    return weigh
+
+
+def scaled_hedge(rate: float) -> Weigh:
+    """πe^{ηR}, η the rate over the largest |r|; all trust to the best where that is 0."""
+
+    def weigh(prior: Vector, total: Vector, awake: Vector, past: list[Vector]) -> Vector:
+        largest = float(np.abs(past).max()) if past else 0.0
+        behind = total - total[awake].max()
+        return prior * np.exp(np.minimum(rate / largest * behind, 700.0)) if largest else prior * (behind == 0)
+
+    return weigh
+
+
 def descent(eta: float) -> Weigh:
     """The projection of π + ηR by sorting."""
 
