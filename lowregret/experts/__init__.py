@@ -7,11 +7,12 @@ from lowregret.experts.boa import BOA
 from lowregret.experts.calibrated import Calibrated
 from lowregret.experts.continuous import BoxHedge, SampledHedge, grid
 from lowregret.experts.draw import Drawing
-from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
+from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage, SymmetricPercentage
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.portfolio import OnlineNewton, Universal, best_rebalanced
 from lowregret.experts.review import Review
+from lowregret.experts.scale import naive_scales
 from lowregret.experts.scaled import ScaledHedge
 from lowregret.experts.specialists import Specialists
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
@@ -42,7 +43,9 @@ __all__ = [
     "SquareOn",
     "Squint",
     "Substitution",
+    "SymmetricPercentage",
     "Universal",
     "best_rebalanced",
     "grid",
+    "naive_scales",
 ]

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lowregret.compile.kernel import kernel
+from lowregret.compile.kernel import apart, kernel
 from lowregret.compile.part import Part
 from lowregret.experts.advice import absorb, book_trust, judge, look, mix, normalise
 from lowregret.experts.aggregator import Aggregator
@@ -41,7 +41,7 @@ class Lanes(Part):
     """Aggregators in a row, of which compiled code calls the one at a place."""
 
     lane: Aggregator
-    others: Part
+    others: Lanes | NoLanes
 
     def weigh(self, at: int, s: Book) -> None:
         """The weights of the lane at this place, as `Aggregator.weigh` has them."""
@@ -62,14 +62,15 @@ class Lanes(Part):
         return self.lane.squares() if at == 0 else self.others.squares(at - 1)
 
 
-def in_a_row(lanes: Sequence[Aggregator]) -> Part:
+def in_a_row(lanes: Sequence[Aggregator]) -> Lanes | NoLanes:
     """Lanes as one part."""
-    row: Part = NoLanes()
+    row: Lanes | NoLanes = NoLanes()
     for lane in reversed(lanes):
         row = Lanes(lane, row)
     return row
 
 
+@apart
 def weigh_lanes(lanes: Any, books: Any, s: Book) -> None:
     """The weights of every lane over all experts, awake or not, into its book."""
     for at in range(len(books)):
@@ -81,10 +82,10 @@ def weigh_lanes(lanes: Any, books: Any, s: Book) -> None:
         normalise(book, s.mass.size)
 
 
-def fill_in(lanes: Any, chief: Aggregator, books: Any, top: Book, s: Book, x: Any, t: int) -> float:
-    """Let sleepers say what the mixture says, in row t of x, given who is awake in s.present: O(LN); s is scratch.
+def fill_in(lanes: Any, chief: Aggregator, books: Any, top: Book, s: Book, x: Any, t: int, awake: int) -> None:
+    """Let sleepers say what the mixture says, in row t of x, given who is awake in s.present: O(LN).
 
-    Returns Σ W[i] over those awake, 1 if it is 0: then any p solves the equation, and theirs is the mean by the prior.
+    s.mass become the weights of those awake. If their W are all 0, any p solves the equation: the mean by the prior.
     """
     weigh_lanes(lanes, books, s)
     for at in range(len(books)):
@@ -92,13 +93,10 @@ def fill_in(lanes: Any, chief: Aggregator, books: Any, top: Book, s: Book, x: An
         top.mass[at] = 1.0
     chief.weigh(top)
     normalise(top, len(books))
-    total, awake = 0.0, 0
     for i in range(s.mass.size):
         s.mass[i] = 0.0
         for at in range(len(books)):
             s.mass[i] += top.mass[at] * books[at].mass[i]
-        total += s.mass[i] * s.present[i]
-        awake += 1 if s.present[i] > 0.0 else 0
     normalise(s, awake)
     for k in range(x.shape[1]):
         said = 0.0
@@ -106,13 +104,14 @@ def fill_in(lanes: Any, chief: Aggregator, books: Any, top: Book, s: Book, x: An
             said += s.mass[i] * x[t, k, i] if s.present[i] > 0.0 else 0.0
         for i in range(s.mass.size):
             x[t, k, i] = x[t, k, i] if s.present[i] > 0.0 else said
-    return total if total > 0.0 else 1.0
 
 
 @kernel
-def fill_round(lanes: Any, chief: Aggregator, books: Any, top: Book, s: Book, x: Any) -> float:
-    """Let sleepers say what the mixture says, in a round of which x[0] is all that is known; returns Σ W awake."""
-    return fill_in(lanes, chief, books, top, s, x, 0) if look(s, x, 0, x.shape[1]) > 0 else 1.0
+def fill_round(lanes: Any, chief: Aggregator, books: Any, top: Book, s: Book, x: Any) -> None:
+    """Let sleepers say what the mixture says in the one round x[0]; s.mass become the weights of those awake."""
+    awake = look(s, x, 0, x.shape[1])
+    if awake > 0:
+        fill_in(lanes, chief, books, top, s, x, 0, awake)
 
 
 @kernel
@@ -142,15 +141,15 @@ def learn_layers(
     """
     kept = 0
     for t in range(x.shape[0]):
-        awake, total = look(s, x, t, x.shape[1]), 1.0
-        if awake > 0 and awake < s.mass.size:
-            total = fill_in(lanes, chief, books, top, s, x, t)
+        awake = look(s, x, t, x.shape[1])
+        if 0 < awake < s.mass.size:
+            fill_in(lanes, chief, books, top, s, x, t, awake)
         if awake > 0:
             speak(lanes, chief, mean, books, top, s, x, voices, said, p, t)
         else:
-            fall_silent(books, top, voices, said, p, t)
+            fall_silent(books, top, s, voices, said, p, t)
         if (first + t) % every == 0:
-            keep_weights(books, top, s, total, weights, trust, regrets, kept)
+            keep_weights(books, top, s, awake < s.mass.size, weights, trust, regrets, kept)
             kept += 1
         if (
             awake > 0
@@ -183,12 +182,12 @@ def speak(
     mix(chief, mean, top, said, t, p)
 
 
-def fall_silent(books: Any, top: Book, voices: Any, said: Any, p: Any, t: int) -> None:
+def fall_silent(books: Any, top: Book, s: Book, voices: Any, said: Any, p: Any, t: int) -> None:
     """Nobody was awake in row t: no lane trusts anybody or says anything."""
     for at in range(len(books)):
         top.mass[at] = 0.0
-        for i in range(books[at].mass.size):
-            books[at].mass[i] = 0.0
+        for i in range(s.mass.size):
+            s.mass[i] = 0.0
         for k in range(p.shape[1]):
             voices[at, t, k], said[t, k, at], p[t, k] = math.nan, math.nan, math.nan
 
@@ -220,14 +219,14 @@ def learn_round(
     return True
 
 
-def keep_weights(books: Any, top: Book, s: Book, total: float, weights: Any, trust: Any, regrets: Any, at: int) -> None:
-    """Keep weights and regrets of lanes and chief for the picture."""
+def keep_weights(books: Any, top: Book, s: Book, slept: bool, weights: Any, trust: Any, regrets: Any, at: int) -> None:
+    """Keep weights and regrets of lanes and chief for the picture; where some slept, the weights of those awake."""
     for lane in range(len(books)):
         book = books[lane]
         trust[at, lane] = top.mass[lane]
         regrets[lane, at] = book.owed[0] - book.losses[0]
         for i in range(s.mass.size):
-            weights[lane, at, i] = book.mass[i] * s.present[i] / total
+            weights[lane, at, i] = s.mass[i] if slept else book.mass[i]
             regrets[lane, at] = max(regrets[lane, at], book.owed[i] - book.losses[i])
     last = len(books)
     regrets[last, at] = top.owed[0] - top.losses[0]

@@ -29,6 +29,7 @@ from lowregret.experts.schema import LayeredSchema
 from lowregret.experts.state import NAPS, Book
 from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss, Square
+from lowregret.loss.verify import PREMISE
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -151,16 +152,15 @@ class Layered(ExpertMixture):
     @unbroken
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         x = self.as_forecasts(given_round(forecasts, self.names))
-        filled, total = x.copy(), 1.0
-        if np.isnan(x).any():
+        filled, scratch, slept = x.copy(), Book.fresh(self.book.prior), bool(np.isnan(x).any())
+        if slept:
             parts = in_a_row([lane.aggregator for lane in self.lanes]), self.chief.aggregator
-            books = tuple(lane.book for lane in self.lanes), self.chief.book, Book.fresh(self.book.prior)
-            total = call(fill_round, self.compiled, *parts, *books, filled)
+            books = tuple(lane.book for lane in self.lanes), self.chief.book, scratch
+            call(fill_round, self.compiled, *parts, *books, filled)
         asked = [lane.ask(self._as_told(filled)[0]) for lane in self.lanes]
-        present = ~np.isnan(x[0]).any(0)
-        for lane in self.lanes if not present.all() else ():
-            if (lane.asked - 1) % lane._every == 0:
-                lane._weights[-1] = lane._weights[-1] * present / total
+        for lane in self.lanes if slept else ():
+            if (lane.asked - 1) % lane._every == 0:  # the weights by which those awake were mixed are kept
+                lane._weights[-1] = scratch.mass
         chief, p = self.chief.ask([said for _, said in asked])
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
         number = self._wait(x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0)))
@@ -199,16 +199,17 @@ class Layered(ExpertMixture):
         regrets = self.book.owed - self.book.losses
         linear = float(np.max(self.book.linear))
         slept = max(int(lane.book.counts[NAPS]) for lane in self.lanes)  # as lanes had it before sleepers had a say
+        premises = self._premises()
         bound = min(self._bound(lane) for lane in range(len(self.lanes)))
         off = sum(rounding(mixture.book, mixture.substitution) for mixture in (self, *self._inside.values()))
         found = Certificate(
             "LAYERED",
             "regret ≤ min over lanes of what the mixture owes to the lane + what the lane owes to the best combination",
             {"set": "simplex", "radius": 1.0},
-            linear if linear <= bound else None,
+            linear if linear <= bound and all(p.holds for p in premises if p.name == PREMISE) else None,
             bound,
             (
-                *self._premises(),
+                *premises,
                 Premise("sleepers said what the mixture said", slept == 0, f"not in {counted(slept, 'round')}"),
             ),
             regret=float(np.max(regrets)),
