@@ -71,7 +71,8 @@ def _cells(column: Any, name: str) -> Any:
     kind = getattr(column, "dtype", None)
     if hasattr(kind, "na_value") and getattr(kind, "kind", "") in tuple("biuf"):  # pandas' own numbers
         column = column.to_numpy(np.float64, na_value=math.nan)
-    return real_numbers(math.nan if column is None else column, f"the forecasts of {name!r}")
+    column = math.nan if column is None else column
+    return real_numbers(column, f"the forecasts of {name!r}").reshape(np.shape(column))
 
 
 def _some(names: Sequence[Any]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.state import NAPS
 from lowregret.types import Vector
 from lowregret.words import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SWITCHES = (1, 5, 10)
 LISTED = 6  # experts that a summary names
@@ -128,13 +132,26 @@ class Review:
                 lines.append(self._line(switches, path.loss, rounds, "the best sequence of experts"))
         return "\n".join([*lines, *self._listed(), *self._proof()])
 
+    def plot(self, path: str | os.PathLike[str] | None = None, *, times: Any = None) -> Figure:
+        """Weights, mean losses so far and the regret over the rounds; written to `path` if given.
+
+        `times`: when the rows are, such as an array of `datetime64`, for the axis.
+        """
+        from lowregret.experts.plot import plot_review
+
+        return plot_review(self, times, path)
+
     def a_round(self, total: float, rounds: int) -> float:
         """The mean loss of a round, or its root."""
         mean = total / rounds
         return math.sqrt(mean) if self.root and mean >= 0 else mean
 
     def _line(self, name: str, total: float, rounds: int, note: str) -> str:
-        return f"{name:<16} {self.a_round(total, rounds):.6g} a round" + (f" ({note})" if note else "")
+        return f"{name:<16} {self.a_round(total, rounds):.6g} {self._unit}" + (f" ({note})" if note else "")
+
+    @property
+    def _unit(self) -> str:
+        return "root mean square" if self.root else "a round"
 
     def _weights(self) -> list[str]:
         """The best fixed weights, and the same among those awake."""
@@ -151,7 +168,7 @@ class Review:
         among = self.a_round(self.among_awake, rounds)
         return [
             self._line("the best weights", best.value, rounds, note),
-            f"                 {among:.6g} a round if these weights are made to sum to 1 among those awake",
+            f"                 {among:.6g} {self._unit} if these weights are made to sum to 1 among those awake",
         ]
 
     def _listed(self) -> list[str]:
@@ -163,7 +180,7 @@ class Review:
         lines = []
         for i in shown:
             awake = self._awake(i)
-            lost = f"{self.a_round(float(book.losses[i]), awake):.6g} a round" if awake else "never awake"
+            lost = f"{self.a_round(float(book.losses[i]), awake):.6g} {self._unit}" if awake else "never awake"
             lines.append(f"{names[i]:<{wide}}  {lost}, weight now {weights[i]:.3g}")
         if len(order) > len(shown):
             lines.insert(-1, f"… and {len(order) - len(shown)} between these and the last:")

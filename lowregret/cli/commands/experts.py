@@ -80,7 +80,7 @@ def _arguments(command: ArgumentParser) -> None:
     mixing.add_argument("--prior", metavar="FILE", help="trust at the beginning: lines of a name and a weight")
     showing = command.add_argument_group("showing")
     showing.add_argument("--predictions", metavar="FILE", help="write the mixed forecasts, one line a row")
-    showing.add_argument("--plot", type=picture, metavar="FILE", help="draw weights and regret over the rounds")
+    showing.add_argument("--plot", type=picture, metavar="FILE", help="draw weights, losses and regret over time")
     showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and experts")
     add_telling(showing, "no summary")
 

@@ -62,14 +62,15 @@ def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, 
     """Show what came out, in the forms that were asked for."""
     panel = review.mixture
     if args.plot:
-        panel.plot(args.plot)
+        review.plot(args.plot, times=found.times)
     summary = _summary(args, found, review)
     if args.report:
         sections = [
             ("What came out", f"<pre>{escape(summary)}</pre>"),
-            ("Weights and regret over the rounds", picture(panel.plot())),
+            ("Weights, losses and regret over time", picture(review.plot(times=found.times))),
             ("The proof", proof(review.certificate)),
-            ("The experts", _ranking(panel)),
+            ("The experts", _ranking(review)),
+            ("Columns that are left out", table((), found.left_out.items()) if found.left_out else ""),
             ("The aggregator, to the letter", f"<pre>{escape(json.dumps(_spec(panel), indent=1))}</pre>"),
         ]
         write_page(args.report, page(f"{args.algorithm} on {args.table}", sections))
@@ -128,13 +129,20 @@ def _shortened(words: list[str]) -> str:
     return ", ".join(words[:LISTED]) + (f" and {len(words) - LISTED} more" if len(words) > LISTED else "")
 
 
-def _ranking(panel: ExpertMixture) -> str:
-    weights, order = panel.weights, np.argsort(panel.book.losses - panel.book.owed, kind="stable")
+def _ranking(review: Review) -> str:
+    panel = review.mixture
+    book, weights, best = panel.book, panel.weights, review.combination
     rows = [
-        (panel.names[i], f"{panel.book.losses[i]:.6g}", f"{int(panel.book.awake[i]):,}", f"{weights[i]:.4g}")
-        for i in order.tolist()
+        (
+            panel.names[i],
+            f"{review.a_round(float(book.losses[i]), max(int(book.awake[i]), 1)):.6g}",
+            f"{int(book.awake[i]):,}",
+            f"{weights[i]:.4g}",
+            "–" if best is None else f"{best.w[i]:.4g}",
+        )
+        for i in np.argsort(book.losses - book.owed, kind="stable").tolist()
     ]
-    return table(("expert", "loss", "rounds awake", "weight now"), rows)
+    return table(("expert", "loss a round", "rounds awake", "weight now", "weight in hindsight"), rows)
 
 
 def _write_predictions(path: str, p: Any) -> None:
