@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from lowregret.compile.kernel import apart, kernel
 from lowregret.compile.part import Part
@@ -70,33 +70,60 @@ def in_a_row(lanes: Sequence[Aggregator]) -> Lanes | NoLanes:
     return row
 
 
+class Books(NamedTuple):
+    """The books of the lanes, of the chief above them, and of the present round."""
+
+    lanes: tuple[Book, ...]
+    chief: Book
+    now: Book  # of the round alone: who is awake, and the weights of these
+
+
+class Said(NamedTuple):
+    """Forecasts of rows, to be written."""
+
+    lanes: Any  # [l, t, k]
+    beside: Any  # the same as the chief is given them, [t, k, l]
+    mixture: Any  # [t, k]
+
+
+class Kept(NamedTuple):
+    """Weights and regrets before some of the rows, for the picture, to be written."""
+
+    weights: Any  # of lanes, [l, t, i]; where some slept, those by which the others were mixed
+    trust: Any  # of the chief, [t, l]
+    regrets: Any  # of lanes and then of the chief, [l, t]
+
+
 @apart
-def weigh_lanes(lanes: Any, books: Any, s: Book) -> None:
+def weigh_lanes(lanes: Any, books: Books) -> None:
     """The weights of every lane over all experts, awake or not, into its book."""
-    for at in range(len(books)):
-        book = books[at]
-        for i in range(s.mass.size):
+    experts = books.now.mass.size
+    for at in range(len(books.lanes)):
+        book = books.lanes[at]
+        for i in range(experts):
             book.present[i] = 1.0
             book.mass[i] = 1.0
         lanes.weigh(at, book)
-        normalise(book, s.mass.size)
+        normalise(book, experts)
 
 
-def fill_in(lanes: Any, chief: Aggregator, books: Any, top: Book, s: Book, x: Any, t: int, awake: int) -> None:
-    """Let sleepers say what the mixture says, in row t of x, given who is awake in s.present: O(LN).
+def fill_in(lanes: Any, chief: Aggregator, books: Books, x: Any, t: int, awake: int) -> None:
+    """Let sleepers say what the mixture says in row t of x, given who is awake: O(LN).
 
-    s.mass become the weights of those awake. If their W are all 0, any p solves the equation: the mean by the prior.
+    books.now.mass become the weights of those awake. If their W are all 0, any p solves the equation: the mean by the
+    prior does.
     """
-    weigh_lanes(lanes, books, s)
-    for at in range(len(books)):
+    weigh_lanes(lanes, books)
+    s, top = books.now, books.chief
+    for at in range(top.mass.size):
         top.present[at] = 1.0
         top.mass[at] = 1.0
     chief.weigh(top)
-    normalise(top, len(books))
+    normalise(top, top.mass.size)
     for i in range(s.mass.size):
         s.mass[i] = 0.0
-        for at in range(len(books)):
-            s.mass[i] += top.mass[at] * books[at].mass[i]
+        for at in range(len(books.lanes)):
+            s.mass[i] += top.mass[at] * books.lanes[at].mass[i]
     normalise(s, awake)
     for k in range(x.shape[1]):
         said = 0.0
@@ -107,128 +134,89 @@ def fill_in(lanes: Any, chief: Aggregator, books: Any, top: Book, s: Book, x: An
 
 
 @kernel
-def fill_round(lanes: Any, chief: Aggregator, books: Any, top: Book, s: Book, x: Any) -> None:
-    """Let sleepers say what the mixture says in the one round x[0]; s.mass become the weights of those awake."""
-    awake = look(s, x, 0, x.shape[1])
+def fill_round(lanes: Any, chief: Aggregator, books: Books, x: Any) -> None:
+    """Let sleepers say what the mixture says in the one round x[0]; books.now.mass become the others' weights."""
+    awake = look(books.now, x, 0, x.shape[1])
     if awake > 0:
-        fill_in(lanes, chief, books, top, s, x, 0, awake)
+        fill_in(lanes, chief, books, x, 0, awake)
 
 
 @kernel
 def learn_layers(
-    lanes: Any,
-    chief: Aggregator,
-    mean: Mean,
-    loss: Loss,
-    books: Any,
-    top: Book,
-    s: Book,
-    x: Any,
-    y: Any,
-    voices: Any,
-    said: Any,
-    p: Any,
-    weights: Any,
-    trust: Any,
-    regrets: Any,
-    first: int,
-    every: int,
-) -> int:
-    """Forecast and learn rows of x, some asleep, lane by lane: O(LN) a row; `voices` and `said` are the lanes'.
+    lanes: Any, chief: Aggregator, loss: Loss, mean: Mean, books: Books, x: Any, y: Any, said: Said, kept: Kept,
+    first: int, every: int,
+) -> int:  # fmt: skip
+    """Forecast and learn rows of x, in which some sleep and are filled in: O(LN) a row; of each `every`-th one is kept.
 
-    Of each `every`-th row, weights and regrets before it are kept: of lanes those by which experts awake were mixed.
     Returns the number of rows done: all of them, or those before one that cannot be learnt.
     """
-    kept = 0
+    marks, experts = 0, books.now.mass.size
     for t in range(x.shape[0]):
-        awake = look(s, x, t, x.shape[1])
-        if 0 < awake < s.mass.size:
-            fill_in(lanes, chief, books, top, s, x, t, awake)
+        awake = look(books.now, x, t, x.shape[1])
+        if 0 < awake < experts:
+            fill_in(lanes, chief, books, x, t, awake)
         if awake > 0:
-            speak(lanes, chief, mean, books, top, s, x, voices, said, p, t)
+            speak(lanes, chief, mean, books, x, said, t)
         else:
-            fall_silent(books, top, s, voices, said, p, t)
+            fall_silent(books, said, t)
         if (first + t) % every == 0:
-            keep_weights(books, top, s, awake < s.mass.size, weights, trust, regrets, kept)
-            kept += 1
-        if (
-            awake > 0
-            and not math.isnan(y[t, 0])
-            and not learn_round(lanes, chief, loss, books, top, x, y, voices, said, p, t)
-        ):
+            keep(books, awake < experts, kept, marks)
+            marks += 1
+        if awake > 0 and not math.isnan(y[t, 0]) and not learn_round(lanes, chief, loss, books, x, y, said, t):
             return t
     return int(x.shape[0])
 
 
-def speak(
-    lanes: Any,
-    chief: Aggregator,
-    mean: Mean,
-    books: Any,
-    top: Book,
-    s: Book,
-    x: Any,
-    voices: Any,
-    said: Any,
-    p: Any,
-    t: int,
-) -> None:
+def speak(lanes: Any, chief: Aggregator, mean: Mean, books: Books, x: Any, said: Said, t: int) -> None:
     """The forecasts of the lanes and of the chief for row t."""
-    weigh_lanes(lanes, books, s)
-    for at in range(len(books)):
-        mean.forecast(books[at], x, t, voices[at])
-        for k in range(p.shape[1]):
-            said[t, k, at] = voices[at, t, k]
-    mix(chief, mean, top, said, t, p)
+    weigh_lanes(lanes, books)
+    for at in range(len(books.lanes)):
+        mean.forecast(books.lanes[at], x, t, said.lanes[at])
+        for k in range(x.shape[1]):
+            said.beside[t, k, at] = said.lanes[at, t, k]
+    mix(chief, mean, books.chief, said.beside, t, said.mixture)
 
 
-def fall_silent(books: Any, top: Book, s: Book, voices: Any, said: Any, p: Any, t: int) -> None:
-    """Nobody was awake in row t: no lane trusts anybody or says anything."""
-    for at in range(len(books)):
-        top.mass[at] = 0.0
-        for i in range(s.mass.size):
-            s.mass[i] = 0.0
-        for k in range(p.shape[1]):
-            voices[at, t, k], said[t, k, at], p[t, k] = math.nan, math.nan, math.nan
+def fall_silent(books: Books, said: Said, t: int) -> None:
+    """Nobody was awake in row t: nobody is trusted, and no lane says anything."""
+    for i in range(books.now.mass.size):
+        books.now.mass[i] = 0.0
+    for at in range(len(books.lanes)):
+        books.chief.mass[at] = 0.0
+        for k in range(said.mixture.shape[1]):
+            said.lanes[at, t, k] = math.nan
+            said.mixture[t, k] = math.nan
 
 
-def learn_round(
-    lanes: Any,
-    chief: Aggregator,
-    loss: Loss,
-    books: Any,
-    top: Book,
-    x: Any,
-    y: Any,
-    voices: Any,
-    said: Any,
-    p: Any,
-    t: int,
-) -> bool:
+def learn_round(lanes: Any, chief: Aggregator, loss: Loss, books: Books, x: Any, y: Any, said: Said, t: int) -> bool:
     """Let lanes and chief learn row t; False if one of them cannot."""
-    for at in range(len(books)):
-        book = books[at]
-        if not math.isfinite(judge(loss, book, x, t, voices[at], y, True, lanes.squares(at))):
+    for at in range(len(books.lanes)):
+        book = books.lanes[at]
+        if not math.isfinite(judge(loss, book, x, t, said.lanes[at], y, True, lanes.squares(at))):
             return False
         book_trust(book)
         lanes.absorb(at, book)
         book.counts[ROUNDS] += 1
-    if not math.isfinite(judge(loss, top, said, t, p, y, True, chief.squares())):
+    if not math.isfinite(judge(loss, books.chief, said.beside, t, said.mixture, y, True, chief.squares())):
         return False
-    absorb(chief, top)
+    absorb(chief, books.chief)
     return True
 
 
-def keep_weights(books: Any, top: Book, s: Book, slept: bool, weights: Any, trust: Any, regrets: Any, at: int) -> None:
-    """Keep weights and regrets of lanes and chief for the picture; where some slept, the weights of those awake."""
-    for lane in range(len(books)):
-        book = books[lane]
-        trust[at, lane] = top.mass[lane]
-        regrets[lane, at] = book.owed[0] - book.losses[0]
-        for i in range(s.mass.size):
-            weights[lane, at, i] = s.mass[i] if slept else book.mass[i]
-            regrets[lane, at] = max(regrets[lane, at], book.owed[i] - book.losses[i])
-    last = len(books)
-    regrets[last, at] = top.owed[0] - top.losses[0]
-    for lane in range(len(books)):
-        regrets[last, at] = max(regrets[last, at], top.owed[lane] - top.losses[lane])
+def keep(books: Books, slept: bool, kept: Kept, mark: int) -> None:
+    """Keep the weights by which experts were mixed, and the regrets before that."""
+    for at in range(len(books.lanes)):
+        book = books.lanes[at]
+        kept.trust[mark, at] = books.chief.mass[at]
+        kept.regrets[at, mark] = largest_regret(book)
+        for i in range(book.mass.size):
+            kept.weights[at, mark, i] = books.now.mass[i] if slept else book.mass[i]
+    kept.regrets[len(books.lanes), mark] = largest_regret(books.chief)
+
+
+def largest_regret(s: Book) -> float:
+    """Σ(ℓ(p_t) − ℓ(x_t[k])) against the best k so far."""
+    largest = -math.inf
+    for i in range(s.mass.size):
+        largest = max(largest, s.owed[i] - s.losses[i])
+    return largest

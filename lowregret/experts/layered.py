@@ -20,7 +20,7 @@ from lowregret.compile.signals import let_in, unbroken
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
-from lowregret.experts.asleep import fill_round, in_a_row, learn_layers
+from lowregret.experts.asleep import Books, Kept, Said, fill_round, in_a_row, learn_layers
 from lowregret.experts.before import Before, all_or_none
 from lowregret.experts.certify import bound_against, rounding
 from lowregret.experts.given import given_round
@@ -113,37 +113,28 @@ class Layered(ExpertMixture):
 
     def _learn_sleepers(self, x: Matrix, y: Matrix) -> Matrix:
         """Let lanes and chief learn rounds in which some sleep, one after the other; returns the forecasts."""
-        rows, lanes = len(x), self.lanes
-        marks = {mixture._marks(rows) for mixture in self._inside.values()}.pop()
-        weights, trust = np.empty((len(lanes), marks, len(self.names))), np.empty((marks, len(lanes)))
-        regrets = np.empty((len(lanes) + 1, marks))
-        voices, said = np.empty((len(lanes), rows, self.parts)), np.empty((rows, self.parts, len(lanes)))
-        p, parts = np.empty((rows, self.parts)), (in_a_row([lane.aggregator for lane in lanes]), self.chief.aggregator)
-        books = tuple(lane.book for lane in lanes), self.chief.book, Book.fresh(self.book.prior)
-        kept, how = (weights, trust, regrets), (self.chief.asked, self.chief._every)
+        inside, rows, lanes, n = list(self._inside.values()), len(x), len(self.lanes), len(self.names)
+        marks = [mixture._marks(rows) for mixture in inside][-1]
+        said = Said(*(np.empty(shape) for shape in ((lanes, rows, self.parts), (rows, self.parts, lanes), x.shape[:2])))
+        kept = Kept(np.empty((lanes, marks, n)), np.empty((marks, lanes)), np.empty((lanes + 1, marks)))
+        row, books = self._together()
         done = call(
-            learn_layers,
-            self.compiled,
-            *parts,
-            Mean(),
-            self.loss_function,
-            *books,
-            x.copy(),
-            y,
-            voices,
-            said,
-            p,
-            *kept,
-            *how,
-        )
-        for at, mixture in enumerate(self._inside.values()):
-            mixture._keep(trust if mixture is self.chief else weights[at], regrets[at], marks)
+            learn_layers, self.compiled, row, self.chief.aggregator, self.loss_function, Mean(), books, x.copy(), y,
+            said, kept, self.chief.asked, self.chief._every,
+        )  # fmt: skip
+        for mixture, weights, regrets in zip(inside, [*kept.weights, kept.trust], kept.regrets, strict=True):
+            mixture._keep(weights, regrets, marks)
             mixture.asked += done
         if done < rows:
-            raise DataError(self.refusal(y, p, done, self.asked + done))
-        for mixture in self._inside.values():
+            raise DataError(self.refusal(y, said.mixture, done, self.asked + done))
+        for mixture in inside:
             mixture._mark()
-        return p
+        return said.mixture
+
+    def _together(self) -> tuple[Any, Books]:
+        """The lanes as one part, and all books."""
+        books = Books(tuple(lane.book for lane in self.lanes), self.chief.book, Book.fresh(self.book.prior))
+        return in_a_row([lane.aggregator for lane in self.lanes]), books
 
     def _as_told(self, x: Matrix) -> Matrix:
         """Forecasts x[t, k, i] as lanes are given them."""
@@ -152,15 +143,13 @@ class Layered(ExpertMixture):
     @unbroken
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         x = self.as_forecasts(given_round(forecasts, self.names))
-        filled, scratch, slept = x.copy(), Book.fresh(self.book.prior), bool(np.isnan(x).any())
+        filled, slept, (row, books) = x.copy(), bool(np.isnan(x).any()), self._together()
         if slept:
-            parts = in_a_row([lane.aggregator for lane in self.lanes]), self.chief.aggregator
-            books = tuple(lane.book for lane in self.lanes), self.chief.book, scratch
-            call(fill_round, self.compiled, *parts, *books, filled)
+            call(fill_round, self.compiled, row, self.chief.aggregator, books, filled)
         asked = [lane.ask(self._as_told(filled)[0]) for lane in self.lanes]
         for lane in self.lanes if slept else ():
             if (lane.asked - 1) % lane._every == 0:  # the weights by which those awake were mixed are kept
-                lane._weights[-1] = scratch.mass
+                lane._weights[-1] = books.now.mass
         chief, p = self.chief.ask([said for _, said in asked])
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
         number = self._wait(x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0)))

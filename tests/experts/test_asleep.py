@@ -38,8 +38,8 @@ def test_compiled_in_pieces_from_disk_and_one_by_one_is_all_at_once(tmp_path: Pa
     x, y = random_rounds(120, 4, 9, 0.3)
     x[50:60] = np.nan  # nobody is awake
     x[70:90], y[75] = random_rounds(20, 4, 1)[0], math.nan
-    whole = Layered(4).learn(x, y)
-    split = Layered(4, compiled=False).learn(x[:30], y[:30])
+    whole = Layered(4, Absolute()).learn(x, y)
+    split = Layered(4, Absolute(), compiled=False).learn(x[:30], y[:30])
     first = split.forecasts
     split = lowregret.load(split.save(tmp_path / "panel.lr"))
     split.compiled = True
