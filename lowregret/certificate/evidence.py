@@ -16,7 +16,7 @@ from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
 from lowregret.domain.verify import PREMISE as SET_PREMISE
 from lowregret.domain.verify import counterexample as fault_of_set
 from lowregret.learner.linear import Learner
-from lowregret.loss import NamedLoss
+from lowregret.loss import Loss, NamedLoss
 from lowregret.loss.verify import PREMISE, MetScores, counterexample
 from lowregret.mirror import Entropic, Euclidean, Mirror, PNorm
 from lowregret.mirror.verify import PREMISE as MIRROR_PREMISE
@@ -168,7 +168,9 @@ def farthest(comparator: Domain, w: Vector, d: int, most: float) -> float:
 
 
 def convexity(loss: Any, met: MetScores | None, reach: float) -> tuple[Premise, ...]:
-    """The premise that a loss of the user's own is convex, with scores that refute it; none for the package's."""
+    """The premise that a loss is convex: of the user's own, with scores that refute it, and of ours that are not."""
+    if isinstance(loss, Loss) and not loss.convex:
+        return (Premise(PREMISE, False, f"{type(loss).__name__} is not convex"),)
     if not (isinstance(loss, NamedLoss) and is_own(loss)):
         return ()
     found = counterexample(loss, met, reach)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lowregret.cli.losses import make_loss
-from lowregret.experts import BinaryLogScore, BrierSimplex, LogScore, Mean, Percentage, SquareOn, Substitution
+from lowregret.errors import PartError
+from lowregret.experts import (
+    BinaryLogScore,
+    BrierSimplex,
+    LogScore,
+    Mean,
+    Percentage,
+    SquareOn,
+    Substitution,
+    SymmetricPercentage,
+)
 from lowregret.experts.certify import mixable_rate
-from lowregret.loss import LogWealth, Loss, Square
+from lowregret.loss import LOSSES, Absolute, LogWealth, Loss, Square
+from lowregret.loss.regression import Residual
 
 
 @dataclass(frozen=True)
@@ -20,6 +31,8 @@ class ForecastLoss:
     sharpest_of_many: Substitution = Mean()
     is_portfolio: bool = False  # whether forecasts are price relatives of assets, without an outcome
     divides: bool = False  # by the outcome, which must not be 0
+    root: bool = False  # whether the root of the mean is shown
+    season: int = 0  # of the naive forecast by whose mean error all is divided
 
     def loss(self, parts: int) -> Loss:
         """The loss of forecasts that are this many numbers each."""
@@ -36,16 +49,39 @@ class ForecastLoss:
 
 
 FORECAST_LOSSES = {
+    "mae": ForecastLoss(Absolute()),
+    "mse": ForecastLoss(Square()),
+    "rmse": ForecastLoss(Square(), root=True),
     "mape": ForecastLoss(Percentage(), divides=True),
+    "smape": ForecastLoss(SymmetricPercentage()),
+    "mase": ForecastLoss(Absolute(), season=1),
     "log": ForecastLoss(BinaryLogScore(), LogScore()),
     "brier": ForecastLoss(Square(), Square(), SquareOn(0.0, 1.0), BrierSimplex()),
     "portfolio": ForecastLoss(LogWealth(), is_portfolio=True),
 }
+ALIASES = {"pinball": "quantile"}
+
+
+def loss_names() -> list[str]:
+    """The losses that `lowregret experts` knows: those of forecasts, and those of scores that are forecasts."""
+    residual = [name for name, kind in LOSSES.items() if issubclass(kind, Residual)]
+    return [*FORECAST_LOSSES, *ALIASES, *residual]
 
 
 def forecast_loss(words: str) -> ForecastLoss:
     """The loss that `--loss` says: one of forecasts, or one of scores, whose forecasts are one number each."""
-    return FORECAST_LOSSES[words] if words in FORECAST_LOSSES else ForecastLoss(make_loss(words))
+    name, colon, given = words.partition(":")
+    if name == "mase" and colon:
+        if not given.isdigit() or int(given) < 1:
+            raise PartError(f"--loss {words}: the season of mase is a whole number of rows from 1 on, such as mase:7")
+        return replace(FORECAST_LOSSES[name], season=int(given))
+    if name in FORECAST_LOSSES:
+        if colon:
+            raise PartError(f"--loss: {name} takes no parameter, got {given!r}")
+        return FORECAST_LOSSES[name]
+    if name not in loss_names():
+        raise PartError(f"--loss: there is no loss {name!r} of forecasts; there are {', '.join(loss_names())}")
+    return ForecastLoss(make_loss(ALIASES.get(name, name) + colon + given))
 
 
 def names_where(fact: str) -> list[str]:

@@ -12,6 +12,8 @@ import numpy as np
 
 from lowregret.cli.forecast_losses import forecast_loss, names_where
 from lowregret.errors import DataError, PartError
+from lowregret.experts.columns import off_scale, times, unused_origin, why_by_name, why_by_numbers
+from lowregret.experts.scale import naive_scales
 from lowregret.stream.table import Table
 from lowregret.types import Vector
 
@@ -27,10 +29,28 @@ class Forecasts:
     x: Any
     y: Vector
     parts: int = 1
-    left_out: list[str] = field(default_factory=list)  # columns that are nobody's forecasts
+    left_out: dict[str, str] = field(default_factory=dict)  # columns that are nobody's forecasts, and why not
+    scale: Vector | None = None  # by which x and y were divided, row by row
 
     def place(self, row: int) -> str:
         return self.table.place(row)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Doubts about what the columns mean."""
+        found = []
+        if all(map(_is_number, self.table.columns)) and self.table.first > 1:
+            found.append("all columns are called by numbers: if the first line is no header, say --no-header")
+        found += [w for name in self.left_out if (w := unused_origin(name, self.table.columns[name]))]
+        for i, name in enumerate(self.names if self.parts == 1 else ()):
+            found += [w for w in [off_scale(name, self.x[:, i], self.y)] if w]
+        return found
+
+    @property
+    def times(self) -> Any:
+        """When the rows are, as `datetime64`, by the first column that says; None if none does."""
+        others = (name for name in self.table.columns if name not in self.names and name not in self.table.odd)
+        return next((found for name in others if (found := times(self.table.columns[name])) is not None), None)
 
     @property
     def unknown(self) -> int:
@@ -67,20 +87,36 @@ def read_forecasts(args: Namespace, table: Table) -> Forecasts:
         _require(table, [args.target], y[:, None], np.isin(y, (0, 1))[:, None], "0 or 1, or classes: see --classes")
     if named.divides:
         _require(table, [args.target], y[:, None], (y != 0)[:, None], f"a number other than 0, for --loss {args.loss}")
+    if named.season:
+        scale = naive_scales(y, named.season)
+        unit = np.where(np.isnan(scale), 1.0, scale)  # forecasts are mixed whatever their unit
+        return Forecasts(table, names, x / unit[:, None], y / scale, left_out=left_out, scale=unit)
     return Forecasts(table, names, x, y, left_out=left_out)
 
 
-def _numeric(args: Namespace, table: Table, taken: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The columns that are experts, and those that are left out because they are not numbers."""
+def _numeric(args: Namespace, table: Table, taken: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The columns that are experts, and those that are left out, with the reason."""
     for name in (*taken, *args.drop, *args.experts):
         table.column(name)
     others = [name for name in table.columns if name not in (*taken, *args.drop)]
     if args.experts:
-        return list(args.experts), []
-    names = [name for name in others if table.is_numeric(name)]
+        return list(args.experts), {name: "not named" for name in others if name not in args.experts}
+    came, left_out = table.numbers(taken[0]) if taken else None, {}
+    for name in others:
+        why = why_by_name(name, table.columns, table.kinds.get(name, ""))
+        if why is None and not table.is_numeric(name):
+            why = "not numbers"
+        why = why or why_by_numbers(name, table.numbers(name), came)
+        if why:
+            left_out[name] = why
+    names = [name for name in others if name not in left_out]
     if not names:
-        raise DataError(f"{table.name} has no column of numbers besides {', '.join(taken) or 'none'}: name --experts")
-    return names, [name for name in others if name not in names]
+        reasons = ", ".join(f"{name} ({why})" for name, why in left_out.items()) or "none"
+        raise DataError(
+            f"{table.name} has no column of forecasts besides {', '.join(taken) or 'none'}: name --experts. "
+            f"Left out: {reasons}"
+        )
+    return names, left_out
 
 
 def _classes(args: Namespace, table: Table) -> Forecasts:
@@ -107,7 +143,7 @@ def _classes(args: Namespace, table: Table) -> Forecasts:
     x[np.isnan(x).any(2)] = math.nan
     y = np.array([number.get(word, math.nan) for word in words])
     used = {args.target, *(e + c for e in names for c in classes)}
-    left_out = [name for name in table.columns if name not in used]
+    left_out = {name: "of no expert" for name in table.columns if name not in used}
     columns = [e + c for e in names for c in classes]
     return Forecasts(table, names, _proper(args, table, columns, x), y, len(classes), left_out)
 
@@ -129,6 +165,13 @@ def _proper(args: Namespace, table: Table, columns: list[str], x: Any) -> Any:
             f"{sums[row, i, 0]:g}, not to 1: are these --odds?"
         )
     return x / sums
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False
 
 
 def _require(table: Table, columns: Sequence[str], x: Any, fits: Any, expected: str) -> None:

@@ -14,8 +14,10 @@ from lowregret.cli.forecasts import Forecasts
 from lowregret.cli.tuned_experts import tuned_aggregator
 from lowregret.errors import DataError, PartError
 from lowregret.experts import (
+    BOA,
     AdaHedge,
     Aggregator,
+    Calibrated,
     Descent,
     ExpertMixture,
     FixedShare,
@@ -47,8 +49,9 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
             known = " or ".join(names_where("is_portfolio"))
             raise PartError(f"--algorithm newton is for --loss {known}, and takes no --prior")
         return OnlineNewton(found.names)
-    if name == "auto" and not named.is_mixable:
-        return Layered(found.names, loss, parts=found.parts, prior=prior)
+    if name == "calibrated" or (name == "auto" and not named.is_mixable):
+        kind = Calibrated if name == "calibrated" else Layered
+        return kind(found.names, loss, parts=found.parts, prior=prior)
     if name == "auto" and named.is_portfolio:
         return ExpertMixture(found.names, Hedge(CALM), loss, prior=prior)
     if name == "auto":
@@ -86,6 +89,8 @@ def _aggregator(name: str, args: Namespace, rate: float) -> Aggregator:
             return AdaHedge()
         case "ml-poly":
             return MLPoly()
+        case "boa":
+            return BOA()
         case "squint":
             return Squint()
         case "ogd":

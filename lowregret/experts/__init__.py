@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from lowregret.experts.aggregator import AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
+from lowregret.experts.boa import BOA
+from lowregret.experts.calibrated import Calibrated
 from lowregret.experts.continuous import BoxHedge, SampledHedge, grid
 from lowregret.experts.draw import Drawing
-from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
+from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage, SymmetricPercentage
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.portfolio import OnlineNewton, Universal, best_rebalanced
 from lowregret.experts.review import Review
+from lowregret.experts.scale import naive_scales
+from lowregret.experts.scaled import ScaledHedge
 from lowregret.experts.specialists import Specialists
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 
 __all__ = [
+    "BOA",
     "AdaHedge",
     "Aggregator",
     "BinaryLogScore",
     "BoxHedge",
     "BrierSimplex",
+    "Calibrated",
     "Descent",
     "Drawing",
     "ExpertMixture",
@@ -32,11 +38,14 @@ __all__ = [
     "Percentage",
     "Review",
     "SampledHedge",
+    "ScaledHedge",
     "Specialists",
     "SquareOn",
     "Squint",
     "Substitution",
+    "SymmetricPercentage",
     "Universal",
     "best_rebalanced",
     "grid",
+    "naive_scales",
 ]

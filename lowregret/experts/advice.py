@@ -26,12 +26,19 @@ def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: 
             p[t, k] = math.nan
         return 0
     aggregator.weigh(s)
+    normalise(s, awake)
+    substitution.forecast(s, x, t, p)
+    return awake
+
+
+def normalise(s: Book, awake: int) -> None:
+    """Make the weights s.mass of those awake sum to 1: as at the beginning if nobody awake has earned any."""
     total = 0.0
     for i in range(s.mass.size):
         if s.present[i] == 0.0:
             s.mass[i] = 0.0
         total += s.mass[i]
-    if total == 0.0:  # nobody awake has earned any: as at the beginning
+    if total == 0.0:
         for i in range(s.mass.size):
             s.mass[i] = s.present[i] * s.prior[i]
             total += s.mass[i]
@@ -41,8 +48,6 @@ def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: 
         total = float(awake)
     for i in range(s.mass.size):
         s.mass[i] /= total
-    substitution.forecast(s, x, t, p)
-    return awake
 
 
 def look(s: Book, x: Any, t: int, parts: int) -> int:
@@ -116,10 +121,15 @@ def book_own(s: Book, own: float) -> None:
 
 def absorb(aggregator: Aggregator, s: Book) -> None:
     """Learn a round that was judged."""
-    for i in range(s.mass.size):
-        s.trust[i] += s.mass[i]
+    book_trust(s)
     aggregator.absorb(s)
     s.counts[ROUNDS] += 1
+
+
+def book_trust(s: Book) -> None:
+    """Book the weights of a round."""
+    for i in range(s.mass.size):
+        s.trust[i] += s.mass[i]
 
 
 def squarable(s: Book, own: float, linearised: bool) -> bool:

@@ -130,21 +130,7 @@ class AdaHedge(Aggregator):
         return math.log(max(s.mass.size, 2)) / s.sums[GAPS] if s.sums[GAPS] > 0.0 else math.inf
 
     def absorb(self, s: Book) -> None:
-        eta = self.eta(s)
-        before = leading(s)
-        for i in range(s.mass.size):
-            s.regret[i] += s.instant[i]
-        after = leading(s)
-        gap = after - before
-        if eta < math.inf and gap > -math.inf:
-            earlier, later = 0.0, 0.0
-            for i in range(s.mass.size):
-                if s.regret[i] > -math.inf:
-                    earlier += s.prior[i] * decay(eta, s.regret[i] - s.instant[i] - before)
-                    later += s.prior[i] * decay(eta, s.regret[i] - after)
-            gap += math.log(later / earlier) / eta
-        s.sums[BEFORE] = s.sums[GAPS]
-        s.sums[GAPS] += max(gap, 0.0)
+        book_gap(s, self.eta(s))
 
 
 class MLPoly(Aggregator):
@@ -269,6 +255,24 @@ class Descent(Aggregator):
         for i in range(s.mass.size):
             s.sums[ENERGY] += (s.instant[i] - mean) ** 2
             s.regret[i] += s.instant[i]
+
+
+def book_gap(s: Book, eta: float) -> None:
+    """Take in s.instant, and book the mixability gap of the round at the rate by which it was weighed."""
+    before = leading(s)
+    for i in range(s.mass.size):
+        s.regret[i] += s.instant[i]
+    after = leading(s)
+    gap = after - before
+    if eta < math.inf and gap > -math.inf:
+        earlier, later = 0.0, 0.0
+        for i in range(s.mass.size):
+            if s.regret[i] > -math.inf:
+                earlier += s.prior[i] * decay(eta, s.regret[i] - s.instant[i] - before)
+                later += s.prior[i] * decay(eta, s.regret[i] - after)
+        gap += math.log(later / earlier) / eta
+    s.sums[BEFORE] = s.sums[GAPS]
+    s.sums[GAPS] += max(gap, 0.0)
 
 
 def exponential_weights(s: Book, eta: float) -> None:

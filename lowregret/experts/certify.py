@@ -14,7 +14,9 @@ import numpy as np
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.numerics import EPSILON
 from lowregret.experts.aggregator import RATES, AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
+from lowregret.experts.boa import BOA
 from lowregret.experts.forecast import BinaryLogScore, LogScore
+from lowregret.experts.scaled import ScaledHedge
 from lowregret.experts.small_loss import SmallLoss, small_losses_of
 from lowregret.experts.state import BEFORE, BLUR, ENERGY, GAPS, LARGEST, OWN, ROUNDS, SPREAD, Book
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
@@ -57,6 +59,12 @@ def bound_against(aggregator: Aggregator, mixable: bool, s: Book, k: int, switch
             return "ML-POLY", "R[k] ≤ √(Σ_tΣ_i π[i]η_t[i]r_t[i]²/(π[k]η_T[k]))", value
         case Squint():
             return "SQUINT", "R[k] ≤ min_j (ln Φ + ln(1/(π[k]γ_j)))/η_j + η_jV[k]", _squint(s, k, surprise)
+        case BOA():
+            statement = "R[k] ≤ B + (ln(1/π[k]) + ln(1 + E))/η[k] + 2√(λ[k]V[k])"
+            return "BOA", statement, _boa(s, k, surprise)
+        case ScaledHedge(rate):
+            value = float(s.sums[GAPS] + s.sums[LARGEST] * surprise / rate) if s.prior[k] > 0 else math.inf
+            return "GAPS", "R[k] ≤ Δ_T + B_T·ln(1/π[k])/c, η_t = c/B_{t−1}", value
         case Descent(eta):
             away = 1 - 2 * float(s.prior[k]) + float(s.prior @ s.prior)
             statement = "R[k] ≤ ‖e_k − π‖²/(2η) + (η/2)Σ‖r_t − r̄_t‖²"
@@ -94,6 +102,14 @@ def _squint(s: Book, k: int, surprise: float) -> float:
     highest = terms.max()
     potential = max(highest + math.log(np.exp(terms - highest).sum()), 0.0)
     return float(np.min((potential + surprise + math.log(RATES)) / rates + rates * s.square[k]))
+
+
+def _boa(s: Book, k: int, surprise: float) -> float:
+    largest, price = float(s.sums[LARGEST]), max(surprise, 1.0)
+    if largest == 0 or surprise == math.inf:
+        return 0.0 if surprise < math.inf else math.inf
+    second = 2 * math.sqrt(price * float(s.square[k]))
+    return largest + (surprise + math.log1p(float(s.sums[ENERGY]))) / float(s.rate[k]) + second
 
 
 def is_mixable(aggregator: Aggregator, substitution: Substitution, loss: Loss, linearised: bool) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.errors import DataError
+from lowregret.experts.by_name import by_name, unnamed
 from lowregret.learner.validate import real_numbers
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -20,17 +21,20 @@ Matrix = NDArray[np.float64]
 def given_names(experts: Any) -> list[str]:
     """The names of experts, or of as many as a whole number says."""
     if isinstance(experts, (int, np.integer)):
-        experts = [f"expert {i}" for i in range(int(experts))]
+        experts = unnamed(int(experts))
     if not isinstance(experts, Iterable):
         raise DataError(f"experts must be a whole number, or their names; got {experts!r}")
     if not (names := list(experts)):
         raise DataError("there are no experts")
+    if len(set(names)) < len(names):
+        raise DataError(f"two experts are called {max(names, key=names.count)!r}: give each a name of its own")
     return names
 
 
 def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int) -> Matrix:
     """Forecasts of rounds from `first` on: a column for each expert, then one for each class if there are `parts`."""
-    x, wanted = real_numbers(forecasts, "forecasts"), (len(names),) if parts == 1 else (len(names), parts)
+    x = real_numbers(by_name(forecasts, names, 1), "forecasts")
+    wanted = (len(names),) if parts == 1 else (len(names), parts)
     if x.shape[1:] != wanted:
         raise DataError(f"a round has forecasts of shape {x.shape[1:]}, expected {wanted}: experts, then classes")
     infinite = np.isinf(x)
@@ -40,9 +44,9 @@ def given_forecasts(forecasts: Any, names: Sequence[str], parts: int, first: int
     return x
 
 
-def given_round(forecasts: Any) -> Matrix:
+def given_round(forecasts: Any, names: Sequence[str]) -> Matrix:
     """Forecasts of one round as a table of their own: they wait for their outcome, whatever becomes of the given."""
-    return np.array(real_numbers(forecasts, "forecasts"))[None]
+    return np.array(real_numbers(by_name(forecasts, names, 0), "forecasts"))[None]
 
 
 def given_outcomes(outcomes: Any, rounds: int) -> Vector:

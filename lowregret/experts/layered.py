@@ -3,13 +3,14 @@
     ℓ(p) − ℓ(u) = [ℓ(p) − ℓ(p_l)] + [ℓ(p_l) − ℓ(u)]
 
 for every lane l, so the regret is at most what the mixture of lanes owes to a lane plus what that lane owes to u: the
-smallest such sum is the bound. Lanes that forget follow changes; those that do not carry the proof.
+smallest such sum is the bound. Lanes that forget follow changes; those that do not carry the proof. While an expert
+sleeps it says what the mixture says (`asleep.py`), so its regret is that of the rounds in which it was awake.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,13 +20,16 @@ from lowregret.compile.signals import let_in, unbroken
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
+from lowregret.experts.asleep import Books, Kept, Said, fill_round, in_a_row, learn_layers
 from lowregret.experts.before import Before, all_or_none
 from lowregret.experts.certify import bound_against, rounding
 from lowregret.experts.given import given_round
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import LayeredSchema
-from lowregret.experts.state import NAPS
+from lowregret.experts.state import NAPS, Book
+from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss, Square
+from lowregret.loss.verify import PREMISE
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -39,6 +43,7 @@ class Layered(ExpertMixture):
 
     kind = "layered-experts"
     schema = LayeredSchema(len(LANES))
+    aggregators: ClassVar[tuple[Aggregator, ...]] = LANES
 
     def __init__(
         self,
@@ -56,9 +61,11 @@ class Layered(ExpertMixture):
             )
         super().__init__(experts, MLPoly(), loss, parts=parts, prior=prior, compiled=compiled)
         self.lanes = [
-            ExpertMixture(self.names, lane, loss, parts=parts, prior=prior, compiled=compiled) for lane in LANES
+            ExpertMixture(self.names, lane, loss, parts=parts, prior=prior, compiled=compiled)
+            for lane in self.aggregators
         ]
-        self.chief = ExpertMixture([_name(lane) for lane in LANES], MLPoly(), loss, parts=parts, compiled=compiled)
+        named = [_name(lane) for lane in self.aggregators]
+        self.chief = ExpertMixture(named, MLPoly(), loss, parts=parts, compiled=compiled)
         self._rounds: dict[int, list[int]] = {}  # pending rounds: their numbers in each lane and the chief
 
     @unbroken
@@ -66,7 +73,7 @@ class Layered(ExpertMixture):
         """Rounds in order, as `ExpertMixture.learn` takes them: O(TN) for each lane."""
         x = self.as_forecasts(forecasts)
         y = self.as_outcomes(outcomes, x.shape[0])
-        told, came = np.asarray(forecasts, float), np.asarray(outcomes, float)
+        told, came = self._as_told(x), np.asarray(outcomes, float)
         learnable = np.cumsum(~np.isnan(y[:, 0]) & ~np.all(np.any(np.isnan(x), axis=1), axis=1))
         said, done, before = [], 0, self.rounds
         while done < len(x):
@@ -87,8 +94,11 @@ class Layered(ExpertMixture):
         before = [Before(mixture) for mixture in (*self.lanes, self.chief)]
         try:
             with all_or_none(before):
-                said = np.stack([lane.learn(forecasts, outcomes).forecasts for lane in self.lanes], axis=1)
-                p = np.ascontiguousarray(self.chief.learn(said, outcomes).forecasts.reshape(len(x), -1))
+                if np.isnan(x).any():
+                    p = self._learn_sleepers(x, y)
+                else:
+                    said = np.stack([lane.learn(forecasts, outcomes).forecasts for lane in self.lanes], axis=1)
+                    p = np.ascontiguousarray(self.chief.learn(said, outcomes).forecasts.reshape(len(x), -1))
         except DataError:
             good = next(old.done for old in before if old.done < len(x))  # of the one that refused
             if good:
@@ -101,11 +111,46 @@ class Layered(ExpertMixture):
         self.asked += len(x)
         return p
 
+    def _learn_sleepers(self, x: Matrix, y: Matrix) -> Matrix:
+        """Let lanes and chief learn rounds in which some sleep, one after the other; returns the forecasts."""
+        inside, rows, lanes, n = list(self._inside.values()), len(x), len(self.lanes), len(self.names)
+        marks = [mixture._marks(rows) for mixture in inside][-1]
+        said = Said(*(np.empty(shape) for shape in ((lanes, rows, self.parts), (rows, self.parts, lanes), x.shape[:2])))
+        kept = Kept(np.empty((lanes, marks, n)), np.empty((marks, lanes)), np.empty((lanes + 1, marks)))
+        row, books = self._together()
+        done = call(
+            learn_layers, self.compiled, row, self.chief.aggregator, self.loss_function, Mean(), books, x.copy(), y,
+            said, kept, self.chief.asked, self.chief._every,
+        )  # fmt: skip
+        for mixture, weights, regrets in zip(inside, [*kept.weights, kept.trust], kept.regrets, strict=True):
+            mixture._keep(weights, regrets, marks)
+            mixture.asked += done
+        if done < rows:
+            raise DataError(self.refusal(y, said.mixture, done, self.asked + done))
+        for mixture in inside:
+            mixture._mark()
+        return said.mixture
+
+    def _together(self) -> tuple[Any, Books]:
+        """The lanes as one part, and all books."""
+        books = Books(tuple(lane.book for lane in self.lanes), self.chief.book, Book.fresh(self.book.prior))
+        return in_a_row([lane.aggregator for lane in self.lanes]), books
+
+    def _as_told(self, x: Matrix) -> Matrix:
+        """Forecasts x[t, k, i] as lanes are given them."""
+        return x[:, 0] if self.parts == 1 else np.ascontiguousarray(x.transpose(0, 2, 1))
+
     @unbroken
     def ask(self, forecasts: Any) -> tuple[int, Any]:
-        asked = [lane.ask(forecasts) for lane in self.lanes]
+        x = self.as_forecasts(given_round(forecasts, self.names))
+        filled, slept, (row, books) = x.copy(), bool(np.isnan(x).any()), self._together()
+        if slept:
+            call(fill_round, self.compiled, row, self.chief.aggregator, books, filled)
+        asked = [lane.ask(self._as_told(filled)[0]) for lane in self.lanes]
+        for lane in self.lanes if slept else ():
+            if (lane.asked - 1) % lane._every == 0:  # the weights by which those awake were mixed are kept
+                lane._weights[-1] = books.now.mass
         chief, p = self.chief.ask([said for _, said in asked])
-        x = self.as_forecasts(given_round(forecasts))
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
         number = self._wait(x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0)))
         self._rounds[number] = [*(own for own, _ in asked), chief]
@@ -142,16 +187,20 @@ class Layered(ExpertMixture):
         """The lane through which least is owed to the best combination."""
         regrets = self.book.owed - self.book.losses
         linear = float(np.max(self.book.linear))
-        slept = int(self.book.counts[NAPS])  # over the rounds of one expert only, the mixture may owe a lane more
+        slept = max(int(lane.book.counts[NAPS]) for lane in self.lanes)  # as lanes had it before sleepers had a say
+        premises = self._premises()
         bound = min(self._bound(lane) for lane in range(len(self.lanes)))
         off = sum(rounding(mixture.book, mixture.substitution) for mixture in (self, *self._inside.values()))
         found = Certificate(
             "LAYERED",
             "regret ≤ min over lanes of what the mixture owes to the lane + what the lane owes to the best combination",
             {"set": "simplex", "radius": 1.0},
-            linear if linear <= bound else None,
+            linear if linear <= bound and all(p.holds for p in premises if p.name == PREMISE) else None,
             bound,
-            (*self._premises(), Premise("no expert slept", slept == 0, f"{counted(slept, 'round')} with a sleeper")),
+            (
+                *premises,
+                Premise("sleepers said what the mixture said", slept == 0, f"not in {counted(slept, 'round')}"),
+            ),
             regret=float(np.max(regrets)),
             rounding=off,
         )

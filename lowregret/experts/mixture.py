@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows, why_refused
 from lowregret.experts.aggregator import Aggregator, FixedShare
+from lowregret.experts.best import BestExpert
 from lowregret.experts.certify import bound_against, certificates, is_mixable, rounding
 from lowregret.experts.given import as_classes, given_forecasts, given_names, given_outcomes, given_round, stacked
 from lowregret.experts.risk import mixture_risks
@@ -39,15 +39,6 @@ if TYPE_CHECKING:
 Matrix = NDArray[np.float64]
 PROPER = 1e-9  # by how much probabilities may miss a sum of 1
 SHOWN = 1000  # rounds whose weights are kept for a picture, at most twice as many
-
-
-@dataclass(frozen=True)
-class BestExpert:
-    """The expert with the smallest loss, over the rounds in which it was awake."""
-
-    index: int
-    name: str
-    loss: float
 
 
 class ExpertMixture(Recorded):
@@ -107,7 +98,8 @@ class ExpertMixture(Recorded):
     def learn(self, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: each is forecast before its outcome is seen: O(TN).
 
-        `forecasts[t, i]` is expert i's in round t (with classes, `forecasts[t, i, k]`), NaN if it has none.
+        `forecasts[t, i]` is expert i's in round t (with classes, `forecasts[t, i, k]`), NaN if it has none. Columns of
+        a dict or of a table of pandas, polars or Arrow are found by the experts' names, in any order.
         `outcomes[t]` is a number, or the number of the class that came; NaN if it is not known, and then not learnt.
         """
         x = self.as_forecasts(forecasts)
@@ -144,7 +136,7 @@ class ExpertMixture(Recorded):
         Rounds are numbered 0, 1, 2, …, in a run from a file from a random place on, so that no number is given twice
         though an older save be restored. Rounds that wait keep their numbers.
         """
-        x = self.as_forecasts(given_round(forecasts))
+        x = self.as_forecasts(given_round(forecasts, self.names))
         p, weights = np.empty((1, self.parts)), np.empty((1, len(self.names)))
         if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
             raise DataError("no expert has a forecast: all are NaN")
@@ -202,6 +194,12 @@ class ExpertMixture(Recorded):
         w = np.empty((1, len(self.names)))
         call(forecast_rows, self.compiled, self.aggregator, Mean(), self.book, x, np.empty((1, self.parts)), w, 0)
         return w[0]
+
+    @property
+    def named_weights(self) -> dict[str, float]:
+        """Trust in each expert in the coming round by its name, the most trusted first."""
+        w = self.weights
+        return {self.names[i]: float(w[i]) for i in np.argsort(-w, kind="stable").tolist()}
 
     @property
     def loss(self) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
@@ -14,33 +16,62 @@ from lowregret.convex.minimise import Solution
 from lowregret.experts.advice import loss_rows
 from lowregret.experts.best import Path, best_combination, best_switching
 from lowregret.experts.mixture import ExpertMixture, Matrix
+from lowregret.experts.state import NAPS
+from lowregret.types import Vector
 from lowregret.words import counted
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SWITCHES = (1, 5, 10)
+LISTED = 6  # experts that a summary names
 
 
 @dataclass(frozen=True)
 class Review:
-    """Losses over the rounds that a mixture learnt."""
+    """Losses over the rounds that a mixture learnt.
+
+    While an expert slept, its share of fixed weights went to the mixture's own forecast, of which the certificate
+    speaks: Σ_t ℓ(p_t) − ℓ(Σ_i u[i]x̃_t[i]), x̃_t[i] = p_t where i sleeps. That is convex in u, so the best u is found
+    with proof. `among_awake` is the loss of these same weights if they are made to sum to 1 among those awake instead;
+    the best weights for that might be others, which nobody can find with certainty.
+    """
 
     mixture: ExpertMixture
     uniform: float  # of the mean of those awake
-    combination: Solution | None  # the best fixed weights; None if somebody slept, or no solver knows the loss
+    combination: Solution | None  # the best fixed weights; None if no solver knows the loss, or sleepers' share is lost
     paths: list[Path]  # the best sequences with 1, 5 and 10 switches
+    among_awake: float | None = None  # None if nobody slept
+    curves: dict[str, Vector] = field(default_factory=dict)  # losses of each round learnt; NaN where one slept
+    rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))  # the rows that were learnt
+    root: bool = False  # whether losses a round are shown as the root of their mean
 
     @classmethod
-    def of(cls, mixture: ExpertMixture, forecasts: Any, outcomes: Any) -> Review:
-        """Look back on all rounds that a mixture has learnt, given again: O(kTN), and a solver for the combination."""
-        x, y = mixture.as_forecasts(forecasts), mixture.as_outcomes(outcomes, len(forecasts))
+    def of(
+        cls, mixture: ExpertMixture, forecasts: Any, outcomes: Any, said: Any = None, *, root: bool = False
+    ) -> Review:
+        """Look back on all rounds that a mixture has learnt, given again: O(kTN), and a solver for the combination.
+
+        `said`: what the mixture forecast in them; by default the forecasts of its latest `learn`, if they are as many.
+        """
+        x = mixture.as_forecasts(forecasts)
+        y = mixture.as_outcomes(outcomes, len(x))
+        said = mixture.forecasts if said is None and len(mixture.forecasts) == len(x) else said
         awake = np.all(~np.isnan(x), axis=1)
-        learnt = ~np.isnan(y[:, 0]) & awake.any(1)
-        x, y, awake = x[learnt], y[learnt], awake[learnt]
-        losses, own = np.empty(awake.shape), np.empty((len(x), 1))
-        call(loss_rows, mixture.compiled, mixture.loss_function, x, y, losses)
-        call(loss_rows, mixture.compiled, mixture.loss_function, _mean(x, awake), y, own)
+        rows = np.flatnonzero(~np.isnan(y[:, 0]) & awake.any(1))
+        x, y, awake = x[rows], y[rows], awake[rows]
+        own = None if said is None else np.asarray(said, float).reshape(-1, mixture.parts)[rows]
+        losses = _losses(mixture, x, y)
         paths = best_switching(losses, max(SWITCHES), mixture.compiled) if len(x) else []
-        best = best_combination(mixture.loss_function, x, y) if awake.all() and len(x) else None
-        return cls(mixture, float(own.sum()), best, [path for path in paths if path.switches in SWITCHES])
+        curves = {"the plain mean": _losses(mixture, _mean(x, awake), y)[:, 0]}
+        k = mixture.best.index
+        curves[f"the best expert: {mixture.best.name}"] = np.where(awake[:, k], losses[:, k], math.nan)
+        best, renormalised = _combination(mixture, x, y, awake, own, curves) if len(x) else (None, None)
+        if own is not None:
+            curves = {"the mixture": _losses(mixture, own[:, :, None], y)[:, 0]} | curves
+        uniform = float(curves["the plain mean"].sum())
+        few = [path for path in paths if path.switches in SWITCHES]
+        return cls(mixture, uniform, best, few, renormalised, curves, rows, root)
 
     @property
     def certificate(self) -> Certificate:
@@ -62,7 +93,13 @@ class Review:
             },
             "best": {"name": mixture.best.name, "loss": _plain(mixture.best.loss), "regret": _plain(mixture.regret)},
             "uniform": {"loss": _plain(self.uniform)},
-            "combination": best and {"loss": _plain(best.value), "gap": _plain(best.gap), "weights": best.w.tolist()},
+            "combination": best
+            and {
+                "loss": _plain(best.value),
+                "gap": _plain(best.gap),
+                "weights": best.w.tolist(),
+                "among_awake": self.among_awake,
+            },
             "switching": [
                 {
                     "switches": path.switches,
@@ -80,22 +117,74 @@ class Review:
         mixture = self.mixture
         rounds = max(mixture.rounds, 1)
         whole = f"{mixture.loss:.6g} in all over {counted(mixture.rounds, 'round')}"
-        lines = [_line("the mixture", mixture.loss, rounds, whole)]
-        lines.append(_line("the plain mean", self.uniform, rounds, ""))
+        lines = [self._line("the mixture", mixture.loss, rounds, whole)]
+        lines.append(self._line("the plain mean", self.uniform, rounds, ""))
         k, awake = mixture.best.index, self._awake(mixture.best.index)
         note = f"{mixture.best.name}, weight now {mixture.weights[k]:.3g}"
-        note += f", awake in {counted(awake, 'round')}" if awake < mixture.rounds else ""
-        lines.append(_line("the best expert", mixture.best.loss, max(awake, 1), note))
-        if self.combination is not None:
-            best = self.combination
-            used = int(np.count_nonzero(best.w > 1e-9))
-            note = f"{counted(used, 'expert')}, known only afterwards; less at most {best.gap / rounds:.2g}"
-            lines.append(_line("the best weights", best.value, rounds, note))
+        if awake < mixture.rounds:
+            there = self.a_round(float(mixture.book.owed[k]), max(awake, 1))
+            note += f", awake in {counted(awake, 'round')}, in which the mixture had {there:.6g}"
+        lines.append(self._line("the best expert", mixture.best.loss, max(awake, 1), note))
+        lines += self._weights()
         for path in self.paths:
             if math.isfinite(path.loss):
                 switches = counted(path.switches, "switch", "switches")
-                lines.append(_line(switches, path.loss, rounds, "the best sequence of experts"))
-        return "\n".join([*lines, *self._proof()])
+                lines.append(self._line(switches, path.loss, rounds, "the best sequence of experts"))
+        return "\n".join([*lines, *self._listed(), *self._proof()])
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, times: Any = None) -> Figure:
+        """Weights, mean losses so far and the regret over the rounds; written to `path` if given.
+
+        `times`: when the rows are, such as an array of `datetime64`, for the axis.
+        """
+        from lowregret.experts.plot import plot_review
+
+        return plot_review(self, times, path)
+
+    def a_round(self, total: float, rounds: int) -> float:
+        """The mean loss of a round, or its root."""
+        mean = total / rounds
+        return math.sqrt(mean) if self.root and mean >= 0 else mean
+
+    def _line(self, name: str, total: float, rounds: int, note: str) -> str:
+        return f"{name:<16} {self.a_round(total, rounds):.6g} {self._unit}" + (f" ({note})" if note else "")
+
+    @property
+    def _unit(self) -> str:
+        return "root mean square" if self.root else "a round"
+
+    def _weights(self) -> list[str]:
+        """The best fixed weights, and the same among those awake."""
+        best, rounds = self.combination, max(self.mixture.rounds, 1)
+        if best is None:
+            return []
+        used = int(np.count_nonzero(best.w > 1e-9))
+        least = self.a_round(max(best.value - best.gap, 0.0), rounds) if self.root else (best.value - best.gap) / rounds
+        off = self.a_round(best.value, rounds) - least
+        note = f"{counted(used, 'expert')}, known only afterwards; less at most {off:.2g}"
+        if self.among_awake is None:
+            return [self._line("the best weights", best.value, rounds, note)]
+        note += "; while one of them slept, its share went to the mixture's forecast"
+        among = self.a_round(self.among_awake, rounds)
+        return [
+            self._line("the best weights", best.value, rounds, note),
+            f"                 {among:.6g} {self._unit} if these weights are made to sum to 1 among those awake",
+        ]
+
+    def _listed(self) -> list[str]:
+        """The experts by what they lost, the first few and the last."""
+        book, names, weights = self.mixture.book, self.mixture.names, self.mixture.weights
+        order = np.argsort(book.losses - book.owed, kind="stable").tolist()
+        shown = order if len(order) <= LISTED + 1 else [*order[:LISTED], order[-1]]
+        wide = max(len(str(names[i])) for i in shown)
+        lines = []
+        for i in shown:
+            awake = self._awake(i)
+            lost = f"{self.a_round(float(book.losses[i]), awake):.6g} {self._unit}" if awake else "never awake"
+            lines.append(f"{names[i]:<{wide}}  {lost}, weight now {weights[i]:.3g}")
+        if len(order) > len(shown):
+            lines.insert(-1, f"… and {len(order) - len(shown)} between these and the last:")
+        return [f"{'the experts' if at == 0 else '':<16} {line}" for at, line in enumerate(lines)]
 
     def _awake(self, k: int) -> int:
         """Rounds in which expert k was awake."""
@@ -103,7 +192,10 @@ class Review:
 
     def _proof(self) -> list[str]:
         found, mixture = self.certificate, self.mixture
-        lines = [f"regret           {mixture.regret:.6g} to the best expert"]
+        squares = ", in squares" if self.root else ""
+        lines = [f"regret           {mixture.regret:.6g} to the best expert{squares}"]
+        if mixture.book.counts[NAPS]:
+            lines[0] += "; of each expert it is that over the rounds in which it was awake"
         if found.hindsight is not None:
             lines.append(f"                 {found.regret:.6g} to the best fixed weights")
         whom = "any fixed weights" if found.comparator.get("set") == "simplex" else "any expert"
@@ -120,8 +212,31 @@ class Review:
         return lines
 
 
-def _line(name: str, total: float, rounds: int, note: str) -> str:
-    return f"{name:<16} {total / rounds:.6g} a round" + (f" ({note})" if note else "")
+def _losses(mixture: ExpertMixture, x: Matrix, y: Matrix) -> Matrix:
+    """ℓ(x_t[i], y_t), infinite where i sleeps."""
+    losses = np.empty((len(x), x.shape[2]))
+    call(loss_rows, mixture.compiled, mixture.loss_function, np.ascontiguousarray(x), y, losses)
+    return losses
+
+
+def _combination(
+    mixture: ExpertMixture, x: Matrix, y: Matrix, awake: Any, own: Matrix | None, curves: dict[str, Vector]
+) -> tuple[Solution | None, float | None]:
+    """The best fixed weights and, if somebody slept, their loss among those awake; its curve is added to `curves`."""
+    slept = not awake.all()
+    if slept and own is None:
+        return None, None
+    filled = np.where(awake[:, None], x, own[:, :, None]) if own is not None and slept else x
+    best = best_combination(mixture.loss_function, filled, y)
+    if best is None or not math.isfinite(best.value):
+        return best, None
+    curves["the best weights"] = _losses(mixture, (filled @ best.w)[:, :, None], y)[:, 0]
+    if not slept or own is None:
+        return best, None
+    there = awake @ best.w
+    said = np.where(awake[:, None], x, 0.0) @ best.w
+    among = np.where(there[:, None] > 0, said / np.where(there > 0, there, 1.0)[:, None], own)
+    return best, float(_losses(mixture, among[:, :, None], y).sum())
 
 
 def _mean(x: Matrix, awake: Any) -> Matrix:

@@ -15,7 +15,7 @@ from lowregret.bandit.rejection import make_algorithm
 from lowregret.compile.part import Part
 from lowregret.convex.leader import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import L2Ball, Reals
-from lowregret.experts import AdaHedge, Aggregator, FixedShare, Hedge, MLPoly, Squint
+from lowregret.experts import BOA, AdaHedge, Aggregator, FixedShare, Hedge, MLPoly, Squint
 from lowregret.finite import (
     Agnostic,
     Consistent,
@@ -328,6 +328,7 @@ ALGORITHMS = (
     Algorithm("adahedge", prompt_experts, _at_panel(lambda s: AdaHedge())),
     Algorithm("ml-poly", prompt_experts, _at_panel(lambda s: MLPoly())),
     Algorithm("squint", prompt_experts, _at_panel(lambda s: Squint())),
+    Algorithm("boa", prompt_experts, _at_panel(lambda s: BOA())),
     Algorithm("fixed-share", prompt_experts, _at_panel(_fixed_share), "η = √(8 ln d/T), three changes expected"),
     Algorithm("exp3", hidden_arms, _at_arms("exp3", "COR-4.2+"), "η = √(2 ln d/(dT))"),
     Algorithm("exp3-ix", hidden_arms, _at_arms("exp3-ix", "EXP3-IX-T"), "η = 2γ = √(2 ln d/(dT))"),

@@ -25,8 +25,10 @@ from lowregret.bandit import (
 )
 from lowregret.convex.leader import FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.experts import (
+    BOA,
     AdaHedge,
     BoxHedge,
+    Calibrated,
     Drawing,
     FixedShare,
     Hedge,
@@ -175,6 +177,7 @@ _EXPERTS = (
     _played("adahedge", AdaHedge, "experts without a learning rate", "ADAHEDGE", "coin-flips"),
     _played("ml-poly", MLPoly, "experts without a learning rate, one rate for each", "ML-POLY", "coin-flips"),
     _played("squint", Squint, "experts of whom one is better by far, or costs vary little", "SQUINT", "free-expert"),
+    _played("boa", BOA, "experts without a learning rate, by second-order losses", "BOA", "free-expert"),
     _played("fixed-share", FixedShare, "a best expert that changes", "SHARE", "takeover"),
     Item(
         "bayes", (Hedge,), "probabilities mixed by their likelihood: hedge with η = 1 on log losses", ("MIX",),
@@ -183,6 +186,10 @@ _EXPERTS = (
     Item(
         "layered", (Layered,), "five aggregators, mixed by one more: what `lowregret experts` uses", ("LAYERED",),
         (f"{FORECASTS} | lowregret experts - --target y",),
+    ),
+    Item(
+        "calibrated", (Calibrated,), "exponential weights at the rates of a grid, mixed by one more", ("LAYERED",),
+        (f"{FORECASTS} | lowregret experts - --target y --algorithm calibrated",),
     ),
     _in_python(
         "drawing", Drawing, "one expert drawn each round; what the draws cost is counted", "THM-14.15",

@@ -134,6 +134,11 @@ class Loss(NamedLoss):
         return max(self.at(p, y)[0] for p in (-reach, reach) for y in (-label, label))
 
     @property
+    def convex(self) -> bool:
+        """Whether ℓ is convex in p, as theorems ask: one that is not can be learnt by its slope, without a promise."""
+        return True
+
+    @property
     def convex_in_label(self) -> bool:
         """Whether ℓ is known to be convex in y, too: then it is highest at a corner of |p| ≤ P, |y| ≤ Y."""
         return False
@@ -153,6 +158,7 @@ class Loss(NamedLoss):
     facts: ClassVar[dict[str, Any]] = {
         "error_per_loss": NamedLoss.error_per_loss,
         "highest": highest,
+        "convex": convex,
         "convex_in_label": convex_in_label,
         "conjugate": conjugate,
         "envelope": envelope,

@@ -153,7 +153,7 @@ def era_curves(eras: InEras, panels: Any) -> None:
 
 
 def stacked_weights(axes: Axes, rounds: Any, weights: Any, names: Any) -> None:
-    """Weights over the rounds, stacked, the most trusted by name and all others in grey."""
+    """Weights over the rounds, or over dates, stacked, the most trusted by name and all others in grey."""
     order = np.argsort(-weights.mean(0), kind="stable")
     named, others = order[:NAMED], order[NAMED:]
     layers = [*(weights[:, i] for i in named), weights[:, others].sum(1)]
@@ -165,7 +165,8 @@ def stacked_weights(axes: Axes, rounds: Any, weights: Any, names: Any) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=under, fontsize="small", ncols=3, frameon=False)
     axes.set_ylabel("weight")
     axes.set_ylim(0, 1)
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+    if not np.issubdtype(np.asarray(rounds).dtype, np.datetime64):
+        axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def plot_game(game: PlayedGame, path: str | os.PathLike[str] | None) -> Figure:

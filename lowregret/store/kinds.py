@@ -30,6 +30,7 @@ KINDS = {
     "score-ranking": "bandit.ranking:ScoreRanking",
     "experts": "experts.mixture:ExpertMixture",
     "layered-experts": "experts.layered:Layered",
+    "calibrated-experts": "experts.calibrated:Calibrated",
     "drawing": "experts.draw:Drawing",
     "box-hedge": "experts.continuous:BoxHedge",
     "sampled-hedge": "experts.continuous:SampledHedge",

@@ -34,6 +34,7 @@ class Table:
     columns: dict[str, Any]
     first: int  # the number of the first row in the file
     odd: dict[str, str] = field(default_factory=dict)  # types of columns whose cells are neither numbers nor texts
+    kinds: dict[str, str] = field(default_factory=dict)  # types of columns, if the file knows them
 
     def __len__(self) -> int:
         return max(map(len, self.columns.values()), default=0)
@@ -117,15 +118,17 @@ def _from_arrow(path: str, wanted: Collection[str] | None) -> Table:
 
     parts: dict[str, list[Any]] = {}
     odd: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     with arrow_errors(path):
         for batch, _ in record_batches(path, path, True):
             _require_one_each(batch.schema.names, path)
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 found = cells(column) if wanted is None or name in wanted else np.empty(0)
+                kinds[name] = str(column.type)
                 if found is None:
                     odd[name] = str(column.type)
                 parts.setdefault(name, []).append(np.full(len(column), None) if found is None else found)
-    return Table(path, {name: np.concatenate(columns) for name, columns in parts.items()}, 1, odd)
+    return Table(path, {name: np.concatenate(columns) for name, columns in parts.items()}, 1, odd, kinds)
 
 
 def _require_one_each(names: list[str], file: str) -> None:

@@ -46,7 +46,8 @@ def test_the_default_is_layers_and_json_says_all(capsys: Capsys, tmp_path: Path)
     p = panel.learn(x, y).forecasts
     assert found["algorithm"] == "auto"
     assert found["rounds"] == 60
-    assert found["left_out"] == ["day"]
+    assert found["left_out"] == {"day": "not numbers"}
+    assert found["warnings"] == []
     assert found["loss"]["name"] == "square"
     assert found["loss"]["total"] == pytest.approx(((p - y) ** 2).sum())
     assert found["loss"]["mean"] == pytest.approx(((p - y) ** 2).mean())
@@ -106,7 +107,13 @@ def test_sleepers_unknown_outcomes_and_a_choice_of_experts(capsys: Capsys, tmp_p
     assert told.code == 0, told.err
     assert told.json["rounds"] == 59
     assert told.json["experts"]["names"] == ["b", "a"]
-    assert told.json["combination"] is None
+    found = told.json["combination"]
+    u, kept, p = np.array(found["weights"]), np.arange(60) != 30, np.loadtxt(said)[np.arange(60) != 30]
+    known, came = ~np.isnan(x[kept][:, [1, 0]]), y[kept]
+    mixed = np.where(known, np.nan_to_num(x[kept][:, [1, 0]]), p[:, None]) @ u
+    among = np.where(known, np.nan_to_num(x[kept][:, [1, 0]]), 0.0) @ u / (known @ u)
+    for key, forecast in (("loss", mixed), ("among_awake", among)):
+        assert found[key] == pytest.approx(np.maximum(0.9 * (came - forecast), 0.1 * (forecast - came)).sum())
     assert told.json["certificate"]["holds"]
     assert len(said.read_text().split()) == 60
     plain = run(capsys, "experts", file, *words)
@@ -131,7 +138,7 @@ def test_classes(capsys: Capsys, tmp_path: Path, odds: bool) -> None:
     words = ("--target", "result", "--classes", "H,D,A", *(["--odds"] if odds else []))
     told = run(capsys, "experts", file, *words, "--loss", "log", "--json").json
     assert told["experts"]["names"] == ["one", "two"]
-    assert told["left_out"] == ["extra"]
+    assert told["left_out"] == {"extra": "of no expert"}
     np.testing.assert_allclose(told["experts"]["losses"], -np.log(p[np.arange(50), :, y]).sum(0), rtol=1e-6)
     assert told["certificate"]["id"] == "MIX"
     assert told["certificate"]["regret"] <= math.log(2)

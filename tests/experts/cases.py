@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from lowregret import Absolute
-from lowregret.experts import AdaHedge, Aggregator, Descent, ExpertMixture, FixedShare, Hedge, MLPoly, Squint
+from lowregret.experts import (
+    BOA,
+    AdaHedge,
+    Aggregator,
+    Descent,
+    ExpertMixture,
+    FixedShare,
+    Hedge,
+    MLPoly,
+    ScaledHedge,
+    Squint,
+)
 from tests.experts import naive
 
 Rounds = tuple[Any, Any]  # forecasts and outcomes
@@ -20,6 +31,8 @@ AGGREGATORS: list[tuple[Aggregator, naive.Weigh]] = [
     (MLPoly(0.9), naive.ml_poly(0.9)),
     (Squint(), naive.squint()),
     (Descent(0.1), naive.descent(0.1)),
+    (BOA(), naive.boa()),
+    (ScaledHedge(0.5), naive.scaled_hedge(0.5)),
 ]
 PROVED = [aggregator for aggregator, _ in AGGREGATORS if aggregator != MLPoly(0.9)]
 

@@ -83,6 +83,35 @@ def squint() -> Weigh:
     return weigh
 
 
+def boa() -> Weigh:
+    """πηe^{ηS}, rates and what each round adds to S from all rounds before it."""
+
+    def weigh(prior: Vector, total: Vector, awake: Vector, past: list[Vector]) -> Vector:
+        largest, moved, square = 0.0, np.zeros(prior.size), np.zeros(prior.size)
+        price, rate = np.maximum(-np.log(prior), 1.0), np.ones(prior.size)
+        for r in past:
+            before, largest = largest, max(largest, float(np.abs(r).max()))
+            if largest:
+                small = r * before / largest
+                moved, square = moved + small - rate * small**2, square + small**2
+                rate = np.sqrt(price / (square + 4 * price * largest**2))
+        logs = np.log(prior * rate) + rate * moved if largest else np.log(prior)
+        return np.exp(logs - logs[awake].max())
+
+    return weigh
+
+
+def scaled_hedge(rate: float) -> Weigh:
+    """πe^{ηR}, η the rate over the largest |r|; all trust to the best where that is 0."""
+
+    def weigh(prior: Vector, total: Vector, awake: Vector, past: list[Vector]) -> Vector:
+        largest = float(np.abs(past).max()) if past else 0.0
+        behind = total - total[awake].max()
+        return prior * np.exp(np.minimum(rate / largest * behind, 700.0)) if largest else prior * (behind == 0)
+
+    return weigh
+
+
 def descent(eta: float) -> Weigh:
     """The projection of π + ηR by sorting."""
 
@@ -118,3 +147,44 @@ def mix(
         forecasts.append(p)
         weights.append(w)
     return np.array(forecasts), np.array(weights), total
+
+
+def layered(lanes: list[Weigh], chief: Weigh, loss: Any, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """Forecasts of lanes under a chief, and the weights that they had; a sleeper says what the mixture says.
+
+    That is p with p = f(p), f(p) = Σ_l c_l Σ_i w_l[i]x̃[i] where sleepers say p: a line, so two of its points tell it.
+    """
+    n, m = x.shape[1], len(lanes)
+    prior, even = np.full(n, 1 / n), np.full(m, 1 / m)
+    totals, pasts = np.zeros((m, n)), [list[Vector]() for _ in lanes]
+    above, history = np.zeros(m), list[Vector]()
+    forecasts, weights = [], []
+    for row, outcome in zip(x, y, strict=True):
+        everybody = np.ones(n, bool)
+        w = np.array([_even(weigh(prior, *state)) for weigh, state in _states(lanes, totals, everybody, pasts)])
+        c = _even(chief(even, above, np.ones(m, bool), history))
+        awake = ~np.isnan(row)
+        low, high = (float(c @ w @ np.where(awake, row, p)) for p in (0.0, 1.0))
+        p = low / (1 - (high - low)) if high - low < 1 - 1e-9 else float(np.mean(row[awake]))
+        filled = np.where(awake, row, p)
+        said = w @ filled
+        for at in range(m):
+            r = loss.at(said[at], outcome)[1] * (said[at] - filled)
+            totals[at] += r
+            pasts[at].append(r)
+        r = loss.at(p, outcome)[1] * (p - said)
+        above = above + r
+        history.append(r)
+        forecasts.append(p)
+        weights.append(np.where(awake, c @ w if (c @ w)[awake].sum() > 0 else prior, 0.0))
+        weights[-1] /= weights[-1].sum()
+    return np.array(forecasts), np.array(weights)
+
+
+def _states(lanes: list[Weigh], totals: Vector, awake: Vector, pasts: list[list[Vector]]) -> Any:
+    return [(weigh, (total, awake, past)) for weigh, total, past in zip(lanes, totals, pasts, strict=True)]
+
+
+def _even(w: Vector) -> Vector:
+    """Weights that sum to 1: all alike if nobody has earned any."""
+    return w / w.sum() if w.sum() > 0 else np.full(w.size, 1 / w.size)

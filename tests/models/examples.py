@@ -22,7 +22,7 @@ from lowregret.compile.part import Part
 from lowregret.convex.functions import QuadraticFunction
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.domain import Box, L2Ball, Reals
-from lowregret.experts import AdaHedge, ExpertMixture, Layered
+from lowregret.experts import AdaHedge, Calibrated, ExpertMixture, Layered
 from lowregret.features import Partitions, Products
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling
@@ -339,6 +339,7 @@ EXAMPLES: dict[str, Example] = {
     "exp4": exp4(),
     "experts": experts(lambda: ExpertMixture(3, AdaHedge(), **PLAIN)),
     "layered-experts": experts(lambda: Layered(3, **PLAIN)),
+    "calibrated-experts": experts(lambda: Calibrated(3, **PLAIN)),
     **dict(structured()),
     **{name: Example(*made) for name, made in OTHER_EXAMPLES.items()},
 }

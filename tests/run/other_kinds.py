@@ -26,6 +26,7 @@ from lowregret.compile.part import Part
 from lowregret.experts import (
     AdaHedge,
     BoxHedge,
+    Calibrated,
     Drawing,
     ExpertMixture,
     Hedge,
@@ -174,6 +175,12 @@ KINDS = [
     Kind(
         "layered-experts",
         lambda: Layered(4, **PLAIN),
+        lambda run, part: run.learn(X[part], Y[part]),
+        lambda run: run.ask(UNIT[0]),
+    ),
+    Kind(
+        "calibrated-experts",
+        lambda: Calibrated(4, **PLAIN),
         lambda run, part: run.learn(X[part], Y[part]),
         lambda run: run.ask(UNIT[0]),
     ),

@@ -25,6 +25,8 @@ AGGREGATORS: dict[str, tuple[str, bool]] = {
     "adahedge": ("", True),
     "ml-poly": ("", True),
     "squint": ("", True),
+    "boa": ("", True),
+    "calibrated": ("", True),
     "fixed-share": ("eta share", False),
     "bayes": ("", False),
     "ogd": ("eta", True),
@@ -50,7 +52,7 @@ def _arguments(command: ArgumentParser) -> None:
     reading = command.add_argument_group("reading")
     reading.add_argument("--target", metavar="COL", help="the column with what came")
     reading.add_argument(
-        "--experts", type=names, default=(), metavar="A,B,…", help="the columns with forecasts (all others of numbers)"
+        "--experts", type=names, default=(), metavar="A,B,…", help="the columns with forecasts (others of numbers)"
     )
     reading.add_argument("--drop", type=names, default=(), metavar="COLS", help="columns to leave out, with commas")
     reading.add_argument(
@@ -63,7 +65,8 @@ def _arguments(command: ArgumentParser) -> None:
     mixing = command.add_argument_group("mixing")
     mixing.add_argument(
         "--loss", default="square", metavar="NAME[:X]",
-        help="square, absolute, quantile:0.9, mape, log, brier, portfolio (square)",
+        help="mae, mse, rmse, mape, smape, mase:SEASON, pinball:0.9, huber:1, log, brier, portfolio; square, absolute "
+        "and quantile:0.9 are mse, mae and pinball (square)",
     )  # fmt: skip
     mixing.add_argument(
         "--algorithm", choices=AGGREGATORS, default="auto", metavar="NAME",
@@ -77,7 +80,7 @@ def _arguments(command: ArgumentParser) -> None:
     mixing.add_argument("--prior", metavar="FILE", help="trust at the beginning: lines of a name and a weight")
     showing = command.add_argument_group("showing")
     showing.add_argument("--predictions", metavar="FILE", help="write the mixed forecasts, one line a row")
-    showing.add_argument("--plot", type=picture, metavar="FILE", help="draw weights and regret over the rounds")
+    showing.add_argument("--plot", type=picture, metavar="FILE", help="draw weights, losses and regret over time")
     showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and experts")
     add_telling(showing, "no summary")
 

@@ -25,6 +25,8 @@ from lowregret.store.replacing import require_place, write_result
 from lowregret.stream.table import read_table
 from lowregret.words import counted
 
+LISTED = 12  # columns that are named
+
 
 def experts(args: Namespace) -> int:
     """Read, mix, tell."""
@@ -49,8 +51,8 @@ def _mix(args: Namespace, clock: Clock) -> int:
     if not panel.rounds:
         raise DataError(f"{args.table} has no row with a forecast and an outcome: nothing was learnt")
     if args.predictions:
-        _write_predictions(args.predictions, p)
-    review = Review.of(panel, found.x, found.y)
+        _write_predictions(args.predictions, p if found.scale is None else p * found.scale)
+    review = Review.of(panel, found.x, found.y, p, root=forecast_loss(args.loss).root)
     seconds = clock.read().to_json() | {"learn": learnt}
     _tell(args, found, review, seconds)
     return 0
@@ -60,14 +62,15 @@ def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, 
     """Show what came out, in the forms that were asked for."""
     panel = review.mixture
     if args.plot:
-        panel.plot(args.plot)
+        review.plot(args.plot, times=found.times)
     summary = _summary(args, found, review)
     if args.report:
         sections = [
             ("What came out", f"<pre>{escape(summary)}</pre>"),
-            ("Weights and regret over the rounds", picture(panel.plot())),
+            ("Weights, losses and regret over time", picture(review.plot(times=found.times))),
             ("The proof", proof(review.certificate)),
-            ("The experts", _ranking(panel)),
+            ("The experts", _ranking(review)),
+            ("Columns that are left out", table((), found.left_out.items()) if found.left_out else ""),
             ("The aggregator, to the letter", f"<pre>{escape(json.dumps(_spec(panel), indent=1))}</pre>"),
         ]
         write_page(args.report, page(f"{args.algorithm} on {args.table}", sections))
@@ -80,6 +83,7 @@ def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, 
             **review.to_json(),
             **({} if args.promise is None else {"promise": args.promise.to_json()}),
             "left_out": found.left_out,
+            "warnings": found.warnings,
             "seconds": seconds,
         }
         print(json.dumps(told, ensure_ascii=False))
@@ -98,11 +102,18 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
     panel = review.mixture
     lines = [f"experts          {len(panel.names)}, mixed by {args.algorithm}; loss: {args.loss}"]
     if found.left_out:
-        lines.append(f"left out         {', '.join(found.left_out)}: not forecasts")
+        lines.append(f"left out         {_shortened([f'{name} ({why})' for name, why in found.left_out.items()])}")
     if found.unknown:
-        lines.append(f"unknown          {counted(found.unknown, 'row')} without an outcome: forecast, not learnt")
+        scaled = "" if found.scale is None else ", or before the naive forecast was wrong once"
+        rows = counted(found.unknown, "row")
+        lines.append(f"unknown          {rows} without an outcome{scaled}: forecast, not learnt")
+    if found.scale is not None:
+        lines.append(
+            "scaled           by the mean error of the naive forecast over the rows before, as known in each row"
+        )
     if found.naps:
         lines.append(f"asleep           {counted(found.naps, 'row')} in which some expert has no forecast")
+    lines += [f"careful          {warning}" for warning in found.warnings]
     lines.append(str(review))
     if forecast_loss(args.loss).is_portfolio:
         lines.append(f"wealth           1 has become {np.exp(-panel.loss):.6g}")
@@ -113,13 +124,25 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
     return "\n".join(lines)
 
 
-def _ranking(panel: ExpertMixture) -> str:
-    weights, order = panel.weights, np.argsort(panel.book.losses - panel.book.owed, kind="stable")
+def _shortened(words: list[str]) -> str:
+    """The first few words of a list, and how many there are more."""
+    return ", ".join(words[:LISTED]) + (f" and {len(words) - LISTED} more" if len(words) > LISTED else "")
+
+
+def _ranking(review: Review) -> str:
+    panel = review.mixture
+    book, weights, best = panel.book, panel.weights, review.combination
     rows = [
-        (panel.names[i], f"{panel.book.losses[i]:.6g}", f"{int(panel.book.awake[i]):,}", f"{weights[i]:.4g}")
-        for i in order.tolist()
+        (
+            panel.names[i],
+            f"{review.a_round(float(book.losses[i]), max(int(book.awake[i]), 1)):.6g}",
+            f"{int(book.awake[i]):,}",
+            f"{weights[i]:.4g}",
+            "–" if best is None else f"{best.w[i]:.4g}",
+        )
+        for i in np.argsort(book.losses - book.owed, kind="stable").tolist()
     ]
-    return table(("expert", "loss", "rounds awake", "weight now"), rows)
+    return table(("expert", "loss a round", "rounds awake", "weight now", "weight in hindsight"), rows)
 
 
 def _write_predictions(path: str, p: Any) -> None:

@@ -1,0 +1,188 @@
+"""`lowregret experts` on tables as forecasters have them: columns that are no forecasts, losses by usual names."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret.cli.forecast_losses import loss_names
+from tests.cli.running import run, written
+from tests.cli.test_experts import numbers, table
+from tests.cli.test_report import Page
+
+Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
+WORDS = ("--target", "y", "--algorithm", "adahedge")
+
+
+def day(t: int) -> datetime.date:
+    return datetime.date(2024, 1, 1) + datetime.timedelta(int(t))
+
+
+def other_columns(rows: int) -> dict[str, Any]:
+    """What else stands in tables of forecasts."""
+    t = np.arange(rows)
+    return {
+        "id": t + 100,
+        "date": [int(f"{day(s):%Y%m%d}") for s in t],
+        "epoch": 1_700_000_000 + 86_400 * t,
+        "h": t % 3 + 1,
+        "cutoff": [int(f"{day(3 * (s // 3)):%Y%m%d}") for s in t],
+        "a-lo-80": 9.0 + t % 2,
+        "a-hi-80": 11.0 + t % 2,
+        "b_lower": 9.5 + t % 2,
+        "b_upper": 11.5 + t % 2,
+    }
+
+
+REASONS = dict.fromkeys(["a-lo-80", "a-hi-80", "b_lower", "b_upper"], "a bound of an interval") | {
+    "id": "names of rows",
+    "date": "a time",
+    "epoch": "time since 1970",
+    "h": "a horizon",
+    "cutoff": "an origin",
+}
+
+
+def test_what_is_no_forecast_is_no_expert(capsys: Capsys, tmp_path: Path) -> None:
+    x, y = numbers()
+    columns = {**other_columns(60), "y": y, "a": x[:, 0], "b": x[:, 1], "c": x[:, 2]}
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    file = written(tmp_path / "all.csv", lines)
+    told = run(capsys, "experts", file, *WORDS, "--json").json
+    plain = run(capsys, "experts", table(tmp_path, x, y), *WORDS, "--json").json
+    assert told["experts"] == plain["experts"]
+    assert told["loss"] == plain["loss"]
+    assert told["left_out"] == REASONS
+    assert [w.split(" is not used")[0] for w in told["warnings"]] == ["the column 'h'", "the column 'cutoff'"]
+    text = run(capsys, "experts", file, *WORDS).out
+    assert "date (a time)" in text
+    assert "careful          the column 'h' is not used" in text
+    for k, name in enumerate("abc"):
+        assert (
+            f"{name}  {((x[:, k] - y) ** 2).mean():.6g} a round, weight now {told['experts']['weights'][k]:.3g}" in text
+        )
+    named = run(capsys, "experts", file, *WORDS, "--experts", "h,a", "--json").json
+    assert named["experts"]["names"] == ["h", "a"]
+
+
+def test_times_in_parquet_are_no_experts(capsys: Capsys, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    x, y = numbers()
+    when = [datetime.datetime(2024, 1, 1) + datetime.timedelta(days=t) for t in range(60)]
+    columns = {
+        "when": pa.array(when),
+        "origin of it": pa.array(when, pa.timestamp("ns", "UTC")),
+        "day": pa.array([w.date() for w in when]),
+        "ahead": pa.array([datetime.timedelta(hours=t) for t in range(60)]),
+        "holiday": pa.array([t % 7 == 0 for t in range(60)]),
+        "y": y,
+        "a": x[:, 0],
+        "b": x[:, 1],
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    plot = tmp_path / "w.svg"
+    told = run(capsys, "experts", tmp_path / "t.parquet", *WORDS, "--json", "--plot", plot).json
+    assert told["experts"]["names"] == ["a", "b"]
+    times = dict.fromkeys(["when", "origin of it", "day", "ahead"], "a time")
+    assert told["left_out"] == times | {"holiday": "truth values"}
+    assert told["loss"]["mean"] < 1
+    assert plot.stat().st_size > 1000
+
+
+def test_other_units_and_headers_of_numbers_are_told(capsys: Capsys, tmp_path: Path) -> None:
+    x, y = numbers()
+    x[:, 1] *= 1000
+    told = run(capsys, "experts", table(tmp_path, x, y), *WORDS, "--json").json
+    assert [w.split(" says")[0] for w in told["warnings"]] == ["the expert 'b'"]
+    relatives = np.random.default_rng(0).uniform(0.9, 1.1, (20, 3)).round(4)
+    file = written(tmp_path / "r.csv", [",".join(map(str, row)) for row in relatives])
+    told = run(capsys, "experts", file, "--loss", "portfolio")
+    assert "if the first line is no header, say --no-header" in told.out
+    assert "--no-header" not in run(capsys, "experts", file, "--loss", "portfolio", "--no-header").out
+
+
+def test_no_forecasts_at_all(capsys: Capsys, tmp_path: Path) -> None:
+    file = written(tmp_path / "none.csv", ["y,date,a-lo-80", "1,20240101,2", "2,20240102,3"])
+    told = run(capsys, "experts", file, "--target", "y")
+    assert told.code == 2
+    assert "name --experts. Left out: date (a time), a-lo-80 (a bound of an interval)" in told.err
+
+
+@pytest.mark.parametrize(
+    ("usual", "other"), [("mae", "absolute"), ("mse", "square"), ("rmse", "square"), ("pinball:0.9", "quantile:0.9")]
+)
+def test_usual_names_of_losses(capsys: Capsys, tmp_path: Path, usual: str, other: str) -> None:
+    file = table(tmp_path, *numbers())
+    one, two = (run(capsys, "experts", file, *WORDS, "--loss", name, "--json").json for name in (usual, other))
+    assert {**one["loss"], "name": ""} == {**two["loss"], "name": ""}
+    assert one["certificate"] == two["certificate"]
+
+
+def test_the_root_of_the_mean_is_shown(capsys: Capsys, tmp_path: Path) -> None:
+    x, y = numbers()
+    text = run(capsys, "experts", table(tmp_path, x, y), *WORDS, "--loss", "rmse").out
+    assert f"{math.sqrt(((x.mean(1) - y) ** 2).mean()):.6g} root mean square" in text
+    assert "to the best expert, in squares" in text
+
+
+def test_scaled_errors(capsys: Capsys, tmp_path: Path) -> None:
+    x, y = numbers()
+    file, said = table(tmp_path, x, y), tmp_path / "p.txt"
+    told = run(capsys, "experts", file, *WORDS, "--loss", "mase:7", "--predictions", said, "--json").json
+    assert told["rounds"] == 52
+    p = np.loadtxt(said)
+    scale = [np.mean(np.abs(y[7:t] - y[: t - 7])) for t in range(8, 60)]
+    assert told["loss"]["total"] == pytest.approx(np.sum(np.abs(p - y)[8:] / scale))
+    assert np.all((p >= x.min(1) - 1e-9) & (p <= x.max(1) + 1e-9))
+    text = run(capsys, "experts", file, *WORDS, "--loss", "mase:7").out
+    assert "8 rows without an outcome, or before the naive forecast was wrong once" in text
+
+
+def test_losses_of_this_command_are_told(capsys: Capsys, tmp_path: Path) -> None:
+    file = table(tmp_path, *numbers(5))
+    for name in ("cubic", "hinge", "oaa:hinge"):
+        told = run(capsys, "experts", file, *WORDS, "--loss", name)
+        assert (
+            f"there is no loss '{name.partition(':')[0]}' of forecasts; there are {', '.join(loss_names())}" in told.err
+        )
+    assert "hinge" not in loss_names()
+    for name, message in (("mase:x", "the season of mase is"), ("mae:3", "mae takes no parameter")):
+        assert message in run(capsys, "experts", file, *WORDS, "--loss", name).err
+
+
+def test_smape_promises_nothing_and_says_so(capsys: Capsys, tmp_path: Path) -> None:
+    text = run(capsys, "experts", table(tmp_path, *numbers()), *WORDS, "--loss", "smape").out
+    assert "nothing was promised" in text
+    assert "SymmetricPercentage is not convex" in text
+
+
+def test_boa_and_calibrated_rates(capsys: Capsys, tmp_path: Path) -> None:
+    for name, theorem in (("boa", "BOA"), ("calibrated", "LAYERED")):
+        words = ("--target", "y", "--algorithm", name, "--json")
+        told = run(capsys, "experts", table(tmp_path, *numbers()), *words).json
+        assert told["certificate"]["id"] == theorem
+        assert told["certificate"]["holds"]
+
+
+def test_the_report_has_dates_and_all_experts(capsys: Capsys, tmp_path: Path) -> None:
+    x, y = numbers()
+    lines = ["ds,y,a,b,c", *(f"{day(t)},{y[t]},{x[t, 0]},{x[t, 1]},{x[t, 2]}" for t in range(60))]
+    report = tmp_path / "r.html"
+    told = run(capsys, "experts", written(tmp_path / "d.csv", lines), *WORDS, "--report", report)
+    assert told.code == 0, told.err
+    text = report.read_text()
+    page = Page(text)
+    assert page.open == []
+    words = " ".join(page.words)
+    for expected in ("Weights, losses and regret over time", "weight in hindsight", "ds", "a time"):
+        assert expected in words
+    assert "<!-- 2024-01-" in text or "<!-- 2024-02-" in text  # what the axis says
+    assert "the best expert: a" in text
