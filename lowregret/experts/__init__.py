@@ -7,9 +7,11 @@ from lowregret.experts.continuous import BoxHedge, SampledHedge, grid
 from lowregret.experts.draw import Drawing
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
 from lowregret.experts.layered import Layered
+from lowregret.experts.long import LongTable, long_table
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.portfolio import OnlineNewton, Universal, best_rebalanced
 from lowregret.experts.review import Review
+from lowregret.experts.series import SeriesMixture
 from lowregret.experts.specialists import Specialists
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 
@@ -26,12 +28,14 @@ __all__ = [
     "Hedge",
     "Layered",
     "LogScore",
+    "LongTable",
     "MLPoly",
     "Mean",
     "OnlineNewton",
     "Percentage",
     "Review",
     "SampledHedge",
+    "SeriesMixture",
     "Specialists",
     "SquareOn",
     "Squint",
@@ -39,4 +43,5 @@ __all__ = [
     "Universal",
     "best_rebalanced",
     "grid",
+    "long_table",
 ]

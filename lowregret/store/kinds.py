@@ -29,6 +29,7 @@ KINDS = {
     "score-ranking": "bandit.ranking:ScoreRanking",
     "experts": "experts.mixture:ExpertMixture",
     "layered-experts": "experts.layered:Layered",
+    "series-experts": "experts.series:SeriesMixture",
     "drawing": "experts.draw:Drawing",
     "box-hedge": "experts.continuous:BoxHedge",
     "sampled-hedge": "experts.continuous:SampledHedge",
