@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowregret.compile.call import call
 from lowregret.errors import DataError
 from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.groups import Standings, more_groups, play_events
+from lowregret.experts.groups import Standings, more_groups, play_events, standing
 from lowregret.experts.join import join_experts
 from lowregret.experts.origins import Events
 from lowregret.experts.state import Book
@@ -51,17 +51,22 @@ class Stage:
     """One aggregator in every group."""
 
     def __init__(self, aggregator: Aggregator, prior: Vector, groups: int = 0) -> None:
-        self.aggregator, self.prior = aggregator, prior
+        self.aggregator = aggregator
         self.standings = Standings.fresh(groups, prior.size)
+        self._work = Book.fresh(prior)
+
+    @property
+    def prior(self) -> Vector:
+        """Trust in the experts at the beginning."""
+        return self._work.prior
 
     def play(self, way: Way, events: Events, group: Any, x: Matrix, found: Matrix, y: Matrix, wanted: bool) -> Played:
         """Let events happen; x[t] are the experts' forecasts when row t is asked, found[t] when its outcome comes."""
         p, q = np.full((2, len(x), 1), np.nan)
         weights = np.zeros((len(x) if wanted else 0, self.prior.size))
         parts = self.aggregator, way.substitution, way.loss
-        state = self.standings, Book.fresh(self.prior)
         arrays = events.rows, events.asks, group, x[:, None], found[:, None], y, p, q, weights
-        done = call(play_events, way.compiled, *parts, *state, *arrays, way.linearised)
+        done = call(play_events, way.compiled, *parts, self.standings, self._work, *arrays, way.linearised)
         if done < events.rows.size:
             row = int(events.rows[done])
             raise Refusal(row, float(q[row, 0]), type(self.aggregator).__name__)
@@ -69,9 +74,15 @@ class Stage:
 
     def book(self, g: int) -> Book:
         """Group g as the theorems read it."""
-        found = self.standings
-        known = {name: getattr(found, name)[g] for name in found._fields}
-        return Book.fresh(self.prior)._replace(**known)
+        return standing(self.standings, self._work, g)
+
+    def join(self, experts: int) -> None:
+        """Let experts join in every group."""
+        self.be(*join_experts(self.aggregator, self.standings, self.prior, experts))
+
+    def be(self, standings: Standings, prior: Vector) -> None:
+        """Go on from what is known elsewhere."""
+        self.standings, self._work = standings, Book.fresh(prior)
 
 
 class GroupMixture:
@@ -99,8 +110,8 @@ class GroupMixture:
             return played[0]
         asked, came = (np.hstack([getattr(p, name) for p in played]) for name in ("asked", "found"))
         last = self.chief.play(way, events, group, asked, came, y, wanted)
-        mixed = sum(last.weights[:, l : l + 1] * p.weights for l, p in enumerate(played))
-        return last._replace(weights=np.asarray(mixed))
+        mixed = np.sum([trust[:, None] * p.weights for trust, p in zip(last.weights.T, played, strict=True)], axis=0)
+        return last._replace(weights=mixed)
 
     def widen(self, groups: int) -> None:
         """Make room for further groups."""
@@ -110,13 +121,13 @@ class GroupMixture:
     def join(self, experts: int) -> None:
         """Let experts join in every group, as if they had been asleep before."""
         for lane in self.lanes:
-            lane.standings, lane.prior = join_experts(lane.aggregator, lane.standings, lane.prior, experts)
+            lane.join(experts)
 
-    def copies(self) -> list[Standings]:
+    def copies(self) -> list[tuple[Standings, Vector]]:
         """All that is known, to come `back` to."""
-        return [Standings(*(a.copy() for a in stage.standings)) for stage in self.stages]
+        return [(Standings(*(a.copy() for a in stage.standings)), stage.prior) for stage in self.stages]
 
-    def back(self, copies: list[Standings]) -> None:
+    def back(self, copies: list[tuple[Standings, Vector]]) -> None:
         """Be as when these copies were made."""
-        for stage, kept in zip(self.stages, copies, strict=True):
-            stage.standings = kept
+        for stage, (kept, prior) in zip(self.stages, copies, strict=True):
+            stage.be(kept, prior)

@@ -35,8 +35,9 @@ class Standings(NamedTuple):
     @classmethod
     def fresh(cls, groups: int, experts: int) -> Self:
         """Nothing learnt yet."""
-        tables = (np.zeros((groups, experts)) for _ in range(4))
-        return cls(*tables, np.zeros((groups, BOOK_SUMS)), np.zeros((groups, BOOK_COUNTS), np.int64))
+        regret, square, rate, added = np.zeros((4, groups, experts))
+        sums, counts = np.zeros((groups, BOOK_SUMS)), np.zeros((groups, BOOK_COUNTS), np.int64)
+        return cls(regret, square, rate, added, sums, counts)
 
 
 class Accounts(NamedTuple):
@@ -55,9 +56,9 @@ class Accounts(NamedTuple):
     @classmethod
     def fresh(cls, groups: int, experts: int) -> Self:
         """No round yet."""
-        tables = (np.zeros((groups, experts)) for _ in range(6))
-        rest = np.zeros(groups), np.zeros((groups, BOOK_SUMS)), np.zeros((groups, BOOK_COUNTS), np.int64)
-        return cls(*tables, *rest)
+        losses, owed, linear, added, awake, drift = np.zeros((6, groups, experts))
+        sums, counts = np.zeros((groups, BOOK_SUMS)), np.zeros((groups, BOOK_COUNTS), np.int64)
+        return cls(losses, owed, linear, added, awake, drift, np.zeros(groups), sums, counts)
 
 
 def more_groups(kept: Any, groups: int) -> Any:
@@ -112,15 +113,21 @@ def play_events(
     x[t] are the experts' forecasts of row t when it is asked, found[t] those that its outcome finds. The mixtures of
     them go into p[t] and q[t], and the weights of the former into weights[t] if there is room.
     """
+    weighed = -1  # the group whose weights, if all experts are awake, are those of the forecast before
     for e in range(rows.size):
         t = rows[e]
-        b = standing(s, work, group[t])
+        g = group[t]
+        b = standing(s, work, g)
         if asks[e]:
-            mix(aggregator, substitution, b, x, t, p)
+            if g == weighed and look(b, x, t, 1) == b.mass.size:
+                substitution.forecast(b, x, t, p)
+            else:
+                weighed = g if mix(aggregator, substitution, b, x, t, p) == b.mass.size else -1
             if weights.shape[0] > 0:
                 for i in range(b.mass.size):
                     weights[t, i] = b.mass[i]
         else:
+            weighed = -1
             mix(aggregator, substitution, b, found, t, q)
             if not math.isfinite(judge(loss, b, found, t, q, y, linearised, aggregator.squares())):
                 return e

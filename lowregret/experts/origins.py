@@ -37,7 +37,8 @@ def events_of(time: Vector, cutoff: Vector, rank: Any, fresh: Any, known: Any) -
     rows = np.concatenate([arriving, asked])
     asks = np.arange(rows.size) >= arriving.size
     when = np.concatenate([place[arriving], np.searchsorted(origins, cutoff[asked])])
-    order = np.lexsort((rank[rows], cutoff[rows], time[rows], asks, when))
+    by_time = np.where(asks, 0.0, time[rows])  # forecasts of an origin in order of series, whose weights are the same
+    order = np.lexsort((rank[rows], cutoff[rows], by_time, asks, when))
     return Events(rows[order], asks[order])
 
 

@@ -76,9 +76,9 @@ class SeriesSchema(RecordedSchema):
         for name, count, experts in self._mixtures(told):
             found[f"{name}.prior"] = floats(experts, low=0)
             lanes = len(told["lanes"])
-            for l in range(lanes + (told["chief"] is not None)):
-                size = experts if l < lanes else lanes
-                found |= {f"{name}.{l}.{key}": array for key, array in _tables(Standings, count, size).items()}
+            for stage in range(lanes + (told["chief"] is not None)):
+                size = experts if stage < lanes else lanes
+                found |= {f"{name}.{stage}.{key}": array for key, array in _tables(Standings, count, size).items()}
         return found
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:

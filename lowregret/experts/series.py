@@ -14,27 +14,26 @@ from numpy.typing import NDArray
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call, compilable
 from lowregret.compile.signals import unbroken
-from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, why_refused
 from lowregret.experts.aggregator import Aggregator, MLPoly
 from lowregret.experts.given import given_names
 from lowregret.experts.group_mixture import GroupMixture, Played, Refusal, Way
-from lowregret.experts.groups import Accounts, Standings, account_events, more_experts, more_groups
+from lowregret.experts.groups import Accounts, account_events, more_experts, more_groups
 from lowregret.experts.layered import LANES
-from lowregret.experts.long import LongTable, long_table, time_text
+from lowregret.experts.long import LongTable, long_table
 from lowregret.experts.mixture import BestExpert
 from lowregret.experts.origins import Events, events_of, in_order
 from lowregret.experts.schema_series import SeriesSchema
 from lowregret.experts.series_certify import series_certificates
-from lowregret.experts.series_keys import WEIGHTS, RowKeys, SeriesKeys
+from lowregret.experts.series_file import read_series, write_series
+from lowregret.experts.series_keys import RowKeys, SeriesKeys
 from lowregret.experts.state import OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import Mean
 from lowregret.experts.waiting import Waiting, places_of
 from lowregret.loss import Loss, Square
-from lowregret.loss.verify import MetScores, first_met
-from lowregret.run.round_by_round import Contents, Recorded, elsewhere, prefixed
-from lowregret.run.schema_rounds import inside
+from lowregret.loss.verify import first_met
+from lowregret.run.round_by_round import Contents, Recorded, elsewhere
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
@@ -68,7 +67,7 @@ class SeriesMixture(Recorded):
     ) -> None:
         super().__init__()
         self.names = given_names(experts)
-        _require(loss, weights, aggregator, linearised)
+        _require(loss, aggregator, linearised)
         lanes = LANES if aggregator is None else (aggregator,)
         self.way = Way(loss, Mean(), bool(linearised), compiled and all(map(compilable, (loss, *lanes))))
         self.aggregator = aggregator
@@ -163,8 +162,9 @@ class SeriesMixture(Recorded):
     def _wait(self, keys: RowKeys, fresh: Any, x: Matrix, y: Vector) -> None:
         """Put rows among those that wait."""
         number = self.asked + self.ahead + np.arange(fresh.size)
-        chosen = (column[fresh] for column in (keys.series, keys.group, keys.time, keys.cutoff))
-        self.waiting = self.waiting.joined(Waiting(number, *chosen, x, y, np.full(fresh.size, math.nan)))
+        series, group, time, cutoff = (a[fresh] for a in (keys.series, keys.group, keys.time, keys.cutoff))
+        blank = np.full(fresh.size, math.nan)
+        self.waiting = self.waiting.joined(Waiting(number, series, group, time, cutoff, x, y, blank))
         self.asked += fresh.size
 
     def _take_outcomes(self, keys: RowKeys, y: Vector) -> Any:
@@ -260,12 +260,8 @@ class SeriesMixture(Recorded):
 
     @property
     def certificates(self) -> list[Certificate]:
-        """Bounds on the regret to each group's best, and of series shrunk to the pooled mixture, to the best for all."""
+        """Bounds on the regret to the best of each group, and through the pooled mixture to the best for all."""
         return series_certificates(self)
-
-    def time_text(self, time: float) -> str:
-        """A time of the tables, as people write it."""
-        return time_text(time, bool(self.keys.dated))
 
     def _of(self) -> str:
         return f"{counted(len(self.names), 'expert')} on {counted(len(self.keys.series), 'series', 'series')}"
@@ -349,28 +345,13 @@ class SeriesMixture(Recorded):
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
-        keys, way = self.keys, self.way
-        description: dict[str, Any] = {
-            "names": self.names,
-            "loss": to_json(way.loss),
-            "lanes": [to_json(lane.aggregator) for lane in self.own.lanes],
-            "chief": None if self.own.chief is None else to_json(self.own.chief.aggregator),
-            "linearised": way.linearised,
-            "compiled": way.compiled,
-            "weighing": keys.weighing,
-            "series": keys.series,
-            "steps": keys.steps,
-            "dated": keys.dated,
-            "asked": self.asked,
-        }
-        description |= {} if self.met is None else {"met": self.met.to_json()}
-        arrays = {"last": keys.last, "clocks": np.array([keys.clock, keys.latest])}
-        arrays |= prefixed("waiting", self.waiting._asdict()) | prefixed("accounts", self.accounts._asdict())
-        for name, mixture in self.mixtures():
-            arrays[f"{name}.prior"] = mixture.prior
-            for l, stage in enumerate(mixture.stages):
-                arrays |= prefixed(f"{name}.{l}", stage.standings._asdict())
-        return description, arrays
+        return write_series(self)
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        made = read_series(cls, found)
+        made.first, made.ahead = made.asked, elsewhere()
+        return made
 
     def mixtures(self) -> Iterator[tuple[str, GroupMixture]]:
         """The mixtures inside, by the names they have in a file."""
@@ -378,38 +359,15 @@ class SeriesMixture(Recorded):
             yield "pool", self.pool
         yield "own", self.own
 
-    @classmethod
-    def _made(cls, found: Contents) -> Self:
-        names, weighing, lanes, chief, linearised = found.tell("names", "weighing", "lanes", "chief", "linearised")
-        aggregator = from_json(lanes[0]) if chief is None else None
-        made = cls(names, found.part("loss"), weights=weighing, aggregator=aggregator, linearised=linearised)
-        made.way = made.way._replace(compiled=found.description["compiled"])
-        keys = made.keys
-        keys.series, keys.steps, keys.dated, made.asked = found.tell("series", "steps", "dated", "asked")
-        keys.last, (keys.clock, keys.latest) = found.arrays["last"], found.arrays["clocks"].tolist()
-        made.met = MetScores.of(found.description["met"]) if "met" in found.description else made.met
-        made.waiting = Contents({}, inside("waiting", found.arrays)).record(Waiting)
-        made.accounts = Contents({}, inside("accounts", found.arrays)).record(Accounts)
-        for name, mixture in made.mixtures():
-            prior, parts = found.arrays[f"{name}.prior"], [from_json(lane) for lane in lanes]
-            fresh = GroupMixture(parts, None if chief is None else from_json(chief), prior)
-            for l, stage in enumerate(fresh.stages):
-                stage.standings = Contents({}, inside(f"{name}.{l}", found.arrays)).record(Standings)
-            setattr(made, name, fresh)
-        made.first, made.ahead = made.asked, elsewhere()
-        return made
-
 
 def _place(given: LongTable, row: int) -> str:
     return "a row asked before" if row < 0 else given.place(row)
 
 
-def _require(loss: Any, weights: Any, aggregator: Any, linearised: bool) -> None:
+def _require(loss: Any, aggregator: Any, linearised: bool) -> None:
     """Refuse parts that do not make a mixture."""
     if not isinstance(loss, Loss):
         raise PartError(f"a mixture needs a loss such as Square(), got {loss!r}")
-    if weights not in WEIGHTS:
-        raise PartError(f"weights are {', '.join(WEIGHTS[:-1])} or {WEIGHTS[-1]}, got {weights!r}")
     if aggregator is not None and not isinstance(aggregator, Aggregator):
         raise PartError(f"the aggregator must be one such as AdaHedge() or Hedge(0.1), or None, got {aggregator!r}")
     if aggregator is None and not (linearised and math.isfinite(loss.at(0.0, 1.0)[0])):

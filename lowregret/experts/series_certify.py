@@ -1,14 +1,14 @@
 """Certificates of mixtures of many series whose outcomes come late.
 
-In order of their outcomes, the rounds of a group are an undelayed run, which plays q_t: its theorem bounds
-Σ ℓ(q_t) − ℓ(x_t[k]) ≤ B_g. The forecasts that were given, p_t, lost more by the drift D_g = Σ ℓ(p_t) − ℓ(q_t), which is known:
+In order of their outcomes, the rounds of group g are an undelayed run that plays q_t: Σ ℓ(q_t) − ℓ(x_t[k]) ≤ B_g by its
+theorem. The forecasts p_t that were given lost more by the drift D_g = Σ ℓ(p_t) − ℓ(q_t), which is known exactly:
 
     Σ_g Σ_t ℓ(p_t) − ℓ(x_t[k_g]) ≤ Σ_g (B_g + D_g)
 
-against the best expert k_g (or, linearised, the best weights) of every group. Where the pooled mixture, which plays P_t, is
-an expert of every series, ℓ(q_t) − ℓ(x_t[k]) = [ℓ(q_t) − ℓ(P_t)] + [ℓ(P_t) − ℓ(x_t[k])], so against one k for all series
+against the best expert k_g (or, linearised, the best weights) of every group. Where the pooled mixture, which plays
+P_t, is an expert of every series, ℓ(q_t) − ℓ(x_t[k]) = [ℓ(q_t) − ℓ(P_t)] + [ℓ(P_t) − ℓ(x_t[k])], so against one k
 
-    Σ_g Σ_t ℓ(p_t) − ℓ(x_t[k]) ≤ Σ_g (what series g owes to the pooled mixture + D_g) + what the pooled mixture owes to k    (SHRUNK)
+    Σ_g Σ_t ℓ(p_t) − ℓ(x_t[k]) ≤ Σ_g (what series g owes to the pooled mixture + D_g) + what that owes to k     (SHRUNK)
 
 Through lanes, or through the pooled mixture, it is over all rounds of a group: against experts that never slept there.
 """
@@ -16,17 +16,18 @@ Through lanes, or through the pooled mixture, it is over all rounds of a group: 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity
+from lowregret.compile.numerics import EPSILON
 from lowregret.experts.aggregator import FixedShare
-from lowregret.experts.certify import bound_against, is_mixable, rounding
+from lowregret.experts.certify import bound_against, is_mixable
 from lowregret.experts.group_mixture import GroupMixture, Stage
-from lowregret.experts.groups import account
-from lowregret.experts.state import ROUNDS, Book
+from lowregret.experts.state import BLUR, ROUNDS
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -39,10 +40,9 @@ THROUGH_LANES = "min over lanes of what the mixture owes to the lane + what the 
 
 def series_certificates(m: SeriesMixture) -> list[Certificate]:
     """Against the best of every group and, of series that are shrunk to it, through the pooled mixture; O(GN)."""
-    found = [_of_groups(m)]
-    if m.pool is not None:
-        found.append(_through_pool(m))
-    return sorted(found, key=lambda c: (not c.premises_hold, c.bound))
+    found = [_of_groups(m)] if m.pool is None else [_of_groups(m), _through_pool(m)]
+    off = _rounding(m)
+    return sorted((replace(c, rounding=off) for c in found), key=lambda c: (not c.premises_hold, c.bound))
 
 
 def _of_groups(m: SeriesMixture) -> Certificate:
@@ -82,7 +82,9 @@ def _through_pool(m: SeriesMixture) -> Certificate:
         bound = math.inf
     elif m.pool.chief is None:
         stage = m.pool.lanes[0]
-        tried = range(rivals.size) if isinstance(stage.aggregator, FixedShare) else [_best(stage.book(0).regret, rivals)]
+        tried = (
+            range(rivals.size) if isinstance(stage.aggregator, FixedShare) else [_best(stage.book(0).regret, rivals)]
+        )
         bound += max(_bound(m, stage, 0, k)[2] for k in tried if rivals[k])
     else:
         bound += _layered(m, m.pool, 0, rivals)
@@ -97,7 +99,7 @@ def _certificate(
 ) -> Certificate:
     """The certificate of a bound, the linearised regret and the exact one, which are `found`."""
     bound, worst, exact = found
-    premises = convexity(m.way.loss, m.met, 0.0)
+    premises = [*convexity(m.way.loss, m.met, 0.0)]
     if played and exact == -math.inf:
         premises.append(Premise("some expert never slept", False, "nobody to compare with, in all series or in one"))
     drift = float(m.accounts.late.sum())
@@ -113,7 +115,6 @@ def _certificate(
         tuple(premises),
         regret=exact if math.isfinite(exact) else None,
         details={"drift": drift, "pending": float(waiting)},
-        rounding=_rounding(m),
     )
 
 
@@ -140,9 +141,9 @@ def _layered(m: SeriesMixture, mixture: GroupMixture, g: int, rivals: Any) -> fl
         return math.inf
     chief, found = mixture.chief, []
     assert chief is not None
-    for l, lane in enumerate(mixture.lanes):
+    for place, lane in enumerate(mixture.lanes):
         owed = _bound(m, lane, g, _best(lane.standings.regret[g], rivals))[2]
-        found.append(owed + _bound(m, chief, g, l)[2] if owed < math.inf else math.inf)
+        found.append(owed + _bound(m, chief, g, place)[2] if owed < math.inf else math.inf)
     return min(found)
 
 
@@ -152,10 +153,12 @@ def _to_pool(m: SeriesMixture, g: int) -> float:
 
 
 def _rounding(m: SeriesMixture) -> float:
-    """By how much sums may be off, in all groups and stages together."""
-    work = Book.fresh(np.full(len(m.names), 1 / len(m.names)))
-    off = sum(rounding(account(m.accounts, work, g), m.way.substitution) for g in range(len(m.accounts.counts)))
-    for _, mixture in m.mixtures():
-        for stage in mixture.stages:
-            off += sum(rounding(stage.book(g), m.way.substitution) for g in range(len(stage.standings.counts)))
+    """By how much sums may be off, in all groups and stages together: `certify.rounding` of each."""
+    kept: list[Any] = [m.accounts, *(stage.standings for _, mixture in m.mixtures() for stage in mixture.stages)]
+    off = 0.0
+    for found in kept:
+        rounds, experts = found.counts[:, ROUNDS], found.added.shape[1]
+        largest = np.max(found.added, axis=1, where=np.isfinite(found.added), initial=0.0)
+        off += 4 * EPSILON * float(((rounds + experts + 16) * largest).sum())
+        off += 4 * EPSILON * (experts + 256) * float(found.sums[:, BLUR].sum())
     return off

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.errors import DataError
+from lowregret.errors import DataError, PartError
 from lowregret.experts.long import LongTable, time_text
 from lowregret.experts.origins import cutoffs_before, horizons
 from lowregret.experts.waiting import first_twice
@@ -30,6 +30,8 @@ class SeriesKeys:
     """All that was met so far; `weighing` is one of `WEIGHTS`. Nothing is changed in place."""
 
     def __init__(self, weighing: str) -> None:
+        if weighing not in WEIGHTS:
+            raise PartError(f"weights are {', '.join(WEIGHTS[:-1])} or {WEIGHTS[-1]}, got {weighing!r}")
         self.weighing = weighing
         self.series: list[str] = []
         self.steps: list[int] = []  # horizons that have weights of their own
@@ -67,7 +69,7 @@ class SeriesKeys:
         return RowKeys(series, given.time, cutoff, group, old)
 
     def ranks(self) -> Any:
-        """The place of each series in the order of their names, so that the order of rows in a table is of no matter."""
+        """The place of each series in the order of names, so that the order of rows in a table is of no matter."""
         ranks = np.empty(len(self.series), np.int64)
         ranks[np.argsort(np.array(self.series, dtype=str), kind="stable")] = np.arange(len(self.series))
         return ranks
