@@ -2,8 +2,8 @@
 
 With n experts and k that join, priors shrink by c = n/(n + k). Of `Hedge`, `MLPoly` and `Squint` every weight is then
 what it would be had the k been there asleep, and so is the bound. `AdaHedge` had a rate for n experts: its potential
-Φ(η) = ln(Σπe^{ηR})/η may jump, which is booked as a gap, and Δ grows so much that η = ln(n + k)/Δ does not: both are all
-that its proof asks for. Of the others nothing is known.
+Φ(η) = ln(Σπe^{ηR})/η may jump, which is booked as a gap, and Δ grows so much that η = ln(n + k)/Δ does not: both are
+all that its proof asks for. Of the others nothing is known.
 """
 
 from __future__ import annotations
