@@ -9,7 +9,7 @@ all that its proof asks for. Of the others nothing is known.
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from lowregret.errors import PartError
 from lowregret.experts.aggregator import AdaHedge, Aggregator, Hedge, MLPoly, Squint
 from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, NAPS, ROUNDS
 from lowregret.types import Vector
+
+if TYPE_CHECKING:
+    from lowregret.experts.mixture import ExpertMixture
 
 State = TypeVar("State", bound=Any)
 
@@ -63,3 +66,22 @@ def _gaps(regret: Vector, prior: Vector, gaps: Vector, joining: int) -> Vector:
         after = above + np.log(terms) / eta[..., 0]
     jump = np.maximum(after - before, 0.0)
     return np.maximum(gaps + jump, gaps * (math.log(max(n + joining, 2)) / size))
+
+
+def join_mixture(mixture: ExpertMixture, names: list[str]) -> None:
+    """Let experts join a mixture that goes on: O(N), and O(kept rounds)."""
+    lanes: list[ExpertMixture] = getattr(mixture, "lanes", [])
+    if type(mixture).kind not in ("experts", "layered-experts"):
+        raise PartError(f"nobody can join a {type(mixture).__name__}: begin anew")
+    for lane in lanes:
+        join_mixture(lane, names)
+    more = len(names)
+    book, prior = join_experts(Squint() if lanes else mixture.aggregator, mixture.book, mixture.book.prior, more)
+    mixture.book = book._replace(prior=prior, mass=prior.copy())
+    mixture.names = [*mixture.names, *names]
+    if not lanes:
+        mixture._weights = [np.append(w, np.zeros(more)) for w in mixture._weights]
+    for number, (x, p, w) in mixture.pending.items():
+        blank = np.full((*x.shape[:-1], more), np.nan)
+        wide = w if lanes else np.hstack([w, np.zeros((1, more))])
+        mixture.pending[number] = np.concatenate([x, blank], axis=-1), p, wide

@@ -141,7 +141,7 @@ def test_one_series_one_step_ahead_is_an_ordinary_mixture(aggregator: Any) -> No
 
 
 def adversary(seed: int) -> dict[str, Any]:
-    """Outcomes chosen against what an expert has just been good at, many at once, so that answers find other weights."""
+    """Outcomes against what an expert has just been good at, many at once, so that they find other weights."""
     table = table_of(2, 6, 12, 3, seed=seed, step=4)
     flip = np.where((table["cutoff"] // 4) % 2 == 0, 1.0, -1.0)
     table["y"] = flip * 10
@@ -257,8 +257,8 @@ def test_ask_and_tell_in_any_order(tmp_path: Path) -> None:
     assert mixture.certificate.holds
     with pytest.raises(DataError, match="forecast 3 waits for no outcome: its outcome was told before"):
         mixture.tell([3], [1.0])
+    mixture.ask(table | {"cutoff": table["cutoff"] + 9, "ds": table["ds"] + 9})
     with pytest.raises(DataError, match="as many outcomes, each a number"):
-        mixture.ask(table | {"cutoff": table["cutoff"] + 9, "ds": table["ds"] + 9})
         mixture.tell([8], [math.nan])
     path = mixture.save(tmp_path / "m.lr")
     first, second = SeriesMixture.load(path), SeriesMixture.load(path)
@@ -349,8 +349,8 @@ def test_origins_of_the_past_are_refused() -> None:
         mixture_of(table).learn(picked(table, [0, 1, 0]))
     with pytest.raises(PartError, match="weights are pooled, series, horizon or shrunk, got 'own'"):
         mixture_of(table, weights="own")
+    held = mixture_of(table, aggregator=FixedShare(0.1, 0.1), weights="pooled").learn(table)
     with pytest.raises(PartError, match="no expert can join FixedShare"):
-        held = mixture_of(table, aggregator=FixedShare(0.1, 0.1), weights="pooled").learn(table)
         held.learn(table | {"m9": table["m0"]})
 
 
