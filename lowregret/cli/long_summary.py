@@ -118,7 +118,7 @@ class Telling:
         review, mixture = self.review, self.mixture
         yield from review.lines(mixture.names, mixture.weights.mean(0) if review.rows else np.empty(0))
         if math.isfinite(review.each) and len(mixture.keys.series) > 1 and review.rows:
-            yield f"the best of each {review.each / review.rows:.6g} a row (an expert for each series, known afterwards)"
+            yield f"the best of each {review.each / review.rows:.6g} a row (an expert for each series, seen afterwards)"
 
     def _proof(self) -> Iterator[str]:
         mixture = self.mixture

@@ -26,6 +26,14 @@ PROGRAMME = 500_000  # cells up to which a linear programme is solved
 NEAR = 1e-10  # gap, relative to the loss, that is near enough
 
 
+class BestExpert(NamedTuple):
+    """The expert with the smallest loss, over the rounds in which it was awake."""
+
+    index: int
+    name: str
+    loss: float
+
+
 class Path(NamedTuple):
     """The best sequence of experts with at most `switches` switches, and its loss."""
 

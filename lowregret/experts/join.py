@@ -81,7 +81,7 @@ def join_mixture(mixture: ExpertMixture, names: list[str]) -> None:
     mixture.names = [*mixture.names, *names]
     if not lanes:
         mixture._weights = [np.append(w, np.zeros(more)) for w in mixture._weights]
-    for number, (x, p, w) in mixture.pending.items():
+    mixture.drift = np.insert(mixture.drift, -1, np.zeros(more))
+    for number, (x, p) in mixture.pending.items():
         blank = np.full((*x.shape[:-1], more), np.nan)
-        wide = w if lanes else np.hstack([w, np.zeros((1, more))])
-        mixture.pending[number] = np.concatenate([x, blank], axis=-1), p, wide
+        mixture.pending[number] = np.concatenate([x, blank], axis=-1), p

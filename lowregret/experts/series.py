@@ -17,12 +17,12 @@ from lowregret.compile.signals import unbroken
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import first_refused, why_refused
 from lowregret.experts.aggregator import Aggregator, MLPoly
+from lowregret.experts.best import BestExpert
 from lowregret.experts.given import given_names
 from lowregret.experts.group_mixture import GroupMixture, Played, Refusal, Way
 from lowregret.experts.groups import Accounts, account_events, more_experts, more_groups
 from lowregret.experts.layered import LANES
 from lowregret.experts.long import LongTable, long_table
-from lowregret.experts.mixture import BestExpert
 from lowregret.experts.origins import Events, events_of, in_order
 from lowregret.experts.schema_series import SeriesSchema
 from lowregret.experts.series_certify import series_certificates
@@ -100,8 +100,6 @@ class SeriesMixture(Recorded):
         given = long_table(table, **columns)
         with self._all_or_none():
             self._learn(given)
-        if self.rounds >= self.history.due:
-            self.history.keep(self.rounds, self.loss, self.certificate)
         return self
 
     def ask(self, table: Any, **columns: Any) -> tuple[Any, Vector]:
@@ -180,29 +178,44 @@ class SeriesMixture(Recorded):
 
     def _settle(self, events: Events, waited: int, place: Any) -> Vector:
         """Let events happen to the rows that wait, of which the first `waited` were asked before; all forecasts."""
-        w = self.waiting
-        try:
-            played = self._play(events, w.x, w.y[:, None], w.group)
-            given = np.append(w.p[:waited], played.asked[waited:, 0])
-            work = Book.fresh(np.full(len(self.names), 1 / len(self.names)))
-            arrays = events.arrivals, w.group, w.x[:, None], w.y[:, None], given[:, None], played.found
-            done = call(account_events, self.way.compiled, self.way.loss, self.accounts, work, *arrays)
-            if done < events.arrivals.size:
-                row = int(events.arrivals[done])
-                raise Refusal(row, float(given[row]), "")
-        except Refusal as error:
-            row = error.row
-            why = why_refused(self.way.loss, error.aggregator, [error.forecast], [w.y[row]], int(w.number[row]))
-            raise DataError(f"{place(row)}: {why}") from None
-        self._record(played.weights, waited)
+        w, begin = self.waiting, 0
+        given = np.append(w.p[:waited], np.full(w.size - waited, math.nan))
+        learnt, self._trail = np.cumsum(~events.asks), []
+        while begin < events.rows.size:  # with a stop wherever a point of the curves is due
+            before = int(learnt[begin - 1]) if begin else 0
+            end = int(np.searchsorted(learnt, before + self.history.due - self.rounds)) + 1
+            self._settle_part(Events(events.rows[begin:end], events.asks[begin:end]), given, place)
+            self._mark()
+            begin = end
         left = ~np.isnan(given)
         left[events.arrivals] = False
         self.waiting = w._replace(p=given).picked(left)
         return given
 
-    def _play(self, events: Events, x: Matrix, y: Matrix, group: Any, wanted: bool | None = None) -> Played:
+    def _settle_part(self, events: Events, given: Vector, place: Any) -> None:
+        """Let events happen to rows that wait, and note the forecasts that are given."""
+        w = self.waiting
+        rows, at = np.unique(events.rows, return_inverse=True)
+        events = Events(at.reshape(-1), events.asks)
+        x, y, group, asked = w.x[rows], w.y[rows, None], w.group[rows], events.rows[events.asks]
+        try:
+            played = self._play(events, x, y, group, self.recording)
+            given[rows[asked]] = played.asked[asked, 0]
+            work = Book.fresh(np.full(len(self.names), 1 / len(self.names)))
+            arrays = events.arrivals, group, x[:, None], y, given[rows, None], played.found
+            done = call(account_events, self.way.compiled, self.way.loss, self.accounts, work, *arrays)
+            if done < events.arrivals.size:
+                row = int(events.arrivals[done])
+                raise Refusal(row, float(given[rows[row]]), "")
+        except Refusal as error:
+            row = int(rows[error.row])
+            why = why_refused(self.way.loss, error.aggregator, [error.forecast], [w.y[row]], int(w.number[row]))
+            raise DataError(f"{place(row)}: {why}") from None
+        if self.recording:
+            self._record(played.weights[asked], rows[asked])
+
+    def _play(self, events: Events, x: Matrix, y: Matrix, group: Any, wanted: bool) -> Played:
         """Let events happen in the pooled mixture, if there is one, then in those of the groups."""
-        wanted = self.recording if wanted is None else wanted
         if self.pool is None:
             return self.own.play(self.way, events, group, x, x, y, wanted)
         pooled = self.pool.play(self.way, events, np.zeros(len(x), np.int64), x, x, y, wanted)
@@ -267,8 +280,8 @@ class SeriesMixture(Recorded):
         return f"{counted(len(self.names), 'expert')} on {counted(len(self.keys.series), 'series', 'series')}"
 
     def _facts(self) -> Iterator[str]:
-        yield counted(self.rounds, "forecast")
-        yield f"{type(self.way.loss).__name__} loss {self.loss / max(self.rounds, 1):.4g} each"
+        yield counted(self.rounds, "round")
+        yield f"{type(self.way.loss).__name__} loss {self.loss / max(self.rounds, 1):.4g} a round"
         yield f"weights {self.keys.weighing}"
         if self.pending:
             yield f"{self.pending:,} pending"
@@ -278,7 +291,7 @@ class SeriesMixture(Recorded):
     @contextmanager
     def _all_or_none(self) -> Iterator[None]:
         """Go back to what was before if a row is refused: O(GN)."""
-        before, keys = dict(vars(self)), copy(self.keys)
+        before, keys, marks = dict(vars(self)), copy(self.keys), self.history.mark()
         mixtures = [mixture for mixture in (self.pool, self.own) if mixture is not None]
         copies = [mixture.copies() for mixture in mixtures]
         accounts = Accounts(*(a.copy() for a in self.accounts))
@@ -286,6 +299,7 @@ class SeriesMixture(Recorded):
             yield
         except BaseException:
             vars(self).update(before | {"keys": keys, "accounts": accounts})
+            self.history.back(marks)
             for mixture, kept in zip(mixtures, copies, strict=True):
                 mixture.back(kept)
             raise
@@ -333,14 +347,15 @@ class SeriesMixture(Recorded):
             loss = self.way.loss
             raise DataError(f"{place(t)}: the outcome {y[t]:g} does not fit {type(loss).__name__}: {loss.labels}")
 
-    def _record(self, weights: Matrix, waited: int) -> None:
-        """Keep the first weights of each origin and group, if they are wanted."""
+    def _record(self, weights: Matrix, rows: Any) -> None:
+        """Keep the first weights of each origin and group."""
         w = self.waiting
-        if len(weights):
-            order = waited + np.lexsort((w.time[waited:], w.group[waited:], w.cutoff[waited:]))
-            new = np.append(True, (np.diff(w.group[order]) != 0) | (np.diff(w.cutoff[order]) != 0))[: order.size]
-            rows = order[new].tolist()
-            self._trail = [(float(w.cutoff[t]), int(w.group[t]), weights[t]) for t in rows]
+        known = {(cutoff, group) for cutoff, group, _ in self._trail[-len(self.keys.groups) :]}
+        for row, used in zip(rows.tolist(), weights, strict=True):
+            key = float(w.cutoff[row]), int(w.group[row])
+            if key not in known:
+                known.add(key)
+                self._trail.append((*key, used.copy()))
 
     # ---- files -------------------------------------------------------------------------------------------------------
 

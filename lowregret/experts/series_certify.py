@@ -26,8 +26,9 @@ from lowregret.certificate.evidence import convexity
 from lowregret.compile.numerics import EPSILON
 from lowregret.experts.aggregator import FixedShare
 from lowregret.experts.certify import bound_against, is_mixable
+from lowregret.experts.group_bounds import bounds_against
 from lowregret.experts.group_mixture import GroupMixture, Stage
-from lowregret.experts.state import BLUR, ROUNDS
+from lowregret.experts.state import BLUR, ROUNDS, Book
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -48,48 +49,44 @@ def series_certificates(m: SeriesMixture) -> list[Certificate]:
 def _of_groups(m: SeriesMixture) -> Certificate:
     """Σ over groups of the bound against the group's best."""
     accounts, played = m.accounts, np.flatnonzero(m.accounts.counts[:, ROUNDS])
-    regrets = accounts.owed - accounts.losses + accounts.drift
-    linear = accounts.linear + accounts.drift
-    bound, worst, exact = 0.0, 0.0, 0.0
-    name, statement = "LAYERED", f"R[k] ≤ {THROUGH_LANES}"
-    for g in played.tolist():
-        rivals = _rivals(m, g)
-        known = (linear if m.way.linearised else regrets)[g]
-        if m.own.chief is None:
-            k = _best(known, rivals)
-            name, statement, value = _bound(m, m.own.lanes[0], g, k + (m.pool is not None))
-            bound += value + float(accounts.drift[g, k])
-        else:
-            offset = m.pool is not None
-            bound += _layered(m, m.own, g, np.append(False, rivals) if offset else rivals) + float(accounts.late[g])
-        worst += float(np.max(linear[g], where=rivals, initial=-math.inf))
-        exact += float(np.max(regrets[g], where=rivals, initial=-math.inf))
+    awake, pooled = accounts.awake[played], int(m.pool is not None)
+    rivals = awake > 0 if m.own.chief is None else awake == accounts.counts[played, ROUNDS, None]
+    regrets = (accounts.owed - accounts.losses + accounts.drift)[played]
+    linear = (accounts.linear + accounts.drift)[played]
+    if m.own.chief is None:
+        k = _best(linear if m.way.linearised else regrets, rivals)
+        name, statement = _theorem(m, m.own.lanes[0])
+        values = _bounds(m, m.own.lanes[0], played, k + pooled) + accounts.drift[played, k]
+    else:
+        name, statement = "LAYERED", f"R[k] ≤ {THROUGH_LANES}"
+        padded = np.hstack([np.zeros((len(played), pooled), bool), rivals])
+        values = _layered(m, m.own, played, padded) + accounts.late[played]
+    worst, exact = (float(np.max(a, axis=1, where=rivals, initial=-math.inf).sum()) for a in (linear, regrets))
     per = PER[m.keys.weighing]
     statement = f"Σ over {m.keys.weighing.replace('shrunk', 'series')}: {statement}" if per else statement
-    return _certificate(m, name, statement, f"weights{per}", (bound, worst, exact), len(played))
+    return _certificate(m, name, statement, f"weights{per}", (float(values.sum()), worst, exact), len(played))
 
 
 def _through_pool(m: SeriesMixture) -> Certificate:
     """What series owe to the pooled mixture, and that to the best for all."""
     assert m.pool is not None
     accounts, played = m.accounts, np.flatnonzero(m.accounts.counts[:, ROUNDS])
-    rivals = np.all(accounts.awake == accounts.counts[:, ROUNDS, None], axis=0)
-    bound = sum(
-        (_bound(m, m.own.lanes[0], g, 0)[2] if m.own.chief is None else _to_pool(m, g)) + float(accounts.late[g])
-        for g in played.tolist()
-    )
-    if not rivals.any():
-        bound = math.inf
-    elif m.pool.chief is None:
-        stage = m.pool.lanes[0]
-        tried = (
-            range(rivals.size) if isinstance(stage.aggregator, FixedShare) else [_best(stage.book(0).regret, rivals)]
-        )
-        bound += max(_bound(m, stage, 0, k)[2] for k in tried if rivals[k])
+    rivals = np.all(accounts.awake == accounts.counts[:, ROUNDS, None], axis=0)[None]
+    if m.own.chief is None:
+        owed = _bounds(m, m.own.lanes[0], played, np.zeros(len(played), np.int64))
     else:
-        bound += _layered(m, m.pool, 0, rivals)
+        owed = _layered(m, m.own, played, np.tile(np.arange(m.own.prior.size) == 0, (len(played), 1)))
+    bound, one = float(owed.sum() + accounts.late[played].sum()), np.zeros(1, np.int64)
+    if m.pool.chief is not None:
+        bound += float(_layered(m, m.pool, one, rivals)[0])
+    elif isinstance(m.pool.lanes[0].aggregator, FixedShare):  # which keeps weights, not regrets
+        each = [_bounds(m, m.pool.lanes[0], one, np.array([k]))[0] for k in np.flatnonzero(rivals)]
+        bound += float(max(each, default=math.inf))
+    else:
+        k = _best(m.pool.lanes[0].standings.regret, rivals)
+        bound += float(_bounds(m, m.pool.lanes[0], one, k)[0]) if rivals.any() else math.inf
     linear, regrets = ((a + accounts.drift).sum(0) for a in (accounts.linear, accounts.owed - accounts.losses))
-    worst, exact = (float(np.max(a, where=rivals, initial=-math.inf)) for a in (linear, regrets))
+    worst, exact = (float(np.max(a, where=rivals[0], initial=-math.inf)) for a in (linear, regrets))
     statement = "R[k] ≤ Σ over series of what it owes to the pooled mixture + what that owes to k, one for all series"
     return _certificate(m, "SHRUNK", statement, "weights for all series", (bound, worst, exact), len(played))
 
@@ -118,38 +115,33 @@ def _certificate(
     )
 
 
-def _rivals(m: SeriesMixture, g: int) -> Any:
-    """The experts that group g is compared with: through lanes those that never slept, else all that were awake."""
-    awake = m.accounts.awake[g]
-    return awake > 0 if m.own.chief is None else awake == m.accounts.counts[g, ROUNDS]
+def _best(regrets: Vector, rivals: Any) -> Any:
+    """The rival of the largest regret, in each group."""
+    return np.argmax(np.where(rivals, regrets, -np.inf), axis=1)
 
 
-def _best(regrets: Vector, rivals: Any) -> int:
-    """The rival of the largest regret."""
-    return int(np.argmax(np.where(rivals, regrets, -np.inf)))
+def _theorem(m: SeriesMixture, stage: Stage) -> tuple[str, str]:
+    """ID and statement of the theorem about an aggregator."""
+    return bound_against(stage.aggregator, _is_mixable(m, stage), Book.fresh(stage.prior), 0)[:2]
 
 
-def _bound(m: SeriesMixture, stage: Stage, g: int, k: int) -> tuple[str, str, float]:
-    """ID, statement and value of the bound against expert k of one aggregator in group g."""
-    mixable = is_mixable(stage.aggregator, m.way.substitution, m.way.loss, m.way.linearised)
-    return bound_against(stage.aggregator, mixable, stage.book(g), k)
+def _bounds(m: SeriesMixture, stage: Stage, groups: Any, k: Any) -> Vector:
+    """The bound against expert k of one aggregator in each group."""
+    return bounds_against(stage, _is_mixable(m, stage), groups, k)
 
 
-def _layered(m: SeriesMixture, mixture: GroupMixture, g: int, rivals: Any) -> float:
-    """The lane through which group g owes least to its best rival."""
-    if not rivals.any():
-        return math.inf
-    chief, found = mixture.chief, []
-    assert chief is not None
+def _is_mixable(m: SeriesMixture, stage: Stage) -> bool:
+    return is_mixable(stage.aggregator, m.way.substitution, m.way.loss, m.way.linearised)
+
+
+def _layered(m: SeriesMixture, mixture: GroupMixture, groups: Any, rivals: Any) -> Vector:
+    """What each group owes to its best rival, through the lane by which that is least; infinite without rivals."""
+    assert mixture.chief is not None
+    found = np.full(len(groups), math.inf)
     for place, lane in enumerate(mixture.lanes):
-        owed = _bound(m, lane, g, _best(lane.standings.regret[g], rivals))[2]
-        found.append(owed + _bound(m, chief, g, place)[2] if owed < math.inf else math.inf)
-    return min(found)
-
-
-def _to_pool(m: SeriesMixture, g: int) -> float:
-    """What the layers of series g owe to the pooled mixture, its first expert."""
-    return _layered(m, m.own, g, np.arange(m.own.prior.size) == 0)
+        owed = _bounds(m, lane, groups, _best(lane.standings.regret[groups], rivals))
+        found = np.minimum(found, owed + _bounds(m, mixture.chief, groups, np.full(len(groups), place)))
+    return np.where(rivals.any(1), found, math.inf)
 
 
 def _rounding(m: SeriesMixture) -> float:
