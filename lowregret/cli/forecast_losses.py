@@ -84,6 +84,14 @@ def forecast_loss(words: str) -> ForecastLoss:
     return ForecastLoss(make_loss(ALIASES.get(name, name) + colon + given))
 
 
+def loss_words(loss: Loss) -> str:
+    """The words by which `--loss` says this loss."""
+    if type(loss).name is not None:
+        given = "".join(f":{value:g}" for value in loss.parameters.values())
+        return f"{type(loss).name}{given}"
+    return next(name for name, record in FORECAST_LOSSES.items() if loss in (record.one, record.many))
+
+
 def names_where(fact: str) -> list[str]:
     """The names of the losses of forecasts of which a field or property of their records holds."""
     return [name for name, record in FORECAST_LOSSES.items() if getattr(record, fact)]

@@ -18,6 +18,7 @@ _WRITTEN = {
     "cache": "-o",
     "predictions": "--predictions",
     "weights": "--weights",
+    "weights_over_time": "--weights-over-time",
     "report": "--report",
     "plot": "--plot",
 }

@@ -9,11 +9,13 @@ from lowregret.experts.continuous import BoxHedge, SampledHedge, grid
 from lowregret.experts.draw import Drawing
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage, SymmetricPercentage
 from lowregret.experts.layered import Layered
+from lowregret.experts.long import LongTable, long_table
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.portfolio import OnlineNewton, Universal, best_rebalanced
 from lowregret.experts.review import Review
 from lowregret.experts.scale import naive_scales
 from lowregret.experts.scaled import ScaledHedge
+from lowregret.experts.series import SeriesMixture
 from lowregret.experts.specialists import Specialists
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 
@@ -32,6 +34,7 @@ __all__ = [
     "Hedge",
     "Layered",
     "LogScore",
+    "LongTable",
     "MLPoly",
     "Mean",
     "OnlineNewton",
@@ -39,6 +42,7 @@ __all__ = [
     "Review",
     "SampledHedge",
     "ScaledHedge",
+    "SeriesMixture",
     "Specialists",
     "SquareOn",
     "Squint",
@@ -47,5 +51,6 @@ __all__ = [
     "Universal",
     "best_rebalanced",
     "grid",
+    "long_table",
     "naive_scales",
 ]

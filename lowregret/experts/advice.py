@@ -193,13 +193,11 @@ def learn_rows(
 
 @kernel
 def learn_late(
-    aggregator: Aggregator, loss: Loss, s: Book, x: Any, y: Any, p: Any, weights: Any, linearised: bool
+    aggregator: Aggregator, substitution: Substitution, loss: Loss, s: Book, x: Any, y: Any, q: Any, linearised: bool
 ) -> float:
-    """Learn one round whose forecast p[0] and weights[0] were made earlier; returns its loss."""
-    for i in range(s.mass.size):
-        s.mass[i] = weights[0, i]
-    look(s, x, 0, p.shape[1])
-    own = judge(loss, s, x, 0, p, y, linearised, aggregator.squares())
+    """Learn one round that was asked earlier, as if it were asked now: q[0] is the forecast; returns its loss."""
+    mix(aggregator, substitution, s, x, 0, q)
+    own = judge(loss, s, x, 0, q, y, linearised, aggregator.squares())
     if math.isfinite(own):
         absorb(aggregator, s)
     return own

@@ -22,7 +22,7 @@ LEARNT = (
     "sums",
     "counts",
 )  # the book's, by learning
-PLAIN = ("late", "inside", "met", "asked", "_weights", "_regrets", "_every")
+PLAIN = ("drift", "late", "inside", "met", "asked", "_weights", "_regrets", "_every")
 
 
 class Before:

@@ -22,6 +22,7 @@ from lowregret.experts.state import BEFORE, BLUR, ENERGY, GAPS, LARGEST, OWN, RO
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Cost, LogWealth, Loss, Square
 from lowregret.loss.verify import PREMISE
+from lowregret.types import Vector
 
 
 def mixable_rate(loss: Loss, substitution: Substitution) -> float:
@@ -136,17 +137,46 @@ def rounding(s: Book, substitution: Substitution) -> float:
 
 
 def certificates(
-    aggregator: Aggregator, substitution: Substitution, loss: Loss, s: Book, linearised: bool, premises: list[Premise]
+    aggregator: Aggregator,
+    substitution: Substitution,
+    loss: Loss,
+    s: Book,
+    linearised: bool,
+    premises: list[Premise],
+    drift: Vector | None = None,
 ) -> list[Certificate]:
     """Against every expert, or if linearised every convex combination of experts, the tightest first.
 
-    R[k] is the sum over the rounds in which expert k was awake.
+    R[k] is the sum over the rounds in which expert k was awake; drift[k] what late outcomes cost in these, if any did.
     """
-    main = _certificate(aggregator, substitution, loss, s, linearised, premises)
-    if main.id != "THM-14.15":
-        return [main]
+    late = np.zeros(s.prior.size) if drift is None else drift[:-1]
+    k = int(np.argmax((s.linear if linearised else s.owed - s.losses) + late))
+    main = _certificate(aggregator, substitution, loss, s, k, linearised, premises)
+    found = [main] if main.id != "THM-14.15" else _of_hedge(aggregator, main, loss, s, k, linearised)
+    regret = float(np.max(s.owed - s.losses + late))
+    return [with_drift(c, float(late[k]), regret, bool(np.any(late))) for c in found]
+
+
+def with_drift(c: Certificate, drift: float, regret: float, late: bool) -> Certificate:
+    """A certificate of rounds in order of their outcomes, as one of the forecasts that were given: see `tell`."""
+    if not late:
+        return replace(c, regret=regret)
+    return replace(
+        c,
+        id=f"{c.id}+DRIFT",
+        statement=f"{c.statement} + Σ ℓ(p_t) − ℓ(q_t)",
+        linear_regret=None if c.linear_regret is None else c.linear_regret + drift,
+        bound=c.bound + drift,
+        regret=regret,
+        details=c.details | {"drift": drift},
+    )
+
+
+def _of_hedge(
+    aggregator: Aggregator, main: Certificate, loss: Loss, s: Book, k: int, linearised: bool
+) -> list[Certificate]:
+    """THM-14.15 and what else is known of exponential weights, the tightest first."""
     assert isinstance(aggregator, Hedge)
-    k = int(np.argmax(s.linear if linearised else s.owed - s.losses))
     surprise = -math.log(s.prior[k]) if s.prior[k] > 0 else math.inf
     alone = surprise / aggregator.eta + aggregator.eta / 8 * float(s.sums[SPREAD])
     found = [main, replace(main, id="THM-14.15 (single)", statement="R[k] ≤ ln(1/π[k])/η + (η/8)ΣM_t²", bound=alone)]
@@ -170,10 +200,14 @@ def _small(main: Certificate, found: SmallLoss, s: Book) -> Certificate:
 
 
 def _certificate(
-    aggregator: Aggregator, substitution: Substitution, loss: Loss, s: Book, linearised: bool, premises: list[Premise]
+    aggregator: Aggregator,
+    substitution: Substitution,
+    loss: Loss,
+    s: Book,
+    k: int,
+    linearised: bool,
+    premises: list[Premise],
 ) -> Certificate:
-    regrets = s.linear if linearised else s.owed - s.losses
-    k = int(np.argmax(regrets))
     mixable = is_mixable(aggregator, substitution, loss, linearised)
     name, statement, bound = bound_against(aggregator, mixable, s, k)
     if not (mixable or isinstance(substitution, Mean) or isinstance(aggregator, AdaHedge | Squint)):
@@ -188,6 +222,5 @@ def _certificate(
         float(s.linear[k]) if linearised and all(p.holds for p in premises if p.name == PREMISE) else None,
         bound,
         tuple(premises),
-        regret=float(np.max(s.owed - s.losses)),
         rounding=off,
     )

@@ -152,7 +152,7 @@ class Layered(ExpertMixture):
                 lane._weights[-1] = books.now.mass
         chief, p = self.chief.ask([said for _, said in asked])
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
-        number = self._wait(x, np.atleast_2d(np.asarray(p, float)), np.empty((1, 0)))
+        number = self._wait(x, np.atleast_2d(np.asarray(p, float)))
         self._rounds[number] = [*(own for own, _ in asked), chief]
         return number, p
 
@@ -164,7 +164,7 @@ class Layered(ExpertMixture):
         waiting = list(zip((*self.lanes, self.chief), self._rounds[number], strict=True))
         with all_or_none([Before(mixture, inside) for mixture, inside in waiting]):
             *_, own = (mixture.tell(inside, outcome) for mixture, inside in waiting)
-        x, p, _ = self.pending[number]
+        x, p = self.pending[number]
         self._forget(number)
         del self._rounds[number]
         call(book_rows, self.compiled, self.loss_function, self.book, x, y, p, np.empty(1))
@@ -208,9 +208,9 @@ class Layered(ExpertMixture):
 
     def _bound(self, lane: int) -> float:
         inner = self.lanes[lane]
-        owed = bound_against(self.chief.aggregator, False, self.chief.book, lane)[2]
-        k = int(np.argmax(inner.book.linear))
-        return owed + bound_against(inner.aggregator, False, inner.book, k)[2]
+        owed = bound_against(self.chief.aggregator, False, self.chief.book, lane)[2] + float(self.chief.drift[lane])
+        k = int(np.argmax(inner.book.linear + inner.drift[:-1]))
+        return owed + bound_against(inner.aggregator, False, inner.book, k)[2] + float(inner.drift[k])
 
     # ---- files -------------------------------------------------------------------------------------------------------
 

@@ -80,10 +80,11 @@ class ExpertMixture(Recorded):
         self.parts, self.linearised = int(parts), bool(linearised)
         self.compiled = compiled and all(map(compilable, (aggregator, loss, substitution)))
         self.book = Book.fresh(as_prior(prior, len(self.names)))
-        self.late = 0  # outcomes that came after later forecasts had been made
+        self.drift = np.zeros(len(self.names) + 1)  # see `tell`: while each expert was awake, and over all rounds
+        self.late = 0  # outcomes that came late in earlier versions, which did not know their drift
         self.inside = True  # forecasts and outcomes were where the substitution wants them
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
-        self.pending: dict[int, tuple[Matrix, Matrix, Matrix]] = {}  # forecasts, mixture and weights by round
+        self.pending: dict[int, tuple[Matrix, Matrix]] = {}  # forecasts and mixture by round
         self.asked = 0
         self.ahead = self.first = 0  # numbers less rounds, and the first round so numbered: see `ask`
         self._round_of: dict[int, int] = {}  # of numbers that wait
@@ -141,29 +142,35 @@ class ExpertMixture(Recorded):
         if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
             raise DataError("no expert has a forecast: all are NaN")
         self._keep(weights, np.array([self.regret]), self._marks(1))
-        return self._wait(x, p, weights), float(p[0, 0]) if self.parts == 1 else p[0].copy()
+        return self._wait(x, p), float(p[0, 0]) if self.parts == 1 else p[0].copy()
 
-    def _wait(self, x: Matrix, p: Matrix, weights: Matrix) -> int:
+    def _wait(self, x: Matrix, p: Matrix) -> int:
         """Remember a round until its outcome is told; returns its number."""
         number = self.asked + self.ahead
-        self.pending[number], self._round_of[number] = (x, p, weights), self.asked
+        self.pending[number], self._round_of[number] = (x, p), self.asked
         self.asked += 1
         return number
 
     @unbroken
     def tell(self, number: int, outcome: Any) -> float:
-        """The outcome of a round that was asked; returns the loss: O(N)."""
+        """The outcome of a round that was asked; returns the loss: O(N).
+
+        It is learnt as if it were asked now: in order of `tell` an undelayed run, which plays q_t. The forecasts p_t
+        that were given lost more by the drift Σ ℓ(p_t) − ℓ(q_t), which certificates add to their bounds.
+        """
         if number not in self.pending:
             raise DataError(f"round {number} waits for no outcome: {self._unknown(number)}")
-        x, p, weights = self.pending[number]
+        x, p = self.pending[number]
         y = self.as_outcomes([outcome], 1)
         if np.isnan(y[0, 0]):
             raise DataError(f"round {number}: the outcome is not a number: tell it when it is known")
-        parts = self.aggregator, self.loss_function
-        own = call(learn_late, self.compiled, *parts, self.book, x, y, p, weights, self.linearised)
-        if not math.isfinite(own):
-            raise DataError(self.refusal(y, p, 0, number))
-        self.late += self._forget(number) + 1 < self.asked
+        parts, q = (self.aggregator, self.substitution, self.loss_function), np.empty_like(p)
+        own = sum(self.loss_function.at(float(a), float(b))[0] for a, b in zip(p[0], y[0], strict=True))
+        found = call(learn_late, self.compiled, *parts, self.book, x, y, q, self.linearised) if own < math.inf else own
+        if not (math.isfinite(own) and math.isfinite(found)):
+            raise DataError(self.refusal(y, p if found == own else q, 0, number))
+        self.drift = self.drift + (own - found) * np.append(~np.isnan(x[0]).any(0), True)
+        self._forget(number)
         self._mark()
         return float(own)
 
@@ -204,24 +211,24 @@ class ExpertMixture(Recorded):
     @property
     def loss(self) -> float:
         """Σ ℓ(p_t, y_t)"""
-        return float(self.book.sums[OWN])
+        return float(self.book.sums[OWN] + self.drift[-1])
 
     @property
     def best(self) -> BestExpert:
         """The expert with the smallest regret-making loss: of those awake throughout, the smallest loss."""
-        k = int(np.argmax(self.book.owed - self.book.losses))
+        k = int(np.argmax(self.book.owed - self.book.losses + self.drift[:-1]))
         return BestExpert(k, self.names[k], float(self.book.losses[k]))
 
     @property
     def regret(self) -> float:
         """Σ(ℓ(p_t) − ℓ(x_t[k])) against the best expert k, exactly."""
-        return float(np.max(self.book.owed - self.book.losses))
+        return float(np.max(self.book.owed - self.book.losses + self.drift[:-1]))
 
     @property
     def certificates(self) -> list[Certificate]:
         """The regret, and what the aggregator's theorems say it could have been at most, the tightest first."""
         parts = self.aggregator, self.substitution, self.loss_function
-        return certificates(*parts, self.book, self.linearised, self._premises())
+        return certificates(*parts, self.book, self.linearised, self._premises(), self.drift)
 
     @property
     def average_weights(self) -> Vector | None:
@@ -244,7 +251,8 @@ class ExpertMixture(Recorded):
         yield f"regret {self.regret:.4g} to the best expert"
 
     def _premises(self) -> list[Premise]:
-        found = [Premise("each outcome was known before the next forecast", self.late == 0, f"{self.late} late")]
+        late = f"{self.late} late outcomes without their drift"
+        found = [Premise("each outcome was known before the next forecast, or its drift is", self.late == 0, late)]
         match self.substitution:
             case SquareOn(low, high):
                 found.append(Premise(f"forecasts and outcomes lie in [{low:g}, {high:g}]", self.inside))
@@ -299,9 +307,9 @@ class ExpertMixture(Recorded):
         pending = {
             "pending.number": np.array(list(self.pending), np.int64),
             "pending.round": np.array([self._round_of[number] for number in self.pending], np.int64),
-            "pending.forecasts": stacked([x for x, _, _ in waiting], self.parts, len(self.names)),
-            "pending.mixture": stacked([p for _, p, _ in waiting], self.parts),
-            "pending.weights": stacked([w for _, _, w in waiting], self._kept_weights),
+            "pending.forecasts": stacked([x for x, _ in waiting], self.parts, len(self.names)),
+            "pending.mixture": stacked([p for _, p in waiting], self.parts),
+            "drift": self.drift,
         }
         weights = np.array(self._weights).reshape(len(self._weights), self._kept_weights)
         shown = {"weights": weights, "regrets": self.regrets}
@@ -316,11 +324,12 @@ class ExpertMixture(Recorded):
         made._every, made.book = found.description["every"], found.record(Book)
         made.met = MetScores.of(found.description["met"]) if "met" in found.description else made.met
         made._weights, made._regrets = list(found.arrays["weights"]), found.arrays["regrets"].tolist()
-        waiting = [found.arrays[f"pending.{name}"] for name in ("forecasts", "mixture", "weights")]
+        made.drift = found.arrays["drift"]
+        waiting = [found.arrays[f"pending.{name}"] for name in ("forecasts", "mixture")]
         numbers, rounds = (found.arrays[f"pending.{name}"].tolist() for name in ("number", "round"))
         for row, number in enumerate(numbers):
-            x, p, w = (array[row : row + 1].copy() for array in waiting)
-            made.pending[number], made._round_of[number] = (x, p, w), rounds[row]
+            x, p = (array[row : row + 1].copy() for array in waiting)
+            made.pending[number], made._round_of[number] = (x, p), rounds[row]
         made.first, made.ahead = made.asked, elsewhere()
         return made
 

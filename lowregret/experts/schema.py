@@ -85,7 +85,7 @@ class MixtureSchema(BookSchema):
             "pending.round": wholes("pending", high=max(told["asked"] - 1, 0)),
             "pending.forecasts": anything("pending", parts, n),
             "pending.mixture": floats("pending", parts),
-            "pending.weights": floats("pending", width, low=0),
+            "drift": floats(n + 1),
         }
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:

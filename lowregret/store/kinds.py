@@ -31,6 +31,7 @@ KINDS = {
     "experts": "experts.mixture:ExpertMixture",
     "layered-experts": "experts.layered:Layered",
     "calibrated-experts": "experts.calibrated:Calibrated",
+    "series-experts": "experts.series:SeriesMixture",
     "drawing": "experts.draw:Drawing",
     "box-hedge": "experts.continuous:BoxHedge",
     "sampled-hedge": "experts.continuous:SampledHedge",

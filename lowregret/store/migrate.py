@@ -45,10 +45,16 @@ def from_4(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
 def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
     """Format 6: partitions may join `auto`, EXP4 may centre costs, sums of experts and samples of rows know more.
 
+    Mixtures of experts know the drift of late outcomes, and need no weights of rounds that wait.
+
     Rows of linear learners may get further columns, which `expand` describes; where that is absent, they do not.
     """
     _without_partitions(kind, description, arrays)
     _without_terms(description, arrays)
+    for name in [name for name in arrays if name.endswith("pending.mixture")]:
+        before = name.removesuffix("pending.mixture")
+        arrays.pop(f"{before}pending.weights", None)
+        arrays[f"{before}drift"] = np.zeros(np.size(arrays.get(f"{before}prior", 0)) + 1)
     if kind == "exp4":
         description["centred"] = False
         arrays["pending.baseline"] = np.zeros(np.size(arrays.get("pending.arm", 0)))

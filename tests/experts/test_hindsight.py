@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowregret import Absolute, Hinge, Quantile, Square
-from lowregret.experts import BinaryLogScore, ExpertMixture, FixedShare, Hedge, Layered, LogScore, Percentage, Review
+from lowregret.experts import BinaryLogScore, ExpertMixture, FixedShare, Layered, LogScore, MLPoly, Percentage, Review
 from lowregret.experts.best import best_combination, best_switching, quadratic_on_simplex
 from lowregret.loss import LogWealth, Loss
 from tests.experts.cases import random_rounds
@@ -115,8 +115,5 @@ def test_a_review_with_sleepers_and_shares() -> None:
     assert review.combination is not None
     told = review.to_json()
     assert all(path["regret"] is None or path["regret"] <= path["bound"] for path in told["switching"])
-    late = ExpertMixture(4, Hedge(0.1), compiled=False)
-    late.ask(np.ones(4))
-    late.ask(np.ones(4))
-    late.tell(0, 1.0)
-    assert "nothing was promised" in str(Review.of(late, np.ones((1, 4)), [1.0]))
+    silent = ExpertMixture(4, MLPoly(0.9), compiled=False).learn(x, y)
+    assert "nothing was promised" in str(Review.of(silent, x, y))

@@ -22,7 +22,7 @@ from lowregret.compile.part import Part
 from lowregret.convex.functions import QuadraticFunction
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.domain import Box, L2Ball, Reals
-from lowregret.experts import AdaHedge, Calibrated, ExpertMixture, Layered
+from lowregret.experts import AdaHedge, Calibrated, ExpertMixture, Layered, LongTable, SeriesMixture
 from lowregret.features import Partitions, Products
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling
@@ -36,8 +36,8 @@ from lowregret.play import play
 from lowregret.rule import AdaGrad, FreeGrad, MirrorDescent, Newton, ProjectedGradient
 from lowregret.run.begin import begin
 from lowregret.run.delayed import delayed
-from lowregret.run.lags import Lags
 from lowregret.run.doubling import doubling
+from lowregret.run.lags import Lags
 from lowregret.step import Constant
 from lowregret.structured import Chain, choices, click_ranking, sequences, structured_svm
 from lowregret.train import train
@@ -214,6 +214,19 @@ def experts(panel: Callable[[], Any]) -> Example:
     return Example(saved(make), more)
 
 
+def of_series() -> Example:
+    def table(part: slice) -> LongTable:
+        t = np.arange(60)[part]
+        names = np.array([f"s{k}" for k in t % 4])
+        return LongTable(["a", "b", "c"], X[part], Z[part], names, t // 4 + 3.0, t // 4 + 0.0, None, False)
+
+    def more(one: Any) -> Any:
+        one.learn(table(slice(HALF, 60))).deliver()
+        return [*one.weights.ravel(), *one.forecasts, one.certificate.bound]
+
+    return Example(saved(lambda: SeriesMixture(["a", "b", "c"], **PLAIN).learn(table(slice(0, HALF)))), more)
+
+
 def structured() -> Iterator[tuple[str, Example]]:
     labels = (X[:, 0] > 0).astype(int)
     first = sequences(X[:HALF], labels[:HALF], lengths=[4] * 10)
@@ -340,6 +353,7 @@ EXAMPLES: dict[str, Example] = {
     "experts": experts(lambda: ExpertMixture(3, AdaHedge(), **PLAIN)),
     "layered-experts": experts(lambda: Layered(3, **PLAIN)),
     "calibrated-experts": experts(lambda: Calibrated(3, **PLAIN)),
+    "series-experts": of_series(),
     **dict(structured()),
     **{name: Example(*made) for name, made in OTHER_EXAMPLES.items()},
 }

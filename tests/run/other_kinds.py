@@ -32,8 +32,10 @@ from lowregret.experts import (
     Hedge,
     Layered,
     LogScore,
+    LongTable,
     OnlineNewton,
     SampledHedge,
+    SeriesMixture,
     Specialists,
     Universal,
 )
@@ -98,6 +100,15 @@ class Slope(Part):
 
     def __call__(self, w: float) -> float:
         return self.slope * w
+
+
+def ahead(part: slice, later: float = 0.0) -> LongTable:
+    """The rounds of X, of two series in turn, each forecast three rounds before its outcome is known."""
+    t = np.arange(ROUNDS)[part]
+    names = [str(i) for i in range(4)]
+    return LongTable(
+        names, X[part], Y[part], np.where(t % 2, "odd", "even"), t + later + 3.0, t + later + 0.0, None, False
+    )
 
 
 def sparse(run: Specialists, part: slice) -> Any:
@@ -183,6 +194,12 @@ KINDS = [
         lambda: Calibrated(4, **PLAIN),
         lambda run, part: run.learn(X[part], Y[part]),
         lambda run: run.ask(UNIT[0]),
+    ),
+    Kind(
+        "series-experts",
+        lambda: SeriesMixture(["0", "1", "2", "3"], **PLAIN),
+        lambda run, part: run.learn(ahead(part)),
+        lambda run: run.ask(ahead(slice(0, 1), max(run.keys.clock, -1.0) + 0.5)),
     ),
     Kind(
         "drawing",

@@ -31,9 +31,10 @@ def fed(kind: Kind, *cuts: int) -> Any:
 
 
 def everything(run: Any, numbered: bool = True) -> tuple[str, dict[str, bytes]]:
-    """All that a run remembers; unless `numbered`, without the number of its latest choice."""
+    """All that a run remembers; unless `numbered`, without numbers of choices."""
     description, arrays = run.contents()
     told = {name: value for name, value in description.items() if numbered or name != "latest"}
+    arrays = {name: array for name, array in arrays.items() if numbered or name != "waiting.number"}
     return json.dumps(told, sort_keys=True), {name: array.tobytes() for name, array in arrays.items()}
 
 

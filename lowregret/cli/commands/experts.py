@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from typing import TYPE_CHECKING
 
-from lowregret.cli.arguments import add_telling, names, picture, positive, rate
+from lowregret.cli.arguments import add_telling, count, names, picture, positive, rate
 from lowregret.cli.commands import Command
 
 if TYPE_CHECKING:
@@ -15,7 +15,9 @@ EXAMPLES = """examples:
   lowregret experts load.csv.gz --target load --loss mape --plot weights.png
   lowregret experts rain.csv --target rained --experts model,radar,frog --loss brier --report rain.html
   lowregret experts football.csv --target result --classes H,D,A --odds --loss log --json
-  lowregret experts prices.csv --no-header --loss portfolio"""
+  lowregret experts prices.csv --no-header --loss portfolio
+  lowregret experts cv.csv --series unique_id --time ds --cutoff cutoff --target y -o model.lr
+  lowregret experts today.csv --resume model.lr -o model.lr --predictions today.forecasts.csv"""
 
 # Which of --eta and --share each takes, and whether it learns from linearised losses.
 AGGREGATORS: dict[str, tuple[str, bool]] = {
@@ -62,6 +64,7 @@ def _arguments(command: ArgumentParser) -> None:
     reading.add_argument("--odds", action="store_true", help="these columns are decimal odds: 1/odds, made to sum to 1")
     reading.add_argument("--no-header", action="store_true", help="columns have no names: call them 1, 2, …")
     reading.add_argument("--delimiter", metavar="C", help=", ; | or a tab, if not found from the first line")
+    add_long(command.add_argument_group("long tables"))
     mixing = command.add_argument_group("mixing")
     mixing.add_argument(
         "--loss", default="square", metavar="NAME[:X]",
@@ -78,11 +81,38 @@ def _arguments(command: ArgumentParser) -> None:
     )  # fmt: skip
     mixing.add_argument("--share", type=positive, help="how often the best expert changes, of fixed-share")
     mixing.add_argument("--prior", metavar="FILE", help="trust at the beginning: lines of a name and a weight")
+    keeping = command.add_argument_group("keeping")
+    keeping.add_argument("-o", "--model", metavar="MODEL", help="write the mixture")
+    keeping.add_argument(
+        "--resume", metavar="MODEL", help="go on with a mixture: loss, algorithm and weights are those it has"
+    )
     showing = command.add_argument_group("showing")
-    showing.add_argument("--predictions", metavar="FILE", help="write the mixed forecasts, one line a row")
+    showing.add_argument(
+        "--predictions", metavar="FILE",
+        help="write the mixed forecasts, one line a row; of long tables with series, time and cutoff",
+    )  # fmt: skip
+    showing.add_argument(
+        "--weights-over-time", metavar="FILE.csv", help="write the weights that were used, a line for each moment"
+    )
     showing.add_argument("--plot", type=picture, metavar="FILE", help="draw weights, losses and regret over time")
     showing.add_argument("--report", metavar="FILE.html", help="write a page with figures, proof, picture and experts")
     add_telling(showing, "no summary")
+
+
+def add_long(group: _ArgumentGroup) -> None:
+    """Add options on tables that have several series, origins or horizons."""
+    group.add_argument("--series", metavar="COL", help="the column that says which series a row is of")
+    group.add_argument("--time", metavar="COL", help="the column with the time that is forecast")
+    group.add_argument("--cutoff", metavar="COL", help="the column with the origin: what was known when it was")
+    group.add_argument("--horizon", metavar="COL", help="the column with the number of steps ahead")
+    group.add_argument(
+        "--weights", dest="weighing", choices=("pooled", "series", "horizon", "shrunk"), metavar="WHOSE",
+        help="one set of weights for all (pooled), for each series or horizon, or for each series shrunk to the "
+        "pooled ones (shrunk)",
+    )  # fmt: skip
+    group.add_argument(
+        "--delay", type=count, metavar="N", help="of plain tables: the outcome of a row is known N rows later"
+    )
 
 
 COMMAND = Command(
@@ -90,7 +120,7 @@ COMMAND = Command(
     EXAMPLES,
     _arguments,
     _run,
-    reads=("table", "prior"),
+    reads=("table", "prior", "resume"),
     speaks=lambda args: not args.quiet,
     sample=_sample,
 )

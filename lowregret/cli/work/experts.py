@@ -16,12 +16,14 @@ from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, table, write_page
 from lowregret.cli.mixing import make_panel
+from lowregret.cli.work.going_on import go_on, resumed_mixture, write_predictions, write_weights
+from lowregret.cli.work.long_table import is_long, long_roles, mix_long
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.review import Review
-from lowregret.store.replacing import require_place, write_result
+from lowregret.store.replacing import require_place
 from lowregret.stream.table import read_table
 from lowregret.words import counted
 
@@ -35,10 +37,17 @@ def experts(args: Namespace) -> int:
 
 
 def _mix(args: Namespace, clock: Clock) -> int:
-    for path in (args.report, args.plot, args.predictions):
+    for path in (args.report, args.plot, args.predictions, args.model, args.weights_over_time):
         if path is not None:
             require_place(path)
-    found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
+    resumed = resumed_mixture(args)
+    table = read_table(args.table, header=not args.no_header, delimiter=args.delimiter)
+    roles = long_roles(args, table)
+    if is_long(args, roles, resumed):
+        return mix_long(args, clock, table, roles, resumed)
+    if resumed is not None:
+        return go_on(args, clock, table, resumed)
+    found = read_forecasts(args, table)
     panel = make_panel(args, found)
     if args.promise is not None and not args.quiet:
         print(f"lowregret: {args.promise}", file=sys.stderr)
@@ -50,8 +59,12 @@ def _mix(args: Namespace, clock: Clock) -> int:
     learnt = time.perf_counter() - learning
     if not panel.rounds:
         raise DataError(f"{args.table} has no row with a forecast and an outcome: nothing was learnt")
+    if args.model:
+        panel.save(args.model)
     if args.predictions:
-        _write_predictions(args.predictions, p if found.scale is None else p * found.scale)
+        write_predictions(args.predictions, p if found.scale is None else p * found.scale)
+    if args.weights_over_time:
+        write_weights(args.weights_over_time, panel)
     review = Review.of(panel, found.x, found.y, p, root=forecast_loss(args.loss).root)
     seconds = clock.read().to_json() | {"learn": learnt}
     _tell(args, found, review, seconds)
@@ -143,9 +156,3 @@ def _ranking(review: Review) -> str:
         for i in np.argsort(book.losses - book.owed, kind="stable").tolist()
     ]
     return table(("expert", "loss a round", "rounds awake", "weight now", "weight in hindsight"), rows)
-
-
-def _write_predictions(path: str, p: Any) -> None:
-    """One line a row, the parts of a forecast side by side; nan where nobody had one."""
-    lines = ("\t".join(map(repr, row)) + "\n" for row in p.reshape(len(p), -1).tolist())
-    write_result(path, "".join(lines).encode())

@@ -1,0 +1,184 @@
+"""Summaries of mixtures of long tables, and of those that go on from a file."""
+
+from __future__ import annotations
+
+import math
+import os
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from lowregret.cli.forecasts import Forecasts
+from lowregret.cli.html_report import page, picture, proof
+from lowregret.compile.call import call
+from lowregret.experts.advice import loss_rows
+from lowregret.experts.long import Roles, time_text
+from lowregret.experts.series import SeriesMixture
+from lowregret.loss import Loss
+from lowregret.types import Vector
+from lowregret.words import counted
+
+LISTED = 8  # experts that a summary names
+
+
+@dataclass
+class TableReview:
+    """Losses over the rows of a table that have an outcome and were forecast: of the mixture, of others beside it."""
+
+    rows: int
+    own: float
+    mean: float  # of the mean of those awake
+    losses: Any  # of each expert, over the rows in which it was awake
+    awake: Any
+    each: float  # of the best expert of each series, of those awake throughout
+
+    @classmethod
+    def of(cls, loss: Loss, compiled: bool, x: Any, y: Vector, p: Vector, series: Any) -> TableReview:
+        """Look back on forecasts x[t, i], outcomes y[t] and mixed forecasts p[t] of a series each: O(rows · N)."""
+        at = ~np.isnan(p) & ~np.isnan(y)
+        x, y, p = x[at], y[at], p[at]
+        awake = ~np.isnan(x)
+        mean = np.where(awake, x, 0.0).sum(1) / np.maximum(awake.sum(1), 1)
+        said, losses = np.ascontiguousarray(np.column_stack([x, p, mean])), np.empty((len(x), x.shape[1] + 2))
+        call(loss_rows, compiled, loss, said[:, None], y[:, None], losses)
+        known = np.where(awake, losses[:, :-2], 0.0)
+        _, which = np.unique(series[at], return_inverse=True)
+        sums, slept = np.zeros((2, which.max(initial=-1) + 1, x.shape[1]))
+        np.add.at(sums, which, known)
+        np.add.at(slept, which, ~awake)
+        each = np.where(slept > 0, math.inf, sums).min(1, initial=math.inf)
+        own, even = losses[:, -2:].sum(0).tolist()
+        return cls(len(x), own, even, known.sum(0), awake.sum(0), float(each.sum()))
+
+    def lines(self, names: list[str], weights: Vector) -> Iterator[str]:
+        """The figures in words, the first few experts among them."""
+        if not self.rows:
+            return
+        yield f"the mixture      {self.own / self.rows:.6g} a row, over {counted(self.rows, 'row')}"
+        yield f"the plain mean   {self.mean / self.rows:.6g} a row"
+        means = self.losses / np.maximum(self.awake, 1)
+        order = [i for i in np.argsort(means, kind="stable").tolist() if self.awake[i]]
+        for place, i in enumerate(order[:LISTED]):
+            slept = f", in {counted(self.awake[i], 'row')}" if self.awake[i] < self.rows else ""
+            head = "the experts" if place == 0 else ""
+            yield f"{head:<16} {means[i]:.6g} {names[i]}, weight now {weights[i]:.3g}{slept}"
+        if len(order) > LISTED:
+            yield f"                 and {len(order) - LISTED} more"
+
+
+@dataclass
+class Telling:
+    """What a summary says of a mixture of long tables; all outcomes that are known have been learnt by now."""
+
+    args: Namespace
+    found: Forecasts
+    roles: Roles
+    mixture: SeriesMixture
+    review: TableReview
+    waiting: int
+    before: int
+
+    def __str__(self) -> str:
+        return "\n".join([*self._tables(), *self._losses(), *self._proof()])
+
+    def _tables(self) -> Iterator[str]:
+        mixture, keys = self.mixture, self.mixture.keys
+        if self.roles.is_long:
+            yield f"long table       {self.roles}"
+            whose = f"{counted(len(keys.series), 'series', 'series')} so far, latest origin "
+            yield f"                 {whose}{time_text(keys.clock, bool(keys.dated))}"
+        else:
+            yield f"late             outcomes are known {counted(keys.latest - keys.clock - 1, 'row')} later"
+        how = f"weights {keys.weighing}; loss: {self.args.loss}"
+        yield f"experts          {len(mixture.names)}, mixed by {self._algorithm()}, {how}"
+        if self.found.left_out:
+            yield f"left out         {', '.join(self.found.left_out)}: not forecasts"
+        if self.before:
+            yield f"resumed          {counted(self.before, 'forecast')} were learnt before"
+        if mixture.joined and self.before:
+            yield f"joined           {', '.join(mixture.joined)}: as if asleep before"
+        if mixture.retired:
+            yield f"retired          {', '.join(mixture.retired)}: not in this table, asleep from now on"
+        if mixture.skipped:
+            yield f"skipped          {counted(mixture.skipped, 'row')} that were learnt before"
+        future = int(np.isnan(self.found.y).sum())
+        if future:
+            yield f"future           {counted(future, 'row')} without an outcome: forecast, and waiting for it"
+        if self.waiting:
+            yield (
+                f"waiting          {counted(self.waiting, 'outcome')} after the last origin: counted here, and learnt "
+                "in the model file once a later origin knows them"
+            )
+
+    def _losses(self) -> Iterator[str]:
+        review, mixture = self.review, self.mixture
+        yield from review.lines(mixture.names, mixture.weights.mean(0) if review.rows else np.empty(0))
+        if math.isfinite(review.each) and len(mixture.keys.series) > 1 and review.rows:
+            yield f"the best of each {review.each / review.rows:.6g} a row (an expert for each series, seen afterwards)"
+
+    def _proof(self) -> Iterator[str]:
+        mixture = self.mixture
+        if not mixture.rounds:
+            return
+        yield f"regret           {mixture.regret:.6g} to the best expert for all, {mixture.best.name}"
+        for found in mixture.certificates:
+            whom = found.comparator["of"] if found.comparator["set"] == "simplex" else "any expert"
+            if found.linear_regret is not None:
+                yield f"                 at most {found.linear_regret:.6g} to any fixed {whom}, known at every moment"
+            if found.premises_hold and math.isfinite(found.bound):
+                yield f"                 theory promised at most {found.bound:.6g} ({found.id}: {found.statement})"
+            else:
+                yield f"                 nothing was promised against {whom}"
+            yield from (f"                 because not: {p.name} ({p.observed})" for p in found.premises if not p.holds)
+        if mixture.drift:
+            yield f"                 of it {mixture.drift:.6g} because outcomes come late (drift, known exactly)"
+        if self.args.model:
+            yield f"model            {self.args.model}, {os.path.getsize(self.args.model):,} bytes"
+
+    def _algorithm(self) -> str:
+        return "auto" if self.mixture.own.chief is not None else type(self.mixture.own.lanes[0].aggregator).__name__
+
+    def page(self) -> str:
+        """The same as a page of HTML."""
+        mixture = self.mixture
+        sections = [
+            ("What came out", f"<pre>{escape(str(self))}</pre>"),
+            ("Loss and regret over the rows", picture(mixture.plot())),
+            ("The proof", proof(mixture.certificate)),
+        ]
+        return page(f"{self._algorithm()} on {self.args.table}", sections)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `lowregret experts --json`."""
+        mixture, review, keys = self.mixture, self.review, self.mixture.keys
+        rows = max(review.rows, 1)
+        return {
+            "algorithm": self._algorithm(),
+            "layout": {role: name for role, name in zip(self.roles._fields, self.roles, strict=True) if name},
+            "weights": keys.weighing,
+            "series": len(keys.series),
+            "rounds": mixture.rounds,
+            "rows": review.rows,
+            "future": int(np.isnan(self.found.y).sum()),
+            "waiting": self.waiting,
+            "skipped": mixture.skipped,
+            "joined": mixture.joined if self.before else [],
+            "retired": mixture.retired,
+            "loss": {"name": self.args.loss, "total": review.own, "mean": review.own / rows},
+            "uniform": {"loss": review.mean},
+            "experts": {
+                "names": mixture.names,
+                "losses": review.losses.tolist(),
+                "rows": review.awake.tolist(),
+                "weights": mixture.weights.mean(0).tolist(),
+            },
+            "best": {"name": mixture.best.name, "loss": mixture.best.loss, "regret": mixture.regret},
+            "drift": mixture.drift,
+            "certificate": mixture.certificate.to_json(),
+            "certificates": [c.to_json() for c in mixture.certificates],
+            "left_out": self.found.left_out,
+        }

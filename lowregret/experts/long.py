@@ -1,0 +1,264 @@
+"""Long tables of forecasts: a row for each series, origin and time, as backtests and competitions have them.
+
+    unique_id, ds, cutoff, y, model, model, …
+
+Which columns say series, time, cutoff, horizon and outcome is recognised by their names (`LAYOUTS`) or told.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowregret.errors import DataError, PartError
+from lowregret.types import Vector
+
+Matrix = NDArray[np.float64]
+Place = Callable[[int], str]  # where a row is, for people
+
+BOUND = re.compile(r"-(lo|hi)-\d+(\.\d+)?$")  # a column with an end of an interval, as Nixtla names it
+QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
+MONTH = re.compile(r"\d{4}-\d\d")
+MICRO = 10**6
+
+
+class Layout(NamedTuple):
+    """The names by which a family of tools calls its columns, the usual one first."""
+
+    name: str
+    series: tuple[str, ...]
+    time: tuple[str, ...]
+    cutoff: tuple[str, ...]
+    horizon: tuple[str, ...]
+    outcome: tuple[str, ...]
+
+
+LAYOUTS = (
+    Layout("Nixtla", ("unique_id",), ("ds",), ("cutoff",), ("h", "horizon"), ("y",)),
+    Layout(
+        "sktime", ("instances", "instance", "h0"), ("timepoints", "timepoint", "time"), ("cutoff",), ("fh",),
+        ("y_test", "y_true", "y"),
+    ),
+    Layout(
+        "Darts", ("component", "series_id", "series"), ("time",), ("forecast_start", "cutoff", "origin"),
+        ("horizon_step", "horizon", "step"), ("actual", "y"),
+    ),
+    Layout(
+        "M-competition", ("series", "series_id", "id"), ("period", "time", "ds"), ("origin", "cutoff"),
+        ("h", "horizon", "fh"), ("actual", "y"),
+    ),
+)  # fmt: skip
+ROLES = ("series", "time", "cutoff", "horizon", "outcome")
+
+
+class Roles(NamedTuple):
+    """The columns that are no forecasts, by what they say; empty where there is none."""
+
+    series: str = ""
+    time: str = ""
+    cutoff: str = ""
+    horizon: str = ""
+    outcome: str = ""
+    layout: str = ""  # whose names they have, if they were recognised
+
+    @property
+    def is_long(self) -> bool:
+        """Whether they make a table a long one: with two of time, cutoff and horizon, or a series and a time."""
+        return bool(self.time and (self.series or self.cutoff or self.horizon)) or bool(self.cutoff and self.horizon)
+
+    @property
+    def taken(self) -> list[str]:
+        """All columns with a role."""
+        return [name for name in self[: len(ROLES)] if name]
+
+    def __str__(self) -> str:
+        told = [f"{role} {name}" for role, name in zip(ROLES, self, strict=False) if name]
+        return ", ".join(told) + (f" (recognised: {self.layout}'s layout)" if self.layout else "")
+
+
+def roles_of(columns: Collection[str], told: Mapping[str, str | None], dropped: Collection[str] = ()) -> Roles:
+    """The roles of columns: as told, and where nothing is told as the first layout that fits has them."""
+    known = [name for name in columns if name not in dropped]
+    said = {role: name for role, name in told.items() if name}
+    for role, name in said.items():
+        if name not in columns:
+            raise DataError(f"there is no column {name!r} for the {role}; there are {', '.join(list(columns)[:20])}")
+    for layout in LAYOUTS:
+        left = [name for name in known if name not in said.values()]
+        found = {role: next((n for n in getattr(layout, role) if n in left), "") for role in ROLES if role not in said}
+        roles = Roles(**found | said, layout=layout.name if any(found.values()) else "")
+        if roles.is_long and (roles.series or roles.cutoff or roles.horizon):
+            return roles
+    return Roles(**said)
+
+
+@dataclass
+class LongTable:
+    """Forecasts x[t, i] of experts, and outcomes y[t], of rows that say for which series and time and of when they are.
+
+    NaN is a forecast or an outcome that is not there.
+    """
+
+    names: list[str]
+    x: Matrix
+    y: Vector
+    series: Any  # the name of each row's
+    time: Vector  # a number, or microseconds since 1970
+    cutoff: Vector | None  # None: each time is forecast at the time before
+    horizon: Any  # whole numbers, or None: counted
+    dated: bool  # whether times are dates
+    place: Place = "row {}".format
+
+    def __post_init__(self) -> None:
+        if self.cutoff is None:
+            return
+        late = np.flatnonzero(~(self.time > self.cutoff))
+        if late.size:
+            raise DataError(
+                f"{self.place(int(late[0]))}: a forecast for a time that is not after its cutoff: are time and cutoff "
+                "each other's, or of different kinds?"
+            )
+
+
+def long_table(
+    frame: Any,
+    *,
+    series: str | None = None,
+    time: str | None = None,
+    cutoff: str | None = None,
+    horizon: str | None = None,
+    target: str | None = None,
+    experts: Sequence[str] = (),
+    drop: Collection[str] = (),
+) -> LongTable:
+    """A long table from a frame of pandas or polars or a mapping of columns; pandas' index counts as columns.
+
+    Experts are the columns of numbers that say nothing else, without ends of intervals such as NAME-lo-80.
+    """
+    if isinstance(frame, LongTable):
+        return frame
+    if hasattr(frame, "reset_index") and any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    columns = {str(name): np.asarray(frame[name]) for name in getattr(frame, "columns", frame)}
+    told = {"series": series, "time": time, "cutoff": cutoff, "horizon": horizon, "outcome": target}
+    roles = roles_of(columns, told, drop)
+    names = list(experts) or [
+        name
+        for name, cells in columns.items()
+        if cells.dtype.kind in "iuf" and name not in (*roles.taken, *drop) and not BOUND.search(name)
+    ]
+    if not names:
+        raise DataError(f"there is no column of forecasts besides {', '.join(roles.taken) or 'none'}: name experts=")
+    x = np.column_stack([np.asarray(columns[name], np.float64) for name in names])
+    y = np.asarray(columns[roles.outcome], np.float64) if roles.outcome else np.full(len(x), math.nan)
+    return keyed(roles, columns, names, x, y)
+
+
+def keyed(
+    roles: Roles, columns: Mapping[str, Any], names: list[str], x: Matrix, y: Vector, place: Place = "row {}".format
+) -> LongTable:
+    """Forecasts and outcomes with the keys that columns in these roles say."""
+    if not roles.is_long:
+        raise PartError(
+            "say which columns hold the time that is forecast and the cutoff at which it was: they are not recognised "
+            "by their names"
+        )
+    count = len(y)
+    series = [str(cell) for cell in columns[roles.series]] if roles.series else [""] * count
+    steps = _steps(columns[roles.horizon], roles.horizon, place) if roles.horizon else None
+    read = {
+        role: times_of(columns[name], name, place)
+        for role in ("time", "cutoff")
+        if (name := getattr(roles, role)) and not (role == "cutoff" and roles.time and not roles.cutoff)
+    }
+    dated = {kind for _, kind in read.values()}
+    if len(dated) > 1:
+        raise DataError(f"{roles.time!r} and {roles.cutoff!r} are not of a kind: one has dates, the other numbers")
+    time, cutoff = (read[role][0] if role in read else None for role in ("time", "cutoff"))
+    if (time is None or (cutoff is None and steps is not None)) and dated == {True}:
+        raise PartError(
+            f"how long a step is cannot be known of dates: give the {'time' if time is None else 'cutoff'} too"
+        )
+    if steps is not None and (time is None or cutoff is None):
+        time, cutoff = (cutoff + steps, cutoff) if cutoff is not None else (time, time - steps)
+    assert time is not None
+    return LongTable(names, x, y, np.array(series), time, cutoff, steps, True in dated, place)
+
+
+def _steps(cells: Any, column: str, place: Place) -> Any:
+    """Horizons as whole numbers."""
+    try:
+        found = np.array([float(cell) for cell in cells])
+    except (TypeError, ValueError):
+        found = np.full(len(cells), math.nan)
+    bad = np.flatnonzero(~(found == np.round(found)))
+    if bad.size:
+        row = int(bad[0])
+        raise DataError(f"{place(row)}: {str(cells[row])!r} in column {column!r} is not a number of steps")
+    return found.astype(np.int64)
+
+
+# ---- times ----------------------------------------------------------------------------------------------------------
+
+
+def times_of(cells: Any, column: str, place: Place) -> tuple[Vector, bool]:
+    """Times as numbers that ascend, dates as microseconds since 1970; and whether they are dates."""
+    found = np.asarray(cells)
+    if found.dtype.kind == "M":
+        bad = np.flatnonzero(np.isnat(found))
+        times, dated = found.astype("datetime64[us]").astype(np.float64), True
+    elif found.dtype.kind in "iuf":
+        times, dated = found.astype(np.float64), False
+        bad = np.flatnonzero(~np.isfinite(times))
+    else:
+        return _read_times([str(cell).strip() for cell in cells], column, place)
+    if bad.size:
+        raise DataError(f"{place(int(bad[0]))}: there is no time in column {column!r}")
+    return times, dated
+
+
+def _read_times(texts: list[str], column: str, place: Place) -> tuple[Vector, bool]:
+    words, which = np.unique(np.array(texts), return_inverse=True)
+    for dated, reader in ((False, float), (True, _microseconds)):
+        read = [_try(reader, word) for word in words.tolist()]
+        if all(map(math.isfinite, read)):
+            return np.array(read)[which], dated
+    row = next(t for t in range(len(texts)) if not math.isfinite(read[which[t]]))
+    raise DataError(
+        f"{place(row)}: {texts[row]!r} in column {column!r} is no time: expected a number, or a date as 2024-01-31, "
+        "2024-01-31 18:00, 2024-01 or 2024Q1"
+    )
+
+
+def _try(reader: Callable[[str], float], word: str) -> float:
+    try:
+        return reader(word)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _microseconds(word: str) -> float:
+    """A date as microseconds since 1970, local unless it says an offset."""
+    quarter = QUARTER.fullmatch(word)
+    if quarter:
+        word = f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}"
+    if MONTH.fullmatch(word):
+        word += "-01"
+    moment = datetime.fromisoformat(word)
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    return float((since.days * 86_400 + since.seconds) * MICRO + since.microseconds)
+
+
+def time_text(time: float, dated: bool) -> str:
+    """A time as people write it: the date without a time of day where that is midnight."""
+    if not dated or not math.isfinite(time):
+        return f"{time:.15g}" if math.isfinite(time) else ""
+    text = str(np.datetime64(int(time), "us"))
+    return text.removesuffix(".000000").removesuffix("T00:00:00").replace("T", " ")
