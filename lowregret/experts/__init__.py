@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from lowregret.experts.aggregator import AdaHedge, Aggregator, Descent, FixedShare, Hedge, MLPoly, Squint
+from lowregret.experts.conformal import ConformalIntervals
 from lowregret.experts.continuous import BoxHedge, SampledHedge, grid
 from lowregret.experts.draw import Drawing
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.portfolio import OnlineNewton, Universal, best_rebalanced
+from lowregret.experts.quantiles import Quantiles
 from lowregret.experts.review import Review
 from lowregret.experts.specialists import Specialists
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
@@ -19,6 +21,7 @@ __all__ = [
     "BinaryLogScore",
     "BoxHedge",
     "BrierSimplex",
+    "ConformalIntervals",
     "Descent",
     "Drawing",
     "ExpertMixture",
@@ -30,6 +33,7 @@ __all__ = [
     "Mean",
     "OnlineNewton",
     "Percentage",
+    "Quantiles",
     "Review",
     "SampledHedge",
     "Specialists",

@@ -29,6 +29,8 @@ KINDS = {
     "score-ranking": "bandit.ranking:ScoreRanking",
     "experts": "experts.mixture:ExpertMixture",
     "layered-experts": "experts.layered:Layered",
+    "quantiles": "experts.quantiles:Quantiles",
+    "conformal": "experts.conformal:ConformalIntervals",
     "drawing": "experts.draw:Drawing",
     "box-hedge": "experts.continuous:BoxHedge",
     "sampled-hedge": "experts.continuous:SampledHedge",
