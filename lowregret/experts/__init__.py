@@ -6,6 +6,7 @@ from lowregret.experts.aggregator import AdaHedge, Aggregator, Descent, FixedSha
 from lowregret.experts.conformal import ConformalIntervals
 from lowregret.experts.continuous import BoxHedge, SampledHedge, grid
 from lowregret.experts.draw import Drawing
+from lowregret.experts.exponentiated import ExponentiatedGradient, MixedPortfolio
 from lowregret.experts.forecast import BinaryLogScore, LogScore, Percentage
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
@@ -14,6 +15,7 @@ from lowregret.experts.quantiles import Quantiles
 from lowregret.experts.review import Review
 from lowregret.experts.specialists import Specialists
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
+from lowregret.experts.wealth import rebalanced
 
 __all__ = [
     "AdaHedge",
@@ -25,12 +27,14 @@ __all__ = [
     "Descent",
     "Drawing",
     "ExpertMixture",
+    "ExponentiatedGradient",
     "FixedShare",
     "Hedge",
     "Layered",
     "LogScore",
     "MLPoly",
     "Mean",
+    "MixedPortfolio",
     "OnlineNewton",
     "Percentage",
     "Quantiles",
@@ -43,4 +47,5 @@ __all__ = [
     "Universal",
     "best_rebalanced",
     "grid",
+    "rebalanced",
 ]

@@ -43,7 +43,7 @@ from lowregret.experts.given import given_outcomes
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.schema_cover import ConformalSchema
 from lowregret.experts.substitute import Mean
-from lowregret.experts.tracking import LARGEST, LOSS, MISSES, PRICE, PULL, SCORES, TINY, TRACKERS, WIDTH, CoverBook
+from lowregret.experts.tracking import LARGEST, LOSS, MISSES, PRICE, PULL, SCORES, TINY, TRACKERS, WIDTH, WINDOW, CoverBook
 from lowregret.learner.validate import real_numbers
 from lowregret.loss import Quantile
 from lowregret.run.round_by_round import Contents, Recorded, prefixed
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 HUGE = 1e100  # forecasts and outcomes beyond this have differences whose squares are no numbers
 BUDGET = 20.0  # misses that the count may be off at most: a point of coverage after some 2,000 rounds
-WINDOW = 100  # rounds over which coverage is also told
 SHOWN = 1000  # rounds kept for a picture, at most twice as many
 
 
@@ -101,7 +100,8 @@ class Coverage(NamedTuple):
 class ConformalIntervals(Recorded):
     """p ± q around any stream of forecasts p, so that 1 − α of the outcomes lie inside in the long run.
 
-    `lower` and `upper` are the ends in the rounds of the latest `learn`: NaN until a first outcome is known. `budget`: h,
+    `lower` and `upper` are the ends in the rounds of the latest `learn`: all numbers until a first outcome is known, which
+    is not counted. `budget`: h,
     the number of misses that may be too many or too few. Compiled; O(16) a round.
     """
 
@@ -174,7 +174,7 @@ class ConformalIntervals(Recorded):
             raise DataError("there is no forecast: it is NaN")
         largest, known = float(self.book.sums[LARGEST]), self.book.counts[SCORES] > 0
         number, guess = self.mixture.ask(np.clip(self.book.trackers, 0.0, largest))
-        radius = tracking.widened(self.book, guess, self.alpha, self.budget, largest) if known else math.nan
+        radius = tracking.widened(self.book, guess, self.alpha, self.budget, largest) if known else math.inf
         forced = tracking.forcing(self.book, self.alpha, self.budget)
         told = int(self.book.counts[SCORES])
         self.pending[number] = p, guess, radius, forced, told, self.book.trackers.copy()
@@ -190,8 +190,8 @@ class ConformalIntervals(Recorded):
         del self.pending[number]
         self.delay = max(self.delay, int(self.book.counts[SCORES]) - told)
         tracking.follow(self.book, at, score, self.alpha)
-        if math.isnan(radius):
-            return False
+        if math.isinf(radius):
+            return True
         tracking.count(self.book, guess, radius, score, self.alpha, forced)
         self._note(np.array([float(score > radius)]), np.array([radius]))
         self._mark()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from lowregret.experts.schema import LayeredSchema, MixtureSchema
-from lowregret.experts.tracking import COVER_COUNT_NAMES, COVER_SUM_NAMES, MISSES, ROUNDS, TRACKERS
+from lowregret.experts.tracking import COVER_COUNT_NAMES, COVER_SUM_NAMES, MISSES, ROUNDS, TRACKERS, WINDOW
 from lowregret.run.schema_rounds import Demands, RecordedSchema
 from lowregret.store.schema import (
     FLAG,
@@ -61,19 +61,28 @@ class ConformalSchema(RecordedSchema):
         same = np.array_equal(np.sort(arrays["pending.round"]), np.sort(arrays["mixture.pending.number"]))
         yield same, "pending rounds that wait in the mixture, too"
         yield told["every"].bit_count() == 1, "every: a power of two"
+        yield len(arrays["window"]) == min(int(counts[ROUNDS]), WINDOW), f"the latest {WINDOW} rounds in the window"
+        yield len(arrays["curve"]) == int(counts[ROUNDS]) // told["every"], "a point of the curve for rounds kept"
 
 
 class QuantilesSchema(RecordedSchema):
     """`Quantiles`: a `Layered` mixture for each level."""
 
+    def __init__(self) -> None:
+        self.level = LayeredSchema(LANES)
+
     def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
-        count = MOST_LEVELS if told is None else len(told["levels"])
-        names = (f"level {level}" for level in range(count))
-        return {name: LayeredSchema(LANES) for name in names if told is None or name in told}
+        names = (f"level {level}" for level in range(0 if told is None else len(told["levels"])))
+        return {name: self.level for name in names if told is not None and name in told}
 
     def fields(self) -> dict[str, Field]:
-        inside = {name: record(schema.fields())._replace(needed=False) for name, schema in self.inner().items()}
-        return self.own_fields() | {"theorem": TEXT} | inside
+        level = record(self.level.fields())._replace(needed=False)
+        return super().fields() | {f"level {place}": level for place in range(MOST_LEVELS)}
+
+    def slots(self, present: Collection[str]) -> dict[str, tuple[str, ...]]:
+        levels = {name.partition(".")[0] for name in present if name.startswith("level ")}
+        slots = self.level.slots(present)
+        return {f"{level}.{key}": names for level in levels for key, names in slots.items()}
 
     def own_fields(self) -> dict[str, Field]:
         return {"names": items(TEXT, 1), "levels": items(number(5e-324, BELOW_ONE), 1), "compiled": FLAG}

@@ -16,6 +16,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.types import Vector
 
 TRACKERS = 16  # rates from the largest score down to 2⁻¹⁵ of it
+WINDOW = 100  # rounds over which coverage is also told
 TINY = 1e-100  # scores below this count as 0: their squares are no numbers
 
 # ---- sums[...] ------------------------------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ def cover_rows(
     """Radii of intervals, each before its score, and whether it was missed; −1 where nothing was counted."""
     for t in range(scores.size):
         missed[t] = -1.0
-        radii[t] = math.nan
+        radii[t] = math.inf
         if largest[t] >= 0.0:
             radii[t] = widened(c, guesses[t], alpha, budget, largest[t])
             if not math.isnan(scores[t]):

@@ -35,6 +35,8 @@ KINDS = {
     "box-hedge": "experts.continuous:BoxHedge",
     "sampled-hedge": "experts.continuous:SampledHedge",
     "specialists": "experts.specialists:Specialists",
+    "mixed-portfolio": "experts.exponentiated:MixedPortfolio",
+    "eg-portfolio": "experts.exponentiated:ExponentiatedGradient",
     "online-newton": "experts.portfolio:OnlineNewton",
     "universal-portfolio": "experts.portfolio:Universal",
     "consistent": "finite.learner:Consistent",
