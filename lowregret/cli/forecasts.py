@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.forecast_losses import forecast_loss, names_where
+from lowregret.cli.relatives import relatives_of
 from lowregret.errors import DataError, PartError
 from lowregret.stream.table import Table
 from lowregret.types import Vector
@@ -55,7 +56,8 @@ def read_forecasts(args: Namespace, table: Table) -> Forecasts:
         names, left_out = _numeric(args, table, ())
         x = np.column_stack([table.numbers(name) for name in names])
         _require(table, names, x, x >= 0, "a price relative, price after / price before, from 0 on")
-        return Forecasts(table, names, x, np.ones(len(x)), left_out=left_out)
+        rows, x = relatives_of(table, names, x, args.prices)
+        return Forecasts(rows, names, x, np.ones(len(x)), left_out=left_out)
     if not args.target:
         raise PartError("say which column holds the outcome: --target COL")
     if args.classes:

@@ -4,22 +4,22 @@ A score is s = |y − p|; the interval is p ± q. With E = misses − αn over n
 
     q = q̂·(h + E)/(h − E), at most 2B;   2B once E ≥ h;   0 once E ≤ −h
 
-q̂ mixes trackers of the (1 − α)-quantile of scores: online gradient descent on their pinball loss at sixteen rates, mixed
-by `MLPoly` (adaptive conformal inference without a rate to choose: Gibbs, Candès, NeurIPS 2021, use one tracker). B is
-the largest score known, h the budget.
+q̂ mixes trackers of the (1 − α)-quantile of scores: online gradient descent on their pinball loss at sixteen rates,
+mixed by `MLPoly` (adaptive conformal inference without a rate to choose: Gibbs, Candès, NeurIPS 2021, use one tracker).
+B is the largest score known, h the budget.
 
 Coverage. Let d be how many outcomes became known at most between a forecast and its own outcome (0 if none is late).
 If E exceeds h + (1 − α)d before an outcome is told, E ≥ h held when its interval was made, for E rises by at most 1 − α
 a round: the interval was 2B wide to each side, and is missed only by a score of more than twice the largest known. With
-F such misses, −(h + α(1 + d + Z)) ≤ E ≤ h + (1 − α)(1 + d + F), Z counting hits by intervals of width 0. ∎ No premise is
-needed: not of the forecasts, not of the outcomes. In time, F ≤ 1 + log₂(largest score/first), for each doubles it.
+F such misses, −(h + α(1 + d + Z)) ≤ E ≤ h + (1 − α)(1 + d + F), Z counting hits by intervals of width 0. ∎ No premise
+is needed: not of the forecasts, not of the outcomes. In time, F ≤ 1 + log₂(largest score/first): each doubles it.
 
-Pinball loss. Against every fixed radius u, Σρ(q_t) − Σρ(u) is at most
-Σ[ρ(q_t) − ρ(q̂_t)], what coverage cost, as observed; what the mixture owes tracker j (ML-POLY); what the tracker owes u;
-and 2(1 − α)B. Trackers count at most the largest score known, and lose by that only when it grows, at most by as much
-as it grows: (1 − α)B. A phase lasts until the largest score b at its beginning has more than doubled. In a phase rates
-never fall, so the tracker owes u at most (u − q)²/(2η) + ½Ση_tg_t², q and η = 2⁻ʲb at its beginning; and min(u, 2b) is no
-worse than u there but in the round that ends it, by at most what the largest score grows: (1 − α)B again. ∎
+Pinball loss. Against every fixed radius u, Σρ(q_t) − Σρ(u) is at most the sum of Σ[ρ(q_t) − ρ(q̂_t)], what coverage cost,
+as observed; what the mixture owes tracker j (ML-POLY); what the tracker owes u; and 2(1 − α)B. Trackers count at most
+the largest score known, and lose by that only when it grows, at most by as much as it grows: (1 − α)B. A phase lasts
+until the largest score b at its beginning has more than doubled. In a phase rates never fall, so the tracker owes u at
+most (u − q)²/(2η) + ½Ση_tg_t², q and η = 2⁻ʲb at its beginning; and min(u, 2b) is no worse than u there but in the round
+that ends it, by at most what the largest score grows: (1 − α)B again. ∎
 """
 
 from __future__ import annotations
@@ -43,7 +43,19 @@ from lowregret.experts.given import given_outcomes
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.schema_cover import ConformalSchema
 from lowregret.experts.substitute import Mean
-from lowregret.experts.tracking import LARGEST, LOSS, MISSES, PRICE, PULL, SCORES, TINY, TRACKERS, WIDTH, WINDOW, CoverBook
+from lowregret.experts.tracking import (
+    LARGEST,
+    LOSS,
+    MISSES,
+    PRICE,
+    PULL,
+    SCORES,
+    TINY,
+    TRACKERS,
+    WIDTH,
+    WINDOW,
+    CoverBook,
+)
 from lowregret.learner.validate import real_numbers
 from lowregret.loss import Quantile
 from lowregret.run.round_by_round import Contents, Recorded, prefixed
@@ -78,15 +90,17 @@ class Coverage(NamedTuple):
     @property
     def holds(self) -> bool:
         """Whether the realised coverage is where the theorem says."""
-        return self.low - 1e-9 <= self.realised <= self.high + 1e-9
+        return not self.rounds or self.low - 1e-9 <= self.realised <= self.high + 1e-9
 
     def to_json(self) -> dict[str, Any]:
         """For `lowregret experts --json`."""
-        return self._asdict() | {"holds": self.holds}
+        known = {} if self.rounds else {"realised": None}
+        return self._asdict() | known | {"holds": self.holds}
 
     def __str__(self) -> str:
         lines = [
-            f"coverage         {self.realised:.2%} of {counted(self.rounds, 'outcome')} inside, {self.wanted:.6g} wanted",
+            f"coverage         {self.realised:.2%} of {counted(self.rounds, 'outcome')} inside, "
+            f"{100 * self.wanted:g}% wanted",
             f"                 bound to lie between {self.low:.2%} and {self.high:.2%}, whatever the outcomes",
             f"                 mean width {self.width:.6g}",
         ]
@@ -100,9 +114,8 @@ class Coverage(NamedTuple):
 class ConformalIntervals(Recorded):
     """p ± q around any stream of forecasts p, so that 1 − α of the outcomes lie inside in the long run.
 
-    `lower` and `upper` are the ends in the rounds of the latest `learn`: all numbers until a first outcome is known, which
-    is not counted. `budget`: h,
-    the number of misses that may be too many or too few. Compiled; O(16) a round.
+    `lower` and `upper` are the ends in the rounds of the latest `learn`: from −∞ to ∞ until a first outcome is known,
+    which is not counted. `budget`: h, the number of misses that may be too many or too few. Compiled; O(16) a round.
     """
 
     kind = "conformal"
@@ -153,7 +166,7 @@ class ConformalIntervals(Recorded):
         """Learn rounds between two points of the curves."""
         rows = len(scores)
         x, largest, missed = np.empty((rows, TRACKERS)), np.empty(rows), np.empty(rows)
-        before = CoverBook(*(array.copy() for array in self.book))
+        before = self.book.copy()
         try:
             with all_or_none([Before(self.mixture)]):
                 call(tracking.track_rows, self.compiled, self.book, scores, self.alpha, x, largest)
@@ -252,7 +265,7 @@ class ConformalIntervals(Recorded):
 
     @property
     def coverage_over_time(self) -> Vector:
-        """Rows of rounds, coverage so far, coverage of the latest hundred, and the radius: at most 2,000, evenly spaced."""
+        """Rows of rounds, coverage so far, that of the latest hundred, and the radius: at most 2,000, evenly spaced."""
         rounds, misses, latest, radius = np.array(self.curve).reshape(-1, 4).T
         return np.column_stack([rounds, 1 - misses / rounds, 1 - latest / np.minimum(rounds, WINDOW), radius])
 

@@ -12,8 +12,10 @@ from lowregret.experts.advice import learn_rows
 from lowregret.experts.aggregator import Aggregator, Hedge
 from lowregret.experts.mixture import Matrix
 from lowregret.experts.portfolio import Portfolio
-from lowregret.experts.schema_wealth import PortfolioSchema
+from lowregret.experts.schema_wealth import MixedPortfolioSchema
+from lowregret.experts.wealth import listed_weights
 from lowregret.run.round_by_round import Contents
+from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
 CALM = 0.05  # η of EG on portfolios, from the paper: daily relatives are so near 1 that no rate learns fast
@@ -22,11 +24,13 @@ CALM = 0.05  # η of EG on portfolios, from the paper: daily relatives are so ne
 class MixedPortfolio(Portfolio):
     """Weights on assets as any aggregator makes them out of −ln⟨w, x⟩, linearised or asset by asset: O(N) a round.
 
-    `linearised=True` competes with every rebalanced portfolio, `linearised=False` with every asset.
+    `linearised=True` competes with every rebalanced portfolio, `linearised=False` with every asset. `distance` is how
+    far it was at most from the evenly spread portfolio of the assets listed: max_t ½Σ|w_t[i] − 1/N|, between 0 and 1.
     """
 
     kind = "mixed-portfolio"
-    schema = PortfolioSchema()
+    schema = MixedPortfolioSchema()
+    distance = 0.0
 
     def _invest_rows(self, x: Matrix) -> Vector:
         rows = len(x)
@@ -34,6 +38,8 @@ class MixedPortfolio(Portfolio):
         parts, y = (self.aggregator, self.substitution, self.loss_function), np.ones((rows, 1))
         arrays = np.ascontiguousarray(x[:, None]), y, p, weights, regrets
         done = call(learn_rows, self.compiled, *parts, self.book, *arrays, 0, 1, self.linearised, self.history.due)
+        even = listed_weights(np.ones((done, x.shape[1])), x[:done])
+        self.distance = max(self.distance, float(np.abs(weights[:done] - even).sum(1).max(initial=0.0)) / 2)
         self._settle(x[:done], weights[:done], regrets[:done])
         if done < rows:
             worthless = not p[done, 0] > 0
@@ -41,11 +47,15 @@ class MixedPortfolio(Portfolio):
             raise DataError(f"round {self.asked}: {why}")
         return p[:, 0]
 
-    @property
-    def distance(self) -> float:
-        """max_t ½Σ|w_t[i] − 1/N| over the rounds kept: how far it was from the evenly spread portfolio, at most 1."""
-        _, weights = self.weights_over_time
-        return float(np.abs(weights - 1 / len(self.names)).sum(1).max(initial=0.0) / 2)
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        return description | {"distance": self.distance}, arrays
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        made = super()._made(found)
+        made.distance = found.description["distance"]
+        return made
 
     @classmethod
     def _blank(cls, found: Contents) -> Self:

@@ -2,8 +2,8 @@
 
     wealth after T rounds = Π⟨w_t, x_t⟩ = e^{−loss},     regret = ln(best rebalanced portfolio's wealth / ours)
 
-`ExponentiatedGradient` is EG (`exponentiated.py`); here are two that owe only a logarithm. Ask for `weights`, invest, and
-`learn` one row of relatives or many.
+`ExponentiatedGradient` is EG (`exponentiated.py`); here are two that owe only a logarithm. Ask for `weights`, invest,
+and `learn` one row of relatives or many.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ CELLS = 2_000_000  # nodes × assets up to which the universal portfolio is inte
 class Portfolio(ExpertMixture):
     """Assets and weights on them; a subclass says `_invest_rows`.
 
-    An asset without a relative (NaN) is not listed in that round: its weight goes to the others in proportion. That is as
-    if it had the relative of the portfolio itself, and against such assets the certificate holds. `cost`: the share of
-    whatever is bought or sold that is lost; `loss` is −ln of the wealth that remains, and every bound has −Σln μ_t, what
-    costs took, added: the regret is to fixed weights that pay nothing, and smaller by their costs to those that pay.
+    An asset without a relative (NaN) is not listed in that round: its weight goes to the others in proportion. That is
+    as if it had the relative of the portfolio itself, and against such assets the certificate holds. `cost`: the share
+    of whatever is bought or sold that is lost; `loss` is −ln of the wealth that remains, and every bound has −Σln μ_t,
+    what costs took, added: the regret is to fixed weights that pay nothing; to those that pay, it is less by that.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Portfolio(ExpertMixture):
 
     @unbroken
     def learn(self, relatives: Any, outcomes: Any = None) -> Self:
-        """Rounds of price relatives, NaN for assets not listed; those of the portfolio, before costs, are `forecasts`."""
+        """Rounds of price relatives, NaN for assets not listed; those of the portfolio before costs are `forecasts`."""
         x = self.as_forecasts(relatives)[:, 0]
         bad = (x < 0) | np.isnan(x).all(1, keepdims=True)
         if bad.any():

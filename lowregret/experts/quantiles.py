@@ -2,12 +2,12 @@
 
     CRPS = 2∫₀¹ ρ_τ(y − Q(τ)) dτ, scored here as 2Σ_l c_l ρ_{τ_l}(y − q_l)
 
-c_l is the length of the cell of τ_l, which ends halfway to the neighbouring levels, and at 0 and 1: Σc_l = 1. It is the CRPS
-of the distribution with mass c_l at q_l, exactly, where every τ_l is the middle of its cell, as with levels (l − ½)/L;
-with other levels it is a quadrature.
+c_l is the length of the cell of τ_l, which ends halfway to the neighbouring levels, and at 0 and 1: Σc_l = 1. It is the
+CRPS of the distribution with mass c_l at q_l, exactly, where every τ_l is the middle of its cell, as with levels
+(l − ½)/L; with other levels it is a quadrature.
 
 Levels that cross are pooled: q becomes its isotonic regression with weights c (pool adjacent violators), which never
-raises that score. Proof: ρ_τ(y − q) = τ(y − q) + [q − y]₊. In a pool with mean m, Σc[q_l − y]₊ ≥ (Σc)[m − y]₊ by Jensen.
+raises that score. Proof: ρ_τ(y − q) = τ(y − q) + [q − y]₊. In a pool of mean m, Σc[q_l − y]₊ ≥ (Σc)[m − y]₊ (Jensen).
 The partial sums S_k = Σ_{l≤k} c_l(q_l − m) of a pool are ≥ 0 and end with 0, so by Abel's summation
 Σc_lτ_l(q_l − m) = −ΣS_k(τ_{k+1} − τ_k) ≤ 0: the linear part −Σc_lτ_lq_l does not rise either. ∎
 
@@ -66,7 +66,7 @@ class Quantiles(Recorded):
         super().__init__()
         self.names, found = given_names(experts), real_numbers(levels, "levels")
         ascending = found.ndim == 1 and 1 <= found.size <= MOST_LEVELS and np.all(np.diff(found) > 0)
-        if not (ascending and 0 < found[0] and found[-1] < 1):
+        if not (ascending and found[0] > 0 and found[-1] < 1):
             raise PartError(f"levels must ascend strictly between 0 and 1, at most {MOST_LEVELS}, got {levels!r}")
         self.levels, self.cells, self.compiled = found, cells(found), compiled
         self.mixtures = [Layered(self.names, Quantile(tau), compiled=compiled) for tau in found.tolist()]

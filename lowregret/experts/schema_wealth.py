@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 
 from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.wealth import WEALTH_SUM_NAMES
@@ -27,6 +26,13 @@ class PortfolioSchema(MixtureSchema):
         holdings = floats(len(told["names"]), low=0)
         ledger = {"holdings": holdings, "ledger": anything(len(WEALTH_SUM_NAMES)), "wealth": anything("shown")}
         return super().own_arrays(told) | ledger
+
+
+class MixedPortfolioSchema(PortfolioSchema):
+    """A `MixedPortfolio`."""
+
+    def own_fields(self) -> dict[str, Field]:
+        return super().own_fields() | {"distance": number(0, 1)}
 
 
 class OnlineNewtonSchema(PortfolioSchema):

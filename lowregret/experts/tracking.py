@@ -50,7 +50,12 @@ class CoverBook(NamedTuple):
     def fresh(cls) -> CoverBook:
         """Nothing known yet."""
         sums, counts = np.zeros(len(COVER_SUM_NAMES)), np.zeros(len(COVER_COUNT_NAMES), np.int64)
-        return cls(*(np.zeros(TRACKERS) for _ in range(3)), sums, counts)
+        return cls(np.zeros(TRACKERS), np.zeros(TRACKERS), np.zeros(TRACKERS), sums, counts)
+
+    def copy(self) -> CoverBook:
+        """The same in arrays of its own."""
+        c = self
+        return CoverBook(c.trackers.copy(), c.spent.copy(), c.began.copy(), c.sums.copy(), c.counts.copy())
 
 
 def excess(c: CoverBook, alpha: float) -> float:

@@ -5,8 +5,8 @@ when wealth is cash) are worth. Buying and selling cost c of the amount. What re
 
     μ + cΣ|μw[i] − h[i]| = 1
 
-whose left-hand side is convex, rises by at least 1 − c and is piecewise linear in μ: Newton's method from 1 falls onto the
-root in at most N + 1 steps, exactly. Then wealth grows by ⟨w, x⟩. So ln wealth = Σln⟨w_t, x_t⟩ + Σln μ_t.
+whose left-hand side is convex, rises by at least 1 − c and is piecewise linear in μ: Newton's method from 1 falls onto
+the root in at most N + 1 steps, exactly. Then wealth grows by ⟨w, x⟩. So ln wealth = Σln⟨w_t, x_t⟩ + Σln μ_t.
 """
 
 from __future__ import annotations
@@ -132,4 +132,6 @@ def listed_weights(weights: Any, x: Any) -> Any:
     there = ~np.isnan(x)
     kept = np.where(there, weights, 0.0)
     total = kept.sum(1, keepdims=True)
-    return np.where(total > 0, kept / np.where(total > 0, total, 1.0), there / np.maximum(there.sum(1, keepdims=True), 1))
+    return np.where(
+        total > 0, kept / np.where(total > 0, total, 1.0), there / np.maximum(there.sum(1, keepdims=True), 1)
+    )

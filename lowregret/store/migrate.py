@@ -96,13 +96,13 @@ def _without_terms(description: dict[str, Any], arrays: dict[str, Any]) -> None:
 
 def _without_ledger(description: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Give portfolios a ledger that knows their wealth, and no more of the past."""
-    slots, count = description.get("slots"), np.size(arrays.get("prior", ()))
+    slots, sums = description.get("slots"), np.ravel(arrays.get("sums", ()))
     known = slots.get("sums") if isinstance(slots, dict) else None
-    own = known.index("own") if isinstance(known, list) and "own" in known else None
-    if own is None or np.ndim(arrays.get("sums")) != 1 or own >= np.size(arrays["sums"]):
+    own = known.index("own") if isinstance(known, list) and "own" in known else sums.size
+    if not isinstance(slots, dict) or own >= sums.size:
         return  # the schema will say what is wrong
-    wealth = -float(arrays["sums"][own])
-    description["cost"], arrays["holdings"] = 0.0, np.zeros(count)
+    wealth = -float(sums[own])
+    description["cost"], arrays["holdings"] = 0.0, np.zeros(np.size(arrays.get("prior", ())))
     slots["ledger"] = ["wealth", "paid", "peak", "drawdown", "returns", "mean", "squares"]
     arrays["ledger"] = np.array([wealth, 0.0, max(wealth, 0.0), np.nan, 0.0, np.nan, np.nan])
     arrays["wealth"] = np.full(np.size(arrays.get("regrets", ())), np.nan)

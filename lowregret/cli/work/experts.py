@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.clock import Clock
-from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, table, write_page
 from lowregret.cli.mixing import make_panel
+from lowregret.cli.portfolios import portfolio_json, wealth_lines
+from lowregret.cli.work.uncertainty import Uncertainty, around, refuse_or_drop
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
+from lowregret.experts.portfolio import Portfolio
 from lowregret.experts.review import Review
 from lowregret.store.replacing import require_place, write_result
 from lowregret.stream.table import read_table
@@ -36,7 +38,9 @@ def _mix(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot, args.predictions):
         if path is not None:
             require_place(path)
-    found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
+    columns = read_table(args.table, header=not args.no_header, delimiter=args.delimiter)
+    bounds = refuse_or_drop(args, columns)
+    found = read_forecasts(args, columns)
     panel = make_panel(args, found)
     if args.promise is not None and not args.quiet:
         print(f"lowregret: {args.promise}", file=sys.stderr)
@@ -48,24 +52,27 @@ def _mix(args: Namespace, clock: Clock) -> int:
     learnt = time.perf_counter() - learning
     if not panel.rounds:
         raise DataError(f"{args.table} has no row with a forecast and an outcome: nothing was learnt")
+    beside = around(args, found, p, bounds)
     if args.predictions:
-        _write_predictions(args.predictions, p)
+        _write_predictions(args.predictions, np.column_stack([p, *beside.columns]))
     review = Review.of(panel, found.x, found.y)
     seconds = clock.read().to_json() | {"learn": learnt}
-    _tell(args, found, review, seconds)
+    _tell(args, found, review, beside, seconds)
     return 0
 
 
-def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, float]) -> None:
+def _tell(args: Namespace, found: Forecasts, review: Review, beside: Uncertainty, seconds: dict[str, float]) -> None:
     """Show what came out, in the forms that were asked for."""
     panel = review.mixture
     if args.plot:
         panel.plot(args.plot)
-    summary = _summary(args, found, review)
+        beside.plot(args.plot)
+    summary = "\n".join([_summary(args, found, review), *beside.lines()])
     if args.report:
         sections = [
             ("What came out", f"<pre>{escape(summary)}</pre>"),
             ("Weights and regret over the rounds", picture(panel.plot())),
+            *beside.sections(),
             ("The proof", proof(review.certificate)),
             ("The experts", _ranking(panel)),
             ("The aggregator, to the letter", f"<pre>{escape(json.dumps(_spec(panel), indent=1))}</pre>"),
@@ -78,6 +85,8 @@ def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, 
             "rounds": panel.rounds,
             "loss": {"name": args.loss, "total": panel.loss, "mean": panel.loss / panel.rounds},
             **review.to_json(),
+            **beside.to_json(),
+            **(portfolio_json(args, found, review) if isinstance(panel, Portfolio) else {}),
             **({} if args.promise is None else {"promise": args.promise.to_json()}),
             "left_out": found.left_out,
             "seconds": seconds,
@@ -104,12 +113,8 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
     if found.naps:
         lines.append(f"asleep           {counted(found.naps, 'row')} in which some expert has no forecast")
     lines.append(str(review))
-    if forecast_loss(args.loss).is_portfolio:
-        lines.append(f"wealth           1 has become {np.exp(-panel.loss):.6g}")
-        others = {"evenly spread": review.uniform, f"all in {panel.best.name}": panel.best.loss}
-        if review.combination is not None:
-            others["with the best fixed weights"] = review.combination.value
-        lines += [f"                 {np.exp(-loss):.6g} {how}" for how, loss in others.items()]
+    if isinstance(panel, Portfolio):
+        lines += wealth_lines(args, found, review)
     return "\n".join(lines)
 
 
