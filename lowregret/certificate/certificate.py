@@ -9,7 +9,13 @@ from typing import Any
 
 from lowregret.compile.numerics import at_most
 
-SINGULAR = {"experts": "expert", "arms": "arm", "hypotheses": "hypothesis", "points": "point"}  # of few, one
+SINGULAR = {
+    "experts": "expert",
+    "arms": "arm",
+    "hypotheses": "hypothesis",
+    "points": "point",
+    "radii": "radius",
+}  # of few, one
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,22 @@ def not_negative(text: str) -> float:
     return 0.0 if text.strip() in ("0", "0.0") else positive(text)
 
 
+def share(text: str) -> float:
+    """A number strictly between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise ArgumentTypeError(f"expected a share strictly between 0 and 1, such as 0.9, got {text!r}")
+    return value
+
+
+def shares(text: str) -> tuple[float, ...]:
+    """Different numbers strictly between 0 and 1, with commas, in ascending order."""
+    return tuple(sorted({share(part) for part in text.split(",") if part.strip()}))
+
+
 def count(text: str) -> int:
     """A whole number, at least 1."""
     try:

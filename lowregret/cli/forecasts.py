@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.forecast_losses import forecast_loss, names_where
+from lowregret.cli.relatives import relatives_of
 from lowregret.errors import DataError, PartError
 from lowregret.experts.columns import off_scale, times, unused_origin, why_by_name, why_by_numbers
 from lowregret.experts.scale import naive_scales
@@ -34,6 +35,10 @@ class Forecasts:
 
     def place(self, row: int) -> str:
         return self.table.place(row)
+
+    def unscaled(self, values: Any) -> Any:
+        """Forecasts or outcomes in the units of the table."""
+        return values if self.scale is None else (values.T * self.scale).T
 
     @property
     def warnings(self) -> list[str]:
@@ -75,7 +80,8 @@ def read_forecasts(args: Namespace, table: Table) -> Forecasts:
         names, left_out = _numeric(args, table, ())
         x = np.column_stack([table.numbers(name) for name in names])
         _require(table, names, x, x >= 0, "a price relative, price after / price before, from 0 on")
-        return Forecasts(table, names, x, np.ones(len(x)), left_out=left_out)
+        rows, x = relatives_of(table, names, x, args.prices)
+        return Forecasts(rows, names, x, np.ones(len(x)), left_out=left_out)
     if not args.target:
         raise PartError("say which column holds the outcome: --target COL")
     if args.classes:

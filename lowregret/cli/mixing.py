@@ -11,6 +11,7 @@ from lowregret.cli.arguments import THEORY
 from lowregret.cli.commands.experts import AGGREGATORS
 from lowregret.cli.forecast_losses import forecast_loss, names_where
 from lowregret.cli.forecasts import Forecasts
+from lowregret.cli.portfolios import make_portfolio, refuse_portfolio_options
 from lowregret.cli.tuned_experts import tuned_aggregator
 from lowregret.errors import DataError, PartError
 from lowregret.experts import (
@@ -24,13 +25,11 @@ from lowregret.experts import (
     Hedge,
     Layered,
     Mean,
+    MixedPortfolio,
     MLPoly,
     Squint,
 )
 from lowregret.experts.certify import mixable_rate
-from lowregret.experts.portfolio import OnlineNewton
-
-CALM = 0.05  # η of EG on portfolios, from the paper: daily relatives are so near 1 that no rate learns fast
 
 
 def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
@@ -41,19 +40,18 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     name = args.algorithm
     takes, linearised = AGGREGATORS[name]
     args.promise = None
-    for option in ("eta", "share"):
+    for option in ("eta", "share", "beta", "delta"):
         if getattr(args, option) is not None and option not in takes.split():
             raise PartError(f"--algorithm {name} takes no --{option}: leave it out")
-    if name == "newton":
-        if not named.is_portfolio or prior is not None:
-            known = " or ".join(names_where("is_portfolio"))
-            raise PartError(f"--algorithm newton is for --loss {known}, and takes no --prior")
-        return OnlineNewton(found.names)
+    if not named.is_portfolio:
+        if name in ("newton", "universal"):
+            raise PartError(f"--algorithm {name} is for --loss {' or '.join(names_where('is_portfolio'))}")
+        refuse_portfolio_options(args)
+    elif (made := make_portfolio(args, found, prior)) is not None:
+        return made
     if name == "calibrated" or (name == "auto" and not named.is_mixable):
         kind = Calibrated if name == "calibrated" else Layered
         return kind(found.names, loss, parts=found.parts, prior=prior)
-    if name == "auto" and named.is_portfolio:
-        return ExpertMixture(found.names, Hedge(CALM), loss, prior=prior)
     if name == "auto":
         name, linearised = "bayes", False
     substitution = Mean() if linearised else named.substitution(found.parts)
@@ -63,6 +61,8 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
         aggregator = _aggregator(name, args, mixable_rate(loss, substitution))
     if isinstance(aggregator, Hedge | FixedShare) and aggregator.eta > mixable_rate(loss, substitution):
         substitution = Mean()
+    if named.is_portfolio:
+        return MixedPortfolio(found.names, aggregator, linearised=linearised, prior=prior, cost=args.cost or 0.0)
     return ExpertMixture(
         found.names,
         aggregator,

@@ -2,16 +2,18 @@
 
     wealth after T rounds = Π⟨w_t, x_t⟩ = e^{−loss},     regret = ln(best rebalanced portfolio's wealth / ours)
 
-`ExpertMixture(assets, Hedge(0.05), LogWealth())` is EG (Helmbold, Schapire, Singer, Warmuth, Mathematical Finance 8,
-1998), `ExpertMixture(assets, AdaHedge(), LogWealth())` the same without a learning rate, both with the gradients as
-observed. Here are two that owe only a logarithm. Ask for `weights`, invest, and `learn` one row of relatives or many.
+`ExponentiatedGradient` is EG (`exponentiated.py`); here are two that owe only a logarithm. Ask for `weights`, invest,
+and `learn` one row of relatives or many.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,34 +23,56 @@ from lowregret.compile.signals import let_in, unbroken
 from lowregret.convex.minimise import Solution
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
-from lowregret.experts.aggregator import Hedge, MLPoly
+from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
 from lowregret.experts.best import best_mixture, quadratic_on_simplex
 from lowregret.experts.mixture import ExpertMixture, Matrix
-from lowregret.experts.schema import OnlineNewtonSchema, UniversalSchema
+from lowregret.experts.schema_wealth import OnlineNewtonSchema, UniversalSchema
+from lowregret.experts.wealth import WEALTH, YEAR, Ledger, listed_weights
 from lowregret.loss import LogWealth
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 CELLS = 2_000_000  # nodes × assets up to which the universal portfolio is integrated, not sampled
 
 
 class Portfolio(ExpertMixture):
-    """Assets and weights on them; a subclass says `weights` and `_invest`."""
+    """Assets and weights on them; a subclass says `_invest_rows`.
 
-    def __init__(self, assets: int | list[str], *, compiled: bool = True) -> None:
-        super().__init__(assets, MLPoly(), LogWealth(), compiled=compiled)
+    An asset without a relative (NaN) is not listed in that round: its weight goes to the others in proportion. That is
+    as if it had the relative of the portfolio itself, and against such assets the certificate holds. `cost`: the share
+    of whatever is bought or sold that is lost; `loss` is −ln of the wealth that remains, and every bound has −Σln μ_t,
+    what costs took, added: the regret is to fixed weights that pay nothing; to those that pay, it is less by that.
+    """
+
+    def __init__(
+        self,
+        assets: int | list[str],
+        aggregator: Aggregator = MLPoly(),
+        *,
+        linearised: bool = True,
+        prior: Any = None,
+        cost: float = 0.0,
+        compiled: bool = True,
+    ) -> None:
+        super().__init__(assets, aggregator, LogWealth(), linearised=linearised, prior=prior, compiled=compiled)
+        self.ledger = Ledger(len(self.names), cost)
+        self._wealth: list[float] = []  # ln wealth before each of the rounds whose weights are kept
 
     @unbroken
     def learn(self, relatives: Any, outcomes: Any = None) -> Self:
-        """Rounds of price relatives; those of the portfolio itself become `forecasts`, one a round."""
+        """Rounds of price relatives, NaN for assets not listed; those of the portfolio before costs are `forecasts`."""
         x = self.as_forecasts(relatives)[:, 0]
-        if np.isnan(x).any() or np.any(x < 0):
-            t, i = np.argwhere(~(x >= 0))[0].tolist()
+        bad = (x < 0) | np.isnan(x).all(1, keepdims=True)
+        if bad.any():
+            t, i = np.argwhere(bad)[0].tolist()
             raise DataError(
                 f"round {self.asked + t}: the price relative of {self.names[i]} is {x[t, i]:g}: expected price after "
-                "/ price before, a number from 0 on"
+                "/ price before, a number from 0 on, for one asset at least"
             )
         said, done = [], 0
         while done < len(x):
@@ -60,42 +84,141 @@ class Portfolio(ExpertMixture):
         self.forecasts = np.concatenate(said) if said else np.empty(0)
         return self
 
+    @abstractmethod
     def _invest_rows(self, x: Matrix) -> Vector:
-        """Invest in rounds between two points of the curves."""
-        self._marks(len(x))
-        first, weights, p = self.asked, list[Vector](), np.empty((len(x), 1))
-        for t, row in enumerate(x):
-            if (first + t) % self._every == 0:
-                weights.append(self.weights.copy())
-            p[t, 0] = self._invest(row)
-            if not p[t, 0] > 0:
-                self._book(x[:t], p[:t], weights)
-                raise DataError(f"round {first + t}: all that the portfolio held has become worthless")
-        self._book(x, p, weights)
-        return p[:, 0]
+        """Invest in rounds between two points of the curves; returns the portfolio's relatives before costs."""
 
-    def _book(self, x: Matrix, p: Matrix, weights: list[Vector]) -> None:
-        regrets = np.empty(len(x))
-        call(book_rows, self.compiled, self.loss_function, self.book, x[:, None], np.ones((len(x), 1)), p, regrets)
-        marks = self._marks(len(x))
-        kept = np.array(weights).reshape(-1, len(self.names))
-        self._keep(kept, regrets[-self.asked % self._every :: self._every], marks)
+    def _settle(self, x: Matrix, weights: Matrix, regrets: Vector) -> None:
+        """Book the wealth of rounds, and keep what the picture needs."""
+        marks, before = self._marks(len(x)), self.ledger.settle(weights, x, self.compiled)
+        shown = slice(-self.asked % self._every, None, self._every)
+        self._keep(weights[shown].copy(), regrets[shown], marks)
+        self._wealth += before[shown].tolist()
         self.asked += len(x)
 
-    @abstractmethod
-    def _invest(self, relatives: Vector) -> float:
-        """Pay ⟨w, x⟩ and learn."""
+    def _marks(self, rounds: int) -> int:
+        every = self._every
+        marks = super()._marks(rounds)
+        self._wealth = self._wealth[:: self._every // every]
+        return marks
 
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         raise PartError("a portfolio is asked for its `weights`, before any price is known; then `learn([relatives])`")
 
+    # ---- results -----------------------------------------------------------------------------------------------------
+
+    @property
+    def loss(self) -> float:
+        """−ln of the present wealth: −Σ ln⟨w_t, x_t⟩ − Σ ln μ_t"""
+        return super().loss + self.ledger.paid
+
+    @property
+    def regret(self) -> float:
+        """ln of the wealth of the best asset over the present one, over the rounds in which it was listed."""
+        return super().regret + self.ledger.paid
+
     @property
     def wealth(self) -> float:
-        """The present value of an initial wealth of 1."""
+        """The present value of an initial wealth of 1, after costs."""
         return math.exp(-self.loss)
 
+    @property
+    def drawdown(self) -> float:
+        """The largest fall from a highest wealth, as a share of it."""
+        return self.ledger.drawdown
 
-class OnlineNewton(Portfolio):
+    def sharpe(self, periods: float = YEAR) -> float:
+        """Mean return over its standard deviation, times √(periods a year); without a riskless rate taken off."""
+        return self.ledger.sharpe(periods)
+
+    @property
+    def wealth_over_time(self) -> tuple[Any, Vector]:
+        """Rounds, and the wealth before them, the present one last: at most 2,001 of them, evenly spaced."""
+        rounds = np.append(np.arange(len(self._wealth)) * self._every, self.rounds)
+        return rounds, np.exp(np.append(self._wealth, self.ledger.sums[WEALTH]))
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """Against every rebalanced portfolio, before its costs."""
+        paid = self.ledger.paid
+        return [after_costs(found, paid) for found in self._certificates()] if paid else self._certificates()
+
+    def _certificates(self) -> list[Certificate]:
+        """The certificates of wealth before costs."""
+        return super().certificates
+
+    def bound(self, switches: int) -> float:
+        return super().bound(switches) + (self.ledger.paid if switches else 0.0)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Weights over the rounds, wealth, and how far it was below its highest; written to `path` if given."""
+        from lowregret.experts.plot_cover import plot_portfolio
+
+        return plot_portfolio(self, path)
+
+    def _facts(self) -> Iterator[str]:
+        yield counted(self.rounds, "round")
+        yield f"wealth {self.wealth:.4g} from 1"
+        yield f"regret {self.regret:.4g} to the best asset"
+
+    def _of(self) -> str:
+        return counted(len(self.names), "asset")
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+
+    def _written(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._written()
+        ledger = {"holdings": self.ledger.holdings, "ledger": self.ledger.sums, "wealth": np.array(self._wealth)}
+        return description | {"cost": self.ledger.cost}, arrays | ledger
+
+    @classmethod
+    def _made(cls, found: Contents) -> Self:
+        made = super()._made(found)
+        made.ledger = Ledger(len(made.names), found.description["cost"])
+        made.ledger.holdings, made.ledger.sums = found.arrays["holdings"], found.arrays["ledger"]
+        made._wealth = found.arrays["wealth"].tolist()
+        return made
+
+
+def after_costs(found: Certificate, paid: float) -> Certificate:
+    """A certificate of wealth before costs as one of wealth after them: everything grows by −Σ ln μ_t."""
+    return replace(
+        found,
+        statement=f"{found.statement}, + what costs took, −Σ ln μ_t",
+        linear_regret=None if found.linear_regret is None else found.linear_regret + paid,
+        bound=found.bound + paid,
+        regret=None if found.regret is None else found.regret + paid,
+    )
+
+
+class StepwisePortfolio(Portfolio):
+    """A portfolio that learns row by row; a subclass says `weights` and `_invest`."""
+
+    def _invest_rows(self, x: Matrix) -> Vector:
+        """Invest in rounds between two points of the curves."""
+        p, weights = np.empty((len(x), 1)), np.empty(x.shape)
+        for t, row in enumerate(x):
+            weights[t] = listed_weights(self.weights[None], row[None])[0]
+            p[t, 0] = float(weights[t] @ np.nan_to_num(row))
+            if not p[t, 0] > 0:
+                self._book(x[:t], p[:t], weights[:t])
+                raise DataError(f"round {self.asked}: all that the portfolio held has become worthless")
+            self._invest(np.where(np.isnan(row), p[t, 0], row))
+        self._book(x, p, weights)
+        return p[:, 0]
+
+    def _book(self, x: Matrix, p: Matrix, weights: Matrix) -> None:
+        """Book rounds whose weights were made elsewhere."""
+        regrets = np.empty(len(x))
+        call(book_rows, self.compiled, self.loss_function, self.book, x[:, None], np.ones((len(x), 1)), p, regrets)
+        self._settle(x, weights, regrets)
+
+    @abstractmethod
+    def _invest(self, relatives: Vector) -> None:
+        """Learn relatives, all known, of a round that was paid."""
+
+
+class OnlineNewton(StepwisePortfolio):
     """w = argmin_Δ ½‖w‖² + ½Σ⟨g_s, w⟩² − cΣ⟨g_s, w⟩ with g = x/⟨w, x⟩, c = δ(1 + 1/β): O(N²) and a programme a round
 
     (Agarwal, Hazan, Kale, Schapire, "Algorithms for portfolio management based on the Newton method", ICML 2006.)
@@ -108,9 +231,15 @@ class OnlineNewton(Portfolio):
     schema = OnlineNewtonSchema()
 
     def __init__(
-        self, assets: int | list[str], beta: float = 0.5, delta: float = 1.0, *, compiled: bool = True
+        self,
+        assets: int | list[str],
+        beta: float = 0.5,
+        delta: float = 1.0,
+        *,
+        cost: float = 0.0,
+        compiled: bool = True,
     ) -> None:
-        super().__init__(assets, compiled=compiled)
+        super().__init__(assets, cost=cost, compiled=compiled)
         if not (0 < beta < math.inf and 0 < delta < math.inf):
             raise PartError(f"OnlineNewton: beta and delta must be positive numbers, got {beta} and {delta}")
         self.pull = delta * (1 + 1 / beta)
@@ -122,22 +251,18 @@ class OnlineNewton(Portfolio):
     def weights(self) -> Vector:
         return self._w.copy()
 
-    def _invest(self, relatives: Vector) -> float:
-        p = float(self._w @ relatives)
-        if p > 0:
-            g = relatives / p
-            self._ahead = max(self._ahead, float(g.max()) - 1)
-            self._a += np.outer(g, g)
-            self._b += self.pull * g
-            side = self._inverse @ g
-            share = float(g @ side)
-            self._inverse -= np.outer(side, side) / (1 + share)  # Sherman, Morrison
-            self._curved += share / (1 + share)  # gᵀA_t⁻¹g
-            self._w = quadratic_on_simplex(self._a, self._b, self._w)
-        return p
+    def _invest(self, relatives: Vector) -> None:
+        g = relatives / float(self._w @ relatives)
+        self._ahead = max(self._ahead, float(g.max()) - 1)
+        self._a += np.outer(g, g)
+        self._b += self.pull * g
+        side = self._inverse @ g
+        share = float(g @ side)
+        self._inverse -= np.outer(side, side) / (1 + share)  # Sherman, Morrison
+        self._curved += share / (1 + share)  # gᵀA_t⁻¹g
+        self._w = quadratic_on_simplex(self._a, self._b, self._w)
 
-    @property
-    def certificates(self) -> list[Certificate]:
+    def _certificates(self) -> list[Certificate]:
         """ONS, against every rebalanced portfolio."""
         d, n = self._ahead, len(self.names)
         kappa = 1 / (self.pull - 1) if self.pull > 1 else math.inf
@@ -151,7 +276,7 @@ class OnlineNewton(Portfolio):
             None,
             bound,
             (Premise(name, kappa <= most, f"{kappa:.4g}, allowed {most:.4g}"),),
-            regret=self.regret,
+            regret=self.regret - self.ledger.paid,
         )
         return [found]
 
@@ -173,7 +298,7 @@ class OnlineNewton(Portfolio):
         return cls(found.description["names"])
 
 
-class Universal(Portfolio):
+class Universal(StepwisePortfolio):
     """w_t = ∫u·wealth_{t−1}(u)du / ∫wealth_{t−1}(u)du over all rebalanced portfolios u (Cover 1991)
 
     The wealth of u is a polynomial of degree T in u, so a Gauss rule of enough nodes integrates it exactly, and the
@@ -186,9 +311,16 @@ class Universal(Portfolio):
     schema = UniversalSchema()
 
     def __init__(
-        self, assets: int | list[str], rounds: int, *, nodes: int = 10_000, seed: int = 0, compiled: bool = True
+        self,
+        assets: int | list[str],
+        rounds: int,
+        *,
+        nodes: int = 10_000,
+        seed: int = 0,
+        cost: float = 0.0,
+        compiled: bool = True,
     ) -> None:
-        super().__init__(assets, compiled=compiled)
+        super().__init__(assets, cost=cost, compiled=compiled)
         if not (isinstance(rounds, (int, np.integer)) and rounds >= 0):
             raise PartError(f"Universal: rounds must be a whole number, not below 0, got {rounds!r}")
         n, self.horizon = len(self.names), int(rounds)
@@ -207,11 +339,10 @@ class Universal(Portfolio):
     def weights(self) -> Vector:
         return np.asarray(self.mixture.weights @ self.nodes)
 
-    def _invest(self, relatives: Vector) -> float:
-        return float(self.mixture.learn((self.nodes @ relatives)[None], [1.0]).forecasts[0])
+    def _invest(self, relatives: Vector) -> None:
+        self.mixture.learn((self.nodes @ relatives)[None], [1.0])
 
-    @property
-    def certificates(self) -> list[Certificate]:
+    def _certificates(self) -> list[Certificate]:
         """Against every rebalanced portfolio, or where they were drawn against every one of those."""
         if not self.exact:
             return self.mixture.certificates
@@ -223,7 +354,7 @@ class Universal(Portfolio):
             None,
             (n - 1) * math.log1p(self.rounds),
             (Premise(f"at most {counted(self.horizon, 'round')}", self.rounds <= self.horizon, self.rounds),),
-            regret=self.regret,
+            regret=self.regret - self.ledger.paid,
         )
         return [found]
 

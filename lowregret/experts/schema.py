@@ -126,35 +126,6 @@ class LayeredSchema(MixtureSchema):
             yield np.all(known), f"rounds that wait in {name}"
 
 
-class OnlineNewtonSchema(MixtureSchema):
-    """An `OnlineNewton` portfolio."""
-
-    def own_fields(self) -> dict[str, Field]:
-        return super().own_fields() | {"pull": number(SMALL), "curved": number(0), "ahead": number(0)}
-
-    def own_arrays(self, told: Told) -> dict[str, Array]:
-        n = len(told["names"])
-        newton = {"w": floats(n, low=0), "a": floats(n, n), "b": floats(n), "inverse": floats(n, n)}
-        return super().own_arrays(told) | newton
-
-
-class UniversalSchema(MixtureSchema):
-    """A `Universal` portfolio: the mixture of its nodes."""
-
-    def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
-        return {"mixture": MixtureSchema()}
-
-    def own_fields(self) -> dict[str, Field]:
-        return super().own_fields() | {"horizon": whole(), "exact": FLAG}
-
-    def own_arrays(self, told: Told) -> dict[str, Array]:
-        return super().own_arrays(told) | {"nodes": floats(len(told["mixture"]["names"]), len(told["names"]), low=0)}
-
-    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
-        yield from super().own_demands(told, arrays)
-        yield told["mixture"]["parts"] == 1, "a mixture of numbers"
-
-
 class DrawingSchema(RecordedSchema):
     """A `Drawing`."""
 

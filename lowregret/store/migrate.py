@@ -58,6 +58,8 @@ def from_5(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
     if kind == "exp4":
         description["centred"] = False
         arrays["pending.baseline"] = np.zeros(np.size(arrays.get("pending.arm", 0)))
+    if kind in ("online-newton", "universal-portfolio"):
+        _without_ledger(description, arrays)
     if "tally.sampled" in arrays:
         arrays["tally.sampled"] = np.append(arrays["tally.sampled"], 0)  # nobody knows the form of the rows
     if "pending.rounds" in arrays:
@@ -96,6 +98,20 @@ def _without_terms(description: dict[str, Any], arrays: dict[str, Any]) -> None:
         if isinstance(slots, dict) and isinstance(slots.get(sums), list) and sums in arrays:
             slots[sums] = [*slots[sums], "blur", "under", "tallest", "second", "varied"]
             arrays[sums] = np.append(arrays[sums], [0.0, *[np.inf] * 4])  # nobody knows how large losses were
+
+
+def _without_ledger(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Give portfolios a ledger that knows their wealth, and no more of the past."""
+    slots, sums = description.get("slots"), np.ravel(arrays.get("sums", ()))
+    known = slots.get("sums") if isinstance(slots, dict) else None
+    own = known.index("own") if isinstance(known, list) and "own" in known else sums.size
+    if not isinstance(slots, dict) or own >= sums.size:
+        return  # the schema will say what is wrong
+    wealth = -float(sums[own])
+    description["cost"], arrays["holdings"] = 0.0, np.zeros(np.size(arrays.get("prior", ())))
+    slots["ledger"] = ["wealth", "paid", "peak", "drawdown", "returns", "mean", "squares"]
+    arrays["ledger"] = np.array([wealth, 0.0, max(wealth, 0.0), np.nan, 0.0, np.nan, np.nan])
+    arrays["wealth"] = np.full(np.size(arrays.get("regrets", ())), np.nan)
 
 
 STEPS: dict[int, Step] = {4: from_4, 5: from_5}  # from format n to n + 1, for all n from OLDEST on

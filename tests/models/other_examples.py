@@ -11,7 +11,20 @@ import numpy as np
 from lowregret.bandit import BanditDescent, EstimatedDescent, ExpertRanking, ScoreRanking
 from lowregret.compile.part import Part
 from lowregret.domain import L1Ball, L2Ball
-from lowregret.experts import BoxHedge, Drawing, Hedge, OnlineNewton, SampledHedge, Specialists, Universal
+from lowregret.experts import (
+    AdaHedge,
+    BoxHedge,
+    ConformalIntervals,
+    Drawing,
+    ExponentiatedGradient,
+    Hedge,
+    MixedPortfolio,
+    OnlineNewton,
+    Quantiles,
+    SampledHedge,
+    Specialists,
+    Universal,
+)
 from lowregret.finite import (
     Agnostic,
     Consistent,
@@ -104,6 +117,22 @@ OTHER_EXAMPLES: dict[str, Made] = {
     ),
     "specialists": one_by_one(
         lambda: Specialists(5, 0.5, **PLAIN), lambda run, t: run.learn([0, 2], [t % 2, 2 + t % 3], X[t, :2], X[t, 2:])
+    ),
+    "quantiles": one_by_one(
+        lambda: Quantiles(3, [0.25, 0.75], **PLAIN),
+        lambda run, t: run.learn(X[t : t + 1], X[t, :1] + 0.25),
+        lambda run: run.ask(X[0]),
+    ),
+    "conformal": one_by_one(
+        lambda: ConformalIntervals(0.8, **PLAIN),
+        lambda run, t: run.learn(X[t, :1], X[t, 1:2]),
+        lambda run: run.ask(0.5),
+    ),
+    "mixed-portfolio": one_by_one(
+        lambda: MixedPortfolio(3, AdaHedge(), cost=0.01, **PLAIN), lambda run, t: run.learn(RELATIVES[t : t + 1])
+    ),
+    "eg-portfolio": one_by_one(
+        lambda: ExponentiatedGradient(3, **PLAIN), lambda run, t: run.learn(RELATIVES[t : t + 1])
     ),
     "online-newton": one_by_one(lambda: OnlineNewton(3, **PLAIN), lambda run, t: run.learn(RELATIVES[t : t + 1])),
     "universal-portfolio": one_by_one(

@@ -27,13 +27,17 @@ from lowregret.experts import (
     AdaHedge,
     BoxHedge,
     Calibrated,
+    ConformalIntervals,
     Drawing,
     ExpertMixture,
+    ExponentiatedGradient,
     Hedge,
     Layered,
     LogScore,
     LongTable,
+    MixedPortfolio,
     OnlineNewton,
+    Quantiles,
     SampledHedge,
     SeriesMixture,
     Specialists,
@@ -196,10 +200,22 @@ KINDS = [
         lambda run: run.ask(UNIT[0]),
     ),
     Kind(
+        "quantiles",
+        lambda: Quantiles(4, [0.9], **PLAIN),
+        lambda run, part: run.learn(X[part], Y[part]),
+        lambda run: run.ask(UNIT[0]),
+    ),
+    Kind(
         "series-experts",
         lambda: SeriesMixture(["0", "1", "2", "3"], **PLAIN),
         lambda run, part: run.learn(ahead(part)),
         lambda run: run.ask(ahead(slice(0, 1), max(run.keys.clock, -1.0) + 0.5)),
+    ),
+    Kind(
+        "conformal",
+        lambda: ConformalIntervals(0.8, **PLAIN),
+        lambda run, part: run.learn(UNIT[part, 0], Y[part]),
+        lambda run: run.ask(0.5),
     ),
     Kind(
         "drawing",
@@ -221,6 +237,12 @@ KINDS = [
     ),
     Kind("specialists", lambda: Specialists(4, 0.2, Square(), **PLAIN), sparse),
     Kind("online-newton", lambda: OnlineNewton(3, **PLAIN), lambda run, part: run.learn(RELATIVES[part, :3])),
+    Kind(
+        "mixed-portfolio",
+        lambda: MixedPortfolio(3, AdaHedge(), cost=0.01, **PLAIN),
+        lambda run, part: run.learn(RELATIVES[part, :3]),
+    ),
+    Kind("eg-portfolio", lambda: ExponentiatedGradient(3, **PLAIN), lambda run, part: run.learn(RELATIVES[part, :3])),
     *map(universal, [2, 12]),  # of few assets exactly, of many by portfolios drawn
     *map(bandit, [Exp3(0.1), Exp3IX(0.1, 0.05), TsallisInf(), Ucb1(), Thompson()]),
     Kind(

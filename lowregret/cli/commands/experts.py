@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from typing import TYPE_CHECKING
 
-from lowregret.cli.arguments import add_telling, count, names, picture, positive, rate
+from lowregret.cli.arguments import add_telling, count, names, not_negative, picture, positive, rate, share, shares
 from lowregret.cli.commands import Command
 
 if TYPE_CHECKING:
@@ -15,11 +15,13 @@ EXAMPLES = """examples:
   lowregret experts load.csv.gz --target load --loss mape --plot weights.png
   lowregret experts rain.csv --target rained --experts model,radar,frog --loss brier --report rain.html
   lowregret experts football.csv --target result --classes H,D,A --odds --loss log --json
-  lowregret experts prices.csv --no-header --loss portfolio
   lowregret experts cv.csv --series unique_id --time ds --cutoff cutoff --target y -o model.lr
-  lowregret experts today.csv --resume model.lr -o model.lr --predictions today.forecasts.csv"""
+  lowregret experts today.csv --resume model.lr -o model.lr --predictions today.forecasts.csv
+  lowregret experts load.csv --target load --coverage 0.9 --levels 0.1,0.5,0.9 --predictions p.tsv
+  lowregret experts cv.csv --target y --intervals
+  lowregret experts prices.csv --loss portfolio --prices --cost 0.001"""
 
-# Which of --eta and --share each takes, and whether it learns from linearised losses.
+# Which of --eta, --share, --beta and --delta each takes, and whether it learns from linearised losses.
 AGGREGATORS: dict[str, tuple[str, bool]] = {
     "auto": ("", True),
     "wm": ("eta", False),
@@ -33,7 +35,8 @@ AGGREGATORS: dict[str, tuple[str, bool]] = {
     "bayes": ("", False),
     "ogd": ("eta", True),
     "eg": ("eta", True),
-    "newton": ("", True),
+    "newton": ("beta delta", True),
+    "universal": ("", True),
 }
 
 
@@ -81,6 +84,8 @@ def _arguments(command: ArgumentParser) -> None:
     )  # fmt: skip
     mixing.add_argument("--share", type=positive, help="how often the best expert changes, of fixed-share")
     mixing.add_argument("--prior", metavar="FILE", help="trust at the beginning: lines of a name and a weight")
+    _add_uncertainty(command)
+    _add_portfolios(command)
     keeping = command.add_argument_group("keeping")
     keeping.add_argument("-o", "--model", metavar="MODEL", help="write the mixture")
     keeping.add_argument(
@@ -113,6 +118,28 @@ def add_long(group: _ArgumentGroup) -> None:
     group.add_argument(
         "--delay", type=count, metavar="N", help="of plain tables: the outcome of a row is known N rows later"
     )
+
+
+def _add_uncertainty(command: ArgumentParser) -> None:
+    group = command.add_argument_group("uncertainty")
+    group.add_argument(
+        "--coverage", type=share, metavar="X",
+        help="intervals around the mixture that X of the outcomes lie inside, in the long run, whatever comes",
+    )  # fmt: skip
+    group.add_argument("--levels", type=shares, metavar="A,B,…", help="quantiles of these levels, mixed of all experts")
+    group.add_argument(
+        "--intervals", type=positive, nargs="?", const=0.0, metavar="PERCENT",
+        help="quantiles mixed of columns NAME-lo-80, NAME-hi-80; NAME_lower and NAME_upper are ends of PERCENT",
+    )  # fmt: skip
+
+
+def _add_portfolios(command: ArgumentParser) -> None:
+    group = command.add_argument_group("portfolios")
+    group.add_argument("--prices", action="store_true", help="columns are prices, empty while an asset is not listed")
+    group.add_argument("--cost", type=not_negative, metavar="X", help="share lost of what is bought or sold (0)")
+    group.add_argument("--periods", type=positive, metavar="N", help="rows of a year, for the ratio of Sharpe (252)")
+    group.add_argument("--beta", type=positive, help="of newton: δ(1 + 1/β) is its pull (0.5)")
+    group.add_argument("--delta", type=positive, help="of newton (1)")
 
 
 COMMAND = Command(

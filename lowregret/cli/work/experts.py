@@ -16,12 +16,15 @@ from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, table, write_page
 from lowregret.cli.mixing import make_panel
+from lowregret.cli.portfolios import portfolio_json, wealth_lines
 from lowregret.cli.work.going_on import go_on, resumed_mixture, write_predictions, write_weights
 from lowregret.cli.work.long_table import is_long, long_roles, mix_long
+from lowregret.cli.work.uncertainty import Uncertainty, around, refuse_or_drop
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
+from lowregret.experts.portfolio import Portfolio
 from lowregret.experts.review import Review
 from lowregret.store.replacing import require_place
 from lowregret.stream.table import read_table
@@ -41,13 +44,14 @@ def _mix(args: Namespace, clock: Clock) -> int:
         if path is not None:
             require_place(path)
     resumed = resumed_mixture(args)
-    table = read_table(args.table, header=not args.no_header, delimiter=args.delimiter)
-    roles = long_roles(args, table)
+    columns = read_table(args.table, header=not args.no_header, delimiter=args.delimiter)
+    roles = long_roles(args, columns)
     if is_long(args, roles, resumed):
-        return mix_long(args, clock, table, roles, resumed)
+        return mix_long(args, clock, columns, roles, resumed)
     if resumed is not None:
-        return go_on(args, clock, table, resumed)
-    found = read_forecasts(args, table)
+        return go_on(args, clock, columns, resumed)
+    bounds = refuse_or_drop(args, columns)
+    found = read_forecasts(args, columns)
     panel = make_panel(args, found)
     if args.promise is not None and not args.quiet:
         print(f"lowregret: {args.promise}", file=sys.stderr)
@@ -61,26 +65,29 @@ def _mix(args: Namespace, clock: Clock) -> int:
         raise DataError(f"{args.table} has no row with a forecast and an outcome: nothing was learnt")
     if args.model:
         panel.save(args.model)
+    beside = around(args, found, p, bounds)
     if args.predictions:
-        write_predictions(args.predictions, p if found.scale is None else p * found.scale)
+        write_predictions(args.predictions, np.column_stack([found.unscaled(p), *beside.columns]))
     if args.weights_over_time:
         write_weights(args.weights_over_time, panel)
     review = Review.of(panel, found.x, found.y, p, root=forecast_loss(args.loss).root)
     seconds = clock.read().to_json() | {"learn": learnt}
-    _tell(args, found, review, seconds)
+    _tell(args, found, review, beside, seconds)
     return 0
 
 
-def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, float]) -> None:
+def _tell(args: Namespace, found: Forecasts, review: Review, beside: Uncertainty, seconds: dict[str, float]) -> None:
     """Show what came out, in the forms that were asked for."""
     panel = review.mixture
     if args.plot:
         review.plot(args.plot, times=found.times)
-    summary = _summary(args, found, review)
+        beside.plot(args.plot)
+    summary = "\n".join([_summary(args, found, review), *beside.lines()])
     if args.report:
         sections = [
             ("What came out", f"<pre>{escape(summary)}</pre>"),
             ("Weights, losses and regret over time", picture(review.plot(times=found.times))),
+            *beside.sections(),
             ("The proof", proof(review.certificate)),
             ("The experts", _ranking(review)),
             ("Columns that are left out", table((), found.left_out.items()) if found.left_out else ""),
@@ -94,6 +101,8 @@ def _tell(args: Namespace, found: Forecasts, review: Review, seconds: dict[str, 
             "rounds": panel.rounds,
             "loss": {"name": args.loss, "total": panel.loss, "mean": panel.loss / panel.rounds},
             **review.to_json(),
+            **beside.to_json(),
+            **(portfolio_json(args, found, review) if isinstance(panel, Portfolio) else {}),
             **({} if args.promise is None else {"promise": args.promise.to_json()}),
             "left_out": found.left_out,
             "warnings": found.warnings,
@@ -128,12 +137,8 @@ def _summary(args: Namespace, found: Forecasts, review: Review) -> str:
         lines.append(f"asleep           {counted(found.naps, 'row')} in which some expert has no forecast")
     lines += [f"careful          {warning}" for warning in found.warnings]
     lines.append(str(review))
-    if forecast_loss(args.loss).is_portfolio:
-        lines.append(f"wealth           1 has become {np.exp(-panel.loss):.6g}")
-        others = {"evenly spread": review.uniform, f"all in {panel.best.name}": panel.best.loss}
-        if review.combination is not None:
-            others["with the best fixed weights"] = review.combination.value
-        lines += [f"                 {np.exp(-loss):.6g} {how}" for how, loss in others.items()]
+    if isinstance(panel, Portfolio):
+        lines += wealth_lines(args, found, review)
     return "\n".join(lines)
 
 

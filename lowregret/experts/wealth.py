@@ -1,0 +1,137 @@
+"""Wealth over time: transaction costs solved exactly, drawdown and the ratio of Sharpe, kept while it goes on.
+
+Weights w are bought with what the holdings h (shares of the present wealth, summing to 1; all 0 at the very beginning,
+when wealth is cash) are worth. Buying and selling cost c of the amount. What remains is μ with
+
+    μ + cΣ|μw[i] − h[i]| = 1
+
+whose left-hand side is convex, rises by at least 1 − c and is piecewise linear in μ: Newton's method from 1 falls onto
+the root in at most N + 1 steps, exactly. Then wealth grows by ⟨w, x⟩. So ln wealth = Σln⟨w_t, x_t⟩ + Σln μ_t.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lowregret.compile.call import call
+from lowregret.compile.kernel import kernel
+from lowregret.errors import DataError, PartError
+from lowregret.learner.validate import real_numbers
+from lowregret.types import Vector
+
+WEALTH_SUM_NAMES = ("wealth", "paid", "peak", "drawdown", "returns", "mean", "squares")
+WEALTH = 0  # ln of the present wealth, after costs
+PAID = 1  # −Σ ln μ_t: ln of what wealth would be over what it is, as far as costs go
+PEAK = 2  # ln of the highest wealth so far
+DRAWDOWN = 3  # the largest ln(highest before/present)
+RETURNS = 4  # n, returns counted
+MEAN = 5  # their mean, (1/n)Σ(W_t/W_{t−1} − 1)
+SQUARES = 6  # Σ (return − mean)²
+YEAR = 252  # trading days
+
+
+def remaining(weights: Any, t: int, holdings: Any, cost: float) -> float:
+    """μ, the share of wealth that is left once the holdings have become weights[t]: O(N) a step."""
+    mu = 1.0
+    for _ in range(holdings.size + 2):
+        value, slope = mu - 1.0, 1.0
+        for i in range(holdings.size):
+            away = mu * weights[t, i] - holdings[i]
+            value += cost * abs(away)
+            slope += cost * weights[t, i] if away > 0.0 else -cost * weights[t, i]
+        step = value / slope
+        if not step > 0.0:
+            break
+        mu -= step
+    return mu
+
+
+@kernel
+def settle_rows(weights: Any, x: Any, cost: float, holdings: Any, sums: Any, before: Any) -> None:
+    """Rebalance to weights[t], then earn x[t], row by row; ln of the wealth before that goes into before[t]."""
+    for t in range(x.shape[0]):
+        before[t] = sums[WEALTH]
+        mu = remaining(weights, t, holdings, cost) if cost > 0.0 else 1.0
+        earned = 0.0
+        for i in range(holdings.size):
+            holdings[i] = weights[t, i] * x[t, i] if weights[t, i] > 0.0 else 0.0
+            earned += holdings[i]
+        for i in range(holdings.size):
+            holdings[i] /= earned
+        sums[PAID] -= math.log(mu)
+        note_return(sums, mu * earned)
+
+
+def note_return(sums: Any, factor: float) -> None:
+    """Book that wealth grew by this factor."""
+    sums[WEALTH] += math.log(factor)
+    if sums[WEALTH] > sums[PEAK]:
+        sums[PEAK] = sums[WEALTH]
+    if sums[PEAK] - sums[WEALTH] > sums[DRAWDOWN]:
+        sums[DRAWDOWN] = sums[PEAK] - sums[WEALTH]
+    sums[RETURNS] += 1.0
+    away = factor - 1.0 - sums[MEAN]
+    sums[MEAN] += away / sums[RETURNS]
+    sums[SQUARES] += away * (factor - 1.0 - sums[MEAN])
+
+
+class Ledger:
+    """What a portfolio holds and has become, from a wealth of 1, at a proportional cost of every sale and purchase."""
+
+    def __init__(self, assets: int, cost: float = 0.0) -> None:
+        if not (isinstance(cost, (int, float)) and 0 <= cost < 1):
+            raise PartError(f"cost is a share of what is bought or sold, from 0 on and below 1, got {cost!r}")
+        self.cost, self.holdings, self.sums = float(cost), np.zeros(assets), np.zeros(len(WEALTH_SUM_NAMES))
+
+    def settle(self, weights: Any, x: Any, compiled: bool) -> Vector:
+        """Go through rounds with these weights and relatives; returns ln of the wealth before each."""
+        before = np.empty(len(x))
+        call(settle_rows, compiled, weights, x, self.cost, self.holdings, self.sums, before)
+        return before
+
+    @property
+    def wealth(self) -> float:
+        """The present value of an initial wealth of 1, after costs."""
+        return float(np.exp(self.sums[WEALTH]))
+
+    @property
+    def paid(self) -> float:
+        """−Σ ln μ_t, by how much costs lowered ln wealth."""
+        return float(self.sums[PAID])
+
+    @property
+    def drawdown(self) -> float:
+        """The largest fall from a highest wealth, as a share of it."""
+        return float(-np.expm1(-self.sums[DRAWDOWN]))
+
+    def sharpe(self, periods: float = YEAR) -> float:
+        """Mean return over its standard deviation, times √(periods a year); without a riskless rate taken off."""
+        n = self.sums[RETURNS]
+        spread = math.sqrt(self.sums[SQUARES] / (n - 1)) if n > 1 else 0.0
+        return float(self.sums[MEAN] / spread * math.sqrt(periods)) if spread > 0 else math.nan
+
+
+def rebalanced(weights: Any, relatives: Any, cost: float = 0.0, *, compiled: bool = True) -> Ledger:
+    """The wealth of fixed weights, bought anew every round at the same cost; those not listed are left out of a round.
+
+    Weights of assets listed are scaled to sum to 1; where all of them are 0, they are evenly spread.
+    """
+    x, u = real_numbers(relatives, "relatives"), real_numbers(weights, "weights")
+    if x.ndim != 2 or u.shape != x.shape[1:]:
+        raise DataError(f"expected a weight for each column of the relatives, got shapes {u.shape} and {x.shape}")
+    found = Ledger(u.size, cost)
+    found.settle(listed_weights(np.tile(u, (len(x), 1)), x), x, compiled)
+    return found
+
+
+def listed_weights(weights: Any, x: Any) -> Any:
+    """Weights of the assets that have a relative, scaled to sum to 1; evenly spread where all of them are 0."""
+    there = ~np.isnan(x)
+    kept = np.where(there, weights, 0.0)
+    total = kept.sum(1, keepdims=True)
+    return np.where(
+        total > 0, kept / np.where(total > 0, total, 1.0), there / np.maximum(there.sum(1, keepdims=True), 1)
+    )
