@@ -13,25 +13,14 @@ import numpy as np
 
 from lowregret.types import Vector
 
-TIMES = frozenset(
-    ["ds", "date", "time", "timestamp", "datetime", "date_time", "day_time", "valid_time", "target_date", "period"]
-)
+TIMES = frozenset(["ds", "date", "timestamp", "datetime", "date_time", "valid_time", "target_date"])
 CALENDAR = frozenset(["year", "quarter", "month", "week", "weekday", "dow", "doy", "day", "hour", "minute", "second"])
-IDS = frozenset(["id", "uid", "unique_id", "index", "row", "rowid", "series", "item", "key"])
+CALENDAR |= {"time", "period"}
+IDS = frozenset(["id", "uid", "unique_id"])
+COUNTS = frozenset(["index", "row", "rowid", "series", "item", "key"])
 HORIZONS = frozenset(["h", "horizon", "fh", "step", "steps", "steps_ahead", "lead", "lead_time"])
-ORIGINS = frozenset(
-    [
-        "cutoff",
-        "origin",
-        "forecast_origin",
-        "origin_date",
-        "origin_time",
-        "issue_date",
-        "issue_time",
-        "forecast_date",
-        "reference_date",
-    ]
-)
+ORIGINS = frozenset(["cutoff", "origin", "forecast_origin", "origin_date", "origin_time", "issue_date", "issue_time"])
+ORIGINS |= {"forecast_date", "reference_date"}
 SIDES = {"lo": "hi", "lower": "upper", "low": "high", "lwr": "upr"}
 SIDES |= {high: low for low, high in SIDES.items()}
 BOUND = re.compile(rf"(?:^|[-_. ])({'|'.join(SIDES)})(?:[-_. ]?(\d+(?:\.\d+)?)%?)?$", re.IGNORECASE)
@@ -65,10 +54,9 @@ def why_by_numbers(name: str, cells: Vector, outcomes: Vector | None) -> str | N
     known = cells[~np.isnan(cells)]
     if not known.size or np.any(known != np.round(known)):
         return None
-    if plain(name) in CALENDAR:
-        return "a part of a date"
-    if plain(name) in HORIZONS:
-        return "a horizon"
+    for words, reason in ((CALENDAR, "a part of a date"), (HORIZONS, "a horizon"), (COUNTS, "names of rows")):
+        if plain(name) in words:
+            return reason
     return _of_whole(known, None if outcomes is None else outcomes[~np.isnan(outcomes)])
 
 
@@ -90,6 +78,8 @@ def is_bound(name: str, names: Collection[str]) -> bool:
 
 def _of_whole(known: Vector, outcomes: Vector | None) -> str | None:
     """The reason why whole numbers are no forecasts of these outcomes."""
+    if outcomes is not None and outcomes.size and outcomes.max() > 1 and set(known.tolist()) == {0.0, 1.0}:
+        return "truth values"
     size = float(np.median(np.abs(outcomes))) if outcomes is not None and outcomes.size else 1.0
     middle, ahead = float(np.median(np.abs(known))), np.diff(known)
     if not middle / 10 <= size <= middle * 10:

@@ -143,13 +143,15 @@ class Layered(ExpertMixture):
     @unbroken
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         x = self.as_forecasts(given_round(forecasts, self.names))
-        filled, slept, (row, books) = x.copy(), bool(np.isnan(x).any()), self._together()
-        if slept:
+        filled, used = x.copy(), None
+        if np.isnan(x).any():
+            row, books = self._together()
             call(fill_round, self.compiled, row, self.chief.aggregator, books, filled)
+            used = books.now.mass
         asked = [lane.ask(self._as_told(filled)[0]) for lane in self.lanes]
-        for lane in self.lanes if slept else ():
-            if (lane.asked - 1) % lane._every == 0:  # the weights by which those awake were mixed are kept
-                lane._weights[-1] = books.now.mass
+        for lane in self.lanes:
+            if used is not None and (lane.asked - 1) % lane._every == 0:  # kept are weights by which experts were mixed
+                lane._weights[-1] = used
         chief, p = self.chief.ask([said for _, said in asked])
         self._keep(np.empty((1, 0)), np.array([self.regret]), self._marks(1))
         number = self._wait(x, np.atleast_2d(np.asarray(p, float)))

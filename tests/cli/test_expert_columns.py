@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 WORDS = ("--target", "y", "--algorithm", "adahedge")
 
 
-def day(t: int) -> datetime.date:
+def day(t: Any) -> datetime.date:
     return datetime.date(2024, 1, 1) + datetime.timedelta(int(t))
 
 
@@ -104,8 +104,8 @@ def test_other_units_and_headers_of_numbers_are_told(capsys: Capsys, tmp_path: P
     assert [w.split(" says")[0] for w in told["warnings"]] == ["the expert 'b'"]
     relatives = np.random.default_rng(0).uniform(0.9, 1.1, (20, 3)).round(4)
     file = written(tmp_path / "r.csv", [",".join(map(str, row)) for row in relatives])
-    told = run(capsys, "experts", file, "--loss", "portfolio")
-    assert "if the first line is no header, say --no-header" in told.out
+    text = run(capsys, "experts", file, "--loss", "portfolio").out
+    assert "if the first line is no header, say --no-header" in text
     assert "--no-header" not in run(capsys, "experts", file, "--loss", "portfolio", "--no-header").out
 
 

@@ -85,6 +85,20 @@ def test_one_who_sleeps_whenever_the_others_do_well() -> None:
     assert panel.certificate.holds
 
 
+def test_a_round_that_cannot_be_learnt_is_refused_with_all_that_come_after() -> None:
+    x, y = random_rounds(12, 3, 5, 0.2)
+    wrong = x.copy()
+    wrong[7] = 1e100, 0.0, math.nan
+    panel, plain = Layered(3, compiled=False), Layered(3, compiled=False)
+    with pytest.raises(DataError, match="round 7: losses differ by more"):
+        panel.learn(wrong, y)
+    assert (panel.asked, panel.rounds) == (7, 7)
+    plain.learn(x, y)
+    panel.learn(x[7:], y[7:])
+    assert np.array_equal(panel.forecasts, plain.forecasts[7:], equal_nan=True)
+    assert panel.certificate == plain.certificate
+
+
 def test_lanes_that_learnt_without_sleepers_claim_nothing() -> None:
     """As they are in files from before."""
     panel = Layered(3, compiled=False).learn(*random_rounds(20, 3, 2))

@@ -59,6 +59,9 @@ def test_names(name: str, kind: str, reason: str | None) -> None:
         ("h", np.tile([1.0, 2.0], 20), "a horizon"),
         ("Horizon", np.ones(40), "a horizon"),
         ("month", np.tile([1.0, 2.0], 20), "a part of a date"),
+        ("index", np.tile([4.0, 2.0], 20), "names of rows"),
+        ("index", Y, None),
+        ("a", np.tile([0.0, 1.0], 20), "truth values"),
         ("h", Y, None),  # a model of that name
         ("a", np.round(Y), None),
         ("a", np.full(40, np.nan), None),
