@@ -36,8 +36,8 @@ from lowregret.play import play
 from lowregret.rule import AdaGrad, FreeGrad, MirrorDescent, Newton, ProjectedGradient
 from lowregret.run.begin import begin
 from lowregret.run.delayed import delayed
-from lowregret.run.lags import Lags
 from lowregret.run.doubling import doubling
+from lowregret.run.lags import Lags
 from lowregret.step import Constant
 from lowregret.structured import Chain, choices, click_ranking, sequences, structured_svm
 from lowregret.train import train
