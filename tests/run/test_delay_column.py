@@ -226,6 +226,26 @@ def test_what_cannot_be_read_is_told(
     assert why in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_rows_that_cannot_be_read_are_left_out(ending: str, tmp_path: Path) -> None:
+    columns = table(**FORMS["dates"][0])
+    columns["lag"][3], columns["lag"][7], columns["at"][200] = None, "soon", None
+    columns["lag"][9], columns["y"][11], columns["lag"][11] = date(TIMES[9] - 1), None, None  # 11: no label, no lag
+    path = write(tmp_path / f"rows.{ending}", columns)
+    stream = read(path, target="y", delay_column="lag", time_column="at", on_error="skip")
+    lags, times, faults = list[Any](), list[Any](), list[str]()
+    for batch in stream.batches():
+        lags.append(batch.lags.copy())
+        times.append(batch.times.copy())
+        faults += batch.faults
+    left = np.delete(np.arange(N), [3, 7, 9, 200])
+    waits = np.where(left == 11, np.nan, WAITS[left])
+    assert np.array_equal(np.concatenate(lags), waits, equal_nan=True)
+    assert np.concatenate(times).tolist() == TIMES[left].tolist()
+    first = 2 if ending == "csv" else 1
+    assert [int(fault.split(":")[1]) - first for fault in faults] == [3, 7, 9, 200]
+
+
 def test_a_time_alone_and_formats_without_columns_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.csv", table(at=TIMES))
     with pytest.raises(PartError, match="--delay-column"):

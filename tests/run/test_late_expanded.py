@@ -25,13 +25,14 @@ FOREST = Partitions(trees=4, cells=8)
 
 def products() -> Any:
     """Rows with the products of their columns, by hand."""
-    run = begin(zoo.ogd_eager(Logistic(), 0.1), D, expand=Products(), compiled=False)
+    run: Any = begin(zoo.ogd_eager(Logistic(), 0.1), D, expand=Products(), compiled=False)
     return run.expansion.located(run._rows(X[:400]), False)
 
 
 def test_a_fixed_map_is_the_run_on_expanded_rows() -> None:
     learner = zoo.ogd_eager(Logistic(), 0.1)
-    run = begin(learner, D, delay=0, expand=Products(), compiled=False).learn(X[:400], SIGNS[:400], delay=DELAYS[:400])
+    run: Any = begin(learner, D, delay=0, expand=Products(), compiled=False)
+    run.learn(X[:400], SIGNS[:400], delay=DELAYS[:400])
     rows = products()
     dense = np.zeros((400, run.expansion.columns))
     dense[np.repeat(np.arange(400), np.diff(rows.indptr)), rows.indices] = rows.data
