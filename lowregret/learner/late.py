@@ -34,7 +34,7 @@ class Waiting(NamedTuple):
     fades: Any  # (rows,) the rate over that before: trust is raised to this power when the rate falls
 
     def part(self, whole: Waiting, begin: int, end: int) -> Waiting:
-        """The same slots, for rows begin, …, end − 1 of the batch that the whole is of."""
+        """These slots for rows begin, …, end − 1 of the batch that the whole is of."""
         return self._replace(of=whole.of[begin:end], rates=whole.rates[begin:end], fades=whole.fades[begin:end])
 
     def companion(self, begin: int, end: int) -> Waiting:
