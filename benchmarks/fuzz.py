@@ -259,6 +259,20 @@ TARGETS = {
         ],
         naive=naive_records,
     ),
+    "late": Target(
+        DelimitedText(target="y", delay_column="known", time_column="at"),
+        [
+            b"1,2.5,2024-03-31 14:05,2024-03-31 14:04",
+            b'-1,"x",3600,2024-02-29T23:59:59.123+05:30',
+            b",3,,1e9",
+            b"1,1,0.5,12345678901234567890",
+        ],
+        b"y,a,known,at\n",
+    ),
+    "late-records": Target(
+        JsonLines(target="y", delay_column="rows"),
+        [b'{"rows": 12, "y": 1, "a": 2.5}', b'{"y":-1,"rows":0,"deep":{"rows":3}}', b'{"rows":null}', b" {} "],
+    ),
 }
 
 
@@ -314,6 +328,8 @@ def check_lines(target: Target, lines: list[bytes], folder: Path) -> Counts:
         faults += [int(fault.removeprefix(f"{path}:").split(":")[0]) - first for fault in batch.faults]
         x = batch.rows
         assert np.isfinite(batch.labels[~np.isnan(batch.labels)]).all()
+        assert np.isfinite(batch.times).all()
+        assert not batch.lags.size or np.all((batch.lags >= 0) | np.isnan(batch.labels))
         for i in range(0, len(batch) if target.naive else 0, CHECKED):
             here = slice(x.indptr[i], x.indptr[i + 1])
             entries = dict(zip(x.indices[here].tolist(), x.data[here].tolist(), strict=True))

@@ -213,8 +213,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     `learner`: None for `auto`, or a learner of two classes, such as `zoo.adagrad(Logistic())`, or of many, such as
     `Multiclass(Softmax(), AdaGrad(0.5))`. `comparator`: what the certificate compares with, by default the
     learner's own domain or the unit ball. `expand`: what gives rows further columns, if the learner is not `auto`, such
-    as `Partitions()`. Of two classes, the run sees the second in `classes_` as +1, the first as −1. `delay`: labels
-    come so many rows late (docs/delay.md), those of the last rows not in `fit`: `run_.deliver()` lets them come.
+    as `Partitions()`. Of two classes, the run sees the second in `classes_` as +1, the first as −1. `delay`: by how
+    many rows labels come late (docs/delay.md), those of the last rows not in `fit`: `run_.deliver()` lets them come.
     `text`, `date`, `categorical`: columns of a table whose words, parts of dates or numbers are names of features;
     `ngrams`: the most words in a row that make a feature.
     """

@@ -40,7 +40,7 @@ def replay(
 
     With uniform logging and independent rows, the rows that count are as if the learner had been online: about n/K of
     them. The interval is for the mean of their expected values, whatever the learner did (Azuma), for a fixed number.
-    With a `delay`, the learner hears what a choice brought after so many more that count, as it would online.
+    With a `delay`, the learner hears what a choice brought after that many more which count, as it would online.
     """
     require_delta(delta)
     checked_delay(delay)

@@ -28,6 +28,7 @@ from lowregret.stream.columns import has_lags
 from lowregret.words import counted
 
 SHOWN_CLASSES = 8  # classes whose confusions are shown in full
+_UNITS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
 _ONE_LABEL = "risk       nothing can be said of rows yet to come: all labels were the same"
 
 
@@ -81,11 +82,17 @@ def _tell_delay(session: Session) -> list[str]:
         return [f"late       each label came after {counted(late.delay, 'more row')}; {waits}"]
     told = late.to_json()
     lag, time = told["lag"], told.get("seconds")
-    said = "" if time is None else f" ({time['mean']:,.6g} seconds, at most {time['largest']:,.10g})"
+    said = "" if time is None else f" ({_lasting(time['mean'])}, at most {_lasting(time['largest'])})"
     return [
         f"late       labels came {lag['mean']:,.4g} rows after their own on average, at most {lag['largest']:,}{said};",
         f"           {waits}",
     ]
+
+
+def _lasting(seconds: float) -> str:
+    """A time in the largest unit of which there are two."""
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds >= 2 * size or size == 1)
+    return f"{seconds / size:,.4g} {unit}"
 
 
 def _tell_lateness(session: Session) -> list[str]:

@@ -33,10 +33,13 @@ class Waiting(NamedTuple):
     rates: Any  # (rows,) how much of each verdict on experts counts: 1/n if n answers were under way together so far
     fades: Any  # (rows,) the rate over that before: trust is raised to this power when the rate falls
 
+    def part(self, whole: Waiting, begin: int, end: int) -> Waiting:
+        """These slots for rows begin, …, end − 1 of the batch that the whole is of."""
+        return self._replace(of=whole.of[begin:end], rates=whole.rates[begin:end], fades=whole.fades[begin:end])
+
     def companion(self, begin: int, end: int) -> Waiting:
         """The slots of rows begin, …, end − 1 of the batch as a companion sees them: it is judged when answers come."""
-        rates, fades = self.rates[begin:end], self.fades[begin:end]
-        return self._replace(of=self.of[begin:end], scores=self.scores[:0], past=self.beside, rates=rates, fades=fades)
+        return self.part(self, begin, end)._replace(scores=self.scores[:0], past=self.beside)
 
 
 def rate_at(late: Waiting, i: int) -> float:

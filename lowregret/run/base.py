@@ -116,7 +116,7 @@ class RowRun(CarefulRun, Patient, Scoring):
 
     def learn_batch(self, batch: Batch, delay: Any = None) -> Learnt:
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
-        lags = self.lags_of_batch(batch, delay)
+        lags = self._lags(batch, delay)
         return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names, delay=lags)
 
     @unbroken
@@ -149,7 +149,7 @@ class RowRun(CarefulRun, Patient, Scoring):
                 self.learnt = self._told(y, self._reached)
                 judge, count = partial(self._judge, placed.rows, y, w), partial(self._count, given, x, y, w)
                 if self.late is not None:
-                    count = partial(self.late.count, self, given, y, w)
+                    count = partial(self.late.count, self, given, x, y, w)
                 self._steps.add(judge, partial(self._settle, x, placed, self._reached), count)
                 self._steps.finish()
             require_bounded(self.state)

@@ -96,18 +96,16 @@ def begin(
     with room_for(features):
         run = _begun(learner, features, classes, how)
     if delay is not None:
-        _require_patience(learner, expand, learners)
+        _require_patience(learner, learners)
         run.late = Late(delay, isinstance(run, MulticlassRun), *run.slot_sizes)
         run.knows_outputs = False
     return run
 
 
-def _require_patience(learner: Any, expand: FeatureMap | Partitions | None, learners: int | None) -> None:
+def _require_patience(learner: Any, learners: int | None) -> None:
     """Refuse what cannot wait for answers."""
     if learners is not None:
         raise PartError("rows of a block (--learners) already wait for each other's answers: leave delay (--delay) out")
-    if expand is not None:
-        raise PartError("rows with further columns cannot wait for their answers: leave delay out, or expand")
     if learner.rule.schedule().weighted():
         raise PartError(
             "a schedule that weighs the rounds cannot wait for answers: leave delay out, or use a step such as "

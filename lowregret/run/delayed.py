@@ -181,6 +181,8 @@ class DelayedRun(LinearRun):
 
     def learn_batch(self, batch: Batch, delay: Any = 0) -> Learnt:
         """Ask the rows of a batch and learn them late; if one is refused, `learnt` tells how many were asked."""
+        if batch.lags.size:
+            raise PartError("these rows bring lags of their own: train(learner, stream) lets their labels come so late")
         delays = delays_of(delay, len(batch))
         self._decide(batch.rows, (batch.labels, batch.weights, delays), batch.place)
         return self.learnt

@@ -93,8 +93,11 @@ class Expansion(ABC):
             raise DataError(f"row {first + found.shape[0]}: {self.fault(x, found.shape[0])}")
         return found
 
-    def as_learnt(self, x: Rows, w: Vector, before: int, compiled: bool) -> Sparse:
-        """Rows that were learnt after `before` others, with the columns that they had then."""
+    def as_learnt(self, x: Rows, w: Vector, before: int, compiled: bool, late: bool = False) -> Sparse:
+        """Rows that were learnt after `before` others, with the columns that they had then.
+
+        `late`: perhaps not in this order.
+        """
         return self.located(x, compiled)
 
     def learn(
@@ -102,14 +105,14 @@ class Expansion(ABC):
     ) -> Learnt:
         """Let a run learn rows piece by piece, each as a batch of its own; reports on all of them as on one."""
         told: list[tuple[Any, ...]] = []
-        begin, run.learnt = 0, NOTHING
+        begin, run.learnt, slots = 0, NOTHING, run.slots
         self.settle(run)  # if an interruption came before
         try:
             while begin < x.shape[0] or not told:
                 end = min(begin + self.room(w[begin : begin + CHUNK]), x.shape[0])
                 rows = self.expanded(cut(x, begin, end), run.compiled)
                 stop, weights = begin + rows.shape[0], w[begin : begin + rows.shape[0]]
-                given = cut(x, begin, stop)
+                given, run.slots = cut(x, begin, stop), run.slots.part(slots, begin, stop)
                 try:
                     run._learn(given, labels[begin:stop], weights, Shifted(place, begin), names, rows)
                 finally:
@@ -232,7 +235,11 @@ class Settling(Expansion):
             self.left = "alike" if not asked.size else "wide" if asked.size > WIDEST else "interrupted"
         self.sample = None
 
-    def as_learnt(self, x: Rows, w: Vector, before: int, compiled: bool) -> Sparse:
+    def as_learnt(self, x: Rows, w: Vector, before: int, compiled: bool, late: bool = False) -> Sparse:
+        if late:
+            raise PartError(
+                "which rows had cells when they were learnt is not known where labels come late: use linear_regret"
+            )
         bare = min(rows_until(w, SETTLED - before), x.shape[0]) if before < SETTLED else 0
         first = Settling(self.part, self.offset).located(cut(x, 0, bare), compiled)
         return joined([first, self.located(cut(x, bare, x.shape[0]), compiled, bare)])

@@ -61,8 +61,7 @@ class Late:
         self.met = first_met()  # of lags, see `lags.py`
         self.timed = False  # whether lags are in seconds
         self.answers = np.empty(0), NOTHING  # of the latest batch: weights, and how they were predicted
-        self._events: Events | None = None  # that are happening
-        self._done = 0  # of them
+        self.playing = False  # whether rows that a run learns are events of this table
 
     @property
     def drift(self) -> float:
@@ -73,11 +72,6 @@ class Late:
     def rate(self) -> float:
         """How much of each verdict on experts counts: 1/n, n the most answers that were under way together."""
         return 1.0 / max(float(self.met[CROWD]), 1.0)
-
-    @property
-    def playing(self) -> bool:
-        """Whether rows that a run learns are events of this table."""
-        return self._events is not None
 
     # ---- learning ------------------------------------------------------------------------------------------------
 
@@ -147,7 +141,7 @@ class Late:
         labels = table.labels[events.row]
         names = None if self.names is None else {float(k): name for k, name in enumerate(self.names.names)}
         slots = np.where(table.weights[events.row] != 0, events.row, -1)
-        self._events, self._done = events, 0
+        self.playing, run.learnt = True, NOTHING
         kept = table.scores, table.past, table.beside, self.ledger
         run.slots = Waiting(slots, *kept, *events.rates(self.met))
 
@@ -163,8 +157,9 @@ class Late:
             raise
         finally:
             self.table = table._replace(scores=run.slots.scores, past=run.slots.past, beside=run.slots.beside)
-            run.slots, self._events = run.no_slots, None
-            self._settle(events, waited, self._done, refused)
+            run.slots, self.playing = run.no_slots, False
+            self._settle(events, waited, run.learnt.done, refused)
+            self._report(run, events, run.learnt)
         learnt: Learnt = run.learnt
         return learnt
 
@@ -195,27 +190,30 @@ class Late:
         if asked and self.timed:
             met[NOW] = table.since[waited + asked - 1]
 
-    def count(self, run: Any, x: Rows, y: Any, w: Vector) -> None:
-        """Count the answers among the events that happened, as a run counts rows; then report on the rows asked."""
-        assert self._events is not None
-        self._done = done = run.learnt.done
-        asks, counts = self._events.asks[:done], np.flatnonzero(self._events.counts[:done])
+    def count(self, run: Any, given: Rows, x: Rows, y: Any, w: Vector) -> None:
+        """Count the answers among events that happened, and rows that never get one, as a run counts rows."""
         told, arrays = run.learnt, {name: getattr(run, name) for name in run.of_batch}
+        done = told.done
+        counts = np.flatnonzero((w[:done] != 0) | (run.slots.of[:done] < 0))
         run.learnt = _picked(told, counts)
         for name, array in arrays.items():
             setattr(run, name, array[counts] if len(array) else array)
         try:
-            rows = pick_rows(as_sparse(x), counts)
-            run._count(rows, rows, y[counts], w[counts])
-        except BaseException:
+            rows = pick_rows(as_sparse(given), counts)
+            run._count(rows, rows if x is given else pick_rows(as_sparse(x), counts), y[counts], w[counts])
+        finally:
             run.learnt = told
             for name, array in arrays.items():
                 setattr(run, name, array)
-            raise
-        self.answers = w[:done][~asks], _picked(told, np.flatnonzero(~asks))
+
+    def _report(self, run: Any, events: Events, told: Learnt) -> None:
+        """Let the run report on the rows asked, and keep what became of the answers."""
+        asks = events.asks[: told.done]
+        self.answers = events.weights[: told.done][~asks], _picked(told, np.flatnonzero(~asks))
         run.learnt = _picked(told, np.flatnonzero(asks))
-        for name, array in arrays.items():
-            setattr(run, name, array[:done][asks] if len(array) else array)
+        for name in run.of_batch:
+            array = getattr(run, name)
+            setattr(run, name, array[: told.done][asks] if len(array) else array)
 
     def to_json(self) -> dict[str, Any]:
         """The public form: rows asked and those that wait, lags of the others, what lateness added to the regret."""
@@ -299,7 +297,7 @@ class Patient:
         if self.late is not None:
             raise PartError("this bound holds for answers that come at once: use `certificates`, or no delay")
 
-    def lags_of_batch(self, batch: Batch, delay: Any) -> Any:
+    def _lags(self, batch: Batch, delay: Any) -> Any:
         """The delay of a batch: that given, or else the lags that its rows bring along, if they do."""
         found = Lags(batch.lags, batch.times) if delay is None and batch.lags.size else delay
         self.require_late(found)

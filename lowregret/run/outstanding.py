@@ -72,7 +72,6 @@ class Events(NamedTuple):
 
     row: Any  # of the table
     asks: Any  # whether it is asked
-    counts: Any  # whether it counts among the rows learnt: an answer, or a row that never gets one
     weights: Vector
     lags: Any  # of answers, in rows
     crowds: Any  # the most answers that were under way together when one came, up to each event
@@ -90,11 +89,10 @@ class Events(NamedTuple):
         when = np.where(asks, 2 * (asked + 1 + row - waited), 2 * np.maximum(table.due[row], asked) + 1)
         order = np.lexsort((table.known[row], when))
         row, asks = row[order], asks[order]
-        plain = table.weights[row] == 0
         lags = asked + np.cumsum(asks) - table.number[row]
-        under_way = waited + np.cumsum(asks & ~plain) - np.cumsum(~asks) + 1
+        under_way = waited + np.cumsum(asks & (table.weights[row] != 0)) - np.cumsum(~asks) + 1
         crowds = np.maximum.accumulate(np.maximum(np.where(asks, 0, under_way), met[CROWD]))
-        return cls(row, asks, ~asks | plain, np.where(asks, 0.0, table.weights[row]), lags, crowds)
+        return cls(row, asks, np.where(asks, 0.0, table.weights[row]), lags, crowds)
 
     def rates(self, met: Vector) -> tuple[Vector, Vector]:
         """How much each verdict on experts counts, 1/crowd, and how much less that is than before."""

@@ -148,7 +148,7 @@ class Scoring(Saved):
     def located_again(self, x: Rows, w: Vector, before: int = 0) -> Rows:
         """Rows that were learnt with weights w, after `before` other rounds, as the learner saw them then."""
         if self.expansion is not None:
-            x = self.expansion.as_learnt(x, w, before, self.compiled)
+            x = self.expansion.as_learnt(x, w, before, self.compiled, getattr(self, "late", None) is not None)
         return self._numbered(x)
 
     def _numbered(self, x: Rows) -> Rows:

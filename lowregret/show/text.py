@@ -71,7 +71,7 @@ def describe_kept(run: LearntRun) -> list[str]:
         points = f"{100 * kept.worth:.{0 if kept.worth > 0.02 else 1}f} points"
         share = points if kept.error is not None else _share(kept.worth, kept.loss)
         when = "at once" if run.late is None else f"{counted(run.late.delay, 'row')} late"
-        when = "as late as here" if run.late is not None and not run.late.delay else when
+        when = "this late" if run.late is not None and not run.late.delay else when
         lines.append(
             f"           labels that come {when} are worth {share} here: live figures need them, predict has none"
         )

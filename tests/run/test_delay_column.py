@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret import DataError, Logistic, PartError, read, train, zoo
+from lowregret import DataError, Logistic, PartError, delayed, read, train, zoo
 from lowregret.cli import main
 from lowregret.run.begin import begin
 from lowregret.run.lags import Lags
@@ -142,8 +142,9 @@ def test_streams_bring_their_lags(tmp_path: Path) -> None:
     run = train(LEARNER, read(path, target="y", delay_column="lag"), compiled=False)
     alike = begin(LEARNER, D, delay=0, compiled=False).learn(X, SIGNS.astype(float), delay=LAGS)
     assert run.scores == pytest.approx(alike.scores)
-    with pytest.raises(PartError, match="begun so"):
-        begin(LEARNER, None, compiled=False).learn(read(path, target="y", delay_column="lag"))
+    for other, why in ((begin(LEARNER, None, compiled=False), "begun so"), (delayed(LEARNER, compiled=False), "own")):
+        with pytest.raises(PartError, match=why):
+            other.learn(read(path, target="y", delay_column="lag"))
 
 
 def test_a_cache_keeps_lags(tmp_path: Path) -> None:
@@ -179,7 +180,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["train", path, *told]) == 0
     said = capsys.readouterr().out
     assert "late       labels came " in said
-    assert "seconds, at most" in said
+    assert "minutes, at most 95 minutes)" in said
     bare, made = {name: column for name, column in columns.items() if name in "abc"}, list[str]()
     for data in (path, write(tmp_path / "bare.csv", bare)):  # the columns may be there, and are no features
         assert main(["predict", model, data, "--quiet", "--predictions", str(tmp_path / "made")]) == 0
@@ -223,6 +224,26 @@ def test_what_cannot_be_read_is_told(
     code = main(["train", path, *TOLD, "--quiet", *options])
     assert (code == 0) == (why == "")
     assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_rows_that_cannot_be_read_are_left_out(ending: str, tmp_path: Path) -> None:
+    columns = table(**FORMS["dates"][0])
+    columns["lag"][3], columns["lag"][7], columns["at"][200] = None, "soon", None
+    columns["lag"][9], columns["y"][11], columns["lag"][11] = date(TIMES[9] - 1), None, None  # 11: no label, no lag
+    path = write(tmp_path / f"rows.{ending}", columns)
+    stream = read(path, target="y", delay_column="lag", time_column="at", on_error="skip")
+    lags, times, faults = list[Any](), list[Any](), list[str]()
+    for batch in stream.batches():
+        lags.append(batch.lags.copy())
+        times.append(batch.times.copy())
+        faults += batch.faults
+    left = np.delete(np.arange(N), [3, 7, 9, 200])
+    waits = np.where(left == 11, np.nan, WAITS[left])
+    assert np.array_equal(np.concatenate(lags), waits, equal_nan=True)
+    assert np.concatenate(times).tolist() == TIMES[left].tolist()
+    first = 2 if ending == "csv" else 1
+    assert [int(fault.split(":")[1]) - first for fault in faults] == [3, 7, 9, 200]
 
 
 def test_a_time_alone_and_formats_without_columns_are_refused(tmp_path: Path) -> None:

@@ -305,7 +305,6 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["--delay", "x"], "whole number"),
         (["--delay", "3", "--passes", "2"], "--passes 1"),
         (["--delay", "3", "--certify", "exact"], "--certify stream"),
-        (["--delay", "3", "--algorithm", "ogd", "--partitions"], "--partitions"),
         (["--delay", "3", "--algorithm", "ogd-lazy", "--eta", "theory"], "--eta theory"),
         (["--delay", "3", "--algorithm", "ogd-scw", "--lam", "1"], "weighs the rounds"),
         (["--delay", "1000"], "more rows than --delay 1000"),

@@ -113,8 +113,6 @@ def _require_patience(args: Namespace) -> None:
         raise PartError("--certify exact reads rows again whose labels have not come yet: use --certify stream")
     if args.eta == THEORY:
         raise PartError("--eta theory promises a bound for labels that come at once: give a number, or no --delay")
-    if args.partitions:
-        raise PartError("rows with --partitions cannot wait for their labels: leave --delay out, or use auto")
 
 
 def _arguments(command: ArgumentParser) -> None:
