@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -456,3 +457,25 @@ def test_what_is_refused() -> None:
         RowRecord(train(zoo.ogd_sc(Hinge(), 0.1), x, y, compiled=False), x, y)
     with pytest.raises(DataError, match="all 4 rows"):
         RowRecord(train(zoo.ogd(Hinge()), x, y, compiled=False), x[:3], y[:3])
+
+
+@pytest.mark.parametrize("far", [1.0, 1e4, 1e8, 1e12])
+def test_quadratic_functions_far_from_zero(far: float) -> None:
+    """Folded, their sum is a difference of numbers like far²: values are summed one by one, and the gap knows of it."""
+    z = far + RNG.normal(size=40)
+    game = play(FollowTheLeader(L2Ball(3 * far)), [QuadraticFunction([v], 1.0) for v in z], compiled=False)
+    centres = [Fraction(float(v)) for v in z]
+
+    def lost(begin: int, end: int, w: Fraction | None = None) -> Fraction:
+        part = centres[begin:end]
+        w = sum(part, Fraction(0)) / len(part) if w is None else w
+        return sum(((w - v) ** 2 / 2 for v in part), Fraction(0))
+
+    best, least = game.best(), lost(0, 40)
+    assert best.value == pytest.approx(float(lost(0, 40, Fraction(float(best.w[0])))), rel=1e-12)
+    assert best.value - best.gap <= float(least) * (1 + 1e-12)
+    assert best.gap <= 1e-20 * far**2 + 1e-12
+    record = GameRecord(game)
+    for begin, end in ((0, 40), (30, 40), (17, 19)):
+        within = record.best_within(L2Ball(3 * far), begin, end)
+        assert Fraction(float(within.value)) - Fraction(float(within.gap)) <= lost(begin, end)

@@ -14,10 +14,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from lowregret.compile.numerics import norm
 from lowregret.compile.part import Part
 from lowregret.errors import DataError
 from lowregret.loss import Loss
 from lowregret.types import Vector
+
+ROUNDING = 1e-15  # of a sum, times the root of the number of terms: by how much it may be off, relative to their sizes
 
 
 class Convex(Part):
@@ -240,7 +243,8 @@ class Regularised(Convex):
 class Sum:
     """Σ f_i, folded as far as it goes: (sigma/2)‖w‖² + ⟨linear, w⟩ + constant + Σ rest.
 
-    Linear and quadratic functions cost O(d) memory and time in all, others O(d) each.
+    Linear and quadratic functions cost O(d) memory and time in all, others O(d) each. What is folded is a difference of
+    large numbers where quadratic functions lie far from 0: `blur` and `excess` say what is lost.
     """
 
     def __init__(self, dimension: int, functions: Iterable[Convex] = ()) -> None:
@@ -249,6 +253,8 @@ class Sum:
         self.constant = 0.0
         self.rest: list[Convex] = []
         self.curvature = 0.0
+        self.count, self.held = 0, 0.0  # functions, and Σ|constant|
+        self.spread: Vector = np.zeros(dimension)  # Σ|linear|
         for f in functions:
             self.add(f)
 
@@ -259,6 +265,9 @@ class Sum:
         self.linear += pieces.linear
         self.constant += pieces.constant
         self.curvature += f.curvature
+        self.count += 1
+        self.spread += np.abs(pieces.linear)
+        self.held += abs(pieces.constant)
         if pieces.rest is not None:
             self.rest.append(pieces.rest)
 
@@ -266,6 +275,22 @@ class Sum:
         """Σ f_i(w)"""
         folded = self.sigma / 2 * float(w @ w) + float(self.linear @ w) + self.constant
         return folded + sum(f.value(w) for f in self.rest)
+
+    def blur(self, w: Vector) -> float:
+        """By how much `value` may be off at w, of what is folded."""
+        return self._rounding * (self.sigma / 2 * float(w @ w) + float(self.spread @ np.abs(w)) + self.held)
+
+    def excess(self, w: Vector) -> float:
+        """A bound on Σ f_i(w) − min_S, of a w that minimises what is folded on a set S; σ > 0.
+
+        The sum is known up to ⟨e, w⟩: its minimiser is ‖e‖/σ away at most, which costs ‖e‖²/σ. Projecting rounds w.
+        """
+        off = self._rounding * norm(self.spread + self.sigma * np.abs(w))
+        return off * off / self.sigma + (norm(self.sigma * w + self.linear) + off) * ROUNDING * norm(w)
+
+    @property
+    def _rounding(self) -> float:
+        return ROUNDING * math.sqrt(self.count + self.linear.size)
 
     def subgradient(self, w: Vector) -> Vector:
         """Σ of the functions' sub-gradients."""

@@ -24,7 +24,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from lowregret.compile.numerics import norm
-from lowregret.convex.functions import Sum
+from lowregret.convex.functions import ROUNDING, Sum
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Orthant, Point, Reals, Simplex
 from lowregret.errors import PartError
 from lowregret.types import Vector
@@ -33,12 +33,11 @@ TOLERANCE = 1e-9  # gap, relative to 1 + |F|, at which the bundle is done
 CUTS = 200  # and the number of cuts at which it gives up, reporting the gap it has
 NEWTON = 50  # steps of each optimisation over λ, and of each search along one
 SEARCH = 8  # points tried between the best one and the model's
-ROUNDING = 1e-15  # of a sum, times the root of the number of terms: by how much it may be off, relative to their sizes
 FAR = 1e6  # how far outside a set a point is projected from to find a nearly extreme one
 
 
 class Solution(NamedTuple):
-    """A point w of S with F(w) = value ≤ min_S F + gap."""
+    """A point w of S with F(w) ≤ min_S F + gap; `value` is F(w), up to the rounding of the sum (`Sum.blur`)."""
 
     w: Vector
     value: float
@@ -76,7 +75,7 @@ def minimise(p: Penalty, total: Sum, start: Vector, tolerance: float = TOLERANCE
     w = p.nearest(total.linear, total.sigma)
     value = p.penalty(w) + total.value(w)
     if p.curved or total.sigma > 0:
-        return Solution(w, value, 0.0)
+        return Solution(w, value, total.excess(w) if total.sigma > 0 else 0.0)
     gap = float(total.linear @ w) + p.domain.support(-total.linear) if np.any(total.linear) else 0.0
     return Solution(w, value, max(gap, 0.0))
 
@@ -289,7 +288,7 @@ def _bundle(p: Penalty, total: Sum, start: Vector, tolerance: float, until: floa
                 if tried.value < best.value:
                     best = tried
                     model.hold(best.w)
-    return best._replace(gap=max(best.value - sure, 0.0))
+    return best._replace(gap=max(best.value - sure, 0.0) + total.blur(best.w))
 
 
 def _search(p: Penalty, total: Sum, best: Solution, w: Vector, promised: float) -> list[Solution]:

@@ -5,6 +5,7 @@ Costs microseconds to milliseconds a round and keeps the whole record; for long 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -171,8 +172,12 @@ class Game(Saved):
         return self._best(self.rounds, comparator or self.comparator)
 
     def _best(self, rounds: int, comparator: Domain) -> Solution:
-        total = Sum(self.dimension, self.functions[:rounds])
-        found = FollowTheLeader(comparator).follow(total, comparator.projection(np.zeros(self.dimension)))
+        functions = self.functions[:rounds]
+        found = FollowTheLeader(comparator).follow(
+            Sum(self.dimension, functions), comparator.projection(np.zeros(self.dimension))
+        )
+        value = math.fsum(f.value(found.w) for f in functions)  # of what is folded, all digits may be lost
+        found = found._replace(value=value)
         return found if self.refuted(rounds, comparator, found.w) is None else found._replace(gap=np.inf)
 
     def refuted(self, rounds: int, comparator: Domain, *more: Vector) -> str | None:

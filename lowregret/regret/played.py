@@ -150,6 +150,13 @@ class Functions(Record):
         linear = np.array([np.zeros(self.dimension) + p.linear for p in pieces])
         return _sums([p.curvature for p in pieces]), _sums(linear), _sums([p.constant for p in pieces])
 
+    @cached_property
+    def _sizes(self) -> tuple[Any, Vector]:
+        """Sums of the sizes of the first t functions' linear parts and constants."""
+        assert self._fold is not None
+        linear, constant = (_sums(np.abs(np.diff(column, axis=0))) for column in self._fold[1:])
+        return linear, constant
+
     @property
     def folds(self) -> bool:
         return self._fold is not None
@@ -159,8 +166,10 @@ class Functions(Record):
             return super().best_within(domain, begin, end)
         total = Sum(self.dimension)
         total.sigma, total.linear, total.constant = (column[end] - column[begin] for column in self._fold)
-        total.curvature = total.sigma
-        return self._solve(domain, total)
+        total.curvature, total.count = total.sigma, end
+        total.spread, total.held = (column[end] for column in self._sizes)  # a difference is off as its terms are
+        found = self._solve(domain, total)
+        return found._replace(gap=found.gap + total.blur(found.w))
 
 
 def _sums(values: Any) -> Any:

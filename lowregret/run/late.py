@@ -131,8 +131,9 @@ class Late:
         return int(np.argmax(unfit)) if unfit.any() else len(labels)
 
     def deliver(self, run: Any) -> None:
-        """Let all answers arrive that are on their way, in order."""
-        self.table = self.table._replace(due=np.minimum(self.table.due, self.asked))
+        """Let all answers arrive that are on their way, in the order in which they are due."""
+        table = self.table.picked(np.argsort(self.table.due, kind="stable"))
+        self.table = table._replace(due=np.minimum(table.due, self.asked))
         self._play(run, self.table.size, "row {}".format)
 
     def _play(self, run: Any, waited: int, place: Place) -> Learnt:

@@ -157,6 +157,7 @@ def test_it_is_what_asking_and_telling_does(schedule: str) -> None:
         assert here.late.ledger.tobytes() == there.ledger[:3].tobytes()
         assert here.scores.tobytes() == there.scores.tobytes()
         assert {c.id: c.bound for c in here.certificates} == {c.id: c.bound for c in there.certificates}
+        assert bits(here.deliver().state) == bits(there.deliver().state)
 
 
 def naive_ridge(delays: Any, lam: float) -> tuple[Vector, float, float]:
