@@ -209,7 +209,7 @@ KINDS = [
         "series-experts",
         lambda: SeriesMixture(["0", "1", "2", "3"], **PLAIN),
         lambda run, part: run.learn(ahead(part)),
-        lambda run: run.ask(ahead(slice(0, 1), max(run.keys.clock, -1.0) + 0.5)),
+        lambda run: run.ask(ahead(slice(0, 1), max(run.keys.clock, -1.0) + 0.5))[1],
     ),
     Kind(
         "conformal",
