@@ -43,7 +43,7 @@ def make_portfolio(args: Namespace, found: Forecasts, prior: Any) -> Portfolio |
 
 
 def wealth_lines(args: Namespace, found: Forecasts, review: Review) -> list[str]:
-    """What 1 has become, of whom it would have become more, the largest fall, and what it is nearly the same as."""
+    """Lines on the wealth that 1 has become, what others made of it, the largest fall, and the ratio of Sharpe."""
     portfolio = review.mixture
     assert isinstance(portfolio, Portfolio)
     cost = portfolio.ledger.cost

@@ -14,12 +14,12 @@ a round: the interval was 2B wide to each side, and is missed only by a score of
 F such misses, −(h + α(1 + d + Z)) ≤ E ≤ h + (1 − α)(1 + d + F), Z counting hits by intervals of width 0. ∎ No premise
 is needed: not of the forecasts, not of the outcomes. In time, F ≤ 1 + log₂(largest score/first): each doubles it.
 
-Pinball loss. Against every fixed radius u, Σρ(q_t) − Σρ(u) is at most the sum of Σ[ρ(q_t) − ρ(q̂_t)], what coverage cost,
-as observed; what the mixture owes tracker j (ML-POLY); what the tracker owes u; and 2(1 − α)B. Trackers count at most
-the largest score known, and lose by that only when it grows, at most by as much as it grows: (1 − α)B. A phase lasts
+Pinball loss. Against every fixed radius u, Σρ(q_t) − Σρ(u) is at most the sum of Σ[ρ(q_t) − ρ(q̂_t)], the price of
+coverage as observed; what the mixture owes tracker j (ML-POLY); what the tracker owes u; and 2(1 − α)B. Trackers count
+at most the largest score known, and lose by that only when it grows, by as much as it grows: (1 − α)B. A phase lasts
 until the largest score b at its beginning has more than doubled. In a phase rates never fall, so the tracker owes u at
-most (u − q)²/(2η) + ½Ση_tg_t², q and η = 2⁻ʲb at its beginning; and min(u, 2b) is no worse than u there but in the round
-that ends it, by at most what the largest score grows: (1 − α)B again. ∎
+most (u − q)²/(2η) + ½Ση_tg_t², q and η = 2⁻ʲb at its beginning; and min(u, 2b) is no worse than u there but in the
+round that ends it, by at most what the largest score grows: (1 − α)B again. ∎
 """
 
 from __future__ import annotations

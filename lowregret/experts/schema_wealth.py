@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-
 from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.wealth import WEALTH_SUM_NAMES
 from lowregret.run.schema_rounds import SMALL, Demands, RecordedSchema
