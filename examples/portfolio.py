@@ -13,13 +13,13 @@ import numpy as np
 
 from lowregret.experts import AdaHedge, ExponentiatedGradient, MixedPortfolio, rebalanced
 
-OUT, DAYS, COST = Path("out"), 1500, 0.001
+OUT, DAYS, COST = Path("out"), 700, 0.001
 
 
 def main() -> None:
     rng = np.random.default_rng(3)
     prices = 100 * np.exp(np.cumsum(rng.normal([0.0002, 0.0005, 0.0009], [0.005, 0.01, 0.02], (DAYS, 3)), axis=0))
-    prices[:500, 2] = math.nan  # not listed yet
+    prices[:200, 2] = math.nan  # not listed yet
     x = prices[1:] / prices[:-1]
     names = ["bonds", "shares", "start-up"]
 

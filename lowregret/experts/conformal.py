@@ -127,11 +127,11 @@ class ConformalIntervals(Recorded):
             raise PartError(f"coverage must lie strictly between 0 and 1, such as 0.9, got {coverage!r}")
         if not (isinstance(budget, (int, float)) and 1 <= budget < math.inf):
             raise PartError(f"the budget must be a number of misses from 1 on, got {budget!r}")
-        self.wanted, self.budget, self.compiled = float(coverage), float(budget), compiled
+        self.wanted, self.budget = float(coverage), float(budget)
         self.alpha = 1 - self.wanted
         names = [f"rate 2^-{j}" for j in range(TRACKERS)]
         self.mixture = ExpertMixture(names, MLPoly(), Quantile(self.wanted), compiled=compiled)
-        self.book = CoverBook.fresh()
+        self.compiled, self.book = self.mixture.compiled, CoverBook.fresh()
         self.delay, self.worst = 0, -1  # misses in the worst window, −1 before there was one
         self.window: Vector = np.empty(0)  # whether the latest rounds were missed
         self.curve: list[Vector] = []  # rounds, misses, misses in the window, radius

@@ -11,6 +11,7 @@ from tests.cli.running import run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 Capsys = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 @pytest.mark.parametrize("name", ["quantile_forecasts", "portfolio"])
