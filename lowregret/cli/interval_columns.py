@@ -17,13 +17,13 @@ PLAIN = re.compile(r"(?P<name>.+)[-_](?P<side>lower|upper)")
 
 
 @dataclass(frozen=True)
-class Bounds:
+class IntervalEnds:
     """The ends of intervals in a table: expert, level and column."""
 
     columns: dict[tuple[str, float], str]
 
     @classmethod
-    def among(cls, columns: Iterable[str], share: float | None = None) -> Bounds:
+    def among(cls, columns: Iterable[str], share: float | None = None) -> IntervalEnds:
         """The ends of intervals by their names; `share`: the coverage in percent of those that do not say it."""
         found = {}
         for column in columns:

@@ -43,7 +43,7 @@ def make_portfolio(args: Namespace, found: Forecasts, prior: Any) -> Portfolio |
 
 
 def wealth_lines(args: Namespace, found: Forecasts, review: Review) -> list[str]:
-    """What 1 has become, of whom it would have become more, the largest fall, and what it is nearly the same as."""
+    """Lines on the wealth that 1 has become, what others made of it, the largest fall, and the ratio of Sharpe."""
     portfolio = review.mixture
     assert isinstance(portfolio, Portfolio)
     cost = portfolio.ledger.cost
@@ -55,7 +55,7 @@ def wealth_lines(args: Namespace, found: Forecasts, review: Review) -> list[str]
         lines.append(f"                 {other.wealth:.6g} {how}")
     best = review.combination
     if cost and best is not None:
-        regret = portfolio.loss + math.log(rebalanced(best.w, found.x, cost).wealth)
+        regret = portfolio.loss + math.log(rebalanced(best.w, found.x, cost, compiled=portfolio.compiled).wealth)
         lines.append(f"                 regret {regret:.6g} to the best fixed weights if these pay costs, too")
     late = int(np.isnan(found.x).any(0).sum())
     if late:
@@ -87,7 +87,8 @@ def _others(found: Forecasts, review: Review) -> dict[str, Ledger]:
         others[f"all in {best.name}"] = np.eye(n)[best.index]
     if review.combination is not None:
         others["with the best fixed weights"] = review.combination.w
-    return {how: rebalanced(weights, found.x, cost) for how, weights in others.items()}
+    compiled = portfolio.compiled
+    return {how: rebalanced(weights, found.x, cost, compiled=compiled) for how, weights in others.items()}
 
 
 def portfolio_json(args: Namespace, found: Forecasts, review: Review) -> dict[str, Any]:

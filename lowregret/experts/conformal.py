@@ -14,12 +14,12 @@ a round: the interval was 2B wide to each side, and is missed only by a score of
 F such misses, −(h + α(1 + d + Z)) ≤ E ≤ h + (1 − α)(1 + d + F), Z counting hits by intervals of width 0. ∎ No premise
 is needed: not of the forecasts, not of the outcomes. In time, F ≤ 1 + log₂(largest score/first): each doubles it.
 
-Pinball loss. Against every fixed radius u, Σρ(q_t) − Σρ(u) is at most the sum of Σ[ρ(q_t) − ρ(q̂_t)], what coverage cost,
-as observed; what the mixture owes tracker j (ML-POLY); what the tracker owes u; and 2(1 − α)B. Trackers count at most
-the largest score known, and lose by that only when it grows, at most by as much as it grows: (1 − α)B. A phase lasts
+Pinball loss. Against every fixed radius u, Σρ(q_t) − Σρ(u) is at most the sum of Σ[ρ(q_t) − ρ(q̂_t)], the price of
+coverage as observed; what the mixture owes tracker j (ML-POLY); what the tracker owes u; and 2(1 − α)B. Trackers count
+at most the largest score known, and lose by that only when it grows, by as much as it grows: (1 − α)B. A phase lasts
 until the largest score b at its beginning has more than doubled. In a phase rates never fall, so the tracker owes u at
-most (u − q)²/(2η) + ½Ση_tg_t², q and η = 2⁻ʲb at its beginning; and min(u, 2b) is no worse than u there but in the round
-that ends it, by at most what the largest score grows: (1 − α)B again. ∎
+most (u − q)²/(2η) + ½Ση_tg_t², q and η = 2⁻ʲb at its beginning; and min(u, 2b) is no worse than u there but in the
+round that ends it, by at most what the largest score grows: (1 − α)B again. ∎
 """
 
 from __future__ import annotations
@@ -127,11 +127,11 @@ class ConformalIntervals(Recorded):
             raise PartError(f"coverage must lie strictly between 0 and 1, such as 0.9, got {coverage!r}")
         if not (isinstance(budget, (int, float)) and 1 <= budget < math.inf):
             raise PartError(f"the budget must be a number of misses from 1 on, got {budget!r}")
-        self.wanted, self.budget, self.compiled = float(coverage), float(budget), compiled
+        self.wanted, self.budget = float(coverage), float(budget)
         self.alpha = 1 - self.wanted
         names = [f"rate 2^-{j}" for j in range(TRACKERS)]
         self.mixture = ExpertMixture(names, MLPoly(), Quantile(self.wanted), compiled=compiled)
-        self.book = CoverBook.fresh()
+        self.compiled, self.book = self.mixture.compiled, CoverBook.fresh()
         self.delay, self.worst = 0, -1  # misses in the worst window, −1 before there was one
         self.window: Vector = np.empty(0)  # whether the latest rounds were missed
         self.curve: list[Vector] = []  # rounds, misses, misses in the window, radius

@@ -68,8 +68,9 @@ class Quantiles(Recorded):
         ascending = found.ndim == 1 and 1 <= found.size <= MOST_LEVELS and np.all(np.diff(found) > 0)
         if not (ascending and found[0] > 0 and found[-1] < 1):
             raise PartError(f"levels must ascend strictly between 0 and 1, at most {MOST_LEVELS}, got {levels!r}")
-        self.levels, self.cells, self.compiled = found, cells(found), compiled
+        self.levels, self.cells = found, cells(found)
         self.mixtures = [Layered(self.names, Quantile(tau), compiled=compiled) for tau in found.tolist()]
+        self.compiled = self.mixtures[0].compiled
         self.losses, self.below = np.zeros(found.size), np.zeros(found.size, np.int64)
         self.pending: dict[int, tuple[list[int], Vector]] = {}  # numbers at each level, and what was said
         self.forecasts: Matrix = np.empty((0, found.size))

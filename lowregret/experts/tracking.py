@@ -53,7 +53,7 @@ class CoverBook(NamedTuple):
         return cls(np.zeros(TRACKERS), np.zeros(TRACKERS), np.zeros(TRACKERS), sums, counts)
 
     def copy(self) -> CoverBook:
-        """The same in arrays of its own."""
+        """A copy that shares no array."""
         c = self
         return CoverBook(c.trackers.copy(), c.spent.copy(), c.began.copy(), c.sums.copy(), c.counts.copy())
 

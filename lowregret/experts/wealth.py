@@ -79,7 +79,7 @@ def note_return(sums: Any, factor: float) -> None:
 
 
 class Ledger:
-    """What a portfolio holds and has become, from a wealth of 1, at a proportional cost of every sale and purchase."""
+    """The holdings and the wealth of a portfolio that began with 1 and pays a share of every sale and purchase."""
 
     def __init__(self, assets: int, cost: float = 0.0) -> None:
         if not (isinstance(cost, (int, float)) and 0 <= cost < 1):

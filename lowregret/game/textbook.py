@@ -29,12 +29,16 @@ from lowregret.experts import (
     AdaHedge,
     BoxHedge,
     Calibrated,
+    ConformalIntervals,
     Drawing,
+    ExponentiatedGradient,
     FixedShare,
     Hedge,
     Layered,
+    MixedPortfolio,
     MLPoly,
     OnlineNewton,
+    Quantiles,
     SampledHedge,
     Squint,
     Universal,
@@ -191,6 +195,14 @@ _EXPERTS = (
         "calibrated", (Calibrated,), "exponential weights at the rates of a grid, mixed by one more", ("LAYERED",),
         (f"{FORECASTS} | lowregret experts - --target y --algorithm calibrated",),
     ),
+    Item(
+        "quantiles", (Quantiles,), "quantiles as one forecast, mixed level by level, without crossings", ("QUANTILES",),
+        (f"{FORECASTS} | lowregret experts - --target y --levels 0.1,0.9",),
+    ),
+    Item(
+        "conformal", (ConformalIntervals,), "intervals of certain coverage around any forecasts", ("CONFORMAL",),
+        (f"{FORECASTS} | lowregret experts - --target y --coverage 0.9",),
+    ),
     _in_python(
         "drawing", Drawing, "one expert drawn each round; what the draws cost is counted", "THM-14.15",
         _COSTS + "from lowregret.experts import Drawing, Hedge; run = Drawing(3, Hedge(0.3)).learn(costs)",
@@ -202,6 +214,16 @@ _EXPERTS = (
     _in_python(
         "sampled-hedge", SampledHedge, "hedge on points that a sampler of yours draws; nothing is proved", "NONE",
         "from lowregret.experts import SampledHedge; run = SampledHedge(lambda rng, losses: rng.random()).learn(abs)",
+    ),
+    _in_python(
+        "eg-portfolio", ExponentiatedGradient, "a portfolio by exponentiated gradients, with costs", "THM-14.15",
+        "from lowregret.experts import ExponentiatedGradient; "
+        "run = ExponentiatedGradient(2, cost=0.001).learn([[1.0, 1.1], [0.9, 1.0]])",
+    ),
+    _in_python(
+        "mixed-portfolio", MixedPortfolio, "a portfolio whose weights any aggregator makes", "ADAHEDGE",
+        "from lowregret.experts import AdaHedge, MixedPortfolio; "
+        "run = MixedPortfolio(2, AdaHedge()).learn([[1.0, 1.1], [0.9, 1.0]])",
     ),
     _in_python(
         "universal", Universal, "a portfolio as good as the best that is rebalanced", "UNIVERSAL THM-14.15",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowregret.cli.interval_columns import Bounds
+from lowregret.cli.interval_columns import IntervalEnds
 from lowregret.experts import ConformalIntervals, ExponentiatedGradient, Layered, OnlineNewton, Quantiles, rebalanced
 from tests.cli.running import run, written
 from tests.cli.test_report import Page
@@ -85,11 +85,11 @@ def test_the_report_and_a_picture_of_coverage(capsys: Capsys, tmp_path: Path) ->
 
 def test_ends_of_intervals_by_their_names() -> None:
     columns = ["y", "A", "A-lo-80", "A-hi-80", "B_lo_80", "B_hi_80", "C-lo-80", "D_lower", "D_upper", "lo-80", "hi"]
-    bounds = Bounds.among(columns)
+    bounds = IntervalEnds.among(columns)
     assert bounds.levels == [0.1, 0.9]
     assert bounds.experts == ["A", "B"]
-    assert Bounds.among(columns, 80).experts == ["A", "B", "D"]
-    assert Bounds.among(columns, 50).levels == [0.1, 0.25, 0.75, 0.9]
+    assert IntervalEnds.among(columns, 80).experts == ["A", "B", "D"]
+    assert IntervalEnds.among(columns, 50).levels == [0.1, 0.25, 0.75, 0.9]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts
 from lowregret.cli.html_report import picture, table
-from lowregret.cli.interval_columns import Bounds
+from lowregret.cli.interval_columns import IntervalEnds
 from lowregret.errors import PartError
 from lowregret.experts import ConformalIntervals, Quantiles
 from lowregret.stream.table import Table
@@ -25,7 +25,7 @@ class Uncertainty:
 
     conformal: ConformalIntervals | None = None
     quantiles: Quantiles | None = None
-    bounds: Bounds | None = None
+    bounds: IntervalEnds | None = None
     columns: list[Any] = field(default_factory=list)  # beside the forecasts, in --predictions
 
     def lines(self) -> list[str]:
@@ -82,7 +82,7 @@ class Uncertainty:
             self.conformal.plot(f"{stem}.coverage{ending}")
 
 
-def refuse_or_drop(args: Namespace, columns: Table) -> Bounds | None:
+def refuse_or_drop(args: Namespace, columns: Table) -> IntervalEnds | None:
     """Refuse what has no intervals; the ends of intervals in a table if they are wanted, which are no experts then."""
     wanted = [name for name in ("coverage", "levels", "intervals") if getattr(args, name) not in (None, ())]
     if wanted and (args.classes or forecast_loss(args.loss).many or forecast_loss(args.loss).is_portfolio):
@@ -91,12 +91,12 @@ def refuse_or_drop(args: Namespace, columns: Table) -> Bounds | None:
         return None
     if args.levels:
         raise PartError("--levels mixes all experts, --intervals their interval columns: say one of them")
-    bounds = Bounds.among(columns.columns, args.intervals or None)
+    bounds = IntervalEnds.among(columns.columns, args.intervals or None)
     args.drop = (*args.drop, *bounds.columns.values())
     return bounds
 
 
-def around(args: Namespace, found: Forecasts, p: Any, bounds: Bounds | None) -> Uncertainty:
+def around(args: Namespace, found: Forecasts, p: Any, bounds: IntervalEnds | None) -> Uncertainty:
     """Make intervals and quantiles for the rounds of a table, each before its outcome."""
     made, y = Uncertainty(bounds=bounds), found.unscaled(found.y)
     if args.coverage is not None:
