@@ -115,9 +115,9 @@ class ParameterWorker:
     def _learn(self, grant: Grant, at: int, batch: Batch, ids: Any) -> None:
         begun, picked = time.perf_counter(), routes(ids, len(self._servers))
         calls = [server.pull.remote(ids[own]) for server, own in zip(self._servers, picked, strict=True)]
-        cells = np.empty((ids.size, self.learner.rule.width()))
-        for own, found in zip(picked, _get(calls), strict=True):
-            cells[own] = found
+        cells, seen = np.empty((ids.size, self.learner.rule.width())), np.empty(ids.size)
+        for own, (found, pushes) in zip(picked, _get(calls), strict=True):
+            cells[own], seen[own] = found, pushes
         self._worker.learn(grant, cells)
         _get(self._register.enter.remote(self.name, self._worker.account))
         changes = self._worker.changes
@@ -125,7 +125,7 @@ class ParameterWorker:
         for server, own in zip(self._servers, picked, strict=True):
             told = own[moved[own]]
             if told.size:
-                self._pushes.append(server.push.remote(ids[told], changes[told]))
+                self._pushes.append(server.push.remote(ids[told], changes[told], seen[told]))
         self._source.cursors[at] += len(batch)
         self._counts += [
             *(len(batch), batch.nonzeros(len(batch)), batch.unlabelled, len(batch.faults)), time.perf_counter() - begun

@@ -142,8 +142,11 @@ class Rule(Part):
         """
         raise PartError(f"{self} moves its weights together: what others learnt cannot be joined")
 
-    def join(self, s: State, j: Index, change: Cells, at: Index) -> None:
-        """Add change[at], …, which another learnt of coordinate j meanwhile: a row of `changes`."""
+    def join(self, s: State, j: Index, change: Cells, at: Index, share: float) -> None:
+        """Add change[at], …, which a worker learnt of coordinate j: a row of `changes`.
+
+        `share` is 1/(1 + m) if m others joined theirs since the worker began.
+        """
 
     @abstractmethod
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
