@@ -136,7 +136,7 @@ class Rule(Part):
         """
 
     def changes(self, before: Vector, after: Vector) -> Vector:
-        """What a worker learnt of each coordinate, for `join`, of the rows of its table before and after: O(n).
+        """The changes that a worker made to each coordinate, for `join`, of its cells before and after: O(n).
 
         Given by `parted` rules alone; the first column is the change of θ.
         """

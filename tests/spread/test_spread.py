@@ -68,7 +68,7 @@ class Naive:
     def __init__(self, eta: float) -> None:
         self.eta, self.w, self.squares, self.pushes = eta, np.zeros(D), np.zeros(D), np.zeros(D)
 
-    def learnt(self, x: Vector, y: Vector) -> tuple[Vector, Vector, Vector, Vector, Vector]:
+    def learnt(self, x: Vector, y: Vector) -> tuple[Any, ...]:
         """Σz, Σz² and Σ(P_t − P_{t−1})(w_t − w_1)/(P_T − P_0) of rows learnt on a copy; what rows have, and pushes."""
         w, squares, total = self.w.copy(), self.squares.copy(), np.zeros(D)
         lead = np.zeros(D)
