@@ -25,7 +25,7 @@ from lowregret.spread.worker import BatchWorker
 from lowregret.stream.batch import Batch
 from lowregret.stream.read import OnError
 
-BREATH = 0.0005, 0.02  # seconds between requests to begin, at first and at most
+BREATH = 0.0005, 0.005  # seconds between requests to begin, at first and at most
 
 
 class Reading(NamedTuple):

@@ -59,7 +59,7 @@ class Training:
 
     def finish(self) -> Session:
         """Learn all rows, whoever dies on the way."""
-        from ray.exceptions import RayActorError, RayError, RayTaskError
+        from ray.exceptions import RayError, RayTaskError
 
         since = 0  # deaths since the last cut
         while True:
@@ -73,7 +73,7 @@ class Training:
                 if not isinstance(cause, RayError):
                     raise
                 problem: Exception = cause
-            except RayActorError as error:
+            except RayError as error:  # of an actor, or of what lay on a node that is gone
                 problem = error
             finally:
                 self._end()
@@ -111,10 +111,10 @@ class Training:
             own = range(k, len(plan.shards), plan.workers)
             yield {at: plan.shards[at] for at in own}, {at: self.cut.cursors[at] for at in own}, plan.reading
 
-    def _keep(self, session: Session, cursors: list[int], write: bool = True) -> None:
+    def _keep(self, session: Session, cursors: list[int]) -> None:
         """Make this the cut to go back to."""
         self.cut = Cut(session, cursors, self.cut.number + 1)
-        if self.folder is not None and write:
+        if self.folder is not None:
             self.folder.save(self.cut)
 
     # ---- one run that goes from worker to worker -----------------------------------------------------------------
@@ -232,7 +232,8 @@ class _Team:
             get(ready)  # raises if one died
             ledger: Ledger = get(self.register.look.remote())
             self.rounds = int(ledger.counts[ROUNDS])
-            tell(f"{self.rounds:,} rows  loss {float(ledger.sums[TOTAL]) / max(self.rounds, 1):.4g}")
+            if self.rounds:
+                tell(f"{self.rounds:,} rows  loss {float(ledger.sums[TOTAL]) / self.rounds:.4g}")
             if not shut and (self.rounds >= mark or time.perf_counter() > until):
                 get(self.register.shut.remote())
                 shut = True

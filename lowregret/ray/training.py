@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.compile.part import Part
@@ -14,6 +14,7 @@ from lowregret.domain import Domain
 from lowregret.errors import DataError, LowRegretError, PartError
 from lowregret.learner.growth import FIRST
 from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
 from lowregret.ray.actors import Reading
 from lowregret.ray.driver import Plan, Training
 from lowregret.run.auto import AutoRun, auto_for
@@ -37,7 +38,7 @@ LOCAL = "local"
 
 
 def train(
-    learner: Linear | Auto | AutoMulticlass | Any,
+    learner: Linear | Multiclass | Auto | AutoMulticlass | Literal["auto"],
     data: Any,
     *,
     workers: int = 2,

@@ -150,6 +150,26 @@ def test_actors_are_killed_at_random_moments(nodes: Any, ledger: Path, seed: int
     assert (found.rows, found.metrics.rows) == (ROWS, ROWS)
 
 
+@pytest.mark.parametrize("staleness", [0, 900])
+def test_a_node_is_lost(nodes: Any, ledger: Path, staleness: int) -> None:
+    """With all actors on it; the others take over from the cut."""
+    session = begin_session(Linear(Cost(), AdaGrad(0.5)), FORM, staleness, "adagrad")
+    plan = planned([str(ledger)], Reading(FORM, 200 if staleness else 1000), 3, 2, staleness, every=0.5)
+    training = Training(plan, Cut(session, [0] * 3))
+    node = nodes.add_node(num_cpus=2)
+    lost: list[Any] = []
+
+    def lose(line: str) -> None:
+        if training.cut.number and not lost:
+            lost.append(nodes.remove_node(node, allow_graceful=False))
+
+    training.tell = lose
+    found = training.finish()
+    assert lost
+    print(f"staleness {staleness}: {training.deaths} times back to the cut")
+    require_each_once(found.run)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_driver_is_killed_and_the_same_command_goes_on(ledger: Path, seed: int, tmp_path: Path) -> None:
     """A process of its own with a cluster of its own, killed at a random moment once a cut is there."""
@@ -165,7 +185,7 @@ def test_the_driver_is_killed_and_the_same_command_goes_on(ledger: Path, seed: i
         if attempt < 2:
             while not (tmp_path / "cuts" / "cut.json").exists() and process.poll() is None:
                 time.sleep(0.05)
-            time.sleep(draw.uniform(0, 6))
+            time.sleep(draw.uniform(0, 2))
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 kills += 1

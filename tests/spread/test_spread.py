@@ -260,6 +260,8 @@ def test_pushes_under_way_count_as_missing() -> None:
     team.enter(0)  # and its push is on its way
     team.begin(1, *next(rest))
     assert team.enter(1) == 10
+    moved = [learnt.account.moved for learnt in team.order]
+    assert register.ledger[LAGGED] == pytest.approx(moved[0] * moved[1])
 
 
 # ---- together again --------------------------------------------------------------------------------------------------
