@@ -24,7 +24,7 @@ class Shard(NamedTuple):
 
 
 def deal(data: list[Any], workers: int) -> list[Shard]:
-    """Shards for so many workers, at least one for each: data are shared if there are fewer."""
+    """Shards for this many workers, at least one for each: data are shared if there are fewer."""
     parts = -(-workers // len(data))
     return [Shard(source, part, parts) for source in data for part in range(parts)]
 

@@ -234,7 +234,7 @@ def _add_ray(group: _ArgumentGroup) -> None:
     group.add_argument("--workers", type=count, metavar="N", help="that read and learn at once (2)")
     group.add_argument(
         "--staleness", type=count_from_zero, metavar="N",
-        help="most rows of others that a worker may not know of when it decides one; 0: workers learn in turns (0)",
+        help="most rows of others that a worker may lack when it decides one; 0: all read, and learn in turns (0)",
     )  # fmt: skip
     group.add_argument("--servers", type=count, metavar="N", help="that hold the weights, if --staleness is not 0 (1)")
     group.add_argument(

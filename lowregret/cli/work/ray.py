@@ -14,7 +14,7 @@ from lowregret.cli.work.train import nothing, require_places, start_session, tel
 from lowregret.errors import DataError, PartError
 from lowregret.ray.actors import Reading
 from lowregret.ray.driver import tell_on
-from lowregret.ray.train import BATCH, TURN, cluster, finish, planned, sources_of, spread_session
+from lowregret.ray.training import batch_rows, cluster, finish, planned, sources_of, spread_session
 
 _ALONE = (
     "follow resume delay learners holdout skip predictions partitions weights report importance predict_only dimension"
@@ -39,7 +39,7 @@ def learn_on_ray(args: Namespace, clock: Clock) -> int:
         form = form_of(args)
         form, stream = settle_labels(args, form, open_rows(args, form, None), None)
         session = spread_session(start_session(args, form, stream), staleness)
-        size = args.block or (BATCH if staleness else TURN)
+        size = args.block or batch_rows(session.run.learner, staleness, workers)
         reading = Reading(form, size, args.threads or 1, args.on_error)
         plan = planned(sources_of(args.data), reading, workers, servers, staleness, args.checkpoint)
         tell = (lambda line: None) if args.quiet else tell_on()
