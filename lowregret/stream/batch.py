@@ -11,6 +11,7 @@ import numpy as np
 from lowregret.errors import DataError
 from lowregret.rows import Sparse
 from lowregret.stream.names import Met
+from lowregret.stream.places import Ranks
 from lowregret.types import Vector
 
 SKIPPING = 'read(…, on_error="skip")'  # how to go on without lines that cannot be read
@@ -33,6 +34,7 @@ class Batch:
     last: bool = False  # whether all rows are held out until the others have been learnt
     names: Mapping[float, str] | None = None  # what labels stand for, where they are texts
     met: Met = field(default_factory=Met)  # what the stream has shown so far, this batch included
+    ranks: Ranks | None = None  # features numbered as they come, if the stream has done that
 
     def __len__(self) -> int:
         return self.labels.size
@@ -52,6 +54,7 @@ class Batch:
             labels=labels,
             weights=self.weights[begin:end],
             lines=self.lines[begin:end],
+            ranks=None,
             unlabelled=int(np.count_nonzero(np.isnan(labels))) if self.unlabelled else 0,
         )
 
@@ -60,7 +63,7 @@ class Batch:
         rows = self.rows
         own = replace(rows, indptr=rows.indptr.copy(), indices=rows.indices.copy(), data=rows.data.copy())
         labels, weights, lines = (array.copy() for array in (self.labels, self.weights, self.lines))
-        return replace(self, rows=own, labels=labels, weights=weights, lines=lines, faults=[], fault=None)
+        return replace(self, rows=own, labels=labels, weights=weights, lines=lines, faults=[], fault=None, ranks=None)
 
     def hold_out(self, marks: Any) -> None:
         """Give the marked rows the weight 0, and remember what it was."""

@@ -52,6 +52,8 @@ def _run(args: Namespace) -> int:
     if args.delay:
         _require_patience(args)
     with Clock() as clock:
+        if args.keep_rows:
+            _read_cache(args)
         form = None if args.resume else form_of(args)
         stream = None
         if form is not None and not (args.weights or args.report or args.importance):
@@ -59,6 +61,16 @@ def _run(args: Namespace) -> int:
         from lowregret.cli.work.train import learn
 
         return learn(args, form, stream, clock)
+
+
+def _read_cache(args: Namespace) -> None:
+    """Let the cache beside the data stand for them; it is made if need be."""
+    from lowregret.cli.work.convert import cached_beside
+    from lowregret.errors import PartError
+
+    if args.follow:
+        raise PartError("--follow reads rows that are not there yet, of which there is no cache: leave --cache out")
+    args.data = [cached_beside(args)]
 
 
 def _require_end(args: Namespace) -> None:
@@ -98,6 +110,12 @@ def _arguments(command: ArgumentParser) -> None:
     group.add_argument("--positive", metavar="LABEL", help="the label that counts as +1; all others count as −1")
     group.add_argument("--zero-based", action="store_true", help="svm indices begin with 0, for --dimension")
     add_reading(group, "found from the name or the content if not given")
+    group.add_argument(
+        "--cache",
+        dest="keep_rows",
+        action="store_true",
+        help="keep the rows in DATA.lrc, and read them from it next time",
+    )
     add_follow(group)
     learning = command.add_argument_group("learning")
     _add_learning(learning)

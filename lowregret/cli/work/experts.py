@@ -22,6 +22,7 @@ from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.review import Review
 from lowregret.store.replacing import require_place, write_result
+from lowregret.stream.read import CACHE
 from lowregret.stream.table import read_table
 from lowregret.words import counted
 
@@ -36,6 +37,11 @@ def _mix(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot, args.predictions):
         if path is not None:
             require_place(path)
+    if args.table.lower().endswith(f".{CACHE}"):
+        raise DataError(
+            f"{args.table} is a cache of sparse rows, in which columns have no names: experts mix the columns of a table, "
+            "so name the CSV, Parquet or Arrow file"
+        )
     found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
     panel = make_panel(args, found)
     if args.promise is not None and not args.quiet:
