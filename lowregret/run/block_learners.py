@@ -10,8 +10,8 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 
 LARGEST_BLOCK = 1 << 16  # rounds
+FREE = "free"  # instead of a size of blocks: nobody waits
 MOST_LEARNERS = 256  # threads
-BLOCK = 8  # rounds of a block unless told
 
 
 def why_not(learner: Any) -> str | None:
@@ -31,9 +31,11 @@ def why_not(learner: Any) -> str | None:
 
 def require_blocks(learner: Any, learners: Any, block: Any) -> None:
     """Refuse to let this many learn in blocks of this size, if that cannot be."""
-    for name, value, most in (("learners", learners, MOST_LEARNERS), ("block", block, LARGEST_BLOCK)):
+    sized = block is not None and block != FREE
+    for name, value, most in [("learners", learners, MOST_LEARNERS), ("block", block, LARGEST_BLOCK)][: 1 + sized]:
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise PartError(f"{name} must be a whole number from 1 to {most}, got {value!r}")
+            free = f", or {FREE!r}" if name == "block" else ""
+            raise PartError(f"{name} must be a whole number from 1 to {most}{free}, got {value!r}")
     reason = why_not(learner)
     if reason is not None:
         raise PartError(

@@ -28,6 +28,7 @@ from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.blocks import BlockRun
 from lowregret.run.confusion import Confusion
+from lowregret.run.free import FreeRun
 from lowregret.run.judge import Judged, judge, no_rows
 from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
@@ -274,7 +275,7 @@ class Session(Served):
         if isinstance(self.run, MulticlassRun):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
         if isinstance(self.run, BlockRun):
-            found += notes.cores(self.run.learners, self.run.block, self.run.pace.gain)
+            found += notes.cores(**self.run.crew_json(), alike=self.run.size.measured and self.run.block == 1)
         if self.origin is not None:
             found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
         return found
@@ -304,7 +305,7 @@ class Session(Served):
             "delay": None if run.late is None else run.late.to_json(),
         }
         if isinstance(run, BlockRun):
-            found["learners"] = {"threads": run.learners, "block": run.block, "gain": run.pace.gain}
+            found["learners"] = run.crew_json()
         if run.expansion is not None:
             found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}
         if isinstance(run, AutoRun | AutoMulticlassRun):
@@ -372,7 +373,7 @@ def load_served(path: str | os.PathLike[str]) -> Served:
 
 
 _ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (
-    *(LinearRun, BlockRun),
+    *(LinearRun, BlockRun, FreeRun),
     *(AutoRun, MulticlassRun, AutoMulticlassRun),
 )
 _RUNS = {run.kind: run for run in _ALL}

@@ -13,6 +13,7 @@ from lowregret.store.file import Saved, kind_of
 KINDS = {
     "run": "run.linear:LinearRun",
     "block-run": "run.blocks:BlockRun",
+    "free-run": "run.free:FreeRun",
     "delayed-run": "run.delayed:DelayedRun",
     "doubling-run": "run.doubling:DoublingRun",
     "class-run": "run.multiclass:MulticlassRun",

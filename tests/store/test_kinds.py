@@ -76,6 +76,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "auto-class-run": lambda: train(AutoMulticlass(), X, NAMES, **PLAIN),
     "predictor": lambda: train(AutoClassifier(), X, Y, **PLAIN).predictor(),
     "block-run": lambda: train(zoo.ogd(Hinge(), 0.1), X, Y, learners=2, block=7, **PLAIN),
+    "free-run": lambda: train(zoo.ogd(Hinge(), 0.1), X, Y, learners=2, block="free", **PLAIN),
     "delayed-run": late,
     "doubling-run": lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X, Y),
     "kernel-run": kernelised,

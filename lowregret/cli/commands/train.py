@@ -13,6 +13,7 @@ from lowregret.cli.arguments import (
     add_scores,
     add_telling,
     algorithms,
+    block_size,
     count,
     count_from_zero,
     follow_of,
@@ -219,7 +220,10 @@ def _add_cores(learning: _ArgumentGroup) -> None:
         help="learn with N threads, a block of rows at a time (ogd, adagrad, ftrl-proximal, newton-diagonal); "
         "--threads are those that read",
     )  # fmt: skip
-    learning.add_argument("--block", type=count, metavar="N", help="rows that --learners decide with one iterate (8)")
+    learning.add_argument(
+        "--block", type=block_size, metavar="N|free",
+        help="rows that --learners decide with one iterate (as many as cost little); free: nobody waits for others",
+    )  # fmt: skip
 
 
 COMMAND = Command(

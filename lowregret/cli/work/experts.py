@@ -39,8 +39,8 @@ def _mix(args: Namespace, clock: Clock) -> int:
             require_place(path)
     if args.table.lower().endswith(f".{CACHE}"):
         raise DataError(
-            f"{args.table} is a cache of sparse rows, in which columns have no names: experts mix the columns of a table, "
-            "so name the CSV, Parquet or Arrow file"
+            f"{args.table} is a cache of sparse rows, in which columns have no names: experts mix the columns of a "
+            "table, so name the CSV, Parquet or Arrow file"
         )
     found = read_forecasts(args, read_table(args.table, header=not args.no_header, delimiter=args.delimiter))
     panel = make_panel(args, found)
