@@ -111,8 +111,7 @@ def train(
     linearised regret, only the theorem's bound, for which they are about a fifth faster.
     `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
     `expand`: what gives rows further columns before a linear learner, `Partitions()` or a `FeatureMap`.
-    `learners`: threads that learn at once; rows are then decided `block` at a time, as many as cost little unless told,
-    or without waiting for each other (`block="free"`): see docs/cores.md.
+    `learners`: threads that learn at once, `block` rows (None: as many as cost little) or "free": see docs/cores.md.
     `delay`: labels come late, that of row s after row s + delay was scored: see docs/delay.md.
     """
     plain = weights is None and dimension is None and classes is None and certify and expand is None

@@ -20,7 +20,7 @@ from lowregret.learner.validate import WHOLE_LIMIT, room_for
 from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
-from lowregret.run.block_learners import FREE, require_blocks
+from lowregret.run.block_learners import FREE, require_learners
 from lowregret.run.blocks import BlockRun
 from lowregret.run.expansion import Expansion, begin_expansion
 from lowregret.run.free import FreeRun
@@ -88,8 +88,8 @@ def begin(
     if learners is not None:
         if expand is not None:
             raise PartError("learners (--learners) learn rows as they are: leave expand (--partitions) out")
-        how |= {"learners": learners, "block": block}
-        require_blocks(learner, learners, block)
+        require_learners(learner, learners, block)
+        how |= {"learners": learners} if isinstance(learner, Auto) else {"learners": learners, "block": block}
     elif block is not None:
         raise PartError("block (--block) is the size of the blocks of several learners: say how many (--learners)")
     if expand is not None:

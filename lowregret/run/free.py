@@ -44,6 +44,7 @@ class FreeRun(BlockRun):
 
     def __init__(self, *args: Any, learners: int = 1, block: Any = None, **options: Any) -> None:
         super().__init__(*args, learners=learners, block=1, **options)
+        self._ready = False  # whether the loop of free learners is compiled
 
     @property
     def lag(self) -> tuple[float, float] | None:
@@ -61,6 +62,14 @@ class FreeRun(BlockRun):
 
     def _pays(self, x: Rows, i: int, stop: int) -> bool:
         return number_of_entries(x, i, stop) >= ENOUGH * self.learners * self.state.dimension
+
+    def _turn(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
+        if self.learners > 1 and self.compiled and not self._ready:  # before time is taken
+            nobody = Queue(np.full(1, i), i, np.zeros(APART, np.int64), 1)
+            own, lags = np.zeros(self.state.dimension), np.zeros(APART)
+            given = self.learner, self.state, own, x, y, w, self.scores, found_room(1), nobody, lags, 0, limit
+            self._ready = int(self._call(learn_freely, *given)) == i
+        return super()._turn(x, y, w, i, goal, limit)
 
     def _work(self, workers: int, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float, seen: State) -> int:
         if workers == 1:

@@ -135,7 +135,11 @@ def _are(names: Sequence[str]) -> str:
 
 
 def cores(
-    threads: int, block: int | str, gain: float | None, lag: tuple[float, float] | None = None, alike: bool = False
+    threads: int,
+    block: int | str | None,
+    gain: float | None,
+    lag: tuple[float, float] | None = None,
+    alike: bool = False,
 ) -> list[str]:
     """A note on whether several threads were faster than one; `alike`: rows were found to be too alike for blocks.
 
@@ -149,7 +153,7 @@ def cores(
     if gain is None:
         return [f"{counted(threads, 'learner')} had too few rows at a time to work together: one learnt alone"]
     if gain > 1.0:
-        how = f"in blocks of {block}"
+        how = "one of them looking at rows ahead" if block is None else f"in blocks of {block}"
         if lag is not None:
             old = f"scores were {lag[0]:.2g} rows old on the average, {lag[1]:,.0f} at most"
             how = f"without waiting for each other ({old})"

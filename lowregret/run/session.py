@@ -276,6 +276,8 @@ class Session(Served):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
         if isinstance(self.run, BlockRun):
             found += notes.cores(**self.run.crew_json(), alike=self.run.size.measured and self.run.block == 1)
+        elif isinstance(self.run, AutoRun):
+            found += notes.cores(**self.run.crew_json())
         if self.origin is not None:
             found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
         return found
@@ -304,7 +306,7 @@ class Session(Served):
             "notes": self.notes,
             "delay": None if run.late is None else run.late.to_json(),
         }
-        if isinstance(run, BlockRun):
+        if isinstance(run, BlockRun | AutoRun):
             found["learners"] = run.crew_json()
         if run.expansion is not None:
             found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}

@@ -62,7 +62,7 @@ def test_a_model_is_gone_on_with_by_any_number(capsys: Capsys, tmp_path: Path, f
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--learners", "2"), "auto weighs its experts after every row"),
+        (("--learners", "2", "--block", "8"), "auto learns row by row, whoever helps"),
         (("--learners", "2", "--algorithm", "ogd-eager", "--eta", "0.1"), "moves its weights together"),
         (("--learners", "2", "--algorithm", "ogd", "--output", "average"), "needs each iterate on the way"),
         (("--learners", "2", "--algorithm", "ogd", "--partitions"), "leave expand (--partitions) out"),

@@ -122,7 +122,11 @@ def test_rows_that_are_alike_are_learnt_one_by_one() -> None:
     x = np.repeat(RNG.normal(size=(ROWS // 20, 6)), 20, axis=0)
     y = np.repeat(np.where(RNG.random(ROWS // 20) < 0.5, 1.0, -1.0), 20)
     learner = zoo.adagrad(Logistic(), 0.5)
-    plain, run, blocks = (train(learner, x, y, **how) for how in ({}, {"learners": 2}, {"learners": 2, "block": 8}))
+    plain, run, blocks = (
+        train(learner, x, y),
+        train(learner, x, y, learners=2),
+        train(learner, x, y, learners=2, block=8),
+    )
     assert isinstance(run, BlockRun)
     assert run.block == 1
     assert run.loss < 1.01 * plain.loss < 1.05 * plain.loss < blocks.loss

@@ -332,7 +332,7 @@ def test_so_many_learners_there_cannot_be(learners: Any) -> None:
 @pytest.mark.parametrize(
     ("learner", "reason"),
     [
-        (zoo.auto(), "auto weighs its experts after every row"),
+        (zoo.auto(Softmax()), "auto on many classes learns row by row"),
         (zoo.ogd_eager(Hinge(), 0.1), "moves its weights together"),
         (Linear(Hinge(), MirrorDescent(Euclidean(L2Ball()), Constant(0.1))), "moves its weights together"),
         (zoo.arow(Hinge()), "moves its weights together"),

@@ -217,7 +217,7 @@ def _add_going_over(learning: _ArgumentGroup) -> None:
 def _add_cores(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--learners", type=count, metavar="N",
-        help="learn with N threads, a block of rows at a time (ogd, adagrad, ftrl-proximal, newton-diagonal); "
+        help="learn with N threads (auto, and in blocks of rows ogd, adagrad, ftrl-proximal, newton-diagonal); "
         "--threads are those that read",
     )  # fmt: skip
     learning.add_argument(
