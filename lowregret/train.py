@@ -96,7 +96,7 @@ def train(
     compiled: bool = True,
     expand: FeatureMap | Partitions | None = None,
     learners: int | None = None,
-    block: int | None = None,
+    block: int | Literal["free"] | None = None,
     delay: int | None = None,
 ) -> LinearRun | MulticlassRun | KernelRun | TaskRun | AutoRun:
     """Learn the rows once, in order, and return the run.
@@ -111,7 +111,7 @@ def train(
     linearised regret, only the theorem's bound, for which they are about a fifth faster.
     `compiled=False` runs the same code interpreted, for reading and debugging. Costs O(nnz) if the rule does.
     `expand`: what gives rows further columns before a linear learner, `Partitions()` or a `FeatureMap`.
-    `learners`: threads that learn at once; rows are then decided `block` (8) at a time: see docs/cores.md.
+    `learners`: threads that learn at once, `block` rows (None: as many as cost little) or "free": see docs/cores.md.
     `delay`: labels come late, that of row s after row s + delay was scored: see docs/delay.md.
     """
     plain = weights is None and dimension is None and classes is None and certify and expand is None

@@ -279,15 +279,25 @@ class Auto(Learner):
         rate: float,
     ) -> None:  # fmt: skip
         """One round, of row i, which was given the score p; `ahead`: the next row."""
+        slope = self.book(s, y, weight, p)
+        keep(s.table, mind.pace, x, i, ahead, work.sheet, slope)
+        s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= slope
+        self.follow(s, mind, work, x, i, ahead, y, weight, rate)
+
+    def book(self, s: State, y: float, weight: float, p: float) -> float:
+        """Add a round to the sums; returns the slope of its loss, as often as it counts."""
         value, slope = self.loss.at(p, y)
         s.sums[TOTAL] += weight * value
         s.sums[LINEAR] += weight * slope * p
         s.counts[MISTAKES] += self.loss.wrong(p, y)
         s.counts[ROUNDS] += 1
-        keep(s.table, mind.pace, x, i, ahead, work.sheet, weight * slope)
-        s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= weight * slope
-        t = mind.pace[ROWS]
-        self.judge(mind, work, y, weight, t, rate)
+        return weight * slope
+
+    def follow(
+        self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float, rate: float
+    ) -> None:
+        """Let experts, lanes and stacks learn from row i, whose features are kept."""
+        self.judge(mind, work, y, weight, mind.pace[ROWS], rate)
         self.train(s, mind, work, x, i, ahead, y, weight)
         self.remember(mind, y)
 

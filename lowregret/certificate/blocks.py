@@ -29,10 +29,24 @@ from lowregret.rule.mirror_descent import RATE
 from lowregret.state import ENERGY, STEPPED, State
 from lowregret.types import Vector
 
-NAMES = ("spent", "size", "decided")
+NAMES = (
+    *("spent", "size", "decided"),
+    *("stale", "lost", "block", "again", "patience", "probed", "known", "before"),
+    *("watched", "lag", "longest_lag"),
+)
 SPENT = 0  # Σ η_b N_b² of the blocks before the present one
 SIZE = 1  # N_b of the present block
 DECIDED = 2  # η_b; 0 while θ = 0, where every rate gives w₁, so that the one after the block will do
+STALE = (
+    3  # Σ|ℓ'_t·(p_t − p'_t)|/(B − 1) of probes, p'_t being the score after the rows before t in its block; they fade
+)
+LOST = 4  # the loss of their rows
+BLOCK = 5  # the size of blocks
+AGAIN = 6  # rounds before which no longer blocks are tried
+PATIENCE = 7  # periods that are let go by after the next trial that fails
+PROBED = 8  # rounds of probes, which fade
+KNOWN, BEFORE = 9, 10  # rounds and their loss when the size was settled last
+WATCHED, LAG, LONGEST_LAG = 11, 12, 13  # free learners: rows watched, Σ and max of the rows learnt by others meanwhile
 BOOK = len(NAMES)
 
 _SPEAK = {theorem.id: theorem for theorem in THEOREMS}

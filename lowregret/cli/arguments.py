@@ -183,6 +183,11 @@ def threads(text: str) -> int:
     return count(text)
 
 
+def block_size(text: str) -> int | str:
+    """A number of rows from 1 on, or `free`."""
+    return text if text == "free" else count(text)
+
+
 def count_from_zero(text: str) -> int:
     """A whole number, at least 0."""
     return 0 if text.strip() == "0" else count(text)

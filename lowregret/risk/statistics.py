@@ -172,7 +172,8 @@ class Tally:
         into = (self.sums, self.counts, self.levels, self._warm)
         call(count_rows, compiled, learner.judge, x if learnt is None else learnt, y, w, scores, into, end)
         self.counts[PRINTED:AGAIN] = prints
-        self.repetition.see(x, y, w, end, compiled)
+        if not self.counts[AGAIN]:  # else it is known
+            self.repetition.see(x, y, w, end, compiled)
 
     def _prints(self, x: Rows, y: Vector, end: int) -> tuple[int, int, int]:
         """How the data begin: the counts PRINTED, FIRST_PRINT and PRINT after these rows."""

@@ -25,6 +25,7 @@ from lowregret.learner.linear import Linear
 from lowregret.risk.kept_trial import Foretold
 from lowregret.rows import Rows
 from lowregret.run.auto_experts import Keeping, Standings
+from lowregret.run.auto_pair import Pair
 from lowregret.run.auto_record import Mixture, frozen_of
 from lowregret.run.curve import Curve
 from lowregret.run.eras import Eras
@@ -80,9 +81,11 @@ class AutoRun(ScoredRun):
     record: Mixture
 
     def __init__(
-        self, learner: Auto, state: State, comparator: Domain | None = None, *, curve: Curve | None = None, **how: Any
-    ) -> None:
+        self, learner: Auto, state: State, comparator: Domain | None = None, *, curve: Curve | None = None,
+        learners: int = 1, **how: Any,
+    ) -> None:  # fmt: skip
         super().__init__(learner, state, comparator or L2Ball(1.0), **how)
+        self.learners, self.pair = learners, Pair()  # threads, of which two find work; no bit depends on it
         self.curve = curve or Curve.fresh(learner)  # random partitions, if rows are narrow
 
     @classmethod
@@ -100,12 +103,23 @@ class AutoRun(ScoredRun):
         """Learn rows from i on until `goal` rounds are played; returns the first row not learnt."""
         desk = self.record.desk(self, x, True)
         given = self.learner, self.state, self.record.mind, desk, x, y, w, beside, self.slots, self.scores
+        pair = self.pair if self.learners > 1 and self.compiled and not self.slots.of.size else None
         while True:
-            i = int(call(learn_rows, self.compiled, *given, i, goal))
+            begin = i
+            if pair is not None:
+                i = pair.learn(self, desk, x, y, w, i, goal, beside)
+            else:
+                i = int(call(learn_rows, self.compiled, *given, i, goal))
             if i == len(y) or self.state.rounds >= goal:
                 return i
+            if pair is not None and i > begin:
+                continue
             if not self._rescaled(x, i, float(y[i]), float(w[i]) if w.size else 1.0):
                 return i
+
+    def crew_json(self) -> dict[str, Any]:
+        """The public form of how many learnt, and how much faster than one (None: that is not known)."""
+        return {"threads": self.learners, "block": None, "gain": self.pair.pace.gain, "lag": None}
 
     def _rescaled(self, x: Rows, i: int, y: float, weight: float) -> bool:
         """Take a larger unit of labels if row i could not be learnt for want of that; returns whether it was so."""

@@ -20,7 +20,6 @@ from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
 from lowregret.learner.late import nobody
 from lowregret.learner.linear import Learner
-from lowregret.learner.places import Placed, Places
 from lowregret.learner.validate import Place, numbers, require_bounded
 from lowregret.loss.verify import MetScores, first_met
 from lowregret.risk.bounds import RiskEvidence, headline, risks
@@ -40,6 +39,7 @@ from lowregret.run.scoring import Scoring
 from lowregret.state import MISTAKES, State
 from lowregret.store.file import Arrays
 from lowregret.stream.batch import Batch, Stream, is_stream, raise_faults
+from lowregret.stream.places import Placed, Places, Ranks
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -116,13 +116,13 @@ class RowRun(CarefulRun, Patient, Scoring):
 
     def learn_batch(self, batch: Batch, delay: Any = None) -> Learnt:
         """Learn the rows of a batch. If one cannot be learnt, those before it are, and `learnt` tells of them."""
-        lags = self._lags(batch, delay)
-        return self._learn(batch.rows, batch.labels, batch.weights, batch.place, batch.names, delay=lags)
+        given = batch.rows, batch.labels, batch.weights, batch.place, batch.names
+        return self._learn(*given, delay=self._lags(batch, delay), ranks=batch.ranks)
 
     @unbroken
     def _learn(
         self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None,
-        delay: Any = None,
+        delay: Any = None, ranks: Ranks | None = None,
     ) -> Learnt:  # fmt: skip
         """Learn rows, expanded ones in their stead; whatever happens, the rows that are learnt are counted."""
         late = self.late is not None and self.late.playing
@@ -137,7 +137,7 @@ class RowRun(CarefulRun, Patient, Scoring):
             self.uniform &= bool(np.all(w == 1))
             if not late and self.tally.recognised(given, np.asarray(y, float)):
                 self.end_trial()
-            placed = self._placed(x, w)
+            placed = self._placed(x, w, ranks)
             try:
                 while self._reached < len(y):
                     marked = self._stretch(placed, y, w)
@@ -374,16 +374,16 @@ class RowRun(CarefulRun, Patient, Scoring):
         """The number of weights that comparators have."""
         return self.state.dimension
 
-    def _placed(self, x: Rows, w: Vector) -> Placed:
+    def _placed(self, x: Rows, w: Vector, ranks: Ranks | None = None) -> Placed:
         """Rows that are to be learnt, their columns renumbered as the state numbers features."""
         if self.places is None:
             return Placed(self._numbered(x), np.zeros(x.shape[0], np.int64))
-        return self.places.place(x, w, self.compiled)
+        return self.places.place(x, w, self.compiled, ranks)
 
     def _settle(self, x: Rows, placed: Placed, done: int) -> None:
         """Forget the features that only rows after the first `done` brought."""
         if self.places is not None and self.seen is not None:
-            self.seen = max(self.seen, highest(x, done))
+            self.seen = max(self.seen, highest(x, done) if placed.new else 0)
             if done < x.shape[0]:
                 self.places.forget_after(int(placed.needs[done - 1]) - 1 if done else placed.before)
             self.places.give_back(placed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.domain import Domain
@@ -20,9 +20,10 @@ from lowregret.learner.validate import WHOLE_LIMIT, room_for
 from lowregret.rule import Forgotten, ProjectedGradient
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
-from lowregret.run.block_learners import BLOCK, require_blocks
+from lowregret.run.block_learners import FREE, require_learners
 from lowregret.run.blocks import BlockRun
 from lowregret.run.expansion import Expansion, begin_expansion
+from lowregret.run.free import FreeRun
 from lowregret.run.late import Late
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import LANES, MulticlassRun
@@ -38,7 +39,7 @@ class RunOptions(TypedDict, total=False):
     compiled: bool  # False: the same code, interpreted
     expand: FeatureMap | Partitions | None  # what gives rows further columns
     learners: int | None  # threads that learn, a block of rows at a time; None: row by row
-    block: int | None  # rounds of a block
+    block: int | Literal["free"] | None  # rounds of a block, as many as cost little if None; "free": nobody waits
     delay: int | None  # rows after which answers come, if they come late
 
 
@@ -73,7 +74,7 @@ def begin(
     compiled: bool = True,
     expand: FeatureMap | Partitions | None = None,
     learners: int | None = None,
-    block: int | None = None,
+    block: int | Literal["free"] | None = None,
     delay: int | None = None,
 ) -> LinearRun | AutoRun | MulticlassRun:
     """A run before its first row, for the features and classes given; None: as many as there turn out to be.
@@ -87,8 +88,8 @@ def begin(
     if learners is not None:
         if expand is not None:
             raise PartError("learners (--learners) learn rows as they are: leave expand (--partitions) out")
-        how |= {"learners": learners, "block": BLOCK if block is None else block}
-        require_blocks(learner, learners, how["block"])
+        require_learners(learner, learners, block)
+        how |= {"learners": learners} if isinstance(learner, Auto) else {"learners": learners, "block": block}
     elif block is not None:
         raise PartError("block (--block) is the size of the blocks of several learners: say how many (--learners)")
     if expand is not None:
@@ -134,7 +135,7 @@ def _begun(
     learner = _lean(learner, how["certify"])
     if features is None:
         require_growth(learner)
-    run = BlockRun if "learners" in how else LinearRun
+    run = LinearRun if "learners" not in how else FreeRun if how["block"] == FREE else BlockRun
     return run(learner, learner.start(FIRST if features is None else features), **how)
 
 

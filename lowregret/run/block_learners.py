@@ -10,14 +10,16 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 
 LARGEST_BLOCK = 1 << 16  # rounds
+FREE = "free"  # instead of a size of blocks: nobody waits
 MOST_LEARNERS = 256  # threads
-BLOCK = 8  # rounds of a block unless told
 
 
 def why_not(learner: Any) -> str | None:
     """The reason why a learner cannot learn in blocks; None if it can."""
-    if isinstance(learner, Auto | AutoMulticlass):
+    if isinstance(learner, Auto):
         return "auto weighs its experts after every row, so the next row cannot be scored before"
+    if isinstance(learner, AutoMulticlass):
+        return "auto on many classes learns row by row, alone"
     if not isinstance(learner, Linear):
         return f"{type(learner).__name__} learns row by row"
     if is_own(learner.rule) or not learner.rule.parted():
@@ -29,11 +31,17 @@ def why_not(learner: Any) -> str | None:
     return None
 
 
-def require_blocks(learner: Any, learners: Any, block: Any) -> None:
-    """Refuse to let this many learn in blocks of this size, if that cannot be."""
-    for name, value, most in (("learners", learners, MOST_LEARNERS), ("block", block, LARGEST_BLOCK)):
+def require_learners(learner: Any, learners: Any, block: Any) -> None:
+    """Refuse to let this many learn, in blocks of this size, if that cannot be."""
+    sized = block is not None and block != FREE
+    for name, value, most in [("learners", learners, MOST_LEARNERS), ("block", block, LARGEST_BLOCK)][: 1 + sized]:
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise PartError(f"{name} must be a whole number from 1 to {most}, got {value!r}")
+            free = f", or {FREE!r}" if name == "block" else ""
+            raise PartError(f"{name} must be a whole number from 1 to {most}{free}, got {value!r}")
+    if isinstance(learner, Auto):
+        if block is not None:
+            raise PartError("auto learns row by row, whoever helps: leave block (--block) out")
+        return
     reason = why_not(learner)
     if reason is not None:
         raise PartError(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowregret.certificate.blocks import DECIDED, SIZE, next_block
+from lowregret.certificate.blocks import DECIDED, LOST, PROBED, SIZE, STALE, next_block
 from lowregret.compile.atomic import add, give_way, read
 from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
@@ -46,6 +46,7 @@ class Findings(NamedTuple):
     slopes: Vector
     inners: Vector  # ⟨w, z⟩
     squares: Vector  # ‖z‖₂²
+    fresh: Vector  # the score that the row would have had after those before it in the block, if that is asked
 
 
 def meet(crew: Crew) -> int:
@@ -96,12 +97,30 @@ def decide(
     return p
 
 
-def move(learner: Linear, s: State, x: Rows, out: Findings, i: int, stop: int, low: Any, high: Any) -> None:
+def decide_share(
+    learner: Linear, seen: State, x: Rows, y: Vector, weights: Vector, scores: Vector, out: Findings, crew: Crew,
+    worker: int, i: int, stop: int, limit: float,
+) -> int:  # fmt: skip
+    """Decide the rows of one worker among i … stop − 1; returns the first that is unfit, or the end."""
+    for k in range(i + worker, stop, crew.workers):
+        weight = weights[k] if weights.size > 0 else 1.0
+        p = decide(learner, seen, x, k, y[k], weight, out, k - i, limit)
+        if not math.isfinite(p):
+            return k
+        scores[k] = p
+    return stop
+
+
+def move(
+    learner: Linear, s: State, x: Rows, out: Findings, i: int, stop: int, low: Any, high: Any, probe: bool
+) -> None:
     """Learn coordinates low … high − 1 of rows i … stop − 1, one row after the other."""
     rule = learner.rule
     sums, last, begin = rule.open(s, 0.0, 0.0, 0.0, 0.0), np.uint64(s.counts[DIMENSION] - 1), i
     while i < stop:
         slope = out.slopes[i - begin]
+        if probe:
+            out.fresh[i - begin] = learner.lifted(learner.dot(s, x, i) * rule.scale(s), x, i)
         if slope != 0.0:
             for k in range(x.begin(i), x.end(i)):
                 j = np.uint64(x.column(i, k))
@@ -114,7 +133,7 @@ def move(learner: Linear, s: State, x: Rows, out: Findings, i: int, stop: int, l
 
 def book(
     learner: Linear, s: State, ledger: Vector, y: Vector, weights: Vector, scores: Vector, out: Findings, i: int,
-    stop: int, block: int,
+    stop: int, block: int, probe: bool,
 ) -> None:  # fmt: skip
     """Fold the rounds of rows i … stop − 1 into the sums."""
     begin = i
@@ -124,6 +143,10 @@ def book(
             if s.counts[ROUNDS] % block == 0:
                 next_block(ledger, s)
             s.sums[TOTAL] += out.values[at]
+            if probe:
+                ledger[STALE] += abs(out.slopes[at] * (scores[i] - out.fresh[at])) / (block - 1)
+                ledger[LOST] += out.values[at]
+                ledger[PROBED] += 1.0
             s.counts[MISTAKES] += learner.loss.wrong(scores[i], y[i])
             if out.slopes[at] == 0.0:
                 learner.rule.idle(s)
@@ -136,11 +159,12 @@ def book(
 @kernel
 def learn_blocks(
     learner: Linear, s: State, seen: State, ledger: Vector, x: Rows, y: Vector, weights: Vector, scores: Vector,
-    out: Findings, crew: Crew, worker: int, i: int, until: int, whole: bool, limit: float,
+    out: Findings, crew: Crew, worker: int, i: int, until: int, whole: bool, probe: bool, limit: float,
 ) -> int:  # fmt: skip
     """Learn rows i, i+1, … as one worker of a crew, until `until` rounds are done; returns the first row not learnt.
 
     It may end sooner, after a block, if workers wait too long for each other.
+    `probe`, alone: what staleness costs is added up in the ledger.
     `whole`: blocks of which all rows are there and fit, each decided with the state as it is before the block. Else
     the rows that remain of the present block, up to the first unfit, decided with `seen`.
     """
@@ -151,23 +175,16 @@ def learn_blocks(
         stop, rounds = extent(weights, i, y.size, min(crew.block - done % crew.block, until - done))
         if whole and rounds < crew.block:
             break
-        fault = stop
-        for k in range(i + worker, stop, crew.workers):
-            weight = weights[k] if weights.size > 0 else 1.0
-            p = decide(learner, seen, x, k, y[k], weight, out, k - i, limit)
-            if not math.isfinite(p):
-                fault = k
-                break
-            scores[k] = p
+        fault = decide_share(learner, seen, x, y, weights, scores, out, crew, worker, i, stop, limit)
         crew.told[worker * APART], crew.told[worker * APART + 1] = fault, waits > WAITS + blocks // BLOCKS
         waits, tired = waits + meet(crew), 0
         for other in range(crew.workers):
             fault, tired = min(fault, crew.told[other * APART]), tired + crew.told[other * APART + 1]
         if whole and fault < stop:
             break
-        move(learner, s, x, out, i, fault, low, high)
+        move(learner, s, x, out, i, fault, low, high, probe)
         if worker == 0:
-            book(learner, s, ledger, y, weights, scores, out, i, fault, crew.block)
+            book(learner, s, ledger, y, weights, scores, out, i, fault, crew.block, probe)
         waits += meet(crew)
         blocks += 1
         i = fault

@@ -20,13 +20,13 @@ import numpy as np
 from lowregret.compile.signals import let_in
 from lowregret.features import Forest
 from lowregret.features.forest import Desk
-from lowregret.learner.places import NOTHING, Placed
 from lowregret.risk.kept_trial import Trial
 from lowregret.rows import Rows
 from lowregret.run.models import CHUNK, Curved, forest_contents, under
 from lowregret.run.outcome import rows_played
 from lowregret.run.sample import Sample
 from lowregret.store.file import Arrays
+from lowregret.stream.places import NOTHING, Placed
 from lowregret.types import Vector
 
 LOOKS = (256, 1024, 4096)  # rounds after which a forest is grown; every run pauses and freezes its model then

@@ -24,7 +24,6 @@ from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.late import DRIFT, LAGGED, LEDGER
 from lowregret.learner.linear import Linear
-from lowregret.learner.places import NOTHING, Placed
 from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
@@ -39,6 +38,7 @@ from lowregret.run.round_by_round import elsewhere
 from lowregret.run.schema import DelayedSchema
 from lowregret.store.file import Arrays
 from lowregret.stream.batch import Batch, Stream, is_stream, raise_faults
+from lowregret.stream.places import NOTHING, Placed
 from lowregret.types import Vector
 from lowregret.words import counted
 

@@ -9,7 +9,6 @@ from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Domain
 from lowregret.errors import StoreError
 from lowregret.learner.growth import join, split
-from lowregret.learner.places import Places
 from lowregret.loss.verify import MetScores
 from lowregret.risk.kept_trial import Trial
 from lowregret.run.expansion import stored_expansion
@@ -17,6 +16,7 @@ from lowregret.run.late import Late
 from lowregret.run.record import RunRecord
 from lowregret.state import State
 from lowregret.store.file import Arrays
+from lowregret.stream.places import Places
 
 BY_FEATURE = ("table", "lag")  # arrays of a state with cells for each feature
 KEPT = ("seen", "uniform", "certify")  # attributes of a run on rows that its file describes as they are

@@ -27,7 +27,6 @@ from lowregret.learner.layout import filed, more_lanes, plain, restored, stride,
 from lowregret.learner.linear import write_model, write_point
 from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
 from lowregret.learner.multiclass_simd import at_work
-from lowregret.learner.places import Placed
 from lowregret.learner.validate import numbers, require_cheap, require_finite, require_moderate, require_weight
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
@@ -45,6 +44,7 @@ from lowregret.run.schema_classes import ClassSchema
 from lowregret.state import DIMENSION, ENERGY, LARGEST, State
 from lowregret.step import Constant
 from lowregret.store.file import Arrays
+from lowregret.stream.places import Placed
 from lowregret.types import Vector
 
 if TYPE_CHECKING:

@@ -134,14 +134,31 @@ def _are(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def cores(learners: int, block: int, gain: float | None) -> list[str]:
-    """A note on whether several threads were faster than one, if both were tried."""
-    if learners == 1 or gain is None:
-        few = f"{counted(learners, 'learner')} had too few rows at a time to work together"
-        return [f"{few}: one learnt alone"] if learners > 1 else []
+def cores(
+    threads: int,
+    block: int | str | None,
+    gain: float | None,
+    lag: tuple[float, float] | None = None,
+    alike: bool = False,
+) -> list[str]:
+    """A note on whether several threads were faster than one; `alike`: rows were found to be too alike for blocks.
+
+    `lag`: how many rows free learners learnt while one was at his own, on the average and at most.
+    """
+    if threads == 1:
+        return []
+    if alike:
+        why = "what a row tells changes the score of the next too much for blocks of rows"
+        return [f"{threads} learners had little to share: {why}, so these were learnt one by one, in the end"]
+    if gain is None:
+        return [f"{counted(threads, 'learner')} had too few rows at a time to work together: one learnt alone"]
     if gain > 1.0:
-        return [f"{learners} learners were {gain:.2g} times as fast as one, reading not counted, in blocks of {block}"]
+        how = "one of them looking at rows ahead" if block is None else f"in blocks of {block}"
+        if lag is not None:
+            old = f"scores were {lag[0]:.2g} rows old on the average, {lag[1]:,.0f} at most"
+            how = f"without waiting for each other ({old})"
+        return [f"{threads} learners were {gain:.2g} times as fast as one, reading not counted, {how}"]
     return [
-        f"{learners} learners were no faster than one ({gain:.2g} times): cores are busy or rows are short; "
-        "one learnt alone most of the time, with the same outcome"
+        f"{threads} learners were no faster than one ({gain:.2g} times): cores are busy or rows are short; "
+        f"one learnt alone most of the time{'' if block == 'free' else ', with the same outcome'}"
     ]

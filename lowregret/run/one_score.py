@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from lowregret.learner.linear import Linear
-from lowregret.learner.places import Placed
 from lowregret.learner.validate import finite_numbers, numbers, refuse
 from lowregret.risk.kept_trial import Foretold, judge_scores
 from lowregret.risk.statistics import Tally
@@ -18,6 +17,7 @@ from lowregret.rows import Features, Rows, length
 from lowregret.run.base import RowRun
 from lowregret.run.outcome import Learnt
 from lowregret.store.file import Arrays
+from lowregret.stream.places import Placed
 from lowregret.types import Vector
 
 if TYPE_CHECKING:

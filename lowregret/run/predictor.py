@@ -16,13 +16,13 @@ from typing import Any, Self
 
 from lowregret.compile.spec import from_json, to_json
 from lowregret.learner.labels import ClassNames
-from lowregret.learner.places import Places
 from lowregret.risk.kept_trial import Trial
 from lowregret.run.expansion import Expansion, stored_expansion
 from lowregret.run.models import FixedModel, model_for
 from lowregret.run.schema_predictor import PredictorSchema
 from lowregret.run.scoring import Scoring
 from lowregret.store.file import Arrays
+from lowregret.stream.places import Places
 from lowregret.words import counted
 
 

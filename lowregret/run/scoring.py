@@ -10,7 +10,6 @@ import numpy as np
 
 from lowregret.errors import DataError
 from lowregret.learner.labels import ClassNames
-from lowregret.learner.places import Places
 from lowregret.learner.validate import numbers, require_rows, require_scores
 from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
@@ -20,6 +19,7 @@ from lowregret.run.importance import Importance, Names
 from lowregret.run.meaning import GIVE, Tried, find_dependence, find_importance
 from lowregret.run.models import FixedModel
 from lowregret.store.file import Saved
+from lowregret.stream.places import Places
 from lowregret.types import Vector
 
 

@@ -29,6 +29,7 @@ from lowregret.run.auto_multiclass import AutoMulticlassRun
 from lowregret.run.averaged import AveragedRun
 from lowregret.run.blocks import BlockRun
 from lowregret.run.confusion import Confusion
+from lowregret.run.free import FreeRun
 from lowregret.run.judge import Judged, judge, no_rows
 from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
@@ -276,7 +277,9 @@ class Session(Served):
         if isinstance(self.run, MulticlassRun):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
         if isinstance(self.run, BlockRun):
-            found += notes.cores(self.run.learners, self.run.block, self.run.pace.gain)
+            found += notes.cores(**self.run.crew_json(), alike=self.run.size.measured and self.run.block == 1)
+        elif isinstance(self.run, AutoRun):
+            found += notes.cores(**self.run.crew_json())
         found += [f"workers learnt at once: {self.run.stale}"] if isinstance(self.run, SpreadRun) else []
         if self.origin is not None:
             found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
@@ -325,8 +328,8 @@ class Session(Served):
     def _work_json(self) -> dict[str, Any]:
         """The public form of how several threads or workers learnt, if they did."""
         run = self.run
-        if isinstance(run, BlockRun):
-            return {"learners": {"threads": run.learners, "block": run.block, "gain": run.pace.gain}}
+        if isinstance(run, BlockRun | AutoRun):
+            return {"learners": run.crew_json()}
         if isinstance(run, SpreadRun):
             return {"staleness": {"most": run.staleness, "mean": run.mean_staleness, "rows": run.lags.tolist()}}
         return {}
@@ -383,7 +386,7 @@ def load_served(path: str | os.PathLike[str]) -> Served:
 
 
 _ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (
-    *(LinearRun, BlockRun, SpreadRun),
+    *(LinearRun, BlockRun, FreeRun, SpreadRun),
     *(AutoRun, AveragedRun, MulticlassRun, AutoMulticlassRun),
 )
 _RUNS = {run.kind: run for run in _ALL}

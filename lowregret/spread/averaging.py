@@ -32,10 +32,10 @@ from lowregret.compile.memory import zeros
 from lowregret.compile.simd import LANES
 from lowregret.errors import PartError
 from lowregret.learner.growth import FIRST, double_room
-from lowregret.learner.places import Places
 from lowregret.risk.kept_trial import Trial
 from lowregret.run.averaged import Averaged, AveragedRun
 from lowregret.state import DIMENSION, LINEAR, MISTAKES, ROUNDS, TOTAL, State
+from lowregret.stream.places import Places
 from lowregret.types import Vector
 
 LEAST = 1e-300  # trust below which an expert is as good as lost

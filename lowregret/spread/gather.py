@@ -11,7 +11,6 @@ from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.learner.growth import FIRST, double_room
 from lowregret.learner.linear import Linear
-from lowregret.learner.places import Places
 from lowregret.risk.kept_trial import Trial
 from lowregret.run.block_learners import why_not
 from lowregret.run.record import RunRecord
@@ -19,6 +18,7 @@ from lowregret.run.spread import SpreadRun
 from lowregret.spread.figures import Counted
 from lowregret.spread.server import BIAS, routes
 from lowregret.state import DIMENSION, MASS, PEAK, State
+from lowregret.stream.places import Places
 from lowregret.types import Vector
 
 

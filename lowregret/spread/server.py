@@ -16,10 +16,10 @@ from lowregret.certificate.trace import measure
 from lowregret.compile.kernel import kernel
 from lowregret.learner.growth import FIRST, Together, double_room, require_growth
 from lowregret.learner.linear import Linear
-from lowregret.learner.places import NOTHING, Places
 from lowregret.rows import Sparse, as_sparse
 from lowregret.rule import Rule
 from lowregret.state import State
+from lowregret.stream.places import NOTHING, Places
 from lowregret.types import Cells, Vector
 
 BIAS = 1 << 62  # the constant feature among the others

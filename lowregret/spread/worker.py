@@ -16,7 +16,6 @@ import numpy as np
 
 from lowregret.compile.numerics import norm
 from lowregret.learner.linear import Linear
-from lowregret.learner.places import Placed, Places
 from lowregret.risk.statistics import Tally
 from lowregret.rows import as_sparse
 from lowregret.run.linear import LinearRun
@@ -26,6 +25,7 @@ from lowregret.spread.register import Account, Grant
 from lowregret.spread.server import BIAS
 from lowregret.state import DIMENSION, MASS, PEAK, PUSHES, State
 from lowregret.stream.batch import Batch
+from lowregret.stream.places import Placed, Places
 from lowregret.types import Vector
 
 

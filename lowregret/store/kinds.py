@@ -14,6 +14,7 @@ KINDS = {
     "run": "run.linear:LinearRun",
     "block-run": "run.blocks:BlockRun",
     "spread-run": "run.spread:SpreadRun",
+    "free-run": "run.free:FreeRun",
     "delayed-run": "run.delayed:DelayedRun",
     "doubling-run": "run.doubling:DoublingRun",
     "class-run": "run.multiclass:MulticlassRun",

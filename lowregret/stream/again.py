@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from importlib.util import find_spec
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from lowregret.compile.part import Part
 from lowregret.stream.batch import Batch, Stream
@@ -14,7 +14,9 @@ from lowregret.stream.names import Met
 
 if TYPE_CHECKING:
     from lowregret.stream.cache import Recorder
+    from lowregret.stream.cache_file import CacheFile
 
+NAME = "the temporary cache"
 LEAST = 16 << 20  # bytes below which reading again takes no longer than importing what keeps rows
 
 
@@ -35,7 +37,7 @@ class Again:
 
     def __init__(self, stream: Stream, form: Part) -> None:
         self.stream, self.form = stream, form
-        self._file: IO[bytes] | None = None  # once all rows are in it
+        self._file: CacheFile | None = None  # once all rows are in it
 
     @property
     def size(self) -> int:
@@ -47,6 +49,7 @@ class Again:
 
     def _recorded(self) -> Iterator[Batch]:
         from lowregret.stream.cache import Recorder
+        from lowregret.stream.cache_file import mapped
 
         file = tempfile.TemporaryFile(prefix="lowregret-")  # noqa: SIM115 it is open as long as rows are wanted
         recorder: Recorder | None = Recorder(file, self.form)
@@ -54,16 +57,15 @@ class Again:
             recorder = None if batch.fault else _kept(recorder, batch)
             yield batch
         if recorder is not None and _finished(recorder):
-            self._file = file
+            self._file = mapped(file, NAME)
 
-    def _replayed(self, file: IO[bytes]) -> Iterator[Batch]:
+    def _replayed(self, file: CacheFile) -> Iterator[Batch]:
         from lowregret.stream.cache import in_background, replayed
-        from lowregret.stream.cache_file import mapped
 
-        name, classes, met = "the temporary cache", dict[float, str](), Met()
-        with mapped(file, name) as cache, closing(in_background(cache.records())) as records:
+        classes, met = dict[float, str](), Met()
+        with closing(in_background(file.records())) as records:
             for record in records:
-                yield replayed(record, name, classes, met)
+                yield replayed(record, NAME, classes, met)
 
 
 def _kept(recorder: Recorder | None, batch: Batch) -> Recorder | None:

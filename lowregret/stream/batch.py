@@ -11,6 +11,7 @@ import numpy as np
 from lowregret.errors import DataError
 from lowregret.rows import Sparse
 from lowregret.stream.names import Met
+from lowregret.stream.places import Ranks
 from lowregret.types import Vector
 
 SKIPPING = 'read(…, on_error="skip")'  # how to go on without lines that cannot be read
@@ -35,6 +36,7 @@ class Batch:
     met: Met = field(default_factory=Met)  # what the stream has shown so far, this batch included
     lags: Vector = field(default_factory=lambda: np.empty(0))  # how late labels come, in rows; NaN of rows without one
     times: Vector = field(default_factory=lambda: np.empty(0))  # of the rows, if lags are in seconds
+    ranks: Ranks | None = None  # features numbered as they come, if the stream has done that
 
     def __len__(self) -> int:
         return self.labels.size
@@ -56,6 +58,7 @@ class Batch:
             lines=self.lines[begin:end],
             lags=self.lags[begin:end],
             times=self.times[begin:end],
+            ranks=None,
             unlabelled=int(np.count_nonzero(np.isnan(labels))) if self.unlabelled else 0,
         )
 
@@ -64,7 +67,7 @@ class Batch:
         rows = self.rows
         own = replace(rows, indptr=rows.indptr.copy(), indices=rows.indices.copy(), data=rows.data.copy())
         arrays = {name: getattr(self, name).copy() for name in ("labels", "weights", "lines", "lags", "times")}
-        return replace(self, rows=own, **arrays, faults=[], fault=None)
+        return replace(self, rows=own, **arrays, faults=[], fault=None, ranks=None)
 
     def hold_out(self, marks: Any) -> None:
         """Give the marked rows the weight 0, and remember what it was."""

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import IO, Any, get_args, get_origin
 
@@ -22,7 +22,7 @@ from lowregret.compile.part import Part
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import DataError, LowRegretError
 from lowregret.stream.batch import Batch
-from lowregret.stream.cache_file import NO_NAMES, CacheFile, Stored, Writer, opened
+from lowregret.stream.cache_file import NO_NAMES, CacheFile, Identified, Stored, Writer, opened
 from lowregret.stream.columns import Tabular, number_of, stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats.lrc import Cached
@@ -32,7 +32,7 @@ from lowregret.stream.source import STDIN
 from lowregret.stream.text_format import TextFormat
 from lowregret.types import Vector
 
-VERSION = 1
+VERSION = 2
 DEPTH = 2  # batches read ahead
 _LABELS = ("positive", "classes", "labelled", "whole")  # what a reader may say otherwise than the writer
 
@@ -121,6 +121,7 @@ class CacheStream:
     dictionary: Dictionary | None = None
     positive: float | None = None
     notices: Notices | None = None
+    _open: dict[str, Identified] = field(default_factory=dict, compare=False)
 
     @property
     def size(self) -> int:
@@ -131,8 +132,9 @@ class CacheStream:
         before, met, classes = 0, Met(), dict[float, str]()
         for number, path in enumerate(self.paths):
             size, idle = os.path.getsize(path) if os.path.isfile(path) else 0, met.idle
-            with opened(path) as file, closing(in_background(file.records(self.dictionary is not None))) as records:
-                self._look_at(file)
+            file = self._opened(path)
+            self._look_at(file)
+            with closing(in_background(file.records(self.dictionary is not None))) as records:
                 for record in records:
                     if self.dictionary is not None and record.names is not None:
                         self.dictionary.add(record.names)
@@ -143,6 +145,11 @@ class CacheStream:
                     if batch.fault:
                         return
                 before += size
+
+    def _opened(self, path: str) -> CacheFile:
+        """A cache, open as long as the stream is, unless another file has taken its place."""
+        self._open[path] = opened(path, self._open.get(path))
+        return self._open[path][1]
 
     def _look_at(self, file: CacheFile) -> None:
         """Refuse a file that does not fit or is stale; notice what its first rows showed."""
@@ -197,11 +204,9 @@ def _without_texts(batch: Batch, texts: Any, classes: dict[float, str], labelled
 
 def cached_form(paths: Sequence[str], wanted: Cached) -> Part:
     """How the rows of caches were read, with labels as is wanted: a positive number is not part of it."""
-    with opened(paths[0]) as file:
-        form = form_in(file)
+    form = form_in(opened(paths[0])[1])
     for path in paths[1:]:
-        with opened(path) as file:
-            _require_same(form_in(file), form, path)
+        _require_same(form_in(opened(path)[1]), form, path)
     if isinstance(form, Tabular):
         return replace(form, positive=wanted.positive, classes=wanted.classes)
     return form
@@ -248,6 +253,21 @@ def _list_of(file: CacheFile, name: str, kind: type) -> list[Any]:
     if not isinstance(found, list) or not all(isinstance(one, kind) for one in found):
         raise _unfit(file.name)
     return found
+
+
+def why_not_this(path: str, form: Part, sources: Sequence[str]) -> str | None:
+    """The reason why a file is no cache of these rows, as they are now; None if it is one."""
+    if not os.path.exists(path):
+        return f"{path} is not there yet"
+    try:
+        file = opened(path)[1]
+        if to_json(form_in(file)) != to_json(form):
+            return f"{path} was made with other options"
+        if _list_of(file, "sources", dict) != [_stamp(source) for source in sources]:
+            return f"{path} is stale, for the data have changed since"
+    except DataError as error:
+        return str(error).partition(":")[0]
+    return None
 
 
 def _require_same(cached: Part, wanted: Part, path: str) -> None:
@@ -307,6 +327,7 @@ def replayed(record: Stored, path: str, classes: dict[float, str], met: Met) -> 
         met=met,
         lags=record.lags,
         times=record.times,
+        ranks=record.ranks,
     )
 
 

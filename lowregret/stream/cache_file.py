@@ -1,8 +1,10 @@
 """The file of a cache: an Arrow file whose record batches are the batches of a stream, as they were read.
 
-Each row has its label, weight and line, and its entries as a list of (index, value): compressed sparse rows, which are
-used where they lie. What rows cannot say stands beside them as JSON: of the file how it was made, of a batch where it
-comes from. The names of features stand in the first row of the batch in which they first occur.
+Each row has its label, weight and line, and its entries as a list of (index, value, rank): compressed sparse rows,
+which are used where they lie, mapped into memory. Ranks number features in the order in which they come, as runs place
+them (`places.py`), so that these need not look them up. What rows cannot say stands beside them as JSON: of the file
+how it was made, of a batch where it comes from. The names of features stand in the first row of the batch in which they
+first occur.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import json
 import mmap
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from lowregret.rows import Sparse, as_rows
 from lowregret.stream.arrow import arrow_errors, pyarrow
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Names
+from lowregret.stream.places import NOTHING, Places, Ranks, follow_ranks
 from lowregret.types import Vector
 
 KEY = b"lowregret"
@@ -34,9 +36,10 @@ _LATE = ("lag", "time")
 
 
 class Stored(NamedTuple):
-    """One batch as the file holds it, in memory of its own."""
+    """One batch as the file holds it: labels and weights in memory of their own, all else in that of the file."""
 
     rows: Sparse
+    ranks: Ranks
     labels: Vector
     weights: Vector
     lines: Any
@@ -50,7 +53,8 @@ class Stored(NamedTuple):
 def _schema(pa: Any, late: int = 0) -> Any:
     """The columns of a cache; `late`: how many of _LATE rows have."""
     real, whole = pa.float64(), pa.int64()
-    entry = pa.struct([pa.field("index", pa.uint32(), False), pa.field("value", real, False)])
+    fields = {"index": pa.uint32(), "value": real, "rank": pa.uint32()}
+    entry = pa.struct([pa.field(name, kind, False) for name, kind in fields.items()])
     name = pa.struct([pa.field("slot", whole, False), pa.field("name", pa.large_binary(), False)])
     return pa.schema(
         [
@@ -76,11 +80,12 @@ class Writer:
         said = self._schema.with_metadata({KEY: json.dumps(about).encode()})
         self._sink = self._pa.PythonFile(file, "w")
         self._writer = self._pa.ipc.new_file(self._sink, said)
+        self._places = Places()
 
     def write(self, batch: Batch, about: dict[str, Any], names: Names = NO_NAMES) -> None:
         """Write a batch, with the names that are new in it: O(rows + entries)."""
         pa, schema, rows = self._pa, self._schema, batch.rows
-        end = int(rows.indptr[-1])
+        end, placed = int(rows.indptr[-1]), self._places.place(rows, NOTHING, compiled=True)
         weights = batch.weights if batch.weights.size else np.ones(len(batch))
         ends = np.full(len(batch) + 1, names.slots.size)
         ends[0] = 0
@@ -89,7 +94,10 @@ class Writer:
             pa.array(weights),
             pa.array(np.asarray(batch.lines, np.int64)),
             _lists(
-                pa, schema.field("entries").type, rows.indptr, [pa.array(rows.indices[:end]), pa.array(rows.data[:end])]
+                pa,
+                schema.field("entries").type,
+                rows.indptr,
+                [pa.array(each[:end]) for each in (rows.indices, rows.data, placed.indices)],
             ),
             _lists(pa, schema.field("names").type, ends, [pa.array(names.slots), _texts(pa, names)]),
             *(pa.array(column) for column in (batch.lags, batch.times)[: self._late]),
@@ -97,6 +105,7 @@ class Writer:
         made = pa.RecordBatch.from_arrays(columns, schema=schema)
         said = about | {"columns": rows.columns, "weighted": bool(batch.weights.size)}
         self._writer.write_batch(made, custom_metadata={KEY: json.dumps(said).encode()})
+        self._places.give_back(placed)
 
     def close(self) -> None:
         """Write the end of the file."""
@@ -118,10 +127,15 @@ def _texts(pa: Any, names: Names) -> Any:
 
 
 class CacheFile:
-    """An open cache. Nothing of a file is believed: types, offsets, indices and JSON are looked at before use."""
+    """An open cache. Nothing of a file is believed: types, offsets, indices and JSON are looked at before use.
+
+    A batch that was looked at once is not again, as long as the file is open.
+    """
 
     def __init__(self, name: str, reader: Any) -> None:
         self.name, self._reader = name, reader
+        self._columns = np.empty(0, np.uint64)  # of the features in the batches that were looked at, by rank
+        self._met = [0]  # how many these are before each batch
         known = (_schema(pyarrow(), late) for late in range(len(_LATE) + 1))
         if not any(reader.schema.equals(schema, check_metadata=False) for schema in known):
             raise DataError(f"{name} is no cache of this version: make it again with `lowregret convert`")
@@ -133,31 +147,48 @@ class CacheFile:
         for k in range(count):
             with arrow_errors(self.name):
                 found = self._reader.get_batch_with_custom_metadata(k)
-                found.batch.validate(full=True)
+                if k + 1 == len(self._met):
+                    found.batch.validate(full=True)
                 about = _said(self.name, found.custom_metadata)
-                yield self._record(found.batch, about, named, (k + 1) / count)
+                yield self._record(k, found.batch, about, named)._replace(share=(k + 1) / count)
 
-    def _record(self, batch: Any, about: dict[str, Any], named: bool, share: float) -> Stored:
+    def _record(self, k: int, batch: Any, about: dict[str, Any], named: bool) -> Stored:
         label, weight, line, entries, names, *late = batch.columns
-        ends, (index, value) = self._elements(entries)
-        columns, weighted = about.get("columns"), about.get("weighted")
+        ends, (index, value, rank) = self._elements(entries)
+        columns, weighted, new = about.get("columns"), about.get("weighted"), k + 1 == len(self._met)
         if type(columns) is not int or not 0 <= columns <= _MOST_COLUMNS or type(weighted) is not bool:
             raise self._damaged("what it says of a batch does not fit")
+        rows, ranks = Sparse(ends, _numbers(index), _numbers(value), columns), _numbers(rank)
+        labels, weights = _numbers(label).copy(), _numbers(weight)
+        needs = self._look_at(batch, rows, ranks, labels, weights) if new else None
+        before, all_of_them = self._met[k : k + 2]
+        numbered = Ranks(ranks, needs, self._columns[:all_of_them], before, self)
+        found = self._names(names) if named else None
+        weights = weights.copy() if weighted else np.empty(0)
+        lateness = [_numbers(column).copy() for column in late]
+        if new and any(np.any(column < low) for column, low in zip(lateness, (0.0, -np.inf), strict=False)):
+            raise self._damaged("a lag is negative")
+        return Stored(rows, numbered, labels, weights, _numbers(line), found, about, 0.0, *lateness)
+
+    def _look_at(self, batch: Any, rows: Sparse, ranks: Any, labels: Vector, weights: Vector) -> Any:
+        """Refuse the next batch if it is not sound, and take up its features; returns what its rows need of ranks."""
         try:
-            rows = as_rows(Sparse(ends, _numbers(index), _numbers(value), columns))
+            as_rows(rows)
         except DataError as error:
             raise self._damaged(str(error)) from None
         if any(column.null_count for column in batch.columns):
             raise self._damaged("values are missing")
-        labels, weights, lines = (_numbers(column).copy() for column in (label, weight, line))
         if not np.all((weights >= 0) & np.isfinite(weights) & np.isfinite(np.where(weights > 0, labels, 0))):
             raise self._damaged("a weight or label is no number that can be learnt")
-        assert isinstance(rows, Sparse)
-        found = self._names(names) if named else None
-        lateness = [_numbers(column).copy() for column in late]
-        if any(np.any(column < low) for column, low in zip(lateness, (0.0, -np.inf), strict=False)):
-            raise self._damaged("a lag is negative")
-        return Stored(rows, labels, weights if weighted else np.empty(0), lines, found, about, share, *lateness)
+        before, needs = self._met[-1], np.empty(labels.size, np.int64)
+        met = max(before, int(ranks.max(initial=0)) + 1 if ranks.size else 0)
+        columns = np.zeros(min(met, before + ranks.size), np.uint64)
+        columns[:before] = self._columns
+        if not follow_ranks(rows, ranks, before, columns, needs):
+            raise self._damaged("features are not numbered as they come")
+        self._columns = columns
+        self._met.append(columns.size)
+        return needs
 
     def _elements(self, lists: Any) -> tuple[Any, list[Any]]:
         """Where lists end, and the fields of their elements, which must all be there and used."""
@@ -198,19 +229,23 @@ def _said(name: str, metadata: Any) -> dict[str, Any]:
     return found
 
 
-@contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[CacheFile]:
-    """A cache, open to be read; not mapped into memory, for a file cut while it is read would end the process."""
-    pa, name = pyarrow(), os.fspath(path)
-    with arrow_errors(name), pa.OSFile(name) as file, pa.ipc.open_file(file) as reader:
-        yield CacheFile(name, reader)
-
-
-@contextmanager
-def mapped(file: IO[bytes], name: str) -> Iterator[CacheFile]:
-    """A cache in a file that has no name, so that nobody can cut it: its rows are used where they lie."""
+def mapped(file: IO[bytes], name: str) -> CacheFile:
+    """A cache, mapped into memory as long as somebody uses it or one of its batches."""
     pa = pyarrow()
     with arrow_errors(name):
+        if not os.fstat(file.fileno()).st_size:
+            raise DataError(f"cannot read {name}, which is empty: make it again with `lowregret convert`")
         pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        with pa.ipc.open_file(pa.BufferReader(pa.py_buffer(pages))) as reader:
-            yield CacheFile(name, reader)
+        return CacheFile(name, pa.ipc.open_file(pa.BufferReader(pa.py_buffer(pages))))
+
+
+Identified = tuple[tuple[int, ...], CacheFile]  # which file it is and when it was changed, and the cache in it
+
+
+def opened(path: str | os.PathLike[str], known: Identified | None = None) -> Identified:
+    """The cache of this name; `known` is returned if that is what still lies there, unchanged."""
+    name = os.fspath(path)
+    with arrow_errors(name), open(name, "rb") as file:
+        found = os.fstat(file.fileno())
+        identity = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+        return known if known is not None and known[0] == identity else (identity, mapped(file, name))

@@ -65,6 +65,38 @@ def test_training_is_the_same(
         assert told(capsys, tmp_path, "one", cache, *said) == told(capsys, tmp_path, "two", source, *plain, *said)
 
 
+def test_a_cache_beside_the_data_is_made_once_and_again_if_it_must(capsys: Capsys, tmp_path: Path) -> None:
+    source, how = written(tmp_path / "a.csv", TABLE), ["--target", "y", "--positive", "UP", "--algorithm", "ogd"]
+    kept, wanted = tmp_path / "a.csv.lrc", told(capsys, tmp_path, "text", source, *how)
+    others = ["--drop", "t"]
+    for more, said in (([], "is not there yet"), ([], "reading"), (others, "other options"), ([], "other options")):
+        done = run(capsys, "train", source, *how, "--cache", *more, "--json")
+        assert done.code == 0, done.err
+        assert f"{kept} " in done.err if said != "reading" else f"reading {kept}" in done.err
+        assert said in done.err
+    assert told(capsys, tmp_path, "cache", source, *how, "--cache") == wanted
+    os.utime(source, ns=(1, 1))
+    assert "is stale" in run(capsys, "train", source, *how, "--cache").err
+    kept.write_bytes(b"")
+    assert "is empty: making it" in run(capsys, "train", source, *how, "--cache").err
+
+
+def test_where_there_can_be_no_cache(capsys: Capsys, tmp_path: Path) -> None:
+    one, two = (written(tmp_path / name, svm_lines(9)) for name in ("a.svm", "b.svm"))
+    run(capsys, "train", one, "--loss", "hinge", "--algorithm", "ogd", "-o", tmp_path / "m.lr", "--cache", "--quiet")
+    for words, what in (
+        (["train", one, two, "--cache"], "rows of one file"),
+        (["train", "-", "--cache", "--format", "svm"], "rows of one file"),
+        (["train", one, "--cache", "--follow", "--loss", "hinge"], "leave --cache out"),
+        (["train", one, "--cache", "--resume", tmp_path / "m.lr"], "name the cache instead"),
+        (["train", tmp_path / "a.svm.lrc", "--cache"], "is a cache already"),
+        (["experts", tmp_path / "a.svm.lrc", "--target", "y"], "experts mix the columns of a table"),
+    ):
+        refused = run(capsys, *words)
+        assert refused.code == 2
+        assert what in refused.err
+
+
 def test_texts_are_classes_without_being_told(capsys: Capsys, tmp_path: Path) -> None:
     source = written(tmp_path / "a.csv", TABLE)
     run(capsys, "convert", source, "--target", "y", "-o", tmp_path / "a.lrc")

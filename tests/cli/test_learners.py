@@ -39,6 +39,14 @@ def test_the_command_learns_as_python_does(capsys: Capsys, tmp_path: Path, file:
     assert np.loadtxt(tmp_path / "scores.txt").size == 900
 
 
+def test_learners_may_be_free(capsys: Capsys, tmp_path: Path, file: Path) -> None:
+    told = run(capsys, "train", file, *SAID, "--learners", 1, "--block", "free", "-o", tmp_path / "m.lr")
+    assert told.json["learners"] == {"threads": 1, "block": "free", "gain": None, "lag": None}
+    assert told.json["loss"]["total"] == train(zoo.adagrad(Logistic()), read(file)).loss
+    assert run(capsys, "train", file, "--resume", tmp_path / "m.lr", "--learners", 2, "--quiet").code == 0
+    assert "expected a whole number from 1 on" in run(capsys, "train", file, "--learners", 2, "--block", "wild").err
+
+
 def test_a_model_is_gone_on_with_by_any_number(capsys: Capsys, tmp_path: Path, file: Path) -> None:
     first, second = written(tmp_path / "a.svm", SVM[:333]), written(tmp_path / "b.svm", SVM[333:])
     run(capsys, "train", file, *SAID, "--learners", 2, "-o", tmp_path / "whole.lr")
@@ -54,7 +62,7 @@ def test_a_model_is_gone_on_with_by_any_number(capsys: Capsys, tmp_path: Path, f
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--learners", "2"), "auto weighs its experts after every row"),
+        (("--learners", "2", "--block", "8"), "auto learns row by row, whoever helps"),
         (("--learners", "2", "--algorithm", "ogd-eager", "--eta", "0.1"), "moves its weights together"),
         (("--learners", "2", "--algorithm", "ogd", "--output", "average"), "needs each iterate on the way"),
         (("--learners", "2", "--algorithm", "ogd", "--partitions"), "leave expand (--partitions) out"),
@@ -78,6 +86,7 @@ def test_a_model_that_learns_row_by_row_goes_on_so(capsys: Capsys, tmp_path: Pat
 
 def test_it_says_whether_it_helped() -> None:
     assert notes.cores(1, 8, None) == []
+    assert "without waiting" in notes.cores(2, "free", 1.7, (0.5, 9.0))[0]
     assert "1.7 times as fast as one" in notes.cores(2, 8, 1.7)[0]
     assert "no faster than one (0.4 times)" in notes.cores(2, 8, 0.4)[0]
     assert "too few rows at a time" in notes.cores(2, 8, None)[0]

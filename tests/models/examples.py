@@ -315,6 +315,8 @@ EXAMPLES: dict[str, Example] = {
     "run-partitions-waiting": of_rows(Linear(Square(), AdaGrad(0.5), bias=1.0), Z, expand=FOREST),
     "run-products": of_rows(zoo.ogd_eager(Hinge(), 0.1), Y, expand=Products()),
     "block-run": of_rows(zoo.ogd(Hinge()), Y, learners=2, block=16),
+    "block-run-measured": of_rows(zoo.ogd(Hinge()), Y, learners=2),
+    "free-run": of_rows(zoo.ogd(Hinge()), Y, learners=2, block="free"),
     "block-run-growing": growing(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, learners=2, block=7),
     "spread-run": Example(saved(spread_run), lambda run: rows(run, Y)),
     "averaged-run": Example(saved(averaged_run), lambda run: rows(run, Y)),

@@ -79,6 +79,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "block-run": lambda: train(zoo.ogd(Hinge(), 0.1), X, Y, learners=2, block=7, **PLAIN),
     "spread-run": spread_run,
     "averaged-run": averaged_run,
+    "free-run": lambda: train(zoo.ogd(Hinge(), 0.1), X, Y, learners=2, block="free", **PLAIN),
     "delayed-run": late,
     "doubling-run": lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X, Y),
     "kernel-run": kernelised,

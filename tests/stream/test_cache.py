@@ -228,21 +228,20 @@ def changed(path: str, change: Callable[[dict[str, Any], dict[str, Any]], Any]) 
         writer.write_batch(batch, custom_metadata={KEY: json.dumps(said)})
 
 
-def entries(kind: Any, indices: list[int], ends: list[int]) -> Any:
-    items = pa.StructArray.from_arrays(
-        [pa.array(indices, pa.uint32()), pa.array([1.0] * len(indices))], fields=list(kind.value_type)
-    )
+def entries(kind: Any, indices: list[int], ends: list[int], ranks: tuple[int, ...] = (0, 1)) -> Any:
+    fields = [pa.array(indices, pa.uint32()), pa.array([1.0] * len(indices)), pa.array(ranks, pa.uint32())]
+    items = pa.StructArray.from_arrays(fields, fields=list(kind.value_type))
     return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, type=kind)
 
 
-LISTS = pa.large_list(pa.field("item", pa.struct([pa.field("index", pa.uint32(), False),
-                                                 pa.field("value", pa.float64(), False)]), False))  # fmt: skip
+FIELDS = {"index": pa.uint32(), "value": pa.float64(), "rank": pa.uint32()}
+LISTS = pa.large_list(pa.field("item", pa.struct([pa.field(*field, False) for field in FIELDS.items()]), False))
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda about, said: about.update(version=2),
+        lambda about, said: about.update(version=1),
         lambda about, said: about.update(form={"part": "Hinge"}),
         lambda about, said: about.update(form={"part": "SvmText", "bits": 99}),
         lambda about, said: about.update(sources=[1]),
@@ -263,6 +262,9 @@ LISTS = pa.large_list(pa.field("item", pa.struct([pa.field("index", pa.uint32(),
         lambda about, said: {"entries": entries(LISTS, [1, 1], [0, 2, 2])},
         lambda about, said: {"entries": entries(LISTS, [2, 1], [0, 2, 2])},
         lambda about, said: {"entries": entries(LISTS, [1, 9], [0, 2, 2])},
+        lambda about, said: {"entries": entries(LISTS, [0, 1], [0, 2, 2], (1, 0))},
+        lambda about, said: {"entries": entries(LISTS, [0, 1], [0, 2, 2], (0, 2))},
+        lambda about, said: {"entries": entries(LISTS, [0, 1], [0, 2, 2], (0, 1 << 31))},
     ],
 )
 def test_what_does_not_fit_is_refused(change: Callable[..., Any], tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from lowregret.cli.arguments import (
     add_scores,
     add_telling,
     algorithms,
+    block_size,
     count,
     count_from_zero,
     follow_of,
@@ -56,6 +57,8 @@ def _run(args: Namespace) -> int:
     if args.delay and args.delay_column:
         raise PartError("--delay N is the lag of every row, --delay-column names each row's own: say one of them")
     with Clock() as clock:
+        if args.keep_rows:
+            _read_cache(args)
         form = None if args.resume else form_of(args)
         if args.delay or (form is not None and has_lags(form)):
             _require_patience(args)
@@ -85,6 +88,16 @@ def _require_no_workers(args: Namespace) -> None:
     for name in ("workers", "servers", "staleness", "cuts"):
         if getattr(args, name) is not None:
             raise PartError(f"--{name} is of training on Ray: say --ray local, or the address of a cluster")
+
+
+def _read_cache(args: Namespace) -> None:
+    """Let the cache beside the data stand for them; it is made if need be."""
+    from lowregret.cli.work.convert import cached_beside
+    from lowregret.errors import PartError
+
+    if args.follow:
+        raise PartError("--follow reads rows that are not there yet, of which there is no cache: leave --cache out")
+    args.data = [cached_beside(args)]
 
 
 def _require_end(args: Namespace) -> None:
@@ -122,6 +135,12 @@ def _arguments(command: ArgumentParser) -> None:
     group.add_argument("--positive", metavar="LABEL", help="the label that counts as +1; all others count as −1")
     group.add_argument("--zero-based", action="store_true", help="svm indices begin with 0, for --dimension")
     add_reading(group, "found from the name or the content if not given")
+    group.add_argument(
+        "--cache",
+        dest="keep_rows",
+        action="store_true",
+        help="keep the rows in DATA.lrc, and read them from it next time",
+    )
     add_follow(group)
     learning = command.add_argument_group("learning")
     _add_learning(learning)
@@ -223,10 +242,13 @@ def _add_going_over(learning: _ArgumentGroup) -> None:
 def _add_cores(learning: _ArgumentGroup) -> None:
     learning.add_argument(
         "--learners", type=count, metavar="N",
-        help="learn with N threads, a block of rows at a time (ogd, adagrad, ftrl-proximal, newton-diagonal); "
+        help="learn with N threads (auto, and in blocks of rows ogd, adagrad, ftrl-proximal, newton-diagonal); "
         "--threads are those that read",
     )  # fmt: skip
-    learning.add_argument("--block", type=count, metavar="N", help="rows that --learners decide with one iterate (8)")
+    learning.add_argument(
+        "--block", type=block_size, metavar="N|free",
+        help="rows that --learners decide with one iterate (as many as cost little); free: nobody waits for others",
+    )  # fmt: skip
 
 
 def _add_ray(group: _ArgumentGroup) -> None:

@@ -25,6 +25,7 @@ def _arguments(command: ArgumentParser) -> None:
         help="an algorithm, with or without :LOSS, a format, a command that compiles, or arrays",
     )  # fmt: skip
     command.add_argument("--all", action="store_true", help="every algorithm with its usual loss, and all else")
+    command.add_argument("--learners", action="store_true", help="also the loops of train --learners, if it has any")
     add_telling(command, "say nothing")
 
 

@@ -11,14 +11,15 @@ from argparse import Namespace
 from lowregret.cli.clock import Clock
 from lowregret.cli.form import SKIPPING, form_to_keep
 from lowregret.cli.progress import OFTEN, SELDOM
-from lowregret.errors import DataError, StoreError
+from lowregret.compile.part import Part
+from lowregret.errors import DataError, PartError, StoreError
 from lowregret.store.replacing import real_file, replaced, require_place
 from lowregret.stream.batch import Batch, raise_faults
-from lowregret.stream.cache import Recorder
+from lowregret.stream.cache import Recorder, why_not_this
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.notice import Notices
 from lowregret.stream.read import CACHE, stream_of
-from lowregret.stream.source import expand
+from lowregret.stream.source import expand, is_pipe
 from lowregret.words import counted
 
 
@@ -26,12 +27,47 @@ def convert(args: Namespace) -> int:
     """Read all rows and write them; a cache that was there before stays until the new one is whole."""
     if not args.cache.lower().endswith(f".{CACHE}"):
         raise StoreError(f"-o {args.cache}: caches are known by their names: name it {args.cache}.{CACHE}")
+    with Clock() as clock:
+        counts = _write(args, form_to_keep(args))
+    _tell(args, counts, clock.read().total)
+    return 0
+
+
+def cached_beside(args: Namespace) -> str:
+    """The cache DATA.lrc beside the one file of data, which is made if it is not there, stale or read otherwise."""
+    if len(expand(args.data)) != 1 or is_pipe(args.data[0]):
+        raise PartError(
+            "--cache keeps the rows of one file beside it: name one, or make a cache with `lowregret convert`"
+        )
+    if args.resume:
+        raise PartError("--resume knows how rows are read, and --cache does not: name the cache instead of the data")
+    args.cache, args.one_based = f"{expand(args.data)[0]}.{CACHE}", args.dimension is not None and not args.zero_based
+    form = form_to_keep(args)
+    if (why := why_not_this(args.cache, form, expand(args.data))) is not None:
+        _say(args, f"{why}: making it")
+        _write(args, form)
+    else:
+        _say(args, f"reading {args.cache}")
+    for option in ("target", "weight", "ngrams", "bits", "delimiter", "decimal", "format"):  # the cache has them
+        setattr(args, option, None)
+    args.drop = args.categorical = args.text = args.date = args.interactions = ()
+    args.no_header = False
+    return str(args.cache)
+
+
+def _say(args: Namespace, what: str) -> None:
+    if not args.quiet:
+        print(f"lowregret: {what}", file=sys.stderr)
+
+
+def _write(args: Namespace, form: Part) -> _Counts:
+    """Write the rows of the data, read in this form."""
     require_place(args.cache)
-    form, notices, dictionary = form_to_keep(args), Notices(), Dictionary()
+    notices, dictionary = Notices(), Dictionary()
     stream = stream_of(args.data, form, args.threads, args.on_error, dictionary=dictionary, notices=notices)
     counts = _Counts(stream.size, wanted=not args.quiet)
     try:
-        with Clock() as clock, replaced(real_file(args.cache)) as file:
+        with replaced(real_file(args.cache)) as file:
             recorder = Recorder(file, form, expand(args.data), dictionary, notices)
             for batch in raise_faults(stream.batches(), SKIPPING):
                 recorder.see(batch)
@@ -43,8 +79,7 @@ def convert(args: Namespace) -> int:
         raise StoreError(f"cannot write {args.cache}: {error.strerror or error}") from None
     finally:
         counts.end()
-    _tell(args, counts, clock.read().total)
-    return 0
+    return counts
 
 
 def _tell(args: Namespace, counts: _Counts, seconds: float) -> None:

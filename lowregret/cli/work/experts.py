@@ -27,6 +27,7 @@ from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.portfolio import Portfolio
 from lowregret.experts.review import Review
 from lowregret.store.replacing import require_place
+from lowregret.stream.read import CACHE
 from lowregret.stream.table import read_table
 from lowregret.words import counted
 
@@ -43,6 +44,11 @@ def _mix(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot, args.predictions, args.model, args.weights_over_time):
         if path is not None:
             require_place(path)
+    if args.table.lower().endswith(f".{CACHE}"):
+        raise DataError(
+            f"{args.table} is a cache of sparse rows, in which columns have no names: experts mix the columns of a "
+            "table, so name the CSV, Parquet or Arrow file"
+        )
     resumed = resumed_mixture(args)
     columns = read_table(args.table, header=not args.no_header, delimiter=args.delimiter)
     roles = long_roles(args, columns)

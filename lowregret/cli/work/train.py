@@ -31,7 +31,7 @@ from lowregret.learner.labels import class_name
 from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Rows
 from lowregret.run import notes
-from lowregret.run.auto import auto_for
+from lowregret.run.auto import AutoRun, auto_for
 from lowregret.run.begin import RunOptions, begin
 from lowregret.run.blocks import BlockRun
 from lowregret.run.metrics import Metrics
@@ -234,7 +234,7 @@ def _resume_session(args: Namespace) -> Session:
         raise PartError(f"{args.resume} settles --{said[0].replace('_', '-')} already: leave it out with --resume")
     session = Session.load(args.resume)
     if args.learners is not None:
-        if not isinstance(session.run, BlockRun):
+        if not isinstance(session.run, BlockRun | AutoRun):
             raise PartError(f"{args.resume} learns row by row, and goes on so: leave --learners out, or begin anew")
         session.run.learners = args.learners
     return session

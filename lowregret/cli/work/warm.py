@@ -27,6 +27,8 @@ from lowregret.cli.make import wants_signs
 from lowregret.cli.parser import parser
 from lowregret.errors import PartError
 from lowregret.loss import Logistic, Softmax, Square
+from lowregret.run.block_learners import why_not
+from lowregret.store.kinds import load
 from lowregret.stream.columns import HASHED_INTERPRETED, columns
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats import FORMATS
@@ -60,7 +62,7 @@ def warm(args: Namespace) -> int:
     names = list(dict.fromkeys(_plain(args)))
     done: list[Warmed] = []
     with Clock() as clock, TemporaryDirectory(prefix="lowregret-") as folder:
-        for name, use in [(name, _use(name)) for name in names]:
+        for name, use in [(name, _use(name, args.learners)) for name in names]:
             before = clock.read().compile
             with redirect_stdout(StringIO()):
                 use(Path(folder))
@@ -88,11 +90,11 @@ def _plain(args: Namespace) -> Iterator[str]:
             yield name
 
 
-def _use(name: str) -> Callable[[Path], None]:
-    """A call that compiles everything behind a name."""
+def _use(name: str, learners: bool) -> Callable[[Path], None]:
+    """A call that compiles everything behind a name; with the loops of several `learners`, if there can be any."""
     algorithm, _, loss = name.partition(":")
     if algorithm in ALGORITHMS:
-        return lambda folder: _learn(folder, algorithm, loss)
+        return lambda folder: _learn(folder, algorithm, loss, learners)
     if name in FORMATS:
         return lambda folder: _read(folder, name)
     if name == _ARRAYS:
@@ -113,8 +115,8 @@ def _command(*words: object) -> None:
 # ---- names ----------------------------------------------------------------------------------------------------------
 
 
-def _learn(folder: Path, algorithm: str, loss: str) -> None:
-    """Train and predict, as `lowregret train --algorithm … --loss …` would."""
+def _learn(folder: Path, algorithm: str, loss: str, learners: bool) -> None:
+    """Train and predict, as `lowregret train --algorithm … --loss …` would; `learners`: also with several of them."""
     named = Namespace(algorithm=algorithm, loss=loss or None)
     two = not wants_classes(named) and (not loss or wants_signs(named))
     labels = ("-1", "+1") if two else ("1", "2", "3")
@@ -124,6 +126,9 @@ def _learn(folder: Path, algorithm: str, loss: str) -> None:
     options += [f"--loss={loss}"] if loss else []
     _command("train", data, "--algorithm", algorithm, *options, "-o", model, "--quiet")
     _command("predict", model, data, "-o", folder / "scores.txt", "--quiet")
+    if learners and why_not(load(model).learner) is None:
+        for more in ([], ["--block", "free"]):
+            _command("train", data, "--algorithm", algorithm, *options, "--learners", 2, *more, "--quiet")
 
 
 def _entries(i: int) -> str:

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from lowregret import Logistic, Softmax, load, read, train, zoo
 from lowregret.errors import DataError
 from lowregret.learner.multiclass import Multiclass
-from lowregret.learner.places import NEAR, NOTHING, Places
-from lowregret.rows import Sparse, as_rows, canonical
+from lowregret.rows import Rows, Sparse, as_rows, canonical
 from lowregret.rule import AdaGrad
 from lowregret.run.begin import begin
 from lowregret.run.named_weights import met_weights, weights_by_name
 from lowregret.run.session import Session
 from lowregret.stream.formats.svm import SvmText
+from lowregret.stream.places import NEAR, NOTHING, Places, Ranks
 
 FAR = 2 * 10**9  # a column
 
@@ -50,11 +50,54 @@ def test_places_are_numbered_in_the_order_of_learning(columns: list[int], cuts: 
     assert Places(places.columns).columns.tolist() == list(numbers)
 
 
-def _placed(places: Places, rows: list[list[int]], weights: Any = NOTHING) -> list[int]:
+def _rows(rows: list[list[int]]) -> Rows:
     indices = np.array([column for row in rows for column in row], np.int64)
     indptr = np.cumsum([0, *map(len, rows)])
-    x = as_rows(sp.csr_matrix((np.ones(indices.size), indices, indptr), (len(rows), 2**62 + 1)))
-    return [int(place) for place in places.place(x, weights, False).rows.indices]  # type: ignore[attr-defined]
+    return as_rows(sp.csr_matrix((np.ones(indices.size), indices, indptr), (len(rows), 2**62 + 1)))
+
+
+def _placed(places: Places, rows: list[list[int]], weights: Any = NOTHING) -> list[int]:
+    return [int(place) for place in places.place(_rows(rows), weights, False).indices]
+
+
+@given(st.lists(st.sets(st.integers(0, 30), max_size=6), max_size=30), st.lists(st.integers(0, 30)), st.data())
+def test_ranks_are_places_where_nothing_else_was_learnt(rows: list[set[int]], earlier: list[int], data: Any) -> None:
+    """And are not taken for places where rows of weight 0, or other rows before, made these others."""
+    spread = [sorted(column * (NEAR // 8) for column in row) for row in rows]
+    weights = np.array(
+        data.draw(st.lists(st.sampled_from([1.0, 1.0, 1.0, 0.0]), min_size=len(rows), max_size=len(rows)))
+    )
+    cut, numbering, source, batches = data.draw(st.integers(0, len(rows))), Places(), object(), []
+    for part in (slice(0, cut), slice(cut, None)):
+        before, x = len(numbering), _rows(spread[part])
+        placed = numbering.place(x, NOTHING, False)
+        batches.append(
+            (x, weights[part], Ranks(placed.indices.copy(), placed.needs, numbering.columns.copy(), before, source))
+        )
+    plain, ranked = Places(np.array(earlier[:2], np.uint64)), Places(np.array(earlier[:2], np.uint64))
+    for again in (False, True, True):
+        for x, w, ranks in batches:
+            told = ranks._replace(needs=None) if again else ranks
+            one, other = plain.place(x, w, False), ranked.place(x, w, False, told)
+            assert one.indices.tolist() == other.indices.tolist()
+            assert plain.columns.tolist() == ranked.columns.tolist()
+            room = len(plain) + 1
+            assert one.fitting(room) == other.fitting(room) == len(w)
+            if not again:
+                assert one.needs.tolist() == other.needs.tolist()
+    assert [ranked._index.near[c] for c in range(40)] == [plain._index.near[c] for c in range(40)]
+    assert _placed(ranked, spread) == _placed(plain, spread)
+
+
+def test_what_was_forgotten_does_not_agree_any_more() -> None:
+    x, source = _rows([[5], [7], [9]]), object()
+    ranks = Ranks(np.arange(3), np.array([2, 3, 4]), np.array([5, 7, 9], np.uint64), 0, source)
+    places = Places()
+    assert places.place(x, NOTHING, False, ranks).new
+    assert not places.place(x, NOTHING, False, ranks._replace(needs=None)).new
+    places.forget_after(1)
+    assert _placed(places, [[9]]) == [1]
+    assert places.place(x, NOTHING, False, ranks).indices.tolist() == [0, 2, 1]
 
 
 def test_rows_of_weight_0_take_no_place_and_what_was_refused_is_forgotten() -> None:

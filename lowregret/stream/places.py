@@ -14,7 +14,7 @@ import numpy as np
 
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
-from lowregret.rows import Rows, as_sparse
+from lowregret.rows import Rows, Sparse, as_sparse
 from lowregret.types import Cells, Vector
 
 ROOM = 1024  # features that there is room for in the beginning
@@ -34,10 +34,26 @@ class Placed(NamedTuple):
     needs: Any
     before: int = 0  # places that there were before
     memory: Any = None  # in which the columns lie
+    new: bool = True  # whether there may be features among them that were not learnt before
+
+    @property
+    def indices(self) -> Any:
+        """The place of each entry."""
+        return self.rows.parameters["indices"]
 
     def fitting(self, room: int) -> int:
         """How many rows there is room for."""
         return int(np.searchsorted(self.needs, room, side="right"))
+
+
+class Ranks(NamedTuple):
+    """Features of a batch numbered in the order in which they come: places, if nothing else was learnt."""
+
+    indices: Any  # the number of each entry's feature
+    needs: Any  # of each row: 2 + the highest number up to it; None if that was told before
+    columns: Any  # of the features numbered so far, those of this batch included
+    before: int  # features numbered before this batch
+    source: object  # whoever numbers them, always in the same order
 
 
 class Index(NamedTuple):
@@ -54,6 +70,7 @@ class Places:
         self._count = np.array([len(columns)])
         self._columns = np.asarray(columns, np.uint64)
         self._index = Index(np.zeros(NEAR, np.uint32), np.empty(0, np.uint64))
+        self._agreed: tuple[object, int] = (None, 0)  # who numbers features alike, and how many of the first
         self._spare: Any = NOTHING  # memory for columns of rows, from rows that nobody needs any more
         near = np.flatnonzero(self._columns < NEAR)
         self._index.near[self._columns[near]] = near + 1
@@ -72,12 +89,14 @@ class Places:
         """The column of each place."""
         return self._columns[: len(self)]
 
-    def place(self, x: Rows, weights: Vector, compiled: bool) -> Placed:
+    def place(self, x: Rows, weights: Vector, compiled: bool, ranks: Ranks | None = None) -> Placed:
         """Rows to be learnt: features that are new in them get places, but not those of rows of weight 0.
 
-        It stops at a row with a column that x does not have.
+        It stops at a row with a column that x does not have. O(nnz), or O(rows) if `ranks` are the places.
         """
         x, before, i = as_sparse(x), len(self), 0
+        if ranks is not None and self._agrees(ranks, weights):
+            return self._taken_over(x, ranks)
         memory, needs = self._memory(x.indices), np.empty(x.shape[0], np.int64)
         indices = memory[: x.indices.size]
         try:
@@ -92,6 +111,40 @@ class Places:
             raise
         needs = needs[:i]
         return Placed(replace(x, indices=indices, columns=int(needs.max(initial=0))), needs, before, memory)
+
+    def _agrees(self, ranks: Ranks, weights: Vector) -> bool:
+        """Whether the ranks are places, or will be once the features that are new in them are entered."""
+        have, all_of_them = len(self), len(ranks.columns)
+        if have < all_of_them and (have != ranks.before or ranks.needs is None or not np.all(weights)):
+            return False
+        shared = min(have, all_of_them)
+        known = self._agreed[1] if self._agreed[0] is ranks.source else 0
+        if known < shared and not np.array_equal(self._columns[known:shared], ranks.columns[known:shared]):
+            return False
+        self._agreed = ranks.source, max(known, shared)
+        return True
+
+    def _taken_over(self, x: Sparse, ranks: Ranks) -> Placed:
+        """Rows whose places are their ranks; features that are new in them are entered."""
+        before, all_of_them = len(self), len(ranks.columns)
+        if before < all_of_them:
+            self._enter(ranks.columns[before:])
+            needs = ranks.needs
+        else:
+            needs = np.full(x.shape[0], before + 1)
+        rows = replace(x, indices=ranks.indices, columns=int(needs.max(initial=0)))
+        return Placed(rows, needs, before, new=before < all_of_them)
+
+    def _enter(self, new: Any) -> None:
+        """Give places to columns that have none."""
+        before, count = len(self), len(self) + len(new)
+        if count > self._columns.size:
+            self._make_room(2 * count)
+        self._columns[before:count], self._count[0] = new, count
+        near = np.flatnonzero(new < NEAR)
+        self._index.near[new[near]] = before + near + 1
+        if near.size < len(new):
+            call(fill, len(new) > INTERPRETED, self._index, self.columns, before)
 
     def give_back(self, placed: Placed) -> None:
         """Use the memory of rows that nobody needs any more for the next ones: fresh pages cost as much as placing."""
@@ -116,6 +169,7 @@ class Places:
             self._index.near[forgotten[forgotten < NEAR]] = 0
             self._count[0] = count
             self._make_room(self._columns.size)
+            self._agreed = None, 0
 
     def by_column(self, w: Vector, features: int, bias: bool) -> Vector:
         """Values by place, the bias last, as values by column; 0 for features without a place."""
@@ -138,7 +192,7 @@ class Places:
         self._columns = columns
         self._index = self._index._replace(far=np.zeros(4 << (room - 1).bit_length(), np.uint64))
         if self.columns.max(initial=0) >= NEAR:
-            call(fill, len(self) > INTERPRETED, self._index, self.columns)
+            call(fill, len(self) > INTERPRETED, self._index, self.columns, 0)
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------
@@ -169,6 +223,21 @@ def place_rows(
 
 
 @kernel
+def follow_ranks(x: Sparse, ranks: Cells, before: int, columns: Cells, needs: Cells) -> bool:
+    """Write what `Ranks` tell, columns from `before` on; returns whether features are numbered as they come: O(nnz)."""
+    met = np.uint64(before)
+    for i in range(needs.size):
+        for k in range(x.begin(i), x.end(i)):
+            if ranks[k] >= met:
+                if ranks[k] > met or met == columns.size:
+                    return False
+                columns[met] = x.column(i, k)
+                met += _ONE
+        needs[i] = met + _ONE
+    return bool(met == columns.size)
+
+
+@kernel
 def find_rows(x: Rows, rows: int, index: Index, count: int, indices: Cells) -> None:
     """Write the places of the first rows, `count` for features without one: O(nnz)."""
     for i in range(rows):
@@ -178,9 +247,9 @@ def find_rows(x: Rows, rows: int, index: Index, count: int, indices: Cells) -> N
 
 
 @kernel
-def fill(index: Index, columns: Cells) -> None:
-    """Enter those columns of the first places that are far."""
-    for place in range(columns.size):
+def fill(index: Index, columns: Cells, first: int) -> None:
+    """Enter those columns of the places from `first` on that are far."""
+    for place in range(first, columns.size):
         if columns[place] >= index.near.size:
             enter(index, columns[place], np.uint64(place + 1))
 
