@@ -112,7 +112,7 @@ def keep_measures(table: Cells, pace: Cells, x: Rows, i: int, ahead: int, sheet:
 @kernel
 def learn_viewed(
     learner: Auto, s: State, mind: Mind, work: Workspace, x: Rows, y: Vector, weights: Vector, beside: Vector,
-    scores: Vector, theta: Vector, ring: Ring, rate: float, i: int, stop: int,
+    scores: Vector, theta: Vector, ring: Ring, i: int, stop: int,
 ) -> int:  # fmt: skip
     """Learn rows i … stop − 1 as the other sees them; returns the first row not learnt, as `learn_rows` does."""
     begin, sheet = i, work.sheet
@@ -138,7 +138,7 @@ def learn_viewed(
             for k in range(x.begin(i), x.end(i)):
                 theta[x.column(i, k)] -= slope * x.value(i, k)
             theta[np.uint64(s.counts[DIMENSION] - 1)] -= slope
-            learner.follow(s, mind, work, x, i, min(i + 1, y.size - 1), y[i], weight, rate)
+            learner.follow(s, mind, work, x, i, min(i + 1, y.size - 1), y[i], weight, 1.0)
         i += 1
         if i % TOLD == 0:
             add(ring.gate, _TAKEN, i - begin - read(ring.gate, _TAKEN))

@@ -61,8 +61,8 @@ class Pair:
             given = run.learner, state, mind, work, x, y[:stop], w[:stop], beside, run.slots, run.scores
             return int(call(learn_rows, True, *given, i, 1 << 62))
         with helpers:
-            given = run.learner, state, mind, work, x, y, w, beside, run.scores, theta, ring, run.slots.rate
-            reached = int(call(learn_viewed, True, *given, i, stop))
+            viewed = run.learner, state, mind, work, x, y, w, beside, run.scores, theta, ring
+            reached = int(call(learn_viewed, True, *viewed, i, stop))
         if kept[0] != reached:  # what was seen of later rows is forgotten
             state.table[:] = table
             call(view_again, True, state, pace, sheet, x, w, i, reached)
