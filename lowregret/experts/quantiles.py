@@ -29,9 +29,10 @@ from lowregret.compile.numerics import EPSILON
 from lowregret.compile.signals import let_in, unbroken
 from lowregret.errors import DataError, PartError
 from lowregret.experts.before import Before, all_or_none
+from lowregret.experts.best import BestExpert
 from lowregret.experts.given import given_names, given_outcomes
 from lowregret.experts.layered import Layered
-from lowregret.experts.mixture import BestExpert, Matrix
+from lowregret.experts.mixture import Matrix
 from lowregret.experts.schema_cover import MOST_LEVELS, QuantilesSchema
 from lowregret.experts.state import NAPS
 from lowregret.learner.validate import real_numbers
