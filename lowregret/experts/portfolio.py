@@ -12,7 +12,6 @@ import math
 import os
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -27,7 +26,7 @@ from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
 from lowregret.experts.best import best_mixture, quadratic_on_simplex
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema_wealth import OnlineNewtonSchema, UniversalSchema
-from lowregret.experts.wealth import WEALTH, YEAR, Ledger, listed_weights
+from lowregret.experts.wealth import WEALTH, YEAR, Ledger, after_costs, listed_weights
 from lowregret.loss import LogWealth
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
@@ -180,17 +179,6 @@ class Portfolio(ExpertMixture):
         return made
 
 
-def after_costs(found: Certificate, paid: float) -> Certificate:
-    """A certificate of wealth before costs as one of wealth after them: everything grows by −Σ ln μ_t."""
-    return replace(
-        found,
-        statement=f"{found.statement}, + what costs took, −Σ ln μ_t",
-        linear_regret=None if found.linear_regret is None else found.linear_regret + paid,
-        bound=found.bound + paid,
-        regret=None if found.regret is None else found.regret + paid,
-    )
-
-
 class StepwisePortfolio(Portfolio):
     """A portfolio that learns row by row; a subclass says `weights` and `_invest`."""
 
@@ -199,11 +187,11 @@ class StepwisePortfolio(Portfolio):
         p, weights = np.empty((len(x), 1)), np.empty(x.shape)
         for t, row in enumerate(x):
             weights[t] = listed_weights(self.weights[None], row[None])[0]
-            p[t, 0] = float(weights[t] @ np.nan_to_num(row))
-            if not p[t, 0] > 0:
+            earned = float(weights[t] @ np.nan_to_num(row))
+            if not earned > 0:
                 self._book(x[:t], p[:t], weights[:t])
                 raise DataError(f"round {self.asked}: all that the portfolio held has become worthless")
-            self._invest(np.where(np.isnan(row), p[t, 0], row))
+            p[t, 0] = self._invest(np.where(np.isnan(row), earned, row))
         self._book(x, p, weights)
         return p[:, 0]
 
@@ -214,8 +202,8 @@ class StepwisePortfolio(Portfolio):
         self._settle(x, weights, regrets)
 
     @abstractmethod
-    def _invest(self, relatives: Vector) -> None:
-        """Learn relatives, all known, of a round that was paid."""
+    def _invest(self, relatives: Vector) -> float:
+        """Learn relatives, all known; returns ⟨w, x⟩, which is above 0."""
 
 
 class OnlineNewton(StepwisePortfolio):
@@ -251,8 +239,9 @@ class OnlineNewton(StepwisePortfolio):
     def weights(self) -> Vector:
         return self._w.copy()
 
-    def _invest(self, relatives: Vector) -> None:
-        g = relatives / float(self._w @ relatives)
+    def _invest(self, relatives: Vector) -> float:
+        p = float(self._w @ relatives)
+        g = relatives / p
         self._ahead = max(self._ahead, float(g.max()) - 1)
         self._a += np.outer(g, g)
         self._b += self.pull * g
@@ -261,6 +250,7 @@ class OnlineNewton(StepwisePortfolio):
         self._inverse -= np.outer(side, side) / (1 + share)  # Sherman, Morrison
         self._curved += share / (1 + share)  # gᵀA_t⁻¹g
         self._w = quadratic_on_simplex(self._a, self._b, self._w)
+        return p
 
     def _certificates(self) -> list[Certificate]:
         """ONS, against every rebalanced portfolio."""
@@ -339,8 +329,8 @@ class Universal(StepwisePortfolio):
     def weights(self) -> Vector:
         return np.asarray(self.mixture.weights @ self.nodes)
 
-    def _invest(self, relatives: Vector) -> None:
-        self.mixture.learn((self.nodes @ relatives)[None], [1.0])
+    def _invest(self, relatives: Vector) -> float:
+        return float(self.mixture.learn((self.nodes @ relatives)[None], [1.0]).forecasts[0])
 
     def _certificates(self) -> list[Certificate]:
         """Against every rebalanced portfolio, or where they were drawn against every one of those."""

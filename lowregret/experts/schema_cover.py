@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from lowregret.errors import StoreError
 from lowregret.experts.schema import LayeredSchema, MixtureSchema
 from lowregret.experts.tracking import COVER_COUNT_NAMES, COVER_SUM_NAMES, MISSES, ROUNDS, TRACKERS, WINDOW
 from lowregret.run.schema_rounds import Demands, RecordedSchema
@@ -72,8 +73,11 @@ class QuantilesSchema(RecordedSchema):
         self.level = LayeredSchema(LANES)
 
     def inner(self, told: Told | None = None) -> Mapping[str, RecordedSchema]:
-        names = (f"level {level}" for level in range(0 if told is None else len(told["levels"])))
-        return {name: self.level for name in names if told is not None and name in told}
+        names = [f"level {level}" for level in range(0 if told is None else len(told["levels"]))]
+        for name in names:
+            if told is not None and name not in told:
+                raise StoreError(f"lacks {name!r}, which this version of lowregret needs: train again")
+        return dict.fromkeys(names, self.level)
 
     def fields(self) -> dict[str, Field]:
         level = record(self.level.fields())._replace(needed=False)
@@ -93,10 +97,10 @@ class QuantilesSchema(RecordedSchema):
         return {"losses": floats(levels, low=0), "below": wholes(levels)} | waiting
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
-        mixtures = [told.get(f"level {level}") for level in range(len(told["levels"]))]
-        yield None not in mixtures and sum(name.startswith("level ") for name in told) == len(mixtures), "all levels"
-        yield all(m and m["names"] == told["names"] and m["parts"] == 1 for m in mixtures), "levels of the same experts"
+        mixtures = [told[f"level {level}"] for level in range(len(told["levels"]))]
+        yield sum(name.startswith("level ") for name in told) == len(mixtures), f"{len(mixtures)} levels and no more"
+        yield all(m["names"] == told["names"] and m["parts"] == 1 for m in mixtures), "levels of the same experts"
         waiting = arrays["pending.numbers"]
         for level in range(len(mixtures)):
-            there = np.sort(arrays.get(f"level {level}.pending.number", np.empty(0, np.int64)))
+            there = np.sort(arrays[f"level {level}.pending.number"])
             yield np.array_equal(np.sort(waiting[:, level]), there), f"rounds that wait at level {level}"

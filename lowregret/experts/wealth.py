@@ -12,10 +12,12 @@ the root in at most N + 1 steps, exactly. Then wealth grows by ⟨w, x⟩. So ln
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.errors import DataError, PartError
@@ -134,4 +136,15 @@ def listed_weights(weights: Any, x: Any) -> Any:
     total = kept.sum(1, keepdims=True)
     return np.where(
         total > 0, kept / np.where(total > 0, total, 1.0), there / np.maximum(there.sum(1, keepdims=True), 1)
+    )
+
+
+def after_costs(found: Certificate, paid: float) -> Certificate:
+    """A certificate of wealth before costs as one of wealth after them: everything grows by −Σ ln μ_t."""
+    return replace(
+        found,
+        statement=f"{found.statement}, + what costs took, −Σ ln μ_t",
+        linear_regret=None if found.linear_regret is None else found.linear_regret + paid,
+        bound=found.bound + paid,
+        regret=None if found.regret is None else found.regret + paid,
     )

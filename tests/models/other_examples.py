@@ -119,7 +119,7 @@ OTHER_EXAMPLES: dict[str, Made] = {
         lambda: Specialists(5, 0.5, **PLAIN), lambda run, t: run.learn([0, 2], [t % 2, 2 + t % 3], X[t, :2], X[t, 2:])
     ),
     "quantiles": one_by_one(
-        lambda: Quantiles(3, [0.25, 0.75], **PLAIN),
+        lambda: Quantiles(3, [0.75], **PLAIN),
         lambda run, t: run.learn(X[t : t + 1], X[t, :1] + 0.25),
         lambda run: run.ask(X[0]),
     ),
