@@ -94,7 +94,7 @@ def _through_pool(m: SeriesMixture) -> Certificate:
 def _certificate(
     m: SeriesMixture, name: str, statement: str, rivals: str, found: tuple[float, float, float], played: int
 ) -> Certificate:
-    """The certificate of a bound, the linearised regret and the exact one, which are `found`."""
+    """The certificate of a bound, the linearised regret and the exact one to the best experts, which are `found`."""
     bound, worst, exact = found
     premises = [*convexity(m.way.loss, m.met, 0.0)]
     if played and exact == -math.inf:
@@ -110,8 +110,8 @@ def _certificate(
         worst if m.way.linearised and worst <= bound and math.isfinite(worst) else None,
         bound,
         tuple(premises),
-        regret=exact if math.isfinite(exact) else None,
-        details={"drift": drift, "pending": float(waiting)},
+        regret=None if m.way.linearised or not math.isfinite(exact) else exact,
+        details={"drift": drift, "pending": float(waiting), "to_experts": exact},
     )
 
 
