@@ -7,6 +7,7 @@ minimum. For convex F the minimum is at least F(u) − (⟨∇F(u), u⟩ − min
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ PROGRAMME = 500_000  # cells up to which a linear programme is solved
 NEAR = 1e-10  # gap, relative to the loss, that is near enough
 
 
-class BestExpert(NamedTuple):
+@dataclass(frozen=True)
+class BestExpert:
     """The expert with the smallest loss, over the rounds in which it was awake."""
 
     index: int

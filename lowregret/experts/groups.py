@@ -22,7 +22,7 @@ from lowregret.loss import Loss
 from lowregret.types import Vector
 
 
-class Standings(NamedTuple):
+class GroupStandings(NamedTuple):
     """All that an aggregator knows of its experts, in every group: see `Book`."""
 
     regret: Vector
@@ -40,7 +40,7 @@ class Standings(NamedTuple):
         return cls(regret, square, rate, added, sums, counts)
 
 
-class Accounts(NamedTuple):
+class GroupAccounts(NamedTuple):
     """Losses of the experts and of the mixture, in every group: see `Book`."""
 
     losses: Vector
@@ -74,7 +74,7 @@ def more_experts(kept: Any, experts: int) -> Any:
     return kept._replace(**wide)
 
 
-def standing(s: Standings, work: Book, g: int) -> Book:
+def standing(s: GroupStandings, work: Book, g: int) -> Book:
     """Group g as a book, whose other entries are those of `work`: no room of their own."""
     return Book(
         s.regret[g], s.square[g], s.rate[g], work.prior, work.mass, work.present, work.instant, work.paid, work.losses,
@@ -82,7 +82,7 @@ def standing(s: Standings, work: Book, g: int) -> Book:
     )  # fmt: skip
 
 
-def account(s: Accounts, work: Book, g: int) -> Book:
+def account(s: GroupAccounts, work: Book, g: int) -> Book:
     """The losses in group g as a book, whose other entries are those of `work`: no room of their own."""
     return Book(
         work.regret, work.square, work.rate, work.prior, work.mass, work.present, work.instant, work.paid, s.losses[g],
@@ -95,7 +95,7 @@ def play_events(
     aggregator: Aggregator,
     substitution: Substitution,
     loss: Loss,
-    s: Standings,
+    s: GroupStandings,
     work: Book,
     rows: Any,
     asks: Any,
@@ -136,7 +136,9 @@ def play_events(
 
 
 @kernel
-def account_events(loss: Loss, s: Accounts, work: Book, rows: Any, group: Any, x: Any, y: Any, p: Any, q: Any) -> int:
+def account_events(
+    loss: Loss, s: GroupAccounts, work: Book, rows: Any, group: Any, x: Any, y: Any, p: Any, q: Any
+) -> int:
     """Book outcomes that have become known, in order; returns how many, all but for a refusal."""
     for e in range(rows.size):
         t = rows[e]
