@@ -31,8 +31,8 @@ class Way(NamedTuple):
     compiled: bool
 
 
-class Mixed(NamedTuple):
-    """Mixed forecasts of rows: when they were asked for, when their outcomes came, and the weights of the former."""
+class MixedForecasts(NamedTuple):
+    """MixedForecasts forecasts of rows: when they were asked for, when their outcomes came, and the weights of the former."""
 
     asked: Matrix
     found: Matrix
@@ -62,7 +62,7 @@ class Stage:
 
     def play(
         self, way: Way, events: OriginEvents, group: Any, x: Matrix, found: Matrix, y: Matrix, wanted: bool
-    ) -> Mixed:
+    ) -> MixedForecasts:
         """Let events happen; x[t] are the experts' forecasts when row t is asked, found[t] when its outcome comes."""
         p, q = np.full((2, len(x), 1), np.nan)
         weights = np.zeros((len(x) if wanted else 0, self.prior.size))
@@ -72,7 +72,7 @@ class Stage:
         if done < events.rows.size:
             row = int(events.rows[done])
             raise Refusal(row, float(q[row, 0]), type(self.aggregator).__name__)
-        return Mixed(p, q, weights)
+        return MixedForecasts(p, q, weights)
 
     def book(self, g: int) -> Book:
         """Group g as the theorems read it."""
@@ -107,7 +107,7 @@ class GroupMixture:
 
     def play(
         self, way: Way, events: OriginEvents, group: Any, x: Matrix, found: Matrix, y: Matrix, wanted: bool
-    ) -> Mixed:
+    ) -> MixedForecasts:
         """Let events happen in all lanes, then in the chief: O(lanes · events · N)."""
         played = [lane.play(way, events, group, x, found, y, wanted) for lane in self.lanes]
         if self.chief is None:

@@ -62,13 +62,13 @@ class GroupAccounts(NamedTuple):
 
 
 def more_groups(kept: Any, groups: int) -> Any:
-    """The same standings or accounts with room for further groups, in which nothing is learnt yet."""
+    """Standings or accounts with room for further groups, in which nothing is learnt yet."""
     lacking = groups - len(kept.counts)
     return type(kept)(*(np.concatenate([a, np.zeros((lacking, *a.shape[1:]), a.dtype)]) for a in kept))
 
 
 def more_experts(kept: Any, experts: int) -> Any:
-    """The same standings or accounts with zeros for further experts."""
+    """Standings or accounts with zeros for further experts."""
     tables = {name: a for name, a in kept._asdict().items() if name not in ("sums", "counts", "late")}
     wide = {name: np.hstack([a, np.zeros((len(a), experts - a.shape[1]))]) for name, a in tables.items()}
     return kept._replace(**wide)
@@ -116,16 +116,14 @@ def play_events(
     weighed = -1  # the group whose weights, if all experts are awake, are those of the forecast before
     for e in range(rows.size):
         t = rows[e]
-        g = group[t]
-        b = standing(s, work, g)
+        g, b = group[t], standing(s, work, group[t])
         if asks[e]:
             if g == weighed and look(b, x, t, 1) == b.mass.size:
                 substitution.forecast(b, x, t, p)
             else:
                 weighed = g if mix(aggregator, substitution, b, x, t, p) == b.mass.size else -1
-            if weights.shape[0] > 0:
-                for i in range(b.mass.size):
-                    weights[t, i] = b.mass[i]
+            for i in range(b.mass.size if weights.shape[0] > 0 else 0):
+                weights[t, i] = b.mass[i]
         else:
             weighed = -1
             mix(aggregator, substitution, b, found, t, q)

@@ -1,4 +1,4 @@
-"""What is known when: forecasts of one origin are all made before any outcome that was not known at that origin.
+"""The order of events: forecasts of one origin are all made before any outcome that was not known at that origin.
 
 The outcome for a time is known at origins from that time on: at a cutoff of Friday, that of Friday is.
 """

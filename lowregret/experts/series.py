@@ -19,7 +19,7 @@ from lowregret.experts.advice import first_refused, why_refused
 from lowregret.experts.aggregator import Aggregator, MLPoly
 from lowregret.experts.best import BestExpert
 from lowregret.experts.given import given_names
-from lowregret.experts.group_mixture import GroupMixture, Mixed, Refusal, Way
+from lowregret.experts.group_mixture import GroupMixture, MixedForecasts, Refusal, Way
 from lowregret.experts.groups import GroupAccounts, account_events, more_experts, more_groups
 from lowregret.experts.layered import LANES
 from lowregret.experts.long import LongTable, long_table
@@ -214,7 +214,7 @@ class SeriesMixture(Recorded):
         if self.recording:
             self._record(played.weights[asked], rows[asked])
 
-    def _play(self, events: OriginEvents, x: Matrix, y: Matrix, group: Any, wanted: bool) -> Mixed:
+    def _play(self, events: OriginEvents, x: Matrix, y: Matrix, group: Any, wanted: bool) -> MixedForecasts:
         """Let events happen in the pooled mixture, if there is one, then in those of the groups."""
         if self.pool is None:
             return self.own.play(self.way, events, group, x, x, y, wanted)

@@ -68,7 +68,7 @@ def _of_groups(m: SeriesMixture) -> Certificate:
 
 
 def _through_pool(m: SeriesMixture) -> Certificate:
-    """What series owe to the pooled mixture, and that to the best for all."""
+    """Σ of what series owe to the pooled mixture, and what that owes to the best for all."""
     assert m.pool is not None
     accounts, played = m.accounts, np.flatnonzero(m.accounts.counts[:, ROUNDS])
     rivals = np.all(accounts.awake == accounts.counts[:, ROUNDS, None], axis=0)[None]
@@ -135,7 +135,7 @@ def _is_mixable(m: SeriesMixture, stage: Stage) -> bool:
 
 
 def _layered(m: SeriesMixture, mixture: GroupMixture, groups: Any, rivals: Any) -> Vector:
-    """What each group owes to its best rival, through the lane by which that is least; infinite without rivals."""
+    """The debt of each group to its best rival, through the lane by which it is least; infinite without rivals."""
     assert mixture.chief is not None
     found = np.full(len(groups), math.inf)
     for place, lane in enumerate(mixture.lanes):
