@@ -72,7 +72,7 @@ class TableReview:
 
 @dataclass
 class Telling:
-    """What a summary says of a mixture of long tables; all outcomes that are known have been learnt by now."""
+    """The summary of a mixture of long tables; all outcomes that are known have been learnt by now."""
 
     args: Namespace
     found: Forecasts
@@ -143,7 +143,7 @@ class Telling:
         return "auto" if self.mixture.own.chief is not None else type(self.mixture.own.lanes[0].aggregator).__name__
 
     def page(self) -> str:
-        """The same as a page of HTML."""
+        """The summary as a page of HTML."""
         mixture = self.mixture
         sections = [
             ("What came out", f"<pre>{escape(str(self))}</pre>"),

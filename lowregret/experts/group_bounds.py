@@ -10,7 +10,7 @@ import numpy as np
 from lowregret.experts.aggregator import RATES, AdaHedge, MLPoly, Squint
 from lowregret.experts.certify import bound_against
 from lowregret.experts.group_mixture import Stage
-from lowregret.experts.groups import Standings
+from lowregret.experts.groups import GroupStandings
 from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST
 from lowregret.types import Vector
 
@@ -37,7 +37,7 @@ def bounds_against(stage: Stage, mixable: bool, groups: Any, k: Any) -> Vector:
     )
 
 
-def _squint(s: Standings, prior: Vector, groups: Any, k: Any) -> Vector:
+def _squint(s: GroupStandings, prior: Vector, groups: Any, k: Any) -> Vector:
     """min_j (ln Φ + ln(1/(π[k]γ_j)))/η_j + η_jV[k], 0 where nobody has lost anything yet."""
     largest = np.where(s.sums[groups, LARGEST] > 0, s.sums[groups, LARGEST], 1.0)
     rates = 0.5 ** (np.arange(RATES) + 1) / largest[:, None]

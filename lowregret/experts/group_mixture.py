@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from lowregret.compile.call import call
 from lowregret.errors import DataError
 from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.groups import Standings, more_groups, play_events, standing
+from lowregret.experts.groups import GroupStandings, more_groups, play_events, standing
 from lowregret.experts.join import join_experts
-from lowregret.experts.origins import Events
+from lowregret.experts.origins import OriginEvents
 from lowregret.experts.state import Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Loss
@@ -31,8 +31,8 @@ class Way(NamedTuple):
     compiled: bool
 
 
-class Played(NamedTuple):
-    """Mixed forecasts of rows: when they were asked for, when their outcomes came, and the weights of the former."""
+class MixedForecasts(NamedTuple):
+    """MixedForecasts forecasts of rows: when they were asked for, when their outcomes came, and the weights of the former."""
 
     asked: Matrix
     found: Matrix
@@ -52,7 +52,7 @@ class Stage:
 
     def __init__(self, aggregator: Aggregator, prior: Vector, groups: int = 0) -> None:
         self.aggregator = aggregator
-        self.standings = Standings.fresh(groups, prior.size)
+        self.standings = GroupStandings.fresh(groups, prior.size)
         self._work = Book.fresh(prior)
 
     @property
@@ -60,7 +60,9 @@ class Stage:
         """Trust in the experts at the beginning."""
         return self._work.prior
 
-    def play(self, way: Way, events: Events, group: Any, x: Matrix, found: Matrix, y: Matrix, wanted: bool) -> Played:
+    def play(
+        self, way: Way, events: OriginEvents, group: Any, x: Matrix, found: Matrix, y: Matrix, wanted: bool
+    ) -> MixedForecasts:
         """Let events happen; x[t] are the experts' forecasts when row t is asked, found[t] when its outcome comes."""
         p, q = np.full((2, len(x), 1), np.nan)
         weights = np.zeros((len(x) if wanted else 0, self.prior.size))
@@ -70,7 +72,7 @@ class Stage:
         if done < events.rows.size:
             row = int(events.rows[done])
             raise Refusal(row, float(q[row, 0]), type(self.aggregator).__name__)
-        return Played(p, q, weights)
+        return MixedForecasts(p, q, weights)
 
     def book(self, g: int) -> Book:
         """Group g as the theorems read it."""
@@ -80,7 +82,7 @@ class Stage:
         """Let experts join in every group."""
         self.be(*join_experts(self.aggregator, self.standings, self.prior, experts))
 
-    def be(self, standings: Standings, prior: Vector) -> None:
+    def be(self, standings: GroupStandings, prior: Vector) -> None:
         """Go on from what is known elsewhere."""
         self.standings, self._work = standings, Book.fresh(prior)
 
@@ -103,7 +105,9 @@ class GroupMixture:
         """Trust in the experts at the beginning."""
         return self.lanes[0].prior
 
-    def play(self, way: Way, events: Events, group: Any, x: Matrix, found: Matrix, y: Matrix, wanted: bool) -> Played:
+    def play(
+        self, way: Way, events: OriginEvents, group: Any, x: Matrix, found: Matrix, y: Matrix, wanted: bool
+    ) -> MixedForecasts:
         """Let events happen in all lanes, then in the chief: O(lanes · events · N)."""
         played = [lane.play(way, events, group, x, found, y, wanted) for lane in self.lanes]
         if self.chief is None:
@@ -123,11 +127,11 @@ class GroupMixture:
         for lane in self.lanes:
             lane.join(experts)
 
-    def copies(self) -> list[tuple[Standings, Vector]]:
+    def copies(self) -> list[tuple[GroupStandings, Vector]]:
         """All that is known, to come `back` to."""
-        return [(Standings(*(a.copy() for a in stage.standings)), stage.prior) for stage in self.stages]
+        return [(GroupStandings(*(a.copy() for a in stage.standings)), stage.prior) for stage in self.stages]
 
-    def back(self, copies: list[tuple[Standings, Vector]]) -> None:
+    def back(self, copies: list[tuple[GroupStandings, Vector]]) -> None:
         """Be as when these copies were made."""
         for stage, (kept, prior) in zip(self.stages, copies, strict=True):
             stage.be(kept, prior)

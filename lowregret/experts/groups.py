@@ -22,7 +22,7 @@ from lowregret.loss import Loss
 from lowregret.types import Vector
 
 
-class Standings(NamedTuple):
+class GroupStandings(NamedTuple):
     """All that an aggregator knows of its experts, in every group: see `Book`."""
 
     regret: Vector
@@ -40,7 +40,7 @@ class Standings(NamedTuple):
         return cls(regret, square, rate, added, sums, counts)
 
 
-class Accounts(NamedTuple):
+class GroupAccounts(NamedTuple):
     """Losses of the experts and of the mixture, in every group: see `Book`."""
 
     losses: Vector
@@ -62,19 +62,19 @@ class Accounts(NamedTuple):
 
 
 def more_groups(kept: Any, groups: int) -> Any:
-    """The same standings or accounts with room for further groups, in which nothing is learnt yet."""
+    """Standings or accounts with room for further groups, in which nothing is learnt yet."""
     lacking = groups - len(kept.counts)
     return type(kept)(*(np.concatenate([a, np.zeros((lacking, *a.shape[1:]), a.dtype)]) for a in kept))
 
 
 def more_experts(kept: Any, experts: int) -> Any:
-    """The same standings or accounts with zeros for further experts."""
+    """Standings or accounts with zeros for further experts."""
     tables = {name: a for name, a in kept._asdict().items() if name not in ("sums", "counts", "late")}
     wide = {name: np.hstack([a, np.zeros((len(a), experts - a.shape[1]))]) for name, a in tables.items()}
     return kept._replace(**wide)
 
 
-def standing(s: Standings, work: Book, g: int) -> Book:
+def standing(s: GroupStandings, work: Book, g: int) -> Book:
     """Group g as a book, whose other entries are those of `work`: no room of their own."""
     return Book(
         s.regret[g], s.square[g], s.rate[g], work.prior, work.mass, work.present, work.instant, work.paid, work.losses,
@@ -82,7 +82,7 @@ def standing(s: Standings, work: Book, g: int) -> Book:
     )  # fmt: skip
 
 
-def account(s: Accounts, work: Book, g: int) -> Book:
+def account(s: GroupAccounts, work: Book, g: int) -> Book:
     """The losses in group g as a book, whose other entries are those of `work`: no room of their own."""
     return Book(
         work.regret, work.square, work.rate, work.prior, work.mass, work.present, work.instant, work.paid, s.losses[g],
@@ -95,7 +95,7 @@ def play_events(
     aggregator: Aggregator,
     substitution: Substitution,
     loss: Loss,
-    s: Standings,
+    s: GroupStandings,
     work: Book,
     rows: Any,
     asks: Any,
@@ -116,16 +116,14 @@ def play_events(
     weighed = -1  # the group whose weights, if all experts are awake, are those of the forecast before
     for e in range(rows.size):
         t = rows[e]
-        g = group[t]
-        b = standing(s, work, g)
+        g, b = group[t], standing(s, work, group[t])
         if asks[e]:
             if g == weighed and look(b, x, t, 1) == b.mass.size:
                 substitution.forecast(b, x, t, p)
             else:
                 weighed = g if mix(aggregator, substitution, b, x, t, p) == b.mass.size else -1
-            if weights.shape[0] > 0:
-                for i in range(b.mass.size):
-                    weights[t, i] = b.mass[i]
+            for i in range(b.mass.size if weights.shape[0] > 0 else 0):
+                weights[t, i] = b.mass[i]
         else:
             weighed = -1
             mix(aggregator, substitution, b, found, t, q)
@@ -136,7 +134,9 @@ def play_events(
 
 
 @kernel
-def account_events(loss: Loss, s: Accounts, work: Book, rows: Any, group: Any, x: Any, y: Any, p: Any, q: Any) -> int:
+def account_events(
+    loss: Loss, s: GroupAccounts, work: Book, rows: Any, group: Any, x: Any, y: Any, p: Any, q: Any
+) -> int:
     """Book outcomes that have become known, in order; returns how many, all but for a refusal."""
     for e in range(rows.size):
         t = rows[e]

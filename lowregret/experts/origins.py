@@ -1,4 +1,4 @@
-"""What is known when: forecasts of one origin are all made before any outcome that was not known at that origin.
+"""The order of events: forecasts of one origin are all made before any outcome that was not known at that origin.
 
 The outcome for a time is known at origins from that time on: at a cutoff of Friday, that of Friday is.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from lowregret.types import Vector
 
 
-class Events(NamedTuple):
+class OriginEvents(NamedTuple):
     """Rows whose forecasts are asked for, or whose outcomes have become known, one after the other."""
 
     rows: Any
@@ -24,7 +24,7 @@ class Events(NamedTuple):
         return self.rows[~self.asks]
 
 
-def events_of(time: Vector, cutoff: Vector, rank: Any, fresh: Any, known: Any) -> Events:
+def events_of(time: Vector, cutoff: Vector, rank: Any, fresh: Any, known: Any) -> OriginEvents:
     """All that happens when the rows that are `fresh` are asked, origin after origin: O(n log n).
 
     At each origin the outcomes that are `known` up to it are learnt, in order of time, cutoff and rank; then its
@@ -39,13 +39,13 @@ def events_of(time: Vector, cutoff: Vector, rank: Any, fresh: Any, known: Any) -
     when = np.concatenate([place[arriving], np.searchsorted(origins, cutoff[asked])])
     by_time = np.where(asks, 0.0, time[rows])  # forecasts of an origin in order of series, whose weights are the same
     order = np.lexsort((rank[rows], cutoff[rows], by_time, asks, when))
-    return Events(rows[order], asks[order])
+    return OriginEvents(rows[order], asks[order])
 
 
-def in_order(time: Vector, cutoff: Vector, rank: Any, rows: Any) -> Events:
+def in_order(time: Vector, cutoff: Vector, rank: Any, rows: Any) -> OriginEvents:
     """The outcomes of these rows, learnt in order of time, cutoff and rank."""
     order = np.lexsort((rank[rows], cutoff[rows], time[rows]))
-    return Events(rows[order], np.zeros(rows.size, bool))
+    return OriginEvents(rows[order], np.zeros(rows.size, bool))
 
 
 def horizons(series: Any, time: Vector, cutoff: Vector) -> Any:

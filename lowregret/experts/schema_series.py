@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.groups import Accounts, Standings
+from lowregret.experts.groups import GroupAccounts, GroupStandings
 from lowregret.experts.schema import MET, SIZES, SLACK
 from lowregret.experts.series_keys import WEIGHTS
 from lowregret.experts.state import BOOK_COUNT_NAMES, BOOK_COUNTS, BOOK_SUM_NAMES, BOOK_SUMS, NAPS, ROUNDS
@@ -35,8 +35,8 @@ from lowregret.store.schema import (
 SHARED = ("sums", "counts", "late")  # of a group, not of its experts
 
 
-def _tables(kind: type[Standings] | type[Accounts], groups: int, experts: int) -> dict[str, Array]:
-    """Standings or accounts of this many groups and experts."""
+def _tables(kind: type[GroupStandings] | type[GroupAccounts], groups: int, experts: int) -> dict[str, Array]:
+    """GroupStandings or accounts of this many groups and experts."""
     found = {
         name: extended(groups, experts, low=0.0) if name in SIZES else extended(groups, experts)
         for name in kind._fields
@@ -72,13 +72,13 @@ class SeriesSchema(RecordedSchema):
         found["waiting.group"] = wholes("waiting", high=max(groups - 1, 0))
         found |= {"waiting.time": floats("waiting"), "waiting.cutoff": extended("waiting")}
         found |= {"waiting.x": anything("waiting", n), "waiting.y": anything("waiting"), "waiting.p": floats("waiting")}
-        found |= {f"accounts.{name}": array for name, array in _tables(Accounts, groups, n).items()}
+        found |= {f"accounts.{name}": array for name, array in _tables(GroupAccounts, groups, n).items()}
         for name, count, experts in self._mixtures(told):
             found[f"{name}.prior"] = floats(experts, low=0)
             lanes = len(told["lanes"])
             for stage in range(lanes + (told["chief"] is not None)):
                 size = experts if stage < lanes else lanes
-                found |= {f"{name}.{stage}.{key}": array for key, array in _tables(Standings, count, size).items()}
+                found |= {f"{name}.{stage}.{key}": array for key, array in _tables(GroupStandings, count, size).items()}
         return found
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:

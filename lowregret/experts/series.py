@@ -19,18 +19,18 @@ from lowregret.experts.advice import first_refused, why_refused
 from lowregret.experts.aggregator import Aggregator, MLPoly
 from lowregret.experts.best import BestExpert
 from lowregret.experts.given import given_names
-from lowregret.experts.group_mixture import GroupMixture, Played, Refusal, Way
-from lowregret.experts.groups import Accounts, account_events, more_experts, more_groups
+from lowregret.experts.group_mixture import GroupMixture, MixedForecasts, Refusal, Way
+from lowregret.experts.groups import GroupAccounts, account_events, more_experts, more_groups
 from lowregret.experts.layered import LANES
 from lowregret.experts.long import LongTable, long_table
-from lowregret.experts.origins import Events, events_of, in_order
+from lowregret.experts.origins import OriginEvents, events_of, in_order
 from lowregret.experts.schema_series import SeriesSchema
 from lowregret.experts.series_certify import series_certificates
 from lowregret.experts.series_file import read_series, write_series
 from lowregret.experts.series_keys import RowKeys, SeriesKeys
 from lowregret.experts.state import OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import Mean
-from lowregret.experts.waiting import Waiting, places_of
+from lowregret.experts.waiting import WaitingForecasts, places_of
 from lowregret.loss import Loss, Square
 from lowregret.loss.verify import first_met
 from lowregret.run.round_by_round import Contents, Recorded, elsewhere
@@ -76,9 +76,9 @@ class SeriesMixture(Recorded):
         self.pool = GroupMixture(lanes, chief, trust, 1) if weights == "shrunk" else None
         own = np.append(POOLED, trust * (1 - POOLED)) if weights == "shrunk" else trust
         self.own = GroupMixture(lanes, chief, own, 1 if weights == "pooled" else 0)
-        self.accounts = Accounts.fresh(1 if weights == "pooled" else 0, len(self.names))
+        self.accounts = GroupAccounts.fresh(1 if weights == "pooled" else 0, len(self.names))
         self.keys = SeriesKeys(weights)
-        self.waiting = Waiting.empty(len(self.names))
+        self.waiting = WaitingForecasts.empty(len(self.names))
         self.asked = self.ahead = self.first = 0  # forecasts; numbers less forecasts; the first so numbered
         self.met = first_met(loss)
         self.forecasts, self.numbers = np.empty(0), np.empty(0, np.int64)
@@ -122,7 +122,7 @@ class SeriesMixture(Recorded):
         given = self.waiting.p[at]
         with self._all_or_none():
             self.waiting = self.waiting._replace(y=known)
-            self._settle(Events(at, np.zeros(at.size, bool)), self.waiting.size, "waiting row {}".format)
+            self._settle(OriginEvents(at, np.zeros(at.size, bool)), self.waiting.size, "waiting row {}".format)
         return np.array([self.way.loss.at(p, o)[0] for p, o in zip(given.tolist(), y.tolist(), strict=True)])
 
     @unbroken
@@ -162,7 +162,7 @@ class SeriesMixture(Recorded):
         number = self.asked + self.ahead + np.arange(fresh.size)
         series, group, time, cutoff = (a[fresh] for a in (keys.series, keys.group, keys.time, keys.cutoff))
         blank = np.full(fresh.size, math.nan)
-        self.waiting = self.waiting.joined(Waiting(number, series, group, time, cutoff, x, y, blank))
+        self.waiting = self.waiting.joined(WaitingForecasts(number, series, group, time, cutoff, x, y, blank))
         self.asked += fresh.size
 
     def _take_outcomes(self, keys: RowKeys, y: Vector) -> Any:
@@ -176,7 +176,7 @@ class SeriesMixture(Recorded):
             self.waiting = self.waiting._replace(y=known)
         return at
 
-    def _settle(self, events: Events, waited: int, place: Any) -> Vector:
+    def _settle(self, events: OriginEvents, waited: int, place: Any) -> Vector:
         """Let events happen to the rows that wait, of which the first `waited` were asked before; all forecasts."""
         w, begin = self.waiting, 0
         given = np.append(w.p[:waited], np.full(w.size - waited, math.nan))
@@ -184,7 +184,7 @@ class SeriesMixture(Recorded):
         while begin < events.rows.size:  # with a stop wherever a point of the curves is due
             before = int(learnt[begin - 1]) if begin else 0
             end = int(np.searchsorted(learnt, before + self.history.due - self.rounds)) + 1
-            self._settle_part(Events(events.rows[begin:end], events.asks[begin:end]), given, place)
+            self._settle_part(OriginEvents(events.rows[begin:end], events.asks[begin:end]), given, place)
             self._mark()
             begin = end
         left = ~np.isnan(given)
@@ -192,11 +192,11 @@ class SeriesMixture(Recorded):
         self.waiting = w._replace(p=given).picked(left)
         return given
 
-    def _settle_part(self, events: Events, given: Vector, place: Any) -> None:
+    def _settle_part(self, events: OriginEvents, given: Vector, place: Any) -> None:
         """Let events happen to rows that wait, and note the forecasts that are given."""
         w = self.waiting
         rows, at = np.unique(events.rows, return_inverse=True)
-        events = Events(at.reshape(-1), events.asks)
+        events = OriginEvents(at.reshape(-1), events.asks)
         x, y, group, asked = w.x[rows], w.y[rows, None], w.group[rows], events.rows[events.asks]
         try:
             played = self._play(events, x, y, group, self.recording)
@@ -214,7 +214,7 @@ class SeriesMixture(Recorded):
         if self.recording:
             self._record(played.weights[asked], rows[asked])
 
-    def _play(self, events: Events, x: Matrix, y: Matrix, group: Any, wanted: bool) -> Played:
+    def _play(self, events: OriginEvents, x: Matrix, y: Matrix, group: Any, wanted: bool) -> MixedForecasts:
         """Let events happen in the pooled mixture, if there is one, then in those of the groups."""
         if self.pool is None:
             return self.own.play(self.way, events, group, x, x, y, wanted)
@@ -244,7 +244,7 @@ class SeriesMixture(Recorded):
     def weights(self) -> Matrix:
         """Trust in each expert in the coming forecast, if all are awake, a row for each group: O(GN)."""
         count = len(self.keys.groups)
-        events = Events(np.arange(count), np.ones(count, bool))
+        events = OriginEvents(np.arange(count), np.ones(count, bool))
         x, y = np.zeros((count, len(self.names))), np.full((count, 1), math.nan)
         return self._play(events, x, y, np.arange(count), True).weights
 
@@ -294,7 +294,7 @@ class SeriesMixture(Recorded):
         before, keys, marks = dict(vars(self)), copy(self.keys), self.history.mark()
         mixtures = [mixture for mixture in (self.pool, self.own) if mixture is not None]
         copies = [mixture.copies() for mixture in mixtures]
-        accounts = Accounts(*(a.copy() for a in self.accounts))
+        accounts = GroupAccounts(*(a.copy() for a in self.accounts))
         try:
             yield
         except BaseException:

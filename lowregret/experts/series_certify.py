@@ -68,7 +68,7 @@ def _of_groups(m: SeriesMixture) -> Certificate:
 
 
 def _through_pool(m: SeriesMixture) -> Certificate:
-    """What series owe to the pooled mixture, and that to the best for all."""
+    """Σ of what series owe to the pooled mixture, and what that owes to the best for all."""
     assert m.pool is not None
     accounts, played = m.accounts, np.flatnonzero(m.accounts.counts[:, ROUNDS])
     rivals = np.all(accounts.awake == accounts.counts[:, ROUNDS, None], axis=0)[None]
@@ -94,7 +94,7 @@ def _through_pool(m: SeriesMixture) -> Certificate:
 def _certificate(
     m: SeriesMixture, name: str, statement: str, rivals: str, found: tuple[float, float, float], played: int
 ) -> Certificate:
-    """The certificate of a bound, the linearised regret and the exact one, which are `found`."""
+    """The certificate of a bound, the linearised regret and the exact one to the best experts, which are `found`."""
     bound, worst, exact = found
     premises = [*convexity(m.way.loss, m.met, 0.0)]
     if played and exact == -math.inf:
@@ -110,8 +110,8 @@ def _certificate(
         worst if m.way.linearised and worst <= bound and math.isfinite(worst) else None,
         bound,
         tuple(premises),
-        regret=exact if math.isfinite(exact) else None,
-        details={"drift": drift, "pending": float(waiting)},
+        regret=None if m.way.linearised or not math.isfinite(exact) else exact,
+        details={"drift": drift, "pending": float(waiting), "to_experts": exact},
     )
 
 
@@ -135,7 +135,7 @@ def _is_mixable(m: SeriesMixture, stage: Stage) -> bool:
 
 
 def _layered(m: SeriesMixture, mixture: GroupMixture, groups: Any, rivals: Any) -> Vector:
-    """What each group owes to its best rival, through the lane by which that is least; infinite without rivals."""
+    """The debt of each group to its best rival, through the lane by which it is least; infinite without rivals."""
     assert mixture.chief is not None
     found = np.full(len(groups), math.inf)
     for place, lane in enumerate(mixture.lanes):

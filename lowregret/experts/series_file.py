@@ -8,8 +8,8 @@ import numpy as np
 
 from lowregret.compile.spec import from_json, to_json
 from lowregret.experts.group_mixture import GroupMixture
-from lowregret.experts.groups import Accounts, Standings
-from lowregret.experts.waiting import Waiting
+from lowregret.experts.groups import GroupAccounts, GroupStandings
+from lowregret.experts.waiting import WaitingForecasts
 from lowregret.loss.verify import MetScores
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.run.schema_rounds import inside
@@ -59,11 +59,11 @@ def read_series(kind: type[Kind], found: Contents) -> Kind:
     keys.series, keys.steps, keys.dated, made.asked = found.tell("series", "steps", "dated", "asked")
     keys.last, (keys.clock, keys.latest) = found.arrays["last"], found.arrays["clocks"].tolist()
     made.met = MetScores.of(found.description["met"]) if "met" in found.description else made.met
-    made.waiting = Contents({}, inside("waiting", found.arrays)).record(Waiting)
-    made.accounts = Contents({}, inside("accounts", found.arrays)).record(Accounts)
+    made.waiting = Contents({}, inside("waiting", found.arrays)).record(WaitingForecasts)
+    made.accounts = Contents({}, inside("accounts", found.arrays)).record(GroupAccounts)
     for name in [name for name, _ in made.mixtures()]:
         fresh = GroupMixture(lanes, chief, found.arrays[f"{name}.prior"])
         for k, stage in enumerate(fresh.stages):
-            stage.standings = Contents({}, inside(f"{name}.{k}", found.arrays)).record(Standings)
+            stage.standings = Contents({}, inside(f"{name}.{k}", found.arrays)).record(GroupStandings)
         setattr(made, name, fresh)
     return made

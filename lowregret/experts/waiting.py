@@ -13,7 +13,7 @@ from lowregret.types import Vector
 Matrix = NDArray[np.float64]
 
 
-class Waiting(NamedTuple):
+class WaitingForecasts(NamedTuple):
     """Rows, one after the other as they were asked, with all that is needed to learn them."""
 
     number: Any
@@ -26,7 +26,7 @@ class Waiting(NamedTuple):
     p: Vector  # the forecast that was given
 
     @classmethod
-    def empty(cls, experts: int) -> Waiting:
+    def empty(cls, experts: int) -> WaitingForecasts:
         """No rows."""
         whole, real = np.empty(0, np.int64), np.empty(0)
         return cls(whole, whole, whole, real, real, np.empty((0, experts)), real, real)
@@ -36,13 +36,13 @@ class Waiting(NamedTuple):
         """How many rows there are."""
         return int(self.number.size)
 
-    def joined(self, more: Waiting) -> Waiting:
+    def joined(self, more: WaitingForecasts) -> WaitingForecasts:
         """These rows and more."""
-        return Waiting(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
+        return WaitingForecasts(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
 
-    def picked(self, at: Any) -> Waiting:
+    def picked(self, at: Any) -> WaitingForecasts:
         """Some of the rows."""
-        return Waiting(*(column[at] for column in self))
+        return WaitingForecasts(*(column[at] for column in self))
 
     def places(self, series: Any, time: Vector, cutoff: Vector) -> Any:
         """Where the rows of these keys are; −1 where they are not: O(n)."""
@@ -59,7 +59,7 @@ def first_twice(series: Any, time: Vector, cutoff: Vector) -> int:
     return int(order[1:][same].min()) if same.any() else -1
 
 
-def places_of(waiting: Waiting, numbers: Any, first: int, end: int, resumed: bool) -> Any:
+def places_of(waiting: WaitingForecasts, numbers: Any, first: int, end: int, resumed: bool) -> Any:
     """Where the rows of these numbers are, each once; or an error that says why there is no such row."""
     known = {number: at for at, number in enumerate(waiting.number.tolist())}
     found = []

@@ -171,8 +171,8 @@ def test_plain_tables_go_on_by_name(capsys: Capsys, tmp_path: Path, layered: boo
     assert list(lines_of(weights)[0]) == ["round", "a", "b", "c", "d"]
     if not layered:
         asleep = ExpertMixture(4, MLPoly(), compiled=False).learn(both, np.append(y[:-1], math.nan))
-        said = [float(line) for line in out.read_text().split()]
-        np.testing.assert_allclose(said, asleep.forecasts[cut:], rtol=1e-12)
+        written_ = [float(line) for line in out.read_text().split()]
+        np.testing.assert_allclose(written_, asleep.forecasts[cut:], rtol=1e-12)
         assert again.certificate.holds
         assert again.certificate.bound == pytest.approx(asleep.certificate.bound)
     assert run(capsys, "experts", as_csv(tmp_path / "b.csv", then), *words[:4], "--json").json["before"] == 39

@@ -236,9 +236,9 @@ def experts(panel: Callable[[], Any]) -> Example:
 
 def of_series() -> Example:
     def table(part: slice) -> LongTable:
-        t = np.arange(60)[part]
-        names = np.array([f"s{k}" for k in t % 4])
-        return LongTable(["a", "b", "c"], X[part], Z[part], names, t // 4 + 3.0, t // 4 + 0.0, None, False)
+        t = np.arange(60.0)[part]
+        names, origin = np.array([f"s{k:g}" for k in t % 4]), np.asarray(t // 4, np.float64)
+        return LongTable(["a", "b", "c"], X[part], Z[part], names, origin + 3, origin, None, False)
 
     def more(one: Any) -> Any:
         one.learn(table(slice(HALF, 60))).deliver()

@@ -108,11 +108,9 @@ class Slope(Part):
 
 def ahead(part: slice, later: float = 0.0) -> LongTable:
     """The rounds of X, of two series in turn, each forecast three rounds before its outcome is known."""
-    t = np.arange(ROUNDS)[part]
-    names = [str(i) for i in range(4)]
-    return LongTable(
-        names, X[part], Y[part], np.where(t % 2, "odd", "even"), t + later + 3.0, t + later + 0.0, None, False
-    )
+    t = np.arange(float(ROUNDS))[part]
+    names, series = [str(i) for i in range(4)], np.where(t % 2 == 1, "odd", "even")
+    return LongTable(names, X[part], Y[part], series, t + (later + 3), t + later, None, False)
 
 
 def sparse(run: Specialists, part: slice) -> Any:

@@ -86,6 +86,11 @@ def _arguments(command: ArgumentParser) -> None:
     mixing.add_argument("--prior", metavar="FILE", help="trust at the beginning: lines of a name and a weight")
     _add_uncertainty(command)
     _add_portfolios(command)
+    add_keeping(command)
+
+
+def add_keeping(command: ArgumentParser) -> None:
+    """Add options on what is kept and shown."""
     keeping = command.add_argument_group("keeping")
     keeping.add_argument("-o", "--model", metavar="MODEL", help="write the mixture")
     keeping.add_argument(

@@ -89,7 +89,7 @@ def _figures(panel: ExpertMixture, x: Any, y: Any, p: Any) -> Iterator[str]:
 
 
 def _proof(args: Namespace, panel: ExpertMixture) -> Iterator[str]:
-    """What is proved of all rounds."""
+    """The regret over all rounds, and the bound on it."""
     found = panel.certificate
     yield f"regret           {panel.regret:.6g} to the best expert, {panel.best.name}, over all rounds"
     if found.premises_hold and math.isfinite(found.bound):
