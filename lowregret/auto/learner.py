@@ -256,6 +256,10 @@ class Auto(Learner):
     def reach(self, mind: Mind) -> float:
         """The factor of an AdaGrad lane's rate: the spread of labels."""
 
+    def believed(self, mind: Mind, y: float) -> float:
+        """The label that lanes and stacks learn; experts are judged by the one that came."""
+        return y
+
     @abstractmethod
     def remember(self, mind: Mind, y: float) -> None:
         """Keep what later rows need of the label."""
@@ -284,9 +288,10 @@ class Auto(Learner):
         keep(s.table, mind.pace, x, i, ahead, work.sheet, weight * slope)
         s.table[cell(s.counts[DIMENSION] - 1, COLUMNS)] -= weight * slope
         t = mind.pace[ROWS]
+        believed = self.believed(mind, y)
         self.judge(mind, work, y, weight, t, rate)
-        self.train(s, mind, work, x, i, ahead, y, weight)
-        self.remember(mind, y)
+        self.train(s, mind, work, x, i, ahead, believed, weight)
+        self.remember(mind, believed)
 
     def train(
         self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float
