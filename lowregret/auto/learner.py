@@ -259,6 +259,10 @@ class Auto(Learner):
     def reach(self, mind: Mind) -> float:
         """The factor of an AdaGrad lane's rate: the spread of labels."""
 
+    def believed(self, mind: Mind, y: float) -> float:
+        """The label that lanes and stacks learn; experts are judged by the one that came."""
+        return y
+
     @abstractmethod
     def remember(self, mind: Mind, y: float) -> None:
         """Keep what later rows need of the label."""
@@ -297,9 +301,10 @@ class Auto(Learner):
         self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float, rate: float
     ) -> None:
         """Let experts, lanes and stacks learn from row i, whose features are kept."""
+        believed = self.believed(mind, y)
         self.judge(mind, work, y, weight, mind.pace[ROWS], rate)
-        self.train(s, mind, work, x, i, ahead, y, weight)
-        self.remember(mind, y)
+        self.train(s, mind, work, x, i, ahead, believed, weight)
+        self.remember(mind, believed)
 
     def train(
         self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float

@@ -54,6 +54,8 @@ from lowregret.types import Cells, Vector
 
 LOG_PARTITIONS, LOG_EXPERTS = math.log(PARTITIONS), math.log(EXPERTS)  # before one joined, and since
 FINEST = 2.0**40  # units that weight·|label − origin| may be
+SETTLED = 64  # rows after which labels far from all others are not believed at once
+FARTHEST = 32.0  # and how far that is, in ranges of the labels so far
 
 
 class AutoRegressor(Auto):
@@ -76,7 +78,20 @@ class AutoRegressor(Auto):
 
     def fits(self, mind: Mind, y: float, weight: float) -> bool:
         past = mind.past
-        return past[DEVIATION] == 0.0 or weight * abs(y - past[ORIGIN]) <= FINEST * past[UNIT]
+        return past[DEVIATION] == 0.0 or weight * abs(self.believed(mind, y) - past[ORIGIN]) <= FINEST * past[UNIT]
+
+    def believed(self, mind: Mind, y: float) -> float:
+        """No label is taken to be further away than `FARTHEST` times as far as all those before are apart.
+
+        One that is wrong by orders of magnitude would otherwise be all that lanes ever learn. Others like it widen the
+        range, and are soon believed.
+        """
+        past = mind.past
+        across = past[HIGH] - past[LOW]
+        if mind.pace[ROWS] < SETTLED or across == 0.0:
+            return y
+        low, high = past[LOW] - FARTHEST * across, past[HIGH] + FARTHEST * across
+        return min(max(y, past[ORIGIN] + past[UNIT] * low), past[ORIGIN] + past[UNIT] * high)
 
     def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
         low, high, mean = mind.past[LOW], mind.past[HIGH], 0.0
@@ -126,7 +141,7 @@ class AutoRegressor(Auto):
         mind.trust[GAP] += max(mixed - self.mix_loss(mind, work), 0.0)
         self.trust(mind)
         self.settle(mind, y)
-        self.teach_all(mind, work, (y - mind.past[ORIGIN]) / mind.past[UNIT], weight)
+        self.teach_all(mind, work, (self.believed(mind, y) - mind.past[ORIGIN]) / mind.past[UNIT], weight)
 
     def settle(self, mind: Mind, y: float) -> None:
         """The origin is the first label; the unit a power of two near the first difference from it."""
@@ -193,7 +208,7 @@ class AutoRegressor(Auto):
         stack_learn(stacks, k, work.along, weight * missed / (1.0 + q), weight / (1.0 + q), priors)
 
     def teach(self, stacks: Cells, mind: Mind, work: Workspace, y: float, weight: float, priors: Any) -> None:
-        size, label = self.size(mind), (y - mind.past[ORIGIN]) / mind.past[UNIT]
+        size, label = self.size(mind), (self.believed(mind, y) - mind.past[ORIGIN]) / mind.past[UNIT]
         if size > 0.0:
             self.move(stacks, 0, work, (label - self.mean(work)) * size, weight, priors)
 

@@ -173,8 +173,8 @@ class NegativeLog(Convex):
 class Function(Convex):
     """A function of your own: `f(w)` its value, `gradient(w)` a sub-gradient, σ its strong convexity if you know it.
 
-    That it is convex is a premise of the certificates, tried at some points: see `verify.py`. A game with it
-    cannot be saved.
+    That it is convex is a premise of the certificates, tried at some points: see `verify.py`. Its values are taken to
+    be exact: what it loses by rounding is in no gap. A game with it cannot be saved.
     """
 
     f: Callable[[Vector], float]

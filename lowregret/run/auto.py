@@ -128,7 +128,7 @@ class AutoRun(ScoredRun):
         sound = sound and all(abs(x.value(i, np.uint64(k))) < FAR for k in entries)
         if not sound or self.learner.fits(mind, y, weight):
             return False
-        take_unit(mind, self.record.average, weight * abs(y - mind.past[ORIGIN]))
+        take_unit(mind, self.record.average, weight * abs(self.learner.believed(mind, y) - mind.past[ORIGIN]))
         return True
 
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:

@@ -119,3 +119,24 @@ def test_weights_beyond_single_precision_are_refused_before_they_are_learnt(loss
     assert run.rounds == 3
     run = train(zoo.auto(loss), X, y, np.full(60, 1e12))
     assert np.isfinite(run.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("wrong", [1e6, -1e10, 1e30])
+def test_one_label_that_is_wrong_by_orders_of_magnitude(wrong: float) -> None:
+    """Lanes do not believe it, and go on learning; the certificate counts it as it came."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(1500, 3))
+    y = x @ [1.0, 2.0, -1.0] + 0.1 * rng.normal(size=1500)
+    run = train(zoo.auto(Square(), "raw"), x, np.where(np.arange(1500) == 300, wrong, y))
+    assert np.mean((run.scores - y)[1000:] ** 2) < 0.5 * np.var(y)
+    assert np.mean((run.predict(x) - y) ** 2) < 0.5 * np.var(y)
+    assert run.loss > 0.9 * wrong**2
+    assert run.certificate.holds
+
+
+def test_labels_of_another_size_are_soon_believed() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(1500, 3))
+    y = x @ [1.0, 2.0, -1.0] * np.where(np.arange(1500) < 300, 1.0, 1e9)
+    run = train(zoo.auto(Square(), "raw"), x, y)
+    assert np.mean((run.scores - y)[1000:] ** 2) < 0.1 * np.mean(y[1000:] ** 2)
