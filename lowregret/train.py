@@ -133,7 +133,9 @@ def _train_rows(
     if learner == "auto" and isinstance(rows, Stream):
         rows = Ahead(rows)  # whose first labels are looked at
     learner = auto_for(rows, labels) if learner == "auto" else learner
-    if how.get("delay") is None and brings_lags(features):
+    if brings_lags(features):
+        if how.get("delay") is not None:
+            raise PartError("delay=N is the lag of every row, but these rows bring lags of their own: leave it out")
         how["delay"] = 0
     run = begin(learner, columns, classes, **how)
     return run.learn(Checked(rows) if isinstance(rows, Rows) else rows, labels, weights)

@@ -179,11 +179,12 @@ class Late:
         self.table = self.table.picked(np.flatnonzero(left))
 
     def _count_lags(self, events: Events, waited: int, asked: int, done: int) -> None:
-        """Count the lags of the answers that came among the first `done` events: exact, for all are whole numbers."""
+        """Count the lags of the answers that came among the first `done` events, one after the other."""
         table, met = self.table, self.met
         came = np.flatnonzero(~events.asks[:done])
         rows, micros = events.lags[came], (table.known - table.since)[events.row[came]]
-        met[[CAME, ROWS, WAITED]] += came.size, rows.sum(), micros.sum()
+        met[[CAME, ROWS]] += came.size, rows.sum()
+        met[WAITED] = np.cumsum(np.append(met[WAITED], micros))[-1]
         met[MOST_ROWS] = max(met[MOST_ROWS], rows.max(initial=0))
         met[MOST_WAITED] = max(met[MOST_WAITED], micros.max(initial=0.0))
         if done:

@@ -12,7 +12,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.stream.buffers import Buffers
 from lowregret.stream.columns import CATEGORICAL, DATE, DAYS, FEATURE, HOURS, LAG, MONTHS, TEXT, TIME, WEEKDAYS, Columns
 from lowregret.stream.dates import NO_DATE, moment
-from lowregret.stream.lags import EARLY, NO_DELAY, NO_MOMENT, is_lag, since_1970
+from lowregret.stream.lags import EARLY, MOST, NO_DELAY, NO_MOMENT, is_lag, since_1970
 from lowregret.stream.leaves import Leaf
 from lowregret.stream.names import DATES, NAMES, NUMBERS
 from lowregret.stream.notice import LOOKED
@@ -163,7 +163,7 @@ def lags_of(chosen: Columns, found: list[Leaf], labels: Vector, faults: Faults) 
     times = np.empty(0)
     if chosen.timed:
         times, _ = _moments(by_kind[TIME], labels.size)
-        faults.note(np.flatnonzero(~np.isfinite(times)), NO_MOMENT, by_kind[TIME])
+        faults.note(np.flatnonzero(~(np.abs(times) <= MOST)), NO_MOMENT, by_kind[TIME])
     leaf = by_kind[LAG]
     read, dated = _moments(leaf, labels.size)
     lags = np.where(dated, read - times if chosen.timed else np.nan, read)

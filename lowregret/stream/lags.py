@@ -15,7 +15,7 @@ import numpy as np
 from lowregret.stream.buffers import LATENESS, ROW, Buffers
 from lowregret.stream.dates import moment
 
-MOST_ROWS = 1 << 53  # of a lag: as far as doubles count
+MOST = float(1 << 53)  # rows or seconds: as far as doubles count
 
 _LAG, _KNOWN, _TIME = range(LATENESS)  # in rows or seconds; when the label is known; when the row came
 _1970, _DAY, _MICROS = 10_957, 86_400, 1e6  # days before 2000, seconds, microseconds
@@ -41,7 +41,7 @@ def seconds(text: Any, begin: Any, end: Any) -> float:
 
 def is_lag(value: Any, timed: bool) -> Any:
     """Whether a number is a lag: not negative and, in rows, whole."""
-    return (value >= 0.0) & (timed | ((value <= MOST_ROWS) & (value == np.floor(value))))
+    return (value >= 0.0) & (value <= MOST) & (timed | (value == np.floor(value)))
 
 
 def begin_lag(out: Buffers) -> None:
@@ -68,7 +68,7 @@ def settle_lag(out: Buffers, timed: bool) -> int:
     row = out.cursor[ROW]
     at = LATENESS * row
     time, known = out.lateness[at + _TIME], out.lateness[at + _KNOWN]
-    if timed and time != time:
+    if timed and not abs(time) <= MOST:
         return 1
     if known == known:
         out.lateness[at + _LAG] = known - time

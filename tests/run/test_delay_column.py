@@ -142,6 +142,8 @@ def test_streams_bring_their_lags(tmp_path: Path) -> None:
     run = train(LEARNER, read(path, target="y", delay_column="lag"), compiled=False)
     alike = begin(LEARNER, D, delay=0, compiled=False).learn(X, SIGNS.astype(float), delay=LAGS)
     assert run.scores == pytest.approx(alike.scores)
+    with pytest.raises(PartError, match="leave it out"):
+        train(LEARNER, read(path, target="y", delay_column="lag"), delay=3)
     for other, why in ((begin(LEARNER, None, compiled=False), "begun so"), (delayed(LEARNER, compiled=False), "own")):
         with pytest.raises(PartError, match=why):
             other.learn(read(path, target="y", delay_column="lag"))

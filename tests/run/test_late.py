@@ -216,12 +216,23 @@ def test_rows_of_weight_0_are_scored_and_forgotten() -> None:
     assert (run.rounds, run.pending, run.late.asked, run.scores.size) == (0, 0, N, N)
 
 
-@pytest.mark.parametrize("delay", [1, 48, 1000])
-def test_real_rows(delay: int, data_file: Callable[[str], Path]) -> None:
-    """Exact regret ≤ linearised regret ≤ bound + drift ≤ DELAY, on the rows of a9a."""
+REAL: dict[str, Any] = {
+    "1": np.full(3000, 1),
+    "48": np.full(3000, 48),
+    "1000": np.full(3000, 1000),
+    "random": RNG.integers(0, 300, 3000),
+    "bursts": 200 - np.arange(3000) % 200,
+    "permuted": 3000 + RNG.permutation(3000) - np.arange(3000),
+}
+
+
+@pytest.mark.parametrize("delay", [*REAL, "adversarial"])
+def test_real_rows(delay: str, data_file: Callable[[str], Path]) -> None:
+    """Exact regret ≤ linearised regret ≤ bound + drift ≤ DELAY, on the rows of a9a; the adversary keeps one label."""
     x, y = load_svmlight_file(str(data_file("a9a.svm.gz")), n_features=123)
     x, y = x[:3000], y[:3000]
-    run = begin(zoo.ogd_eager(Logistic(), 0.05), 123, delay=delay).learn(x, y).deliver()
+    delays = np.where(y > 0, 900, 0) if delay == "adversarial" else REAL[delay]
+    run = begin(zoo.ogd_eager(Logistic(), 0.05), 123, delay=0).learn(x, y, delay=delays).deliver()
     u = train(zoo.ogd_eager(Logistic(), 0.05), x, y).weights
     bounds = {c.id: c.bound for c in run.certificates}
     nested = [run.regret(u, x, y), run.linear_regret(), bounds["THM-14.5+DRIFT"], bounds["DELAY"]]
