@@ -11,7 +11,8 @@ from lowregret.auto.viewed import Ring, learn_viewed, view_again, view_rows
 from lowregret.compile.call import call
 from lowregret.rows import Rows, longest
 from lowregret.run.block_loop import extent
-from lowregret.run.blocks import TURN, number_of_entries
+from lowregret.run.block_size import FOR_EVER
+from lowregret.run.blocks import LEAST, TURN, number_of_entries
 from lowregret.run.helpers import Helpers
 from lowregret.run.pace import Pace
 from lowregret.types import Vector
@@ -32,7 +33,7 @@ class Pair:
         rounds, mean = run.state.rounds, max(number_of_entries(x, i, y.size) // (y.size - i), 1)
         turn = max(TURN // mean, 1)
         stop = extent(w, i, min(y.size, i + turn), goal - rounds)[0]
-        pays = number_of_entries(x, i, stop) >= ENOUGH * run.state.dimension
+        pays = number_of_entries(x, i, stop) >= max(ENOUGH * run.state.dimension, LEAST)
         if pays:  # compiled before time is taken
             self._two(run, work, x, y, w, i, i, beside)
         together = pays and self.pace.together()
@@ -58,8 +59,8 @@ class Pair:
 
         helpers = Helpers(view, 1)
         if not helpers.there:
-            given = run.learner, state, mind, work, x, y[:stop], w[:stop], beside, run.slots, run.scores
-            return int(call(learn_rows, True, *given, i, 1 << 62))
+            alone = run.learner, state, mind, work, x, y[:stop], w[:stop], beside, run.slots, run.scores
+            return int(call(learn_rows, True, *alone, i, FOR_EVER))
         with helpers:
             viewed = run.learner, state, mind, work, x, y, w, beside, run.scores, theta, ring
             reached = int(call(learn_viewed, True, *viewed, i, stop))

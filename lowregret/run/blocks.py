@@ -32,6 +32,7 @@ from lowregret.store.file import Arrays
 from lowregret.types import Cells, Vector
 
 WORTH = 8  # blocks for which it is worth while to call others
+LEAST = 1 << 16  # entries for which it is
 TURN = 1 << 20  # entries after which it is decided anew whether to call them
 GLANCE = 4096  # entries from which it is seen how features divide
 LINE = 8  # coordinates: workers do not write to the same cache line
@@ -113,7 +114,7 @@ class BlockRun(LinearRun):
         blocks = max(TURN // (entries * size), WORTH)
         until = min(goal, rounds + blocks * size)
         many = self.learners > 1 and self.compiled and min(y.size - i, until - rounds) >= WORTH * size
-        many = many and not self.size.probing(rounds) and self._pays(x, i, y.size)
+        many = many and not self.size.probing(rounds) and self._pays(x, i, min(y.size, i + until - rounds))
         together = many and self.pace.together()
         if many:  # compiled before time is taken, and before threads wait for each other
             self._work(1, x, y[:i], w, i, until, limit, self.state)
@@ -125,7 +126,7 @@ class BlockRun(LinearRun):
 
     def _pays(self, x: Rows, i: int, stop: int) -> bool:
         """Whether rows i … stop − 1 may be worth the trouble of calling others."""
-        return True
+        return number_of_entries(x, i, stop) >= LEAST
 
     def _work(self, workers: int, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float, seen: State) -> int:
         """Learn whole blocks if all are decided with the present state, else the rest of the present one."""

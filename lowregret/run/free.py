@@ -61,7 +61,8 @@ class FreeRun(BlockRun):
         return [found for found in super().certificates if found.id != "DELAY"]
 
     def _pays(self, x: Rows, i: int, stop: int) -> bool:
-        return number_of_entries(x, i, stop) >= ENOUGH * self.learners * self.state.dimension
+        enough = ENOUGH * self.learners * self.state.dimension
+        return super()._pays(x, i, stop) and number_of_entries(x, i, stop) >= enough
 
     def _turn(self, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float) -> int:
         if self.learners > 1 and self.compiled and not self._ready:  # before time is taken

@@ -18,7 +18,7 @@ from lowregret.run.begin import begin
 from lowregret.run.pace import Pace
 
 RNG = np.random.default_rng(3)
-X = sp.random_array((4000, 40), density=0.3, rng=RNG, format="csr")
+X: Any = sp.random_array((4000, 40), density=0.3, rng=RNG, format="csr")
 SIGNS = np.where(X @ RNG.normal(size=40) + 0.3 * RNG.normal(size=4000) > 0, 1.0, -1.0)
 NUMBERS = np.where(RNG.random(4000) < 0.01, 1e6, 1.0) * (X @ RNG.normal(size=40))  # in units that change on the way
 WEIGHTS = RNG.integers(0, 3, 4000).astype(float)
@@ -37,6 +37,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     monkeypatch.setattr(Pair, "_two", noted)
     monkeypatch.setattr(Pace, "together", lambda pace: True)
     monkeypatch.setattr(auto_pair, "ENOUGH", 0)
+    monkeypatch.setattr(auto_pair, "LEAST", 0)
     yield seen
     assert sum(seen) > 1000
 

@@ -26,7 +26,7 @@ __all__ = ["eager"]  # a fixture
 
 RNG = np.random.default_rng(5)
 ROWS = 6000
-SPARSE = sp.random_array((ROWS, 400), density=0.02, rng=RNG, format="csr")
+SPARSE: Any = sp.random_array((ROWS, 400), density=0.02, rng=RNG, format="csr")
 SIGNS = np.where(SPARSE @ RNG.normal(size=400) + RNG.normal(size=ROWS) > 0, 1.0, -1.0)
 LEARNER = zoo.adagrad(Logistic(), 0.05)
 
@@ -101,7 +101,7 @@ def test_probes_find_what_the_transcription_finds() -> None:
     assert run.ledger[LOST] == pytest.approx(losses[FIRST:].sum())
     assert run.ledger[PROBED] == PROBE - 1
     assert run.block == 1
-    assert run.learn(SPARSE[rows : rows + 1], SIGNS[rows : rows + 1]).block == 2  # type: ignore[attr-defined]
+    assert run.learn(SPARSE[rows : rows + 1], SIGNS[rows : rows + 1]).block == 2
 
 
 def test_neither_threads_nor_batches_nor_files_change_a_bit(eager: list[int]) -> None:

@@ -38,6 +38,7 @@ from lowregret import (
 from lowregret.domain import Point
 from lowregret.loss import Cost
 from lowregret.rule import AdaGrad
+from lowregret.run import blocks
 from lowregret.run.begin import begin
 from lowregret.run.block_learners import MOST_LEARNERS
 from lowregret.run.blocks import WORTH, BlockRun
@@ -142,6 +143,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         start(thread)
 
     monkeypatch.setattr(Pace, "together", lambda pace: True)
+    monkeypatch.setattr(blocks, "LEAST", 0)
     monkeypatch.setattr(threading.Thread, "start", counted)
     return seen
 
