@@ -139,13 +139,20 @@ def test_actors_are_killed_at_random_moments(nodes: Any, ledger: Path, seed: int
         if actors:
             ray.kill(draw.choice(actors))
 
-    timers = [Timer(draw.uniform(3, 25), kill) for _ in range(3)]
-    for timer in timers:
-        timer.start()
+    timers: list[Timer] = []
+
+    def look(line: str) -> None:
+        """Now and then, kill somebody a moment later, in the middle of whatever is done then."""
+        if len(timers) < 3 and draw.random() < 0.2:
+            timers.append(Timer(draw.uniform(0, 0.5), kill))
+            timers[-1].start()
+
+    training.tell = look
     found = training.finish()
     for timer in timers:
         timer.cancel()
     print(f"seed {seed}: {training.deaths} deaths, {training.cut.number} cuts")
+    assert training.deaths
     require_each_once(found.run)
     assert (found.rows, found.metrics.rows) == (ROWS, ROWS)
 
@@ -193,5 +200,6 @@ def test_the_driver_is_killed_and_the_same_command_goes_on(ledger: Path, seed: i
             break
     told = json.loads((tmp_path / "cuts" / "cut.json").read_text())
     print(f"seed {seed}: {kills} kills, {told['number']} cuts")
+    assert kills
     assert sum(told["cursors"]) == ROWS
     require_each_once(load(tmp_path / "run.lr"))
