@@ -12,29 +12,21 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported: threads that spin are no work
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks.scale import calibrate, curves, local, terascale, validate  # noqa: E402
-from benchmarks.scale.rows import Data, a9a, enron, shuffled, uniform, zipf  # noqa: E402
-from lowregret import Logistic, zoo  # noqa: E402
-from lowregret.spread.costs import Costs  # noqa: E402
+from benchmarks.scale import calibrate, curves, local, pictures, terascale, validate
+from benchmarks.scale.rows import Data, a9a, enron, shuffled, uniform, zipf
+from lowregret import Logistic, zoo
+from lowregret.spread.costs import Costs
 
 LEARNERS = {"adagrad": zoo.adagrad(Logistic(), 0.1), "ogd": zoo.ogd(Logistic(), 0.1)}
 
 
-def part(data: Data, rows: int) -> Data:
-    return Data(data.name, data.x[:rows], data.y[:rows])
-
-
 def calibration(folder: Path, out: Path) -> None:
-    """Measure all costs, and write them to costs.json."""
+    """Measure all costs but those of calls, and write them to costs.json."""
     sets = [a9a(folder), shuffled(enron(folder)), zipf(60_000), uniform(60_000)]
     found: dict[str, Any] = {}
-    with ray():
-        for name, learner in LEARNERS.items():
-            costs, kinds = calibrate.calibrated(learner, sets)
-            fits = calibrate.residuals(costs, kinds)
-            with_calls, figures = local.calls_of_ray(costs, learner, sets[0], shards(out))
-            found[name] = {"costs": asdict(costs), "on Ray": asdict(with_calls), "fits": fits, "Ray": figures}
-            print(name, json.dumps(found[name]), flush=True)
+    for name, learner in LEARNERS.items():
+        costs, kinds = calibrate.calibrated(learner, sets)
+        found[name] = {"costs": asdict(costs), "fits": calibrate.residuals(costs, kinds)}
     (out / "costs.json").write_text(json.dumps(found, indent=1))
 
 
@@ -44,18 +36,22 @@ def costs_of(out: Path, name: str, kind: str = "on Ray") -> Costs:
 
 
 def validation(folder: Path, out: Path, runs: int) -> None:
-    """Compare runs on this machine with what the simulator foretells of them."""
-    words, mails = zipf(120_000), shuffled(enron(folder))
-    plans = [("adagrad", a9a(folder), 256), ("adagrad", part(mails, 12_000), 256), ("adagrad", words, 1024)]
-    plans += [("ogd", a9a(folder), 64)]
-    rows: list[validate.Row] = []
-    with ray():
-        for name, data, batch in plans:
-            learner = LEARNERS[name]
-            rows += validate.threads(name, learner, costs_of(out, name, "costs"), data, batch, runs)
-            rows += validate.on_ray(name, learner, costs_of(out, name), data, batch, runs, shards(out))
-            print("\n".join(validate.table(rows)), flush=True)
-            (out / "validate.json").write_text(json.dumps(validate.as_json(rows), indent=1))
+    """Measure calls on Ray, and compare runs on this machine with what the simulator foretells of them."""
+    adult, words, rows = a9a(folder), zipf(60_000), list[validate.Row]()
+    found = json.loads((out / "costs.json").read_text())
+    with cluster():
+        hosts = local.Hosts.start(max(validate.WORKERS))
+        for name, learner in LEARNERS.items():
+            plain = costs_of(out, name, "costs")
+            local.calls_of_ray(hosts, plain, learner, adult, shards(out), 1)  # compiles
+            costs, figures = local.calls_of_ray(hosts, plain, learner, adult, shards(out), runs)
+            found[name] |= {"on Ray": asdict(costs), "Ray": figures}
+            (out / "costs.json").write_text(json.dumps(found, indent=1))
+            for data, batch in ((adult, 128), (words, 1024)):
+                rows += validate.threads(name, learner, plain, data, batch, runs)
+                rows += validate.on_ray(hosts, name, learner, costs, data, batch, runs, shards(out))
+                print("\n".join(validate.table(rows)), flush=True)
+                (out / "validate.json").write_text(json.dumps(validate.as_json(rows), indent=1))
 
 
 def shards(out: Path) -> Path:
@@ -64,18 +60,18 @@ def shards(out: Path) -> Path:
     return folder
 
 
-class ray:
+class cluster:
     """Ray on this machine for a while."""
 
     def __enter__(self) -> None:
-        from ray import init
+        import ray
 
-        init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level=40)
 
     def __exit__(self, *_: object) -> None:
-        from ray import shutdown
+        import ray
 
-        shutdown()
+        ray.shutdown()
 
 
 def main() -> None:
@@ -98,7 +94,7 @@ def main() -> None:
     if "terascale" in given.what:
         terascale.tell(LEARNERS["adagrad"], costs["adagrad"])
     if "pictures" in given.what:
-        curves.draw(given.out, Path("docs"))
+        pictures.draw(given.out, Path("docs"))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,39 +88,60 @@ def with_threads(learner: Linear, data: Data, workers: int, size: int) -> Measur
 # ---- Ray ------------------------------------------------------------------------------------------------------------
 
 
-class Timed:
-    """An actor that tells its processor seconds, all threads of its process together."""
+class Host:
+    """A process in which a register, a server or a worker lives for one run: processes take long to start."""
+
+    def __init__(self) -> None:
+        self.it: Any = None
+
+    def house(self, kind: type, *args: Any) -> None:
+        """Be another."""
+        self.it = kind(*args)
 
     def spent(self) -> float:
+        """Processor seconds so far, all threads together."""
         return time.process_time()
 
+    def begin(self, *args: Any) -> Any:
+        return self.it.begin(*args)
 
-class TimedServer(Timed, FeatureServer):
-    """A server that compiles before it is needed."""
+    def enter(self, *args: Any) -> Any:
+        return self.it.enter(*args)
 
-    def __init__(self, learner: Linear) -> None:
-        self._learner = learner
-        super().__init__(learner)
+    def settle(self, *args: Any) -> Any:
+        return self.it.settle(*args)
 
-    def warm(self) -> None:
-        other, ids = FeatureServer(self._learner), np.arange(2000, dtype=np.uint64)
-        cells = other.pull(ids)
-        other.push(ids, self._learner.rule.changes(cells, cells))
+    def look(self) -> Any:
+        return self.it.look()
+
+    def pull(self, *args: Any) -> Any:
+        return self.it.pull(*args)
+
+    def push(self, *args: Any) -> Any:
+        return self.it.push(*args)
+
+    def work(self) -> Any:
+        return self.it.work()
+
+    def swap(self, given: Any) -> Any:
+        """An array as large as the one given."""
+        return np.ones(given.size)
 
 
-class TimedRegister(Timed, RegisterKeeper):
-    """A register that tells its processor seconds."""
+class Hosts(NamedTuple):
+    """Processes of Ray."""
 
+    register: Any
+    server: Any
+    workers: list[Any]
 
-class TimedWorker(Timed, ParameterWorker):
-    """A worker that compiles before it is needed."""
+    @classmethod
+    def start(cls, workers: int) -> Hosts:
+        """Start processes for so many workers at most."""
+        import ray
 
-    def warm(self, rows: Batch) -> None:
-        worker, register = BatchWorker(self.learner), RegisterKeeper(self.learner)
-        for _ in range(3):
-            ids = worker.take(rows)
-            worker.learn(register.begin(0, len(rows)), np.zeros((ids.size, self.learner.rule.width())))  # type: ignore[arg-type]
-            register.enter(0, worker.account)
+        register, server, *hands = (ray.remote(Host).options(num_cpus=0).remote() for _ in range(workers + 2))
+        return cls(register, server, hands)
 
 
 def shards(data: Data, workers: int, size: int, folder: Path) -> list[Path]:
@@ -153,82 +174,78 @@ class OnRay(NamedTuple):
     others: float  # servers and register
 
 
-def with_ray(learner: Linear, data: Data, workers: int, size: int, folder: Path, servers: int = 1) -> OnRay:
-    """Workers, servers and register as actors on this machine; Ray must be up."""
+def with_ray(hosts: Hosts, learner: Linear, data: Data, workers: int, size: int, folder: Path) -> OnRay:
+    """Workers, a server and the register as actors on this machine."""
     import ray
 
-    def actor(kind: type, *args: Any) -> Any:
-        return ray.remote(kind).options(num_cpus=0).remote(*args)
-
-    form, few = format_part("lrc"), batch_of(data).part(0, size)
-    register, racks = actor(TimedRegister, learner), [actor(TimedServer, learner) for _ in range(servers)]
-    hands = []
-    for k, path in enumerate(shards(data, workers, size, folder)):
-        source = {k: Shard(str(path))}, {k: 0}, Reading(form, size)
-        hands.append(actor(TimedWorker, k, learner, source, register, racks))
-    ray.get([rack.warm.remote() for rack in racks] + [hand.warm.remote(few.copy()) for hand in hands])
-    others = [register, *racks]
+    get: Any = ray.get
+    hands, others = hosts.workers[:workers], [hosts.register, hosts.server]
+    ready = [hosts.register.house.remote(RegisterKeeper, learner), hosts.server.house.remote(FeatureServer, learner)]
+    for k, (hand, path) in enumerate(zip(hands, shards(data, workers, size, folder), strict=True)):
+        source = {k: Shard(str(path))}, {k: 0}, Reading(format_part("lrc"), size)
+        ready.append(hand.house.remote(ParameterWorker, k, learner, source, hosts.register, [hosts.server]))
+    get(ready)
 
     def spent(actors: list[Any]) -> float:
-        return float(sum(ray.get([each.spent.remote() for each in actors])))
+        return float(sum(get([each.spent.remote() for each in actors])))
 
     before, begin = (spent(hands), spent(others)), time.perf_counter()
-    ray.get([hand.work.remote() for hand in hands])
+    get([hand.work.remote() for hand in hands])
     seconds = time.perf_counter() - begin
     mine, theirs = spent(hands) - before[0], spent(others) - before[1]
     shown = RegisterKeeper(learner)
-    shown.resume(ray.get(register.look.remote()))
-    for each in (*others, *hands):
-        ray.kill(each)
+    shown.resume(get(hosts.register.look.remote()))
     return OnRay(told(shown, seconds, mine + theirs), mine, theirs)
 
 
-FEW, MANY, TINY = 150, 600, 16  # batches, and rows of each, of the runs from which the costs of calls are told
+FEW, MANY, TINY = 50, 550, 16  # batches, and rows of each, of the runs from which the costs of calls are told
 
 
-def calls_of_ray(costs: Costs, learner: Linear, data: Data, folder: Path) -> tuple[Costs, dict[str, float]]:
+def calls_of_ray(
+    hosts: Hosts, costs: Costs, learner: Linear, data: Data, folder: Path, runs: int
+) -> tuple[Costs, dict[str, float]]:
     """Costs with those of calls between actors: what a run with more tiny batches takes beyond one with fewer.
 
     A batch has four calls: begin, pull, enter, push. What a byte costs is told by an array there and back.
     """
-    runs = {n: with_ray(learner, Data(f"{data.name}{n}", data.x[: n * TINY], data.y[: n * TINY]), 1, TINY, folder)
-            for n in (FEW, MANY, FEW, MANY)}  # fmt: skip
-    few, many, batches = runs[FEW], runs[MANY], MANY - FEW
+    found: dict[int, list[OnRay]] = {FEW: [], MANY: []}
+    for _ in range(runs):
+        for n in found:
+            part = Data(f"{data.name}{n}", data.x[: n * TINY], data.y[: n * TINY])
+            found[n].append(with_ray(hosts, learner, part, 1, TINY, folder))
+
+    def more(figure: Callable[[OnRay], float]) -> float:
+        """By how much a batch adds to a figure."""
+        few, many = (statistics.median([figure(run) for run in found[n]]) for n in (FEW, MANY))
+        return (many - few) / (MANY - FEW)
+
     rows = batch_of(data).part(0, TINY * FEW)
-    features = np.mean([np.unique(b.rows.indices).size for b in blocks(rows, TINY, 0, 1)])
+    features = float(np.mean([np.unique(b.rows.indices).size for b in blocks(rows, TINY, 0, 1)]))
     entries = rows.rows.indices.size / FEW
     own = costs.take(entries, features) + costs.learn(TINY, entries, features)
     their = costs.pulled(features) + costs.pushed(features) + 2 * costs.registered(1)
-    call = max((many.workers - few.workers) / batches - own, 0.0) / 4
-    served = max((many.others - few.others) / batches - their, 0.0) / 4
-    trip = (many.measured.seconds - few.measured.seconds) / batches
-    byte, speed = byte_of_ray()
-    figures = {"batch of tiny rows": trip, "call": call, "served": served, "byte": byte, "bytes per second": speed}
+    call = max(more(lambda run: run.workers) - own, 0.0) / 4
+    served = max(more(lambda run: run.others) - their, 0.0) / 4
+    byte, speed = byte_of_ray(hosts)
+    figures = {"batch": more(lambda run: run.measured.seconds), "byte": byte, "bytes per second": speed}
     return replace(costs, call=call, served=served, byte=byte), figures
 
 
-class Echo(Timed):
-    """An actor that swaps arrays."""
-
-    def swap(self, given: Any) -> Any:
-        return np.ones(given.size)
-
-
-def byte_of_ray(times: int = 60, size: int = 200_000) -> tuple[float, float]:
+def byte_of_ray(hosts: Hosts, times: int = 40, size: int = 200_000) -> tuple[float, float]:
     """Processor seconds at either end for a byte of an array, and bytes per second there and back."""
     import ray
 
-    other, found = ray.remote(Echo).options(num_cpus=0).remote(), []
+    get: Any = ray.get
+    other, found = hosts.server, []
     for numbers in (20_000, size):
         given, seconds = np.ones(numbers), []
-        ray.get([other.swap.remote(given) for _ in range(5)])
-        before = time.process_time() + ray.get(other.spent.remote())
+        get([other.swap.remote(given) for _ in range(5)])
+        before = time.process_time() + get(other.spent.remote())
         for _ in range(times):
             begin = time.perf_counter()
-            ray.get(other.swap.remote(given))
+            get(other.swap.remote(given))
             seconds.append(time.perf_counter() - begin)
-        spent = time.process_time() + ray.get(other.spent.remote()) - before
+        spent = time.process_time() + get(other.spent.remote()) - before
         found.append((16 * numbers, spent / times, statistics.median(seconds)))
-    ray.kill(other)
     more = found[1][0] - found[0][0]
     return (found[1][1] - found[0][1]) / 2 / more, more / (found[1][2] - found[0][2])

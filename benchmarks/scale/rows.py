@@ -1,4 +1,4 @@
-"""Rows that the runs of `benchmarks.scale` learn: real ones as they are or shuffled, and generated ones of any number."""
+"""Rows that the runs of `benchmarks.scale` learn: real ones as they are or shuffled, and generated ones."""
 
 from __future__ import annotations
 

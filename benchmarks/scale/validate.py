@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.scale.local import Measured, median, with_ray, with_threads
+from benchmarks.scale.local import Hosts, Measured, median, with_ray, with_threads
 from benchmarks.scale.rows import Data
 from lowregret.learner.linear import Linear
 from lowregret.spread.costs import Cluster, Costs
@@ -15,6 +15,7 @@ from lowregret.spread.simulate import rehearse
 
 WORKERS = (1, 2, 3)
 CORES = 2
+UNEVEN = 0.3  # σ of the logarithm of pieces of work, on a machine that others keep busy
 
 
 class Row(NamedTuple):
@@ -38,9 +39,7 @@ class Row(NamedTuple):
 def foretold(learner: Linear, data: Data, cluster: Cluster, batch: int) -> Measured:
     """Figures of a run that was played, with `uneven` work; the median of three."""
     played = [rehearse(learner, data.x, data.y, cluster, batch, seed=seed) for seed in range(3)]
-    return median(
-        [Measured(p.seconds, sum(p.work.values()), p.run.mean_staleness, p.run.mean_loss) for p in played]
-    )
+    return median([Measured(p.seconds, sum(p.work.values()), p.run.mean_staleness, p.run.mean_loss) for p in played])
 
 
 def threads(name: str, learner: Linear, costs: Costs, data: Data, batch: int, runs: int) -> Iterator[Row]:
@@ -51,21 +50,20 @@ def threads(name: str, learner: Linear, costs: Costs, data: Data, batch: int, ru
         yield Row("threads", data.name, name, batch, workers, measured, foretold(learner, data, cluster, batch))
 
 
-def on_ray(name: str, learner: Linear, costs: Costs, data: Data, batch: int, runs: int, folder: Path) -> Iterator[Row]:
+def on_ray(
+    hosts: Hosts, name: str, learner: Linear, costs: Costs, data: Data, batch: int, runs: int, folder: Path
+) -> Iterator[Row]:
     """Actors of Ray on the cores of this machine."""
     for workers in WORKERS:
-        measured = median([with_ray(learner, data, workers, batch, folder).measured for _ in range(runs)])
+        measured = median([with_ray(hosts, learner, data, workers, batch, folder).measured for _ in range(runs)])
         cluster = Cluster(workers, costs=costs, cores=CORES, uneven=UNEVEN)
         yield Row("Ray", data.name, name, batch, workers, measured, foretold(learner, data, cluster, batch))
-
-
-UNEVEN = 0.3  # σ of the logarithm of pieces of work, on a machine that others keep busy
 
 
 def table(rows: list[Row]) -> list[str]:
     """A line of Markdown for each run."""
     lines = [
-        "| how | rows | algorithm | batch | workers | processor s | foretold | staleness | foretold | loss | foretold |",
+        "| how | rows | algorithm | batch | workers | processor s | played | staleness | played | loss | played |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:

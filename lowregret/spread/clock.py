@@ -98,4 +98,3 @@ class Cores:
         done = lane.take(max(begin, self._free[0]), seconds)
         heapq.heapreplace(self._free, done)
         return done
-

@@ -1,4 +1,4 @@
-"""The price of spreading a run: processor seconds, bytes and waiting of each step, and the bounds that follow from them.
+"""The price of spreading a run: processor seconds, bytes and waiting of each step, and the bounds that follow.
 
     costs       processor seconds of each piece of work
     cluster     workers, servers, network, how unequal they are
@@ -89,7 +89,7 @@ class Shape(NamedTuple):
     entries: float
     features: float  # distinct
     moved: float  # of them, that are pushed
-    busiest: float  # share of the features that the busiest server holds, times the number of servers; 1 if all are alike
+    busiest: float  # features asked of the busiest server, over those of one on the average
     width: int = 4  # numbers that are pulled of a feature; `changed` are pushed
     changed: int = 3
     ledger: int = 200  # bytes of the sums that the register hands out
@@ -121,7 +121,7 @@ def bounds(cluster: Cluster, shape: Shape) -> Bounds:
 
     A cycle of a worker is begin + pull + learn + enter + max(take, push), and others enter W − 1 batches in it. So
 
-        throughput ≤ W·n/cycle,   n/(seconds of the busiest server),   n/(seconds of the register),   n/(bytes/bandwidth)
+        throughput ≤ W·n/cycle,  n/(seconds of the busiest server),  n/(seconds of the register),  n/(bytes/bandwidth)
         staleness ≈ (W − 1)·n·(1 − share of the time in which none of the worker's batches is under way)
     """
     found, work, flights = _bounds(cluster, shape, 1.0)

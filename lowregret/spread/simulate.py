@@ -4,7 +4,8 @@ Rows are learnt by the very servers, register and worker of this room; only time
 a processor busy, each message a link, by the `Costs` of a `Cluster`, and what waits, waits. So loss, certificate,
 staleness and bytes are those of a real run with this schedule, and seconds are as good as the costs are.
 
-    played = rehearse(zoo.adagrad(Logistic()), X, y, Cluster(workers=1000, servers=32, latency=1e-4, costs=costs), batch=64)
+    cluster = Cluster(workers=1000, servers=32, latency=1e-4, costs=costs)
+    played = rehearse(zoo.adagrad(Logistic()), X, y, cluster, batch=64)
     played.run.mean_loss, played.run.staleness, played.run.certificate, played.seconds, played.bottleneck
 
 Worker k learns blocks k, k + W, k + 2W, … of the rows, as workers do who share a file. O(nnz) for each row and
@@ -165,7 +166,7 @@ class _Play:
         run = gather(self.learner, ledger, contents, counted, (), comparator)
         return Rehearsal(run, self.ended, self.entries, self.traffic, self._busy(), self._shape(), self._seconds())
 
-    # ---- a worker, as in `ParameterWorker` -----------------------------------------------------------------------------
+    # ---- a worker, as in `ParameterWorker` --------------------------------------------------------------------------
 
     def _work(self, k: int) -> Process:
         landing = self.clock.together([])
@@ -247,7 +248,7 @@ class _Play:
         self.entries.append(Entry(self.clock.now, k, begin, rows, lag, self.register.mean_loss))
         return lag, seconds, 0
 
-    # ---- work and messages ---------------------------------------------------------------------------------------------
+    # ---- work and messages ------------------------------------------------------------------------------------------
 
     def _hand(self, k: int, seconds: float) -> float:
         """When worker k has done a piece of its own work."""
@@ -272,7 +273,7 @@ class _Play:
         self.traffic = seen._replace(messages=seen.messages + 2, **{kind: getattr(seen, kind) + up + down})
         return found
 
-    # ---- the driver, who stops all for a mark of the history -----------------------------------------------------------
+    # ---- the driver, who stops all for a mark of the history --------------------------------------------------------
 
     def _look(self) -> Process:
         while self.standing < self.cluster.workers:
@@ -294,7 +295,7 @@ class _Play:
         if self.standing == self.cluster.workers:
             self.clock.open(self.all_stand)
 
-    # ---- figures -------------------------------------------------------------------------------------------------------
+    # ---- figures ----------------------------------------------------------------------------------------------------
 
     def _busy(self) -> Busy:
         time = max(self.ended, 1e-300)

@@ -1,4 +1,4 @@
-"""Rehearsals: one worker without latency is row by row, every row is learnt once, and time, bytes and lags are counted right."""
+"""Rehearsals: one worker without latency is row by row, every row is learnt once; time, bytes and lags are right."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def test_every_row_is_learnt_once(cluster: Cluster, batch: int) -> None:
     assert all(entry.lag <= cluster.staleness for entry in played.entries)
     assert sum(entry.rows * entry.lag for entry in played.entries) == pytest.approx(120 * played.run.mean_staleness)
     times = [entry.time for entry in played.entries]
-    assert times == sorted(times) and times[-1] <= played.seconds
+    assert times == sorted(times)
+    assert times[-1] <= played.seconds
     assert all(0 <= share <= 1 + 1e-9 for share in played.busy)
 
 
@@ -136,7 +137,8 @@ def test_the_seed_decides_and_nothing_else() -> None:
         return rehearse(LEARNERS["adagrad"], X, Y, cluster, 6, seed=seed)
 
     one, again, other = played(1), played(1), played(2)
-    assert one.entries == again.entries and one.run.weights.tobytes() == again.run.weights.tobytes()
+    assert one.entries == again.entries
+    assert one.run.weights.tobytes() == again.run.weights.tobytes()
     assert one.entries != other.entries
 
 
