@@ -13,7 +13,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported: 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.scale import calibrate, curves, local, pictures, terascale, validate
-from benchmarks.scale.rows import Data, a9a, enron, shuffled, uniform, zipf
+from benchmarks.scale.rows import a9a, enron, shuffled, uniform, zipf
 from lowregret import Logistic, zoo
 from lowregret.spread.costs import Costs
 

@@ -1,9 +1,9 @@
 """Rounds of averaging, played: every worker learns R rows from one common model, then models are averaged, and so on.
 
-Weights are averaged by the precision that each worker gained (for each feature by itself), precisions and gradient sums
-add up: w ← w + Σ_k ΔP_k(w_k − w)/Σ_k ΔP_k. A round lasts as long as its slowest worker, and then twice the height of a
-tree of all workers, through which the whole model goes up and down. Predictions are certified like any others: Σℓ'p and
-Σz do not ask how weights came about.
+Weights are averaged by the precision that each worker gained, for each feature by itself, and so are sums of squares,
+for a worker's rate is that of its own rows; gradient sums add up: w ← w + Σ_k ΔP_k(w_k − w)/Σ_k ΔP_k. A round lasts
+as long as its slowest worker, and then twice the height of a tree of all workers, through which the whole model goes up
+and down. Predictions are certified like any others: Σℓ'p and Σz do not ask how weights came about.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Learnt(NamedTuple):
 
     ids: Any
     theta: Any
-    squares: Any
+    squares: Any  # times the precision gained
     gained: Any  # precision
     moved: Any  # by how much the weight moved, times that
 
@@ -69,7 +69,7 @@ def averaged(learner: Linear, data: Data, cluster: Cluster, size: int, comparato
             register.enter(k, worker.account)
             entries, uneven = batch.rows.indices.size, math.exp(cluster.uneven * rng.normal())
             own = cluster.costs.take(entries, ids.size) + cluster.costs.learn(end - at, entries, ids.size)
-            lasting = max(lasting, own * slowness[k] * uneven)
+            lasting = max(lasting, own * float(slowness[k]) * uneven)
         for k in range(len(blocks)):
             register.settle(k)
         merge(server, found)
@@ -99,11 +99,12 @@ def learnt(learner: Linear, ids: Any, cells: Any, changes: Any) -> Learnt:
     state = State(after.reshape(-1), np.empty(0), np.empty(0), np.empty(0, np.int64))
     join_changes(rule, state, np.arange(ids.size, dtype=np.uint64), changes, changes.shape[1])
     gained = rule.precisions(after[:, SQUARES]) - rule.precisions(cells[:, SQUARES])
-    return Learnt(ids, changes[:, 0], changes[:, 1], gained, gained * (after[:, WEIGHT] - cells[:, WEIGHT]))
+    moved = after[:, WEIGHT] - cells[:, WEIGHT]
+    return Learnt(ids, changes[:, 0], gained * changes[:, 1], gained, gained * moved)
 
 
 def merge(server: FeatureServer, found: list[Learnt]) -> None:
-    """Add up what adds up, and average weights."""
+    """Add up gradients, and average weights and squares."""
     ids, at = np.unique(np.concatenate([each.ids for each in found]), return_inverse=True)
     theta, squares, gained, moved = (
         np.bincount(at, np.concatenate([each[k] for each in found]), ids.size) for k in (1, 2, 3, 4)
@@ -112,6 +113,6 @@ def merge(server: FeatureServer, found: list[Learnt]) -> None:
     places = server.places.find(_row_of(ids), server.state.dimension, True).indices  # type: ignore[attr-defined]
     cells = server.cells[places]
     cells[:, THETA] += theta
-    cells[:, SQUARES] += squares
-    cells[:, WEIGHT] += np.divide(moved, gained, out=np.zeros(ids.size), where=gained > 0)
+    for column, summed in ((SQUARES, squares), (WEIGHT, moved)):
+        cells[:, column] += np.divide(summed, gained, out=np.zeros(ids.size), where=gained > 0)
     server.cells[places] = cells

@@ -54,25 +54,31 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
 def steps(learner: Linear, data: Data, size: int) -> Kind:
     """Learn batches with one worker and one server, and see how long each step takes."""
     whole, worker, server, register = batch_of(data), BatchWorker(learner), FeatureServer(learner), Register(learner)
-    found: dict[str, list[float]] = {name: [] for name in ("take", "pull", "learn", "push")}
+    found: dict[str, list[float]] = {name: [] for name in ("take", "pull", "learn", "push", "register")}
     sizes = []
     for k in range(2 * BATCHES):
         begin = k * size % (len(whole) - size + 1)
-        rows = whole.part(begin, begin + size)
+        slicing, rows = timed(lambda: whole.part(begin, begin + size))  # noqa: B023
         taking, ids = timed(lambda: worker.take(rows))  # noqa: B023
-        grant = register.begin(0, size)
+        asking, grant = timed(lambda: register.begin(0, size))
         pulling, cells = timed(lambda: server.pull(ids))  # noqa: B023
         learning, _ = timed(lambda: worker.learn(grant, cells))  # type: ignore[arg-type]  # noqa: B023
-        register.enter(0, worker.account)
-        moved = worker.changes.any(axis=1)
-        told, changes = ids[moved], worker.changes[moved]
+        entering, _ = timed(lambda: register.enter(0, worker.account))
+        choosing, (told, changes) = timed(lambda: chosen(ids, worker.changes))  # noqa: B023
         pushing, _ = timed(lambda: server.push(told, changes))  # noqa: B023
         if k >= BATCHES:  # the first ones compile, and fill what is empty
-            for name, seconds in zip(found, (taking, pulling, learning, pushing), strict=True):
+            spent = slicing + taking, pulling, learning + choosing, pushing, (asking + entering) / 2
+            for name, seconds in zip(found, spent, strict=True):
                 found[name].append(seconds)
             sizes.append((size, rows.rows.indices.size, ids.size, told.size))
     mean = np.mean(sizes, axis=0).tolist()
     return Kind(data.name, *mean, {name: statistics.median(times) for name, times in found.items()})
+
+
+def chosen(ids: Any, changes: Any) -> tuple[Any, Any]:
+    """The features that moved, as a worker picks them before it pushes."""
+    moved = changes.any(axis=1)
+    return ids[moved], changes[moved]
 
 
 def registering(learner: Linear) -> Iterator[tuple[int, float]]:
@@ -98,7 +104,8 @@ def calibrated(learner: Linear, sets: list[Data]) -> tuple[Costs, list[Kind]]:
     """Costs of a learner, without those of calls between processes, and what they were fitted to."""
     kinds = [steps(learner, data, size) for data in sets for size in SIZES]
     one = [1.0] * len(kinds)
-    rows, entries, features, moved = ([kind[k] for kind in kinds] for k in (1, 2, 3, 4))
+    rows, entries = [kind.rows for kind in kinds], [kind.entries for kind in kinds]
+    features, moved = [kind.features for kind in kinds], [kind.moved for kind in kinds]
 
     def of(name: str, *columns: list[float]) -> list[float]:
         return fitted([one, *columns], [kind.seconds[name] for kind in kinds])
@@ -106,12 +113,13 @@ def calibrated(learner: Linear, sets: list[Data]) -> tuple[Costs, list[Kind]]:
     take, learn = of("take", entries, features), of("learn", rows, entries, features)
     pull, push = of("pull", features), of("push", moved)
     flights, times = zip(*registering(learner), strict=True)
-    register = fitted([[1.0] * len(flights), [float(n) for n in flights]], list(times))
+    flight = fitted([[1.0] * len(flights), [float(n) for n in flights]], list(times))[1]
+    desk = statistics.median(kind.seconds["register"] for kind in kinds)
     return Costs(
         take_batch=take[0], take_entry=take[1], take_feature=take[2],
         learn_batch=learn[0], learn_row=learn[1], learn_entry=learn[2], learn_feature=learn[3],
         pull=pull[0], pull_feature=pull[1], push=push[0], push_feature=push[1],
-        register=register[0], register_flight=register[1],
+        register=desk - flight, register_flight=flight,
     ), kinds  # fmt: skip
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from benchmarks.scale.averaging import averaged
 from benchmarks.scale.rows import Data, a9a, covtype, enron, shuffled, zipf
-from lowregret import L2Ball, train
+from lowregret import L2Ball, Logistic, train, zoo
 from lowregret.hindsight import best_in_hindsight
 from lowregret.learner.linear import Linear
 from lowregret.spread.costs import Cluster, Costs, bounds
@@ -43,27 +44,33 @@ def plans(folder: Path) -> Iterator[tuple[str, Data, int]]:
     yield "adagrad", shuffled(enron(folder)), BATCH
 
 
+def kept(found: Iterator[dict[str, Any]], path: Path) -> None:
+    """Write what is found, again after each."""
+    told: list[dict[str, Any]] = []
+    for each in found:
+        told.append(each)
+        path.write_text(json.dumps(told))
+        print({k: v for k, v in each.items() if k != "timeline"}, file=sys.stderr, flush=True)
+
+
 def measure(learners: dict[str, Linear], costs: dict[str, Costs], folder: Path, out: Path) -> None:
-    """Play all plans, and write curves.json after each."""
-    found: list[dict[str, Any]] = []
+    """Play all plans with servers, and in rounds; write curves.json, rounds.json and growth.json."""
+    for kind, play in (("curves", played), ("rounds", in_rounds)):
+        kept(over_workers(play, learners, costs, folder), out / f"{kind}.json")
+    kept(growth(costs["ogd"], shuffled(a9a(folder))), out / "growth.json")
 
-    def keep(told: dict[str, Any]) -> None:
-        found.append(told)
-        (out / "curves.json").write_text(json.dumps(found))
-        print({k: v for k, v in told.items() if k != "timeline"}, file=sys.stderr, flush=True)
 
-    for told in growth(learners["ogd"], costs["ogd"], shuffled(a9a(folder))):
-        keep(told)
+def over_workers(
+    play: Callable[..., dict[str, Any]], learners: dict[str, Linear], costs: dict[str, Costs], folder: Path
+) -> Iterator[dict[str, Any]]:
+    """All plans with more and more workers."""
     for name, data, batch in plans(folder):
         learner = learners[name]
         alone = train(learner, data.x, data.y)
         ball = L2Ball(float(np.linalg.norm(alone.weights)))
         least = {"alone": alone.mean_loss, "regret alone": alone.linear_regret(ball)}
         for workers, servers in WORKERS.items():
-            cluster = cluster_of(workers, servers, costs[name])
-            keep(played(name, learner, data, cluster, batch, ball) | least)
-            if workers > 1:
-                keep(in_rounds(name, learner, data, cluster, batch, ball) | least)
+            yield play(name, learner, data, cluster_of(workers, servers, costs[name]), batch, ball) | least
 
 
 def played(name: str, learner: Linear, data: Data, cluster: Cluster, batch: int, ball: L2Ball) -> dict[str, Any]:
@@ -77,7 +84,8 @@ def played(name: str, learner: Linear, data: Data, cluster: Cluster, batch: int,
         "kind": "servers", "data": data.name, "algorithm": name, "rows": len(data.y), "workers": cluster.workers,
         "servers": cluster.servers, "batch": batch, "loss": run.mean_loss, "regret": run.linear_regret(ball),
         "bound": run.certificate.bound, "by": run.certificate.id, "staleness": run.mean_staleness,
-        "most": run.staleness, "quantiles": np.quantile(lags, [0.01, 0.5, 0.99]).tolist(), "seconds": p.seconds, "rate": p.rows_per_second,
+        "most": run.staleness, "quantiles": np.quantile(lags, [0.01, 0.5, 0.99]).tolist(), "seconds": p.seconds,
+        "rows per second": p.rows_per_second,
         "bottleneck": p.bottleneck, "busy": p.busy._asdict(), "bytes": p.traffic.bytes / len(data.y),
         "formula": told.rows_per_second, "formula names": told.bottleneck, "formula staleness": told.staleness,
         "formulas": told._asdict(), "shape": p.shape._asdict(), "playing": time.process_time() - begin,
@@ -91,15 +99,18 @@ def in_rounds(name: str, learner: Linear, data: Data, cluster: Cluster, batch: i
     return {
         "kind": "averaging", "data": data.name, "algorithm": name, "rows": len(data.y), "workers": cluster.workers,
         "batch": batch, "loss": p.run.mean_loss, "regret": p.run.linear_regret(ball), "seconds": p.seconds,
-        "staleness": p.run.mean_staleness, "bytes": p.bytes / len(data.y), "rate": len(data.y) / p.seconds,
+        "staleness": p.run.mean_staleness, "bytes": p.bytes / len(data.y), "rows per second": len(data.y) / p.seconds,
     }  # fmt: skip
 
 
-def growth(learner: Linear, costs: Costs, data: Data, batch: int = 4) -> Iterator[dict[str, Any]]:
-    """Exact regret against the best in a ball, by staleness, beside √(1 + 2τ)."""
-    alone = train(learner, data.x, data.y)
+def growth(costs: Costs, data: Data, batch: int = 4, rate: float = 0.03) -> Iterator[dict[str, Any]]:
+    """Exact regret against the best in a ball by staleness, at one rate and at rates for it, beside √(1 + 2τ)."""
+    alone = train(zoo.ogd(Logistic(), rate), data.x, data.y)
     ball = L2Ball(float(np.linalg.norm(alone.weights)))
-    best = best_in_hindsight(learner.loss, data.x, data.y, ball, seconds=60.0).value
+    best = best_in_hindsight(Logistic(), data.x, data.y, ball, seconds=60.0).value / len(data.y)
     for workers in (1, 4, 16, 64, 256):
-        told = played("ogd", learner, data, cluster_of(workers, 1, costs, stragglers=0.0), batch, ball)
-        yield told | {"kind": "growth", "alone": alone.mean_loss, "best": best / len(data.y)}
+        tau = (workers - 1) * batch
+        for eta in (rate, rate / math.sqrt(1 + 2 * tau))[: 1 + (workers > 1)]:
+            cluster = cluster_of(workers, 1, costs, stragglers=0.0)
+            told = played("ogd", zoo.ogd(Logistic(), eta), data, cluster, batch, ball)
+            yield told | {"rate": eta, "alone": alone.mean_loss, "best": best}

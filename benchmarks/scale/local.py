@@ -231,21 +231,24 @@ def calls_of_ray(
     return replace(costs, call=call, served=served, byte=byte), figures
 
 
-def byte_of_ray(hosts: Hosts, times: int = 40, size: int = 200_000) -> tuple[float, float]:
-    """Processor seconds at either end for a byte of an array, and bytes per second there and back."""
+def byte_of_ray(hosts: Hosts, turns: int = 8, times: int = 8) -> tuple[float, float]:
+    """Processor seconds at either end for a byte of an array, and bytes per second there and back: medians of turns."""
     import ray
 
     get: Any = ray.get
-    other, found = hosts.server, []
-    for numbers in (20_000, size):
-        given, seconds = np.ones(numbers), []
-        get([other.swap.remote(given) for _ in range(5)])
-        before = time.process_time() + get(other.spent.remote())
-        for _ in range(times):
+    other, sizes = hosts.server, (20_000, 200_000)
+    found: dict[int, list[tuple[float, float]]] = {size: [] for size in sizes}
+    for turn in range(turns + 2):
+        for size in sizes:
+            given, before = np.ones(size), time.process_time() + get(other.spent.remote())
             begin = time.perf_counter()
-            get(other.swap.remote(given))
-            seconds.append(time.perf_counter() - begin)
-        spent = time.process_time() + get(other.spent.remote()) - before
-        found.append((16 * numbers, spent / times, statistics.median(seconds)))
-    more = found[1][0] - found[0][0]
-    return (found[1][1] - found[0][1]) / 2 / more, more / (found[1][2] - found[0][2])
+            for _ in range(times):
+                get(other.swap.remote(given))
+            lasting = (time.perf_counter() - begin) / times
+            spent = (time.process_time() + get(other.spent.remote()) - before) / times
+            if turn > 1:  # the first ones make room
+                found[size].append((spent, lasting))
+    few, many = (np.median(found[size], axis=0) for size in sizes)
+    more = 16 * (sizes[1] - sizes[0])
+    spent, lasting = (many - few).tolist()
+    return max(spent, 0.0) / 2 / more, more / lasting

@@ -16,11 +16,11 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # distinguishable by col
 
 def draw(out: Path, docs: Path) -> None:
     """Draw docs/scale-*.svg of curves.json."""
-    found = json.loads((out / "curves.json").read_text())
+    found = [each for kind in ("curves", "rounds") for each in json.loads((out / f"{kind}.json").read_text())]
     with mpl.rc_context(SETTINGS):
         for name, picture in (("loss", loss), ("staleness", staleness), ("throughput", throughput)):
             figure = Figure(figsize=(7, 3.6), layout="constrained")
-            picture(figure.subplots(), [each for each in found if each["kind"] != "growth"])
+            picture(figure.subplots(), found)
             figure.savefig(docs / f"scale-{name}.svg", format="svg", metadata={"Date": None, "Creator": None})
 
 
@@ -67,13 +67,13 @@ def throughput(axes: Any, found: list[dict[str, Any]]) -> None:
     """Rows per second, with who held the others up, and the formulas."""
     runs = [each for each in found if each["kind"] == "servers" and each["data"] == sets(found)[0]]
     workers = [each["workers"] for each in runs]
-    axes.plot(workers, [each["rate"] for each in runs], "-o", color=COLOURS[0], markersize=4, label="played")
+    axes.plot(workers, [each["rows per second"] for each in runs], "-o", color=COLOURS[0], markersize=4, label="played")
     axes.plot(workers, [each["formula"] for each in runs], "x", color=COLOURS[1], label="formulas")
     for name, line in (("workers", ":"), ("servers", "--"), ("register", "-.")):
         most = [each["formulas"][name] for each in runs]
         axes.plot(workers, most, line, color="#888888", linewidth=0.9, label=f"bound by {name}")
     for each in runs:
-        at = each["workers"], each["rate"]
+        at = each["workers"], each["rows per second"]
         axes.annotate(each["bottleneck"], at, (0, -12), textcoords="offset points", ha="center")
     axes.set(xscale="log", yscale="log", xlabel="workers", ylabel="rows per second")
     axes.set_title("Throughput, and who holds the others up")

@@ -47,7 +47,7 @@ def shape_of(rows: int, ledger: int = 376) -> Shape:
 def servers(costs: Costs, title: str) -> Iterator[str]:
     """What servers would take, by the size of a batch."""
     yield f"\n{title}\n"
-    yield "| batch | distinct features | rows/s | held up by | minutes | TB | bytes a row | τ | √(1 + 2τ) | √((1 + 2τ)/T) |"
+    yield "| batch | distinct features | rows/s | held up by | min | TB | bytes/row | τ | √(1 + 2τ) | √((1 + 2τ)/T) |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for rows in BATCHES:
         cluster = cluster_of(NODES, SERVERS, costs)
