@@ -1,4 +1,4 @@
-.PHONY: demo test lint bench fuzz clean
+.PHONY: demo test soak lint bench fuzz clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,6 +10,9 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+soak: $(READY)
+	$(BIN)/python -m pytest tests/soak -n 0
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from . import hindsight as hindsight
 from . import learner as learner
 from . import loss as loss
 from . import mirror as mirror
+from . import ray as ray
 from . import regret as regret
 from . import risk as risk
 from . import rule as rule

@@ -25,7 +25,7 @@ FLOORS = [
     {"certificate", "risk", "hindsight"},
     {"show"},
     {"run", "train", "play", "experts", "bandit", "finite", "structured", "regret", "game", "spread"},
-    {"cli", "sklearn", "__main__"},
+    {"cli", "sklearn", "ray", "__main__"},
 ]
 MOST_FLOORS, MOST_AT_THE_ROOT = 8, 12
 
@@ -35,13 +35,13 @@ HEAVY = {
     "cvxpy": {"domain.compound"},
     "sklearn": {"sklearn"},
     "pandas": set[str](),
-    "pyarrow": {"stream.arrow", "stream.arrow_rows", "stream.leaves", "stream.fields", "cli.work.warm"},
+    "pyarrow": {"stream.arrow", "stream.arrow_rows", "stream.leaves", "stream.fields", "cli.work.warm", "spread.cut"},
     "isal": {"stream.inflate"},
     "zstandard": {"store.file", "stream.inflate"},
     "polars": set[str](),
     "plotly": set[str](),
     "fastapi": set[str](),
-    "ray": set[str](),
+    "ray": {"ray.actors", "ray.driver", "ray.training"},
 }
 
 # Surfaces that are made of a heavy package, which nothing but a user imports: they import it at once.

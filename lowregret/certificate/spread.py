@@ -51,7 +51,7 @@ def batch_size(learner: Linear, moved: float, rounds: int, energy: float) -> flo
 def spread_certificates(
     learner: Linear, state: State, comparator: Domain, met: MetScores | None, ledger: Vector
 ) -> list[Certificate]:
-    """Certificates of a run that was spread, tightest first: LEM-2.5; LEM-2.20 and DELAY where they speak of the rule."""
+    """Certificates of a spread run, tightest first: LEM-2.5; LEM-2.20 and DELAY where they speak of the rule."""
     sums = state.sums.copy()
     sums[PEAK] = math.inf  # nobody knows the longest iterate: Σ‖z_t‖ bounds it
     e = evidence(learner, state._replace(sums=sums), comparator, met)

@@ -2,9 +2,9 @@
 
 from lowregret import Logistic, zoo
 from lowregret.ray import train
-run = train(zoo.adagrad(Logistic()), "clicks/*.svm", workers=8, staleness=10_000, checkpoint="s3://bucket/clicks")
+run = train(zoo.adagrad(Logistic()), "clicks/*.svm", workers=8, staleness=10_000, cuts="s3://bucket/clicks")
 """
 
-from lowregret.ray.train import train
+from lowregret.ray.training import train
 
 __all__ = ["train"]

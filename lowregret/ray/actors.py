@@ -1,4 +1,4 @@
-"""The actors of a training on Ray: they carry the plain classes of `lowregret.spread`, and nothing else crosses machines.
+"""The actors of a training on Ray: the plain classes of `lowregret.spread`, and all that crosses machines.
 
 Each is an ordinary class; `driver.py` makes actors of them. Calls are Ray's, arrays go through its object store.
 """
@@ -14,8 +14,9 @@ import numpy as np
 
 from lowregret.compile.part import Part
 from lowregret.learner.linear import Linear
+from lowregret.risk.statistics import Tally
 from lowregret.run.session import Session
-from lowregret.spread.figures import Counted
+from lowregret.spread.figures import Counted, counted_of
 from lowregret.spread.gather import Ledger
 from lowregret.spread.register import CLOSED, WAIT, Grant, Register
 from lowregret.spread.server import routes
@@ -24,7 +25,7 @@ from lowregret.spread.worker import BatchWorker
 from lowregret.stream.batch import Batch
 from lowregret.stream.read import OnError
 
-BREATH = 0.0005, 0.02  # seconds between requests to begin, at first and at most
+BREATH = 0.0005, 0.005  # seconds between requests to begin, at first and at most
 
 
 class Reading(NamedTuple):
@@ -63,7 +64,7 @@ class ShardQueue:
 
 
 class WorkReport(NamedTuple):
-    """What a worker did since it was last asked."""
+    """The report of a worker on its rows since it was last asked."""
 
     cursors: dict[int, int]
     counted: Counted
@@ -115,17 +116,17 @@ class ParameterWorker:
     def _learn(self, grant: Grant, at: int, batch: Batch, ids: Any) -> None:
         begun, picked = time.perf_counter(), routes(ids, len(self._servers))
         calls = [server.pull.remote(ids[own]) for server, own in zip(self._servers, picked, strict=True)]
-        cells = np.empty((ids.size, self.learner.rule.width()))
-        for own, found in zip(picked, _get(calls), strict=True):
-            cells[own] = found
+        cells, seen = np.empty((ids.size, self.learner.rule.width())), np.empty(ids.size)
+        for own, (found, pushes) in zip(picked, _get(calls), strict=True):
+            cells[own], seen[own] = found, pushes
         self._worker.learn(grant, cells)
         _get(self._register.enter.remote(self.name, self._worker.account))
         changes = self._worker.changes
-        moved = changes.any(axis=1)
+        moved: Any = changes.any(axis=1)
         for server, own in zip(self._servers, picked, strict=True):
             told = own[moved[own]]
             if told.size:
-                self._pushes.append(server.push.remote(ids[told], changes[told]))
+                self._pushes.append(server.push.remote(ids[told], changes[told], seen[told]))
         self._source.cursors[at] += len(batch)
         self._counts += [
             *(len(batch), batch.nonzeros(len(batch)), batch.unlabelled, len(batch.faults)), time.perf_counter() - begun
@@ -178,6 +179,29 @@ class RelayWorker:
                 if cursors[at] % self._size == 0:  # a block of rows may lie in several batches
                     break
         return pickle.dumps(session), Relayed(at, cursors[at], ended, session.rows, session.mean_loss)
+
+
+class AveragingWorker:
+    """Learns a round's rows of its shards with a run of its own, which is then averaged with those of others."""
+
+    def __init__(self, source: tuple[Any, Any, Reading]) -> None:
+        self._source, self._size = ShardQueue(*source), source[2].size
+
+    def round(self, packed: bytes) -> tuple[bytes, WorkReport]:
+        """Learn a round, from the session that all begin with; returns the run after it, and what was counted."""
+        session: Session = pickle.loads(packed)
+        session = Session(session.run, session.form, session.algorithm)
+        session.run.tally = Tally(session.run.tally.classifies)
+        done = False
+        while session.rows < self._size and not done:
+            found = self._source.next()
+            done = found is None
+            if found is not None:
+                at, batch = found
+                session.learn(batch)
+                self._source.cursors[at] += len(batch)
+        report = WorkReport(dict(self._source.cursors), counted_of(session), done)
+        return pickle.dumps(session.run), report
 
 
 class Relayed(NamedTuple):

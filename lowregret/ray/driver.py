@@ -18,11 +18,13 @@ import numpy as np
 
 from lowregret.certificate.trace import next_mark
 from lowregret.errors import LowRegretError
-from lowregret.ray.actors import ParameterWorker, Reading, RegisterKeeper, RelayWorker
+from lowregret.ray.actors import AveragingWorker, ParameterWorker, Reading, RegisterKeeper, RelayWorker
+from lowregret.run.averaged import AveragedRun
 from lowregret.run.session import Session
 from lowregret.run.spread import SpreadRun
+from lowregret.spread.averaging import merge
 from lowregret.spread.cut import Cut, CutFolder
-from lowregret.spread.figures import Counted, joined, total_norms
+from lowregret.spread.figures import Counted, counted_of, joined, session_of, total_norms
 from lowregret.spread.gather import Ledger, gather, ledger_of, scatter
 from lowregret.spread.server import FeatureServer
 from lowregret.spread.shard import Shard
@@ -34,7 +36,7 @@ TIRES = 20  # times in a row that actors may die before the first cut after it
 
 
 class Plan(NamedTuple):
-    """What is trained on what, by how many."""
+    """The shards of a training, how they are read, and by how many workers and servers."""
 
     shards: list[Shard]
     reading: Reading
@@ -57,13 +59,13 @@ class Training:
 
     def finish(self) -> Session:
         """Learn all rows, whoever dies on the way."""
-        from ray.exceptions import RayActorError, RayError, RayTaskError
+        from ray.exceptions import RayError, RayTaskError
 
         since = 0  # deaths since the last cut
         while True:
             number = self.cut.number
             try:
-                return self._relay() if self.plan.staleness == 0 else self._spread()
+                return self._learn()
             except RayTaskError as error:
                 cause = error.cause
                 if isinstance(cause, LowRegretError):
@@ -71,7 +73,7 @@ class Training:
                 if not isinstance(cause, RayError):
                     raise
                 problem: Exception = cause
-            except RayActorError as error:
+            except RayError as error:  # of an actor, or of what lay on a node that is gone
                 problem = error
             finally:
                 self._end()
@@ -80,6 +82,12 @@ class Training:
             if since >= TIRES:
                 raise LowRegretError(f"actors died {TIRES} times before another cut: {problem}") from problem
             self.tell(f"an actor died: all go back to the cut after {self.cut.session.run.rounds:,} rounds")
+
+    def _learn(self) -> Session:
+        """Learn from the cut to the end, in the way that fits the run."""
+        if self.plan.staleness == 0:
+            return self._relay()
+        return self._average() if isinstance(self.cut.session.run, AveragedRun) else self._spread()
 
     def _end(self) -> None:
         """End all actors."""
@@ -92,7 +100,7 @@ class Training:
     def _actor(self, kind: type, *args: Any, cpus: float = 0.0) -> Any:
         from ray import remote
 
-        actor = remote(kind).options(num_cpus=cpus, scheduling_strategy="SPREAD").remote(*args)
+        actor: Any = remote(kind).options(num_cpus=cpus, scheduling_strategy="SPREAD").remote(*args)
         self._actors.append(actor)
         return actor
 
@@ -103,10 +111,10 @@ class Training:
             own = range(k, len(plan.shards), plan.workers)
             yield {at: plan.shards[at] for at in own}, {at: self.cut.cursors[at] for at in own}, plan.reading
 
-    def _keep(self, session: Session, cursors: list[int], write: bool = True) -> None:
+    def _keep(self, session: Session, cursors: list[int]) -> None:
         """Make this the cut to go back to."""
         self.cut = Cut(session, cursors, self.cut.number + 1)
-        if self.folder is not None and write:
+        if self.folder is not None:
             self.folder.save(self.cut)
 
     # ---- one run that goes from worker to worker -----------------------------------------------------------------
@@ -138,6 +146,30 @@ class Training:
         self._keep(session, cursors)
         return session
 
+    # ---- rounds of averaging -------------------------------------------------------------------------------------
+
+    def _average(self) -> Session:
+        """Let workers learn rounds of rows, each with a run of its own, and make one of them after each round."""
+        from ray import get
+
+        workers = [self._actor(AveragingWorker, source, cpus=1.0) for source in self._sources()]
+        session, cursors, kept = self.cut.session, list(self.cut.cursors), time.perf_counter()
+        while workers:
+            packed = pickle.dumps(session)
+            calls = [worker.round.options(num_returns=2).remote(packed) for worker in workers]
+            reports = get([told for _, told in calls])
+            runs = [pickle.loads(run) for run in get([run for run, _ in calls])]
+            session = _averaged(session, runs, [report.counted for report in reports])
+            for report in reports:
+                for at, cursor in report.cursors.items():
+                    cursors[at] = cursor
+            workers = [worker for worker, report in zip(workers, reports, strict=True) if not report.done]
+            self.tell(f"{session.rows:,} rows  loss {session.mean_loss:.4g}")
+            if not workers or time.perf_counter() - kept > self.plan.every:
+                self._keep(session, list(cursors))
+                kept = time.perf_counter()
+        return session
+
     # ---- servers and workers -------------------------------------------------------------------------------------
 
     def _spread(self) -> Session:
@@ -166,6 +198,17 @@ class Training:
         return self.cut.session
 
 
+def _averaged(session: Session, runs: list[AveragedRun], counted: list[Counted]) -> Session:
+    """The session after a round in which these runs were made of its own."""
+    before = session.run
+    assert isinstance(before, AveragedRun)
+    run, all_counted = merge(before, runs), joined(counted_of(session), *counted)
+    run.tally = all_counted.tally
+    if run.rounds >= max(next_mark(before.rounds), FIRST_MARK):
+        run.record.mark(run)
+    return session_of(run, session, all_counted)
+
+
 class _Team:
     """The actors of a training with servers, and what was handed in since its cut."""
 
@@ -174,20 +217,23 @@ class _Team:
         self.session, self.cursors, self.history = cut.session, list(cut.cursors), history
         self.rounds = cut.session.run.rounds
         self.done = False
-        self._counted: list[Counted] = [_counted_of(cut.session)]
+        self._counted: list[Counted] = [counted_of(cut.session)]
 
     def work(self, mark: int, until: float, tell: Callable[[str], None]) -> None:
-        """Let all work until there are so many rounds, or it is so late, or rows are at their end; then stand still."""
+        """Let all work until `mark` rounds are done, or that time has come, or rows end; then all stand still."""
         from ray import get, wait
 
         get(self.register.open.remote())
-        calls, ready, shut = [worker.work.remote() for worker in self.workers], [], False
+        calls: list[Any] = [worker.work.remote() for worker in self.workers]
+        ready: list[Any] = []
+        shut = False
         while len(ready) < len(calls):
             ready, _ = wait(calls, num_returns=len(calls), timeout=GLANCE)
             get(ready)  # raises if one died
             ledger: Ledger = get(self.register.look.remote())
             self.rounds = int(ledger.counts[ROUNDS])
-            tell(f"{self.rounds:,} rows  loss {float(ledger.sums[TOTAL]) / max(self.rounds, 1):.4g}")
+            if self.rounds:
+                tell(f"{self.rounds:,} rows  loss {float(ledger.sums[TOTAL]) / self.rounds:.4g}")
             if not shut and (self.rounds >= mark or time.perf_counter() > until):
                 get(self.register.shut.remote())
                 shut = True
@@ -215,22 +261,13 @@ class _Team:
         from ray import get
 
         before = self.session.run
+        assert isinstance(before, SpreadRun)
         ledger: Ledger = get(self.register.look.remote())
         counted = joined(*self._counted)
         contents = get([server.contents.remote() for server in self.servers])
         run = gather(before.learner, ledger, contents, counted, self.history, before.comparator)
-        session = Session(run, self.session.form, self.session.algorithm)
-        session.metrics, session.met = counted.metrics, self.session.met
-        session.rows, session.nonzeros, session.unlabelled, session.skipped, session.seconds = counted[4:]
-        self.session, self._counted = session, [counted]
-        return session, list(self.cursors)
-
-
-def _counted_of(session: Session) -> Counted:
-    """What a session has counted."""
-    run = session.run
-    rows = session.rows, session.nonzeros, session.unlabelled, session.skipped, session.seconds
-    return Counted(session.metrics, run.tally, run.uniform, run.met, *rows)  # type: ignore[arg-type]
+        self.session, self._counted = session_of(run, self.session, counted), [counted]
+        return self.session, list(self.cursors)
 
 
 def tell_on(stream: Any = None, live: bool | None = None) -> Callable[[str], None]:

@@ -59,10 +59,11 @@ class Metric(PerCoordinate):
         lead = np.divide(pulled, grown, out=before[:, 1].copy(), where=grown > 0) - before[:, 1]
         return np.stack([theta, squares, lead], axis=1)
 
-    def join(self, s: State, j: Index, change: Cells, at: Index) -> None:
-        """S ← S + Σz², and one step of −Σz, each iterate on its way as far beyond w as it was beyond the worker's.
+    def join(self, s: State, j: Index, change: Cells, at: Index, share: float) -> None:
+        """S ← S + Σz², and a share of one step of −Σz, iterates on its way as far beyond w as beyond the worker's.
 
-        P is that of all who learnt meanwhile. If nobody did, this is where the worker arrived.
+        P is that of all who learnt meanwhile. If nobody did, this is where the worker arrived. Steps that were taken at
+        once are averaged, not added: where all rows have a feature, their sum would lead as many times too far.
         """
         theta, squares, lead = change[at], change[at + np.uint64(1)], change[at + np.uint64(2)]
         to = cell(j, 4)
@@ -72,9 +73,10 @@ class Metric(PerCoordinate):
         w, seen = s.table[to + WEIGHT], s.table[to + SQUARES]
         precision = self.precision(seen + squares)
         gain = precision - self.precision(seen)
+        step = share * (-theta - gain * lead)
         s.table[to + SQUARES] = seen + squares
-        s.table[to + PULL] += gain * (w + lead)
-        s.table[to + WEIGHT] = self.moved(j, w, -theta - gain * lead, s.table[to] + s.table[to + PULL], precision)
+        s.table[to + PULL] += gain * w - step - theta  # so that θ + PULL moves by the share alone
+        s.table[to + WEIGHT] = self.moved(j, w, step, s.table[to] + s.table[to + PULL], precision)
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
         """(‖z_t‖², Σz²/P, Σ(P_t − P_{t−1})w², Σ(P_t − P_{t−1}), max |w|)"""

@@ -136,14 +136,17 @@ class Rule(Part):
         """
 
     def changes(self, before: Vector, after: Vector) -> Vector:
-        """What a worker learnt of each coordinate, for `join`, of the rows of its table before and after: O(n).
+        """The changes that a worker made to each coordinate, for `join`, of its cells before and after: O(n).
 
         Given by `parted` rules alone; the first column is the change of θ.
         """
         raise PartError(f"{self} moves its weights together: what others learnt cannot be joined")
 
-    def join(self, s: State, j: Index, change: Cells, at: Index) -> None:
-        """Add change[at], …, which another learnt of coordinate j meanwhile: a row of `changes`."""
+    def join(self, s: State, j: Index, change: Cells, at: Index, share: float) -> None:
+        """Add change[at], …, which a worker learnt of coordinate j: a row of `changes`.
+
+        `share` is 1/(1 + m) if m others joined theirs since the worker began.
+        """
 
     @abstractmethod
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:

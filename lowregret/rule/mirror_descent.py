@@ -114,7 +114,7 @@ class MirrorDescent(Rule):
     def changes(self, before: Vector, after: Vector) -> Vector:
         return after[:, :1] - before[:, :1]
 
-    def join(self, s: State, j: Index, change: Cells, at: Index) -> None:
+    def join(self, s: State, j: Index, change: Cells, at: Index, share: float) -> None:
         s.table[cell(j, self.mirror.width())] += change[at]
 
     def reckon(self, s: State, inner: float, square: float, eta: float) -> None:

@@ -26,6 +26,7 @@ from lowregret.rule import FTRLProximal
 from lowregret.run import notes
 from lowregret.run.auto import AutoRun
 from lowregret.run.auto_multiclass import AutoMulticlassRun
+from lowregret.run.averaged import AveragedRun
 from lowregret.run.blocks import BlockRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged, judge, no_rows
@@ -276,6 +277,7 @@ class Session(Served):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
         if isinstance(self.run, BlockRun):
             found += notes.cores(self.run.learners, self.run.block, self.run.pace.gain)
+        found += [f"workers learnt at once: {self.run.stale}"] if isinstance(self.run, SpreadRun) else []
         if self.origin is not None:
             found += notes.unlike(self.origin[0], positive_name(self.form), self.origin[1], self.met, learnt=True)
         return found
@@ -304,8 +306,7 @@ class Session(Served):
             "notes": self.notes,
             "delay": None if run.late is None else run.late.to_json(),
         }
-        if isinstance(run, BlockRun):
-            found["learners"] = {"threads": run.learners, "block": run.block, "gain": run.pace.gain}
+        found |= self._work_json()
         if run.expansion is not None:
             found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}
         if isinstance(run, AutoRun | AutoMulticlassRun):
@@ -320,6 +321,15 @@ class Session(Served):
             told = {"kind": kind, "rows": self.held.rows, "loss": self.held.mean_loss, "error": self.held.error}
             metrics["holdout"] = told | self.judged(self.held)
         return found
+
+    def _work_json(self) -> dict[str, Any]:
+        """The public form of how several threads or workers learnt, if they did."""
+        run = self.run
+        if isinstance(run, BlockRun):
+            return {"learners": {"threads": run.learners, "block": run.block, "gain": run.pace.gain}}
+        if isinstance(run, SpreadRun):
+            return {"staleness": {"most": run.staleness, "mean": run.mean_staleness, "rows": run.lags.tolist()}}
+        return {}
 
     def _risk_json(self) -> dict[str, Any]:
         """The public form of risk, the bounds for future rows; None where all labels were the same."""
@@ -374,7 +384,7 @@ def load_served(path: str | os.PathLike[str]) -> Served:
 
 _ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (
     *(LinearRun, BlockRun, SpreadRun),
-    *(AutoRun, MulticlassRun, AutoMulticlassRun),
+    *(AutoRun, AveragedRun, MulticlassRun, AutoMulticlassRun),
 )
 _RUNS = {run.kind: run for run in _ALL}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")

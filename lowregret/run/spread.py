@@ -19,6 +19,7 @@ from lowregret.run.linear import LinearRun
 from lowregret.run.schema_spread import LAGS, SpreadSchema
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
+from lowregret.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,6 +68,15 @@ class SpreadRun(LinearRun):
         from lowregret.show.plot import plot_spread
 
         return plot_spread(self, path, theirs)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\nstale      {self.stale}"
+
+    @property
+    def stale(self) -> str:
+        """How stale rows were decided, in words."""
+        most, mean = counted(self.staleness, "row"), counted(round(self.mean_staleness), "row")
+        return f"{mean} of others missing on the average when a row was decided, at most {most}"
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """No bounds: rows had no order, in which alone independence can be tested."""

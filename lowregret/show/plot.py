@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lowregret.certificate import Certificate
     from lowregret.certificate.trace import Trace
-    from lowregret.show.subjects import Compared, InEras, Mixed, PlayedGame, Proved, RecordedRun
+    from lowregret.show.subjects import Compared, InEras, Mixed, PlayedGame, Proved, RecordedRun, Stale
 
 EXACT, REGRET, BOUND, LOSS = (
     "#009e73",
@@ -64,6 +64,19 @@ def plot_run(run: Proved, path: str | os.PathLike[str] | None, theirs: Any = Non
     """
     figure, panels = new_figure(2, _title(run))
     run_curves(run, panels, theirs)
+    return finish(figure, path)
+
+
+def plot_spread(run: Stale, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
+    """Plot a run that was spread over workers: loss and regret; below, how many rows of others were missing."""
+    figure, panels = new_figure(3, _title(run), shared=2)
+    run_curves(run, panels[:2], theirs)
+    rows, last = run.lags, int(np.max(np.flatnonzero(run.lags), initial=0)) + 1
+    names = ["0", *(str(1 << k) if k == 0 else f"{1 << k}–{(2 << k) - 1}" for k in range(last - 1))]
+    panels[2].bar(names[:last], rows[:last] / max(rows.sum(), 1), color=REGRET)
+    panels[2].tick_params(axis="x", labelrotation=30, labelsize="small")
+    panels[2].set_xlabel(f"rows of others that were missing when a row was decided (most: {run.staleness:,})")
+    panels[2].set_ylabel("share of rows")
     return finish(figure, path)
 
 

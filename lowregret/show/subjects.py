@@ -24,6 +24,15 @@ class Proved(Protocol):
     def certificate(self) -> Certificate: ...
 
 
+class Stale(Proved, Protocol):
+    """A run that was spread over workers."""
+
+    @property
+    def lags(self) -> Any: ...
+    @property
+    def staleness(self) -> int: ...
+
+
 class LearntRun(Proved, Protocol):
     """A run on rows with all its figures."""
 

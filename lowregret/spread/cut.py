@@ -56,7 +56,7 @@ class CutFolder:
             differs = next(name for name in self.of if told["of"].get(name) != self.of[name])
             raise StoreError(
                 f"{self.path} holds the cut of another training: its {differs} is {told['of'].get(differs)}, not "
-                f"{self.of[differs]}; give the same command, or another --checkpoint folder"
+                f"{self.of[differs]}; give the same command, or another folder for cuts"
             )
         with tempfile.TemporaryDirectory(prefix="lowregret-") as folder:
             model = Path(folder) / told["model"]
@@ -106,7 +106,7 @@ def file_system(path: str) -> tuple[Any, str]:
         return fs.FileSystem.from_uri(path)
     except ArrowInvalid as error:
         try:
-            from fsspec.core import url_to_fs
+            from fsspec.core import url_to_fs  # type: ignore[import-not-found]
         except ImportError:
             raise StoreError(f"cannot reach {path}: {error}; with fsspec installed, more can be reached") from None
         found, root = url_to_fs(path)

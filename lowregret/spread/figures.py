@@ -12,13 +12,14 @@ from lowregret.risk import statistics as tallied
 from lowregret.risk.statistics import Tally
 from lowregret.run import metrics as measured
 from lowregret.run.metrics import Metrics
+from lowregret.run.session import Session
 from lowregret.types import Vector
 
 _FLAGS = (tallied.UNLIKE, tallied.AGAIN)
 
 
 class Counted(NamedTuple):
-    """What was counted of some rows."""
+    """Figures of some rows, as one worker or several counted them."""
 
     metrics: Metrics
     tally: Tally
@@ -36,17 +37,34 @@ class Counted(NamedTuple):
         return cls(Metrics(loss), Tally(loss.classifies), met=met)
 
 
+def counted_of(session: Session) -> Counted:
+    """The figures of a session."""
+    run = session.run
+    assert isinstance(session.metrics, Metrics)
+    rows = session.rows, session.nonzeros, session.unlabelled, session.skipped, session.seconds
+    return Counted(session.metrics, run.tally, run.uniform, run.met, *rows)
+
+
+def session_of(run: Any, before: Session, counted: Counted) -> Session:
+    """A session of a run put together, on from the one before, with these figures."""
+    session = Session(run, before.form, before.algorithm)
+    session.metrics, session.met = counted.metrics, before.met
+    session.rows, session.nonzeros, session.unlabelled, session.skipped, session.seconds = counted[4:]
+    return session
+
+
 def joined(first: Counted, *others: Counted) -> Counted:
     """The figures of all rows. Counts are exact, sums are to rounding, in whatever order rows were learnt."""
     found = first
     for other in others:
+        sums: list[Any] = [mine + theirs for mine, theirs in zip(found[4:], other[4:], strict=True)]
         met = found.met if other.met is None or found.met is None else _wider(found.met, other.met)
         found = Counted(
             add_metrics(found.metrics, other.metrics),
             add_tallies(found.tally, other.tally),
             found.uniform and other.uniform,
             met,
-            *(mine + theirs for mine, theirs in zip(found[4:], other[4:], strict=True)),
+            *sums,
         )
     return found
 

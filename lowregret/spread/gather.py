@@ -23,7 +23,7 @@ from lowregret.types import Vector
 
 
 class Ledger(NamedTuple):
-    """What a register keeps of all batches."""
+    """The sums and counts that a register keeps of all batches."""
 
     sums: Vector
     counts: Any
@@ -63,7 +63,7 @@ def gather(
 
 
 def scatter(run: SpreadRun, servers: int) -> list[tuple[Any, Vector]]:
-    """The features and rows of the table that each of so many servers holds of a run: O(d)."""
+    """The features and rows of the table that each of the servers holds of a run: O(d)."""
     assert run.places is not None
     columns, cells = run.places.columns, run.state.table.reshape(run.state.dimension, -1)
     table = cells[: columns.size]

@@ -89,7 +89,7 @@ class Register:
     # ---- a batch ---------------------------------------------------------------------------------------------------
 
     def begin(self, worker: Any, rows: int) -> Grant | str:
-        """Leave to begin a batch of so many rows; WAIT until others are done, or CLOSED for a cut."""
+        """Leave to begin a batch of this many rows; WAIT until others are done, or CLOSED for a cut."""
         self.settle(worker)
         if self.closed:
             return CLOSED

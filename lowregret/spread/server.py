@@ -1,7 +1,7 @@
 """A server of parameters: the rows of the table that belong to some of the features, whoever learns them.
 
-    cells = server.pull(ids)              copies of their rows, zeros for features that nobody learnt yet
-    server.push(ids, changes)             what was learnt on such copies, whoever pushed meanwhile
+    cells, seen = server.pull(ids)        copies of their rows, zeros for features that nobody learnt yet
+    server.push(ids, changes, seen)       what was learnt on such copies, whoever pushed meanwhile
 
 θ is a sum, so the order of pushes does not change it: Σ over servers is −Σz_t of all rows, exactly once each.
 """
@@ -14,10 +14,10 @@ import numpy as np
 
 from lowregret.certificate.trace import measure
 from lowregret.compile.kernel import kernel
-from lowregret.learner.growth import FIRST, Together, require_growth
+from lowregret.learner.growth import FIRST, Together, double_room, require_growth
 from lowregret.learner.linear import Linear
 from lowregret.learner.places import NOTHING, Places
-from lowregret.rows import Sparse
+from lowregret.rows import Sparse, as_sparse
 from lowregret.rule import Rule
 from lowregret.state import State
 from lowregret.types import Cells, Vector
@@ -43,7 +43,8 @@ class FeatureServer:
         require_growth(learner)
         self.rule = learner.rule
         self.places = Places(columns)
-        self.state = self._room(max(len(columns) + 1, FIRST))
+        self.state = self._room(double_room(FIRST, len(columns) + 1))
+        self.pushes = np.zeros(self.state.dimension)  # so far, of each place
         if table is not None:
             self.state.table[: table.size] = table.reshape(-1)
 
@@ -55,21 +56,24 @@ class FeatureServer:
         """The table, a row for each place."""
         return self.state.table.reshape(self.state.dimension, -1)
 
-    def pull(self, ids: Any) -> Vector:
-        """Copies of the rows of these features: O(n)."""
-        found = self.places.find(_row_of(ids), self.state.dimension, True)
-        return self.cells[found.indices]  # type: ignore[attr-defined]
+    def pull(self, ids: Any) -> tuple[Vector, Vector]:
+        """Copies of the rows of these features, and how often each was pushed so far: O(n)."""
+        at = as_sparse(self.places.find(_row_of(ids), self.state.dimension, True)).indices
+        return self.cells[at], self.pushes[at]
 
-    def push(self, ids: Any, changes: Vector) -> None:
-        """Join what a worker learnt of these features, each named once: O(n)."""
+    def push(self, ids: Any, changes: Vector, seen: Vector) -> None:
+        """Join what a worker learnt of these features, each named once, since they were `seen` so often: O(n)."""
         placed = self.places.place(_row_of(ids), NOTHING, True)
         needed = len(self.places) + 1
         if needed > self.state.dimension:
             with Together() as together:
                 state = together.grow(self.state, needed, False)
             self.state = state
+            self.pushes = np.append(self.pushes, np.zeros(state.dimension - self.pushes.size))
+        at = as_sparse(placed.rows).indices
         changes = np.require(changes, requirements=["C", "W"])  # one type, wherever it comes from
-        join_changes(self.rule, self.state, placed.rows.indices, changes, changes.shape[1])  # type: ignore[attr-defined]
+        join_changes(self.rule, self.state, at, changes, 1.0 / (1.0 + self.pushes[at] - seen), changes.shape[1])
+        self.pushes[at] += 1.0
         self.places.give_back(placed)
 
     def contents(self) -> tuple[Any, Vector]:
@@ -90,8 +94,8 @@ def _row_of(ids: Any) -> Sparse:
 
 
 @kernel
-def join_changes(rule: Rule, s: State, places: Cells, changes: Vector, width: int) -> None:
+def join_changes(rule: Rule, s: State, places: Cells, changes: Vector, shares: Vector, width: int) -> None:
     """`rule.join` of each place: O(n)."""
     flat = changes.reshape(changes.size)
     for k in range(np.uint64(places.size)):
-        rule.join(s, places[k], flat, k * np.uint64(width))
+        rule.join(s, places[k], flat, k * np.uint64(width), shares[k])

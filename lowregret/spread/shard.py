@@ -24,7 +24,7 @@ class Shard(NamedTuple):
 
 
 def deal(data: list[Any], workers: int) -> list[Shard]:
-    """Shards for so many workers, at least one for each: data are shared if there are fewer."""
+    """Shards for this many workers, at least one for each: data are shared if there are fewer."""
     parts = -(-workers // len(data))
     return [Shard(source, part, parts) for source in data for part in range(parts)]
 
@@ -32,7 +32,7 @@ def deal(data: list[Any], workers: int) -> list[Shard]:
 def read_shard(
     shard: Shard, form: Part, size: int, cursor: int = 0, threads: int = 1, on_error: OnError = "stop"
 ) -> Iterator[Batch]:
-    """The rows of a shard after the first `cursor`, at most `size` at a time, each valid until the next is asked for."""
+    """The rows of a shard after the first `cursor`, at most `size` at a time, valid until more are asked for."""
     know_formats()
     seen = 0  # rows of the data before the present batch
     for batch in raise_faults(stream_of(shard.data, form, threads, on_error).batches()):

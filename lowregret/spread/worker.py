@@ -65,7 +65,8 @@ class BatchWorker:
 
     def learn(self, grant: Grant, cells: Vector) -> Learnt:
         """Learn the rows taken, on copies of the rows of the table of the features that they touch: O(nnz)."""
-        assert self._batch is not None and self._placed is not None
+        assert self._batch is not None
+        assert self._placed is not None
         batch, bias = self._batch, self.learner.bias > 0
         room = len(cells) - bias + 1  # the last is nobody's: what rows without weight read
         table = np.zeros((room + bias, cells.shape[1]))
@@ -74,7 +75,7 @@ class BatchWorker:
         state.counts[DIMENSION], state.counts[PUSHES] = room + bias, 0
         state.sums[MASS] = state.sums[PEAK] = float(table[:, 0] @ table[:, 0])
         self._run.state = state
-        rows = replace(self._placed.rows, columns=room)  # type: ignore[type-var]
+        rows = replace(as_sparse(self._placed.rows), columns=room)
         learnt = self._run.learn_batch(replace(batch, rows=rows))
         self.metrics.see(learnt.labels, batch.weights[: learnt.done], learnt.guesses)
         after = np.concatenate(

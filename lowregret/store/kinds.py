@@ -18,6 +18,7 @@ KINDS = {
     "doubling-run": "run.doubling:DoublingRun",
     "class-run": "run.multiclass:MulticlassRun",
     "auto-run": "run.auto:AutoRun",
+    "averaged-run": "run.averaged:AveragedRun",
     "auto-class-run": "run.auto_multiclass:AutoMulticlassRun",
     "predictor": "run.predictor:Predictor",
     "kernel-run": "run.kernel:KernelRun",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import math
 import os
@@ -34,13 +35,17 @@ from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.output import Average, Random
 from lowregret.play import play
 from lowregret.rule import AdaGrad, FreeGrad, MirrorDescent, Newton, ProjectedGradient
+from lowregret.run.averaged import AveragedRun
 from lowregret.run.begin import begin
 from lowregret.run.delayed import delayed
 from lowregret.run.doubling import doubling
+from lowregret.spread.averaging import merge
+from lowregret.spread.figures import add_tallies
 from lowregret.step import Constant
 from lowregret.structured import Chain, choices, click_ranking, sequences, structured_svm
 from lowregret.train import train
 from tests.models.other_examples import OTHER_EXAMPLES
+from tests.spread.team import spread
 
 PLAIN: dict[str, Any] = {"compiled": False}
 X = np.round(np.sin(np.arange(180.0) ** 2).reshape(60, 3), 6)
@@ -125,6 +130,21 @@ def growing(learner: Any, y: Any, **options: Any) -> Example:
     return Example(
         saved(lambda: begin(learner, None, **PLAIN, **options).learn(X[:HALF], y[:HALF])), lambda run: rows(run, y)
     )
+
+
+def spread_run() -> Any:
+    """A run of two workers, whose batches were stale."""
+    learner = Linear(Logistic(), AdaGrad(0.5), bias=1.0)
+    return spread(learner, X[:HALF], Y[:HALF], 7, 2, 2, [0, 1] * 4).run()
+
+
+def averaged_run() -> Any:
+    """A run of two workers, averaged."""
+    base = AveragedRun.begun(zoo.auto(features="raw"), 1024, seen=0, **PLAIN)
+    runs = [copy.deepcopy(base).learn(X[:20], Y[:20]), copy.deepcopy(base).learn(X[20:HALF], Y[20:HALF])]
+    merged = merge(base, runs)
+    merged.tally = add_tallies(runs[0].tally, runs[1].tally)
+    return merged
 
 
 def late() -> Example:
@@ -266,6 +286,8 @@ EXAMPLES: dict[str, Example] = {
     "run-products": of_rows(zoo.ogd_eager(Hinge(), 0.1), Y, expand=Products()),
     "block-run": of_rows(zoo.ogd(Hinge()), Y, learners=2, block=16),
     "block-run-growing": growing(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, learners=2, block=7),
+    "spread-run": Example(saved(spread_run), lambda run: rows(run, Y)),
+    "averaged-run": Example(saved(averaged_run), lambda run: rows(run, Y)),
     "delayed-run": late(),
     "doubling-run": Example(
         saved(lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X[:HALF], Y[:HALF])),

@@ -27,6 +27,7 @@ class Learnt(NamedTuple):
     scores: Vector
     ids: Any
     changes: Vector
+    seen: Vector
     account: Account
 
 
@@ -55,12 +56,12 @@ class Team:
         if grant == WAIT:
             return False
         ids = self.workers[k].take(batch)
-        cells = np.empty((ids.size, self.learner.rule.width()))
+        cells, seen = np.empty((ids.size, self.learner.rule.width())), np.empty(ids.size)
         for server, own in zip(self.servers, routes(ids, len(self.servers)), strict=True):
-            cells[own] = server.pull(ids[own])
+            cells[own], seen[own] = server.pull(ids[own])
         scores = self.workers[k].learn(grant, cells).scores  # type: ignore[arg-type]
         worker = self.workers[k]
-        self.flying[k] = Learnt(rows, scores.copy(), ids, worker.changes, worker.account)
+        self.flying[k] = Learnt(rows, scores.copy(), ids, worker.changes, seen, worker.account)
         return True
 
     def enter(self, k: int) -> int:
@@ -72,7 +73,7 @@ class Team:
         """Push what worker k learnt to one server."""
         learnt = self.flying[k]
         own = routes(learnt.ids, len(self.servers))[to]
-        self.servers[to].push(learnt.ids[own], learnt.changes[own])
+        self.servers[to].push(learnt.ids[own], learnt.changes[own], learnt.seen[own])
 
     def end(self, k: int) -> int:
         """Enter and push all that worker k learnt."""

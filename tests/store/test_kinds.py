@@ -32,6 +32,7 @@ from lowregret.store import kinds as files
 from lowregret.store.kinds import load
 from lowregret.structured import Chain, click_ranking, structured_svm
 from lowregret.train import train
+from tests.models.examples import averaged_run, spread_run
 from tests.run.other_kinds import KINDS as OTHER_KINDS
 from tests.run.other_kinds import Kind
 from tests.structured.problems import click_problem, sequence_problem
@@ -76,6 +77,8 @@ KINDS: dict[str, Callable[[], Any]] = {
     "auto-class-run": lambda: train(AutoMulticlass(), X, NAMES, **PLAIN),
     "predictor": lambda: train(AutoClassifier(), X, Y, **PLAIN).predictor(),
     "block-run": lambda: train(zoo.ogd(Hinge(), 0.1), X, Y, learners=2, block=7, **PLAIN),
+    "spread-run": spread_run,
+    "averaged-run": averaged_run,
     "delayed-run": late,
     "doubling-run": lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), **PLAIN).learn(X, Y),
     "kernel-run": kernelised,

@@ -42,6 +42,9 @@ def _run(args: Namespace) -> int:
     from lowregret.errors import PartError
     from lowregret.stream.source import expand, is_pipe
 
+    if args.ray is not None:
+        return _run_on_ray(args)
+    _require_no_workers(args)
     once = any(is_pipe(path) for path in expand(args.data))
     if args.certify == "exact" and (args.resume or once):
         raise PartError("--certify exact reads all rows again: it takes files from the beginning, no --resume and no -")
@@ -59,6 +62,26 @@ def _run(args: Namespace) -> int:
         from lowregret.cli.work.train import learn
 
         return learn(args, form, stream, clock)
+
+
+def _run_on_ray(args: Namespace) -> int:
+    """Learn on a Ray cluster."""
+    from lowregret.cli.clock import Clock
+    from lowregret.cli.work.ray import learn_on_ray, require_alone
+
+    require_alone(args)
+    args.follow = None
+    with Clock() as clock:
+        return learn_on_ray(args, clock)
+
+
+def _require_no_workers(args: Namespace) -> None:
+    """Refuse options of Ray without it."""
+    from lowregret.errors import PartError
+
+    for name in ("workers", "servers", "staleness", "cuts"):
+        if getattr(args, name) is not None:
+            raise PartError(f"--{name} is of training on Ray: say --ray local, or the address of a cluster")
 
 
 def _require_end(args: Namespace) -> None:
@@ -104,6 +127,7 @@ def _arguments(command: ArgumentParser) -> None:
     _add_rates(learning)
     _add_going_over(learning)
     _add_cores(learning)
+    _add_ray(command.add_argument_group("learning on several machines (extra ray; docs/ray.md)"))
     keeping = command.add_argument_group("keeping")
     keeping.add_argument("-o", "--model", metavar="MODEL", help="write the model, at the end and on the way")
     keeping.add_argument("--resume", metavar="MODEL", help="go on with a model; no option need be said again")
@@ -202,6 +226,21 @@ def _add_cores(learning: _ArgumentGroup) -> None:
         "--threads are those that read",
     )  # fmt: skip
     learning.add_argument("--block", type=count, metavar="N", help="rows that --learners decide with one iterate (8)")
+
+
+def _add_ray(group: _ArgumentGroup) -> None:
+    group.add_argument("--ray", metavar="local|ADDRESS", help="learn on a Ray cluster, or one made for the purpose")
+    group.add_argument("--workers", type=count, metavar="N", help="that read and learn at once (2)")
+    group.add_argument(
+        "--staleness", type=count_from_zero, metavar="N",
+        help="most rows of others that a worker may lack when it decides one; 0: all read, and learn in turns (0)",
+    )  # fmt: skip
+    group.add_argument("--servers", type=count, metavar="N", help="that hold the weights, if --staleness is not 0 (1)")
+    group.add_argument(
+        "--cuts", metavar="FOLDER",
+        help="where to keep all it takes to go on after a fault, every --checkpoint seconds: a folder, s3://…, gs://…; "
+        "the same command goes on from there",
+    )  # fmt: skip
 
 
 COMMAND = Command(

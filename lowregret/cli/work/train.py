@@ -63,7 +63,7 @@ _FIXED = (
 
 def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Clock) -> int:
     """Learn; the model up to the last good row is kept whatever happens. Without a form, that of the resumed model."""
-    _require_places(args)
+    require_places(args)
     session, stream = _ready(args, form, stream)
     args.holdout = _count_held_out(args.holdout, stream, args)
     problem: BaseException | None = None
@@ -79,11 +79,11 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
             _require_positive(session, args)
         model = keeper.finish()
     if session.run.rounds == 0 and problem is None and not interruption.wanted:
-        raise DataError(_nothing(session, args))
+        raise DataError(nothing(session, args))
     if args.certify == "exact" and problem is None and not interruption.wanted:
         _look_back(session, stream, args)
     if problem is None or (session.run.rounds and isinstance(problem, LowRegretError)):
-        _tell(session, args, clock.read(), model)
+        tell_session(session, args, clock.read(), model)
     if session.unwritten and model and not args.predict_only:
         lines = counted(session.unwritten.count("\n"), "line")
         print(f"lowregret: {lines} of predictions wait in {model}: --resume writes them first", file=sys.stderr)
@@ -105,7 +105,7 @@ def _ready(args: Namespace, form: Part | None, stream: Stream | None) -> tuple[S
     else:
         stream = stream or open_rows(args, form, dictionary)
         form, stream = settle_labels(args, form, stream, dictionary)
-        session = _start_session(args, form, stream)
+        session = start_session(args, form, stream)
     if args.certify == "exact":
         session.require_answer()
     if session.run.late is not None and args.passes > 1:
@@ -124,7 +124,7 @@ def _where(session: Session, args: Namespace, model: str | None) -> str:
     return f"{counted(session.rows, 'row')}; go on with {again}"
 
 
-def _nothing(session: Session, args: Namespace) -> str:
+def nothing(session: Session, args: Namespace) -> str:
     """Why there was nothing to learn."""
     if session.run.pending:
         waits = counted(session.run.pending, "row")
@@ -150,7 +150,7 @@ def _require_positive(session: Session, args: Namespace) -> None:
         )
 
 
-def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
+def tell_session(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
     for note in session.notes[len(session.remarks) :]:  # those were said when the first rows had been read
         print(f"lowregret: {note}", file=sys.stderr)
@@ -174,7 +174,7 @@ def _tell(session: Session, args: Namespace, seconds: Seconds, model: str | None
         write_report(args.report, session, args.data, seconds, model, known)
 
 
-def _require_places(args: Namespace) -> None:
+def require_places(args: Namespace) -> None:
     """Say before learning that something could not be written after it."""
     for path in (args.model, args.weights, args.predictions, args.report, args.plot):
         if path not in (None, STDIN):
@@ -199,7 +199,7 @@ def _name(args: Namespace) -> None:
         print(f"lowregret: {said}", file=sys.stderr)
 
 
-def _start_session(args: Namespace, form: Part, stream: Stream) -> Session:
+def start_session(args: Namespace, form: Part, stream: Stream) -> Session:
     _name(args)
     learner, promise = make_learner(args, lambda: auto_for(stream)), None
     if args.eta == THEORY:

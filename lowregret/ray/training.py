@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.compile.part import Part
 from lowregret.compile.spec import to_json
 from lowregret.domain import Domain
 from lowregret.errors import DataError, LowRegretError, PartError
+from lowregret.learner.growth import FIRST
 from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
 from lowregret.ray.actors import Reading
 from lowregret.ray.driver import Plan, Training
 from lowregret.run.auto import AutoRun, auto_for
+from lowregret.run.averaged import AveragedRun
 from lowregret.run.begin import begin
 from lowregret.run.linear import LinearRun
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.session import Session
 from lowregret.run.spread import SpreadRun
+from lowregret.spread.averaging import require_averageable
 from lowregret.spread.cut import Cut, CutFolder
 from lowregret.spread.gather import require_spreadable
 from lowregret.spread.shard import deal
@@ -34,18 +38,17 @@ LOCAL = "local"
 
 
 def train(
-    learner: Linear | Auto | AutoMulticlass | Any,
+    learner: Linear | Multiclass | Auto | AutoMulticlass | Literal["auto"],
     data: Any,
     *,
     workers: int = 2,
     servers: int = 1,
     staleness: int = 0,
     batch: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    cuts: str | os.PathLike[str] | None = None,
     every: float = 60.0,
     address: str = LOCAL,
     comparator: Domain | None = None,
-    classes: Sequence[Any] | None = None,
     format: str | None = None,
     threads: int = 1,
     on_error: OnError = "stop",
@@ -56,8 +59,9 @@ def train(
     `data`: names of files or a pattern, a `ray.data.Dataset`, or a list of shards, each whatever `read` takes; all
     nodes must reach files. `staleness` is the most rows of others that a worker may not know of when it decides one.
     With 0, workers read at once and learn in turns, of `batch` rows: any learner, and the outcome is that of `train`.
-    With more, ogd, adagrad and their kin learn at once against `servers`, a `batch` between pull and push.
-    `checkpoint`: a folder for cuts, `every` so many seconds; the same call with the same folder goes on from there.
+    With more, ogd, adagrad and their kin learn at once against `servers`, a `batch` between pull and push; `auto`
+    (of raw features, logistic loss) in rounds of `batch` rows each, after which the workers' runs are averaged.
+    `cuts`: a folder for cuts, one `every` few seconds; the same call with the same folder goes on from there.
     `address`: of the cluster, "auto" for the one this machine is part of, or "local" for one of its own.
     Whatever else is as in `read` and `train`. docs/ray.md has the proof and figures.
     """
@@ -66,29 +70,37 @@ def train(
         sources = sources_of(data)
         if learner == "auto":
             learner = auto_for(Ahead(stream_of(_here(sources[0]), form)))
-        reading = Reading(form, batch or (BATCH if staleness else TURN), threads, on_error)
-        how = {"comparator": comparator, "classes": classes, "algorithm": type(learner).__name__}
-        session = begin_session(learner, form, staleness, **how)
+        reading = Reading(form, batch or batch_rows(learner, staleness, workers), threads, on_error)
+        session = begin_session(learner, form, staleness, type(learner).__name__, comparator)
         plan = planned(sources, reading, workers, servers, staleness, every)
-        return finish(session, plan, checkpoint).run
+        return finish(session, plan, cuts).run
 
 
 def begin_session(
-    learner: Any,
-    form: Part,
-    staleness: int,
-    *,
-    algorithm: str,
-    comparator: Domain | None = None,
-    classes: Any = None,
-    certify: bool = True,
+    learner: Any, form: Part, staleness: int, algorithm: str, comparator: Domain | None = None
 ) -> Session:
-    """A session before its first row, of the kind of run that fits."""
-    run: Any = begin(learner, None, classes, comparator=comparator, certify=certify)
-    if staleness > 0:
-        require_spreadable(learner)
-        run = SpreadRun(learner, run.state, run.comparator, seen=0, certify=certify)
-    return Session(run, form, algorithm)
+    """A session before its first row."""
+    return spread_session(Session(begin(learner, None, comparator=comparator), form, algorithm), staleness)
+
+
+def spread_session(session: Session, staleness: int) -> Session:
+    """A session that has not begun, of the kind of run that fits the staleness allowed."""
+    run = session.run
+    if staleness > 0 and isinstance(run, AutoRun):
+        require_averageable(run.learner)
+        session.run = AveragedRun.begun(run.learner, FIRST, comparator=run.comparator, seen=0)
+    elif staleness > 0:
+        require_spreadable(run.learner)
+        session.run = SpreadRun(run.learner, run.state, run.comparator, seen=0, certify=run.certify)
+    return session
+
+
+def batch_rows(learner: Any, staleness: int, workers: int) -> int:
+    """Rows of a turn, of a round of averaging that keeps to the staleness allowed, or between pull and push."""
+    if staleness == 0:
+        return TURN
+    each = max(staleness // max(workers - 1, 1), 1)
+    return each if isinstance(learner, Auto) else min(BATCH, each)
 
 
 def planned(
@@ -103,17 +115,15 @@ def planned(
     return Plan(deal(sources, workers), reading, workers, servers, staleness, every)
 
 
-def finish(
-    session: Session, plan: Plan, checkpoint: Any = None, tell: Callable[[str], None] = lambda line: None
-) -> Session:
+def finish(session: Session, plan: Plan, cuts: Any = None, tell: Callable[[str], None] = lambda line: None) -> Session:
     """Learn all rows from the cut in the folder, if there is one, else from the first."""
-    folder = None if checkpoint is None else CutFolder(checkpoint, _described(session, plan))
+    folder = None if cuts is None else CutFolder(cuts, _described(session, plan))
     cut = None if folder is None else folder.load()
     return Training(plan, cut or Cut(session, [0] * len(plan.shards)), folder, tell).finish()
 
 
 def _described(session: Session, plan: Plan) -> dict[str, Any]:
-    """What is trained on what: a cut is good for nothing else."""
+    """The learner, the data and how rows are dealt: a cut is good for nothing else."""
     shards = [[_name(shard.data), shard.part, shard.parts] for shard in plan.shards]
     told = {"learner": to_json(session.run.learner), "comparator": to_json(session.run.comparator), "shards": shards}
     return told | {"form": to_json(session.form), "batch": plan.reading.size, "in turns": plan.staleness == 0}

@@ -1,0 +1,129 @@
+"""Training on a local Ray: in turns it is `train` to the last bit; against servers every row counts once, proved."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret import L2Ball, Linear, Logistic, LowRegretError, load, read, zoo
+from lowregret import train as train_here
+from lowregret.cli import main
+from lowregret.loss import Cost
+from lowregret.ray.actors import Reading
+from lowregret.ray.driver import Training
+from lowregret.ray.training import begin_session, cluster, planned, train
+from lowregret.rule import AdaGrad
+from lowregret.run.spread import SpreadRun
+from lowregret.spread.cut import Cut
+from lowregret.stream.read import format_part
+
+ray: Any = pytest.importorskip("ray", reason="the extra `ray` is not installed")
+
+ROWS = 3000
+FORM = format_part("svm")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng, folder = np.random.default_rng(3), tmp_path_factory.mktemp("ray")
+    x = rng.normal(size=(ROWS, 5)).round(3)
+    y = np.where(x @ rng.normal(size=5) + rng.normal(size=ROWS) > 0, 1, -1)
+    lines = [
+        f"{label} {' '.join(f'{j + 1}:{v:g}' for j, v in enumerate(row))}\n" for label, row in zip(y, x, strict=True)
+    ]
+    (folder / "rows.svm").write_text("".join(lines))
+    (folder / "ledger.svm").write_text("".join(f"1 {i + 1}:1\n" for i in range(ROWS)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[None]:
+    with cluster("local", 3):
+        yield
+
+
+def test_in_turns_it_is_row_by_row(files: Path, local: None, tmp_path: Path) -> None:
+    learner, path = zoo.adagrad(Logistic(), 0.5), str(files / "rows.svm")
+    run = train(learner, path, workers=2, batch=256, cuts=tmp_path)
+    here = train_here(learner, read(path))
+    np.testing.assert_array_equal(run.weights, here.weights)
+    assert run.loss == here.loss
+    assert run.certificate == here.certificate
+    again = train(learner, path, workers=2, batch=256, cuts=tmp_path)  # all was learnt
+    assert again.rounds == ROWS
+
+
+def test_against_servers_every_row_counts_once(files: Path, local: None, tmp_path: Path) -> None:
+    """Costs are linear: θ of a feature that one row has tells how often that row was learnt."""
+    learner = Linear(Cost(), AdaGrad(0.5))
+    run = train(learner, str(files / "ledger.svm"), workers=2, servers=2, staleness=400, batch=100)
+    assert isinstance(run, SpreadRun)
+    assert run.rounds == ROWS
+    theta = run.places.by_column(run.state.theta, run.features, False)  # type: ignore[union-attr]
+    assert np.count_nonzero(theta) == ROWS
+    assert set(theta.tolist()) <= {0.0, -1.0}
+    assert run.staleness <= 400
+    run.save(tmp_path / "run.lr")
+    assert load(tmp_path / "run.lr").staleness == run.staleness
+
+
+def test_a_worker_dies_and_all_go_back_to_the_cut(files: Path, local: None) -> None:
+    """tests/soak kills all the others."""
+    learner = zoo.ogd(Logistic(), 0.1)
+    session = begin_session(learner, FORM, 300, "ogd")
+    reading = Reading(FORM, 50)
+    plan = planned([str(files / "rows.svm")], reading, 2, 1, 300, every=0.2)
+    training = Training(plan, Cut(session, [0] * 2))
+    left = [1]
+
+    def kill(line: str) -> None:
+        if left[0] and training.cut.number and not line.startswith("an actor"):
+            left[0] = 0
+            ray.kill(training._actors[-1])
+
+    training.tell = kill
+    found = training.finish()
+    assert training.deaths == 1
+    assert (found.run.rounds, found.rows, found.metrics.rows) == (ROWS, ROWS, ROWS)
+    assert found.run.error == found.metrics.error
+    x, y = _rows(files)
+    for radius in (0.5, 5.0):
+        u = radius * found.run.weights / np.linalg.norm(found.run.weights)
+        theirs = float(np.logaddexp(0, -y * (x @ u)).sum())
+        assert found.run.loss - theirs <= found.run.linear_regret(L2Ball(radius)) + 1e-9
+    assert [c.id for c in found.run.certificates if c.premises_hold]
+
+
+def _rows(files: Path) -> tuple[Any, Any]:
+    batch = next(iter(read(str(files / "rows.svm")).batches()))
+    x = np.zeros((len(batch), batch.rows.columns))
+    x[np.repeat(np.arange(len(batch)), np.diff(batch.rows.indptr)), batch.rows.indices] = batch.rows.data
+    return x, batch.labels.copy()
+
+
+def test_the_command_line(files: Path, local: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, model = str(files / "rows.svm"), str(tmp_path / "model.lr")
+    common = ["--algorithm", "adagrad", "--eta", "0.5", "--loss", "logistic", "-o", model]
+    assert main(["train", data, *common, "--ray", "local", "--workers", "2", "--staleness", "500"]) == 0
+    assert "rows of others missing" in capsys.readouterr().out
+    assert main(["train", data, "--resume", model, "-o", model]) == 0
+    assert load(model).rounds == 2 * ROWS
+
+
+def test_options_that_do_not_go_together_are_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = str(files / "rows.svm")
+    assert main(["train", data, "--workers", "2"]) == 2
+    assert "say --ray local" in capsys.readouterr().err
+    assert main(["train", data, "--ray", "local", "--passes", "2"]) == 2
+    assert "--passes is of learning in this process" in capsys.readouterr().err
+
+
+def test_without_ray_the_extra_is_named(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(LowRegretError, match=r"pip install 'lowregret\[ray\]'"):
+        train(zoo.ogd(Logistic()), str(files / "rows.svm"))
