@@ -63,7 +63,7 @@ def averaged(learner: Linear, data: Data, cluster: Cluster, size: int, comparato
         for k, (at, end) in enumerate(blocks):
             batch = rows.part(at, end)
             ids = worker.take(batch)
-            cells = server.pull(ids)
+            cells, _ = server.pull(ids)
             worker.learn(grants[k], cells)  # type: ignore[arg-type]
             found.append(learnt(learner, ids, cells, worker.changes))
             register.enter(k, worker.account)
@@ -97,7 +97,7 @@ def learnt(learner: Linear, ids: Any, cells: Any, changes: Any) -> Learnt:
     assert isinstance(rule, Metric), "averaging by precision needs AdaGrad or its kin"
     after = cells.copy()
     state = State(after.reshape(-1), np.empty(0), np.empty(0), np.empty(0, np.int64))
-    join_changes(rule, state, np.arange(ids.size, dtype=np.uint64), changes, changes.shape[1])
+    join_changes(rule, state, np.arange(ids.size, dtype=np.uint64), changes, np.ones(ids.size), changes.shape[1])
     gained = rule.precisions(after[:, SQUARES]) - rule.precisions(cells[:, SQUARES])
     moved = after[:, WEIGHT] - cells[:, WEIGHT]
     return Learnt(ids, changes[:, 0], gained * changes[:, 1], gained, gained * moved)
@@ -109,7 +109,7 @@ def merge(server: FeatureServer, found: list[Learnt]) -> None:
     theta, squares, gained, moved = (
         np.bincount(at, np.concatenate([each[k] for each in found]), ids.size) for k in (1, 2, 3, 4)
     )
-    server.push(ids, np.zeros((ids.size, 3)))  # makes room
+    server.push(ids, np.zeros((ids.size, 3)), np.zeros(ids.size))  # makes room
     places = server.places.find(_row_of(ids), server.state.dimension, True).indices  # type: ignore[attr-defined]
     cells = server.cells[places]
     cells[:, THETA] += theta

@@ -61,11 +61,11 @@ def steps(learner: Linear, data: Data, size: int) -> Kind:
         slicing, rows = timed(lambda: whole.part(begin, begin + size))  # noqa: B023
         taking, ids = timed(lambda: worker.take(rows))  # noqa: B023
         asking, grant = timed(lambda: register.begin(0, size))
-        pulling, cells = timed(lambda: server.pull(ids))  # noqa: B023
+        pulling, (cells, seen) = timed(lambda: server.pull(ids))  # noqa: B023
         learning, _ = timed(lambda: worker.learn(grant, cells))  # type: ignore[arg-type]  # noqa: B023
         entering, _ = timed(lambda: register.enter(0, worker.account))
-        choosing, (told, changes) = timed(lambda: chosen(ids, worker.changes))  # noqa: B023
-        pushing, _ = timed(lambda: server.push(told, changes))  # noqa: B023
+        choosing, (told, changes, known) = timed(lambda: chosen(ids, worker.changes, seen))  # noqa: B023
+        pushing, _ = timed(lambda: server.push(told, changes, known))  # noqa: B023
         if k >= BATCHES:  # the first ones compile, and fill what is empty
             spent = slicing + taking, pulling, learning + choosing, pushing, (asking + entering) / 2
             for name, seconds in zip(found, spent, strict=True):
@@ -75,10 +75,10 @@ def steps(learner: Linear, data: Data, size: int) -> Kind:
     return Kind(data.name, *mean, {name: statistics.median(times) for name, times in found.items()})
 
 
-def chosen(ids: Any, changes: Any) -> tuple[Any, Any]:
+def chosen(ids: Any, changes: Any, seen: Any) -> tuple[Any, Any, Any]:
     """The features that moved, as a worker picks them before it pushes."""
     moved = changes.any(axis=1)
-    return ids[moved], changes[moved]
+    return ids[moved], changes[moved], seen[moved]
 
 
 def registering(learner: Linear) -> Iterator[tuple[int, float]]:

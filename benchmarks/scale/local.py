@@ -67,13 +67,13 @@ def with_threads(learner: Linear, data: Data, workers: int, size: int) -> Measur
             with desk:
                 grant = register.begin(k, len(batch))
             with rack:
-                cells = server.pull(ids)
+                cells, seen = server.pull(ids)
             worker.learn(grant, cells)  # type: ignore[arg-type]
             with desk:
                 register.enter(k, worker.account)
             moved = worker.changes.any(axis=1)
             with rack:
-                server.push(ids[moved], worker.changes[moved])
+                server.push(ids[moved], worker.changes[moved], seen[moved])
 
     hands = [BatchWorker(learner) for _ in range(workers)]
     threads = [threading.Thread(target=work, args=(k, hand)) for k, hand in enumerate(hands)]

@@ -49,15 +49,15 @@ class Costs:
         return self.learn_batch + self.learn_row * rows + self.learn_entry * entries + self.learn_feature * features
 
     def pulled(self, features: float) -> float:
-        """Seconds of a server for a pull of so many features."""
+        """Seconds of a server for a pull of this many features."""
         return self.served + self.pull + self.pull_feature * features
 
     def pushed(self, features: float) -> float:
-        """Seconds of a server for a push of so many features."""
+        """Seconds of a server for a push of this many features."""
         return self.served + self.push + self.push_feature * features
 
     def registered(self, flights: float) -> float:
-        """Seconds of the register for a call while so many batches are under way."""
+        """Seconds of the register for a call while this many batches are under way."""
         return self.served + self.register + self.register_flight * flights
 
 
@@ -77,7 +77,7 @@ class Cluster:
     uneven: float = 0.0  # σ of the logarithm of the slowness of a single piece of a worker's work
     stragglers: float = 0.0  # share of workers that are `straggling` times as slow
     straggling: float = 10.0
-    pause: tuple[float, float] = (0.0005, 0.02)  # seconds between requests to begin, at first and at most
+    pause: tuple[float, float] = (0.0005, 0.005)  # seconds between requests to begin, at first and at most
     glance: float = 0.0  # seconds between looks of a driver that stops all for marks of the history; 0: never
     still: float = 0.0  # seconds that all stand still then
 
@@ -90,8 +90,8 @@ class Shape(NamedTuple):
     features: float  # distinct
     moved: float  # of them, that are pushed
     busiest: float  # features asked of the busiest server, over those of one on the average
-    width: int = 4  # numbers that are pulled of a feature; `changed` are pushed
-    changed: int = 3
+    width: int = 5  # numbers that are pulled of a feature; `changed` are pushed
+    changed: int = 4
     ledger: int = 200  # bytes of the sums that the register hands out
 
 
@@ -133,7 +133,7 @@ def bounds(cluster: Cluster, shape: Shape) -> Bounds:
 
 
 def _bounds(cluster: Cluster, shape: Shape, flights: float) -> tuple[Bounds, float, float]:
-    """Bounds with so many batches under way, and for how long each is."""
+    """Bounds with this many batches under way, and for how long each is."""
     c, servers, each = cluster.costs, cluster.servers, shape.busiest / cluster.servers
     asked, answered = NUMBER * shape.features, NUMBER * shape.width * shape.features
     told, envelope = NUMBER * (1 + shape.changed) * shape.moved, 2 * cluster.envelope
@@ -142,7 +142,7 @@ def _bounds(cluster: Cluster, shape: Shape, flights: float) -> tuple[Bounds, flo
     slow *= 1 / (1 - cluster.stragglers + cluster.stragglers / cluster.straggling)  # of speeds, not of times
 
     def trip(calls: int, sent: float, seconds: float) -> float:
-        """Seconds of some calls at once, so many bytes and seconds of a server each: link to link, there and back."""
+        """Seconds of some calls at once, each of these bytes and seconds of a server: link to link, there and back."""
         wire, mine = 2 * sent / cluster.bandwidth, calls * (c.call + c.byte * sent)
         return mine + 2 * cluster.latency + wire + seconds + c.byte * sent
 

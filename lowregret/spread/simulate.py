@@ -203,7 +203,8 @@ class _Play:
     def _learn(self, k: int, begin: int, rows: Batch, ids: Any, grant: Grant) -> Process:
         """Pull, learn, enter and push; returns the process that waits for the pushes to land."""
         owned, cells = routes(ids, len(self.servers)), np.empty((ids.size, self.learner.rule.width()))
-        yield from self.clock.together([self._pull(k, to, ids, own, cells) for to, own in enumerate(owned)])
+        seen = np.empty(ids.size)
+        yield from self.clock.together([self._pull(k, to, ids, own, cells, seen) for to, own in enumerate(owned)])
         self.worker.take(rows)
         self.worker.learn(grant, cells)
         account, changes = self.worker.account, self.worker.changes
@@ -213,26 +214,27 @@ class _Play:
         moved = changes.any(axis=1)
         told = [own[moved[own]] for own in owned]
         self.sums += 1, rows.rows.indices.size, ids.size, int(moved.sum()), max(own.size for own in owned)
-        pushes = [self._push(k, to, ids[own], changes[own]) for to, own in enumerate(told) if own.size]
-        landing = self.clock.together(pushes)
+        landing = self.clock.together(
+            [self._push(k, to, ids[own], changes[own], seen[own]) for to, own in enumerate(told) if own.size]
+        )
         yield self.clock.now  # they are sent before the next batch is taken
         return landing
 
-    def _pull(self, k: int, to: int, ids: Any, own: Any, cells: Vector) -> Process:
+    def _pull(self, k: int, to: int, ids: Any, own: Any, cells: Vector, seen: Vector) -> Process:
         asked = ids[own]
 
         def answer() -> tuple[Any, float, int]:
-            found = self.servers[to].pull(asked)
-            return found, self.cluster.costs.pulled(asked.size), found.nbytes
+            found, pushes = self.servers[to].pull(asked)
+            return (found, pushes), self.cluster.costs.pulled(asked.size), found.nbytes + pushes.nbytes
 
-        cells[own] = yield from self._call(k, self.racks[to], asked.nbytes, answer, "pulled")
+        cells[own], seen[own] = yield from self._call(k, self.racks[to], asked.nbytes, answer, "pulled")
 
-    def _push(self, k: int, to: int, ids: Any, changes: Vector) -> Process:
+    def _push(self, k: int, to: int, ids: Any, changes: Vector, seen: Vector) -> Process:
         def answer() -> tuple[Any, float, int]:
-            self.servers[to].push(ids, changes)
+            self.servers[to].push(ids, changes, seen)
             return None, self.cluster.costs.pushed(ids.size), 0
 
-        yield from self._call(k, self.racks[to], ids.nbytes + changes.nbytes, answer, "pushed")
+        yield from self._call(k, self.racks[to], ids.nbytes + changes.nbytes + seen.nbytes, answer, "pushed")
 
     def _asked(self, k: int, rows: int) -> tuple[Any, float, int]:
         """The register's answer to who would begin, its seconds and bytes."""
@@ -311,9 +313,9 @@ class _Play:
         rows, rule = sum(entry.rows for entry in self.entries), self.learner.rule
         busiest = largest / max(features, 1) * len(self.servers)
         per = max(batches, 1)
-        changed = self.worker.changes.shape[1] if batches else 0
+        width, changed = rule.width() + 1, (self.worker.changes.shape[1] if batches else 0) + 1  # and how often pushed
         ledger = self.register.sums.nbytes + self.register.counts.nbytes
-        return Shape(rows / per, entries / per, features / per, moved / per, busiest, rule.width(), changed, ledger)
+        return Shape(rows / per, entries / per, features / per, moved / per, busiest, width, changed, ledger)
 
     def _seconds(self) -> dict[str, float]:
         def total(nodes: list[_Node]) -> float:
