@@ -62,7 +62,7 @@ def steps(learner: Linear, data: Data, size: int) -> Kind:
         taking, ids = timed(lambda: worker.take(rows))  # noqa: B023
         asking, grant = timed(lambda: register.begin(0, size))
         pulling, (cells, seen) = timed(lambda: server.pull(ids))  # noqa: B023
-        learning, _ = timed(lambda: worker.learn(grant, cells))  # type: ignore[arg-type]  # noqa: B023
+        learning, _ = timed(lambda: worker.learn(grant, cells))  # noqa: B023
         entering, _ = timed(lambda: register.enter(0, worker.account))
         choosing, (told, changes, known) = timed(lambda: chosen(ids, worker.changes, seen))  # noqa: B023
         pushing, _ = timed(lambda: server.push(told, changes, known))  # noqa: B023
@@ -71,8 +71,8 @@ def steps(learner: Linear, data: Data, size: int) -> Kind:
             for name, seconds in zip(found, spent, strict=True):
                 found[name].append(seconds)
             sizes.append((size, rows.rows.indices.size, ids.size, told.size))
-    mean = np.mean(sizes, axis=0).tolist()
-    return Kind(data.name, *mean, {name: statistics.median(times) for name, times in found.items()})
+    mean, entries, features, moved = np.mean(sizes, axis=0).tolist()
+    return Kind(data.name, mean, entries, features, moved, {name: statistics.median(times) for name, times in found.items()})
 
 
 def chosen(ids: Any, changes: Any, seen: Any) -> tuple[Any, Any, Any]:

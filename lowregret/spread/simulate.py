@@ -211,7 +211,7 @@ class _Play:
         yield self._hand(k, self.cluster.costs.learn(len(rows), rows.rows.indices.size, ids.size))
         up = 2 * (account.sums.nbytes + account.counts.nbytes) + 8
         yield from self._call(k, self.desk, up, lambda: self._entered(k, begin, len(rows), account), "ledger")
-        moved = changes.any(axis=1)
+        moved: Any = changes.any(axis=1)
         told = [own[moved[own]] for own in owned]
         self.sums += 1, rows.rows.indices.size, ids.size, int(moved.sum()), max(own.size for own in owned)
         landing = self.clock.together(

@@ -178,7 +178,7 @@ def test_stragglers_hold_nobody_up_but_where_staleness_is_bounded() -> None:
     ],
 )
 def test_what_cannot_be_played_is_refused(given: dict[str, Any], told: str) -> None:
-    usual = {"learner": LEARNERS["constant"], "features": X, "labels": Y, "cluster": Cluster()}
+    usual: dict[str, Any] = {"learner": LEARNERS["constant"], "features": X, "labels": Y, "cluster": Cluster()}
     with pytest.raises(PartError, match=told):
         rehearse(**usual | given)
 
