@@ -72,7 +72,9 @@ def steps(learner: Linear, data: Data, size: int) -> Kind:
                 found[name].append(seconds)
             sizes.append((size, rows.rows.indices.size, ids.size, told.size))
     mean, entries, features, moved = np.mean(sizes, axis=0).tolist()
-    return Kind(data.name, mean, entries, features, moved, {name: statistics.median(times) for name, times in found.items()})
+    return Kind(
+        data.name, mean, entries, features, moved, {name: statistics.median(times) for name, times in found.items()}
+    )
 
 
 def chosen(ids: Any, changes: Any, seen: Any) -> tuple[Any, Any, Any]:
