@@ -38,6 +38,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.auto
 	$(BIN)/python -m benchmarks.kept
 	$(BIN)/python -m benchmarks.curved
+	$(BIN)/python -m benchmarks.scale
 
 fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000

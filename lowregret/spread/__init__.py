@@ -6,4 +6,5 @@ worker      reads its shard, and learns batches on copies of what it pulled
 shard       rows dealt to workers, and how far each shard is learnt
 gather      all of it put together again: a run like others, with its proof
 figures     what workers counted, as one
+simulate    a run played in virtual time, on as many workers as one likes; `clock` is the time, `costs` what takes it
 """
