@@ -1,7 +1,7 @@
 """Training on Ray beside one process: python -m benchmarks.ray FOLDER [--big FILE] [--sets a,b] [--workers 3]
 
 For each set and learner, the progressive loss and the time of `train` in this process, then on a local Ray: in turns,
-and with more and more staleness allowed. Times are without starting Ray, but with starting its actors, and with whatever
+and with more and more staleness allowed. Times are without starting Ray, but with starting its actors, and with what
 else the machine does. Prints a table, and writes out/ray.json.
 """
 
