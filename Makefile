@@ -21,6 +21,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.tightness
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.cache
+	$(BIN)/python -m benchmarks.cores
 	$(BIN)/python -m benchmarks.risk
 	$(BIN)/python -m benchmarks.hindsight
 	$(BIN)/python -m benchmarks.nested

@@ -306,7 +306,7 @@ class Session(Served):
             "notes": self.notes,
             "delay": None if run.late is None else run.late.to_json(),
         }
-        if isinstance(run, BlockRun | AutoRun):
+        if isinstance(run, BlockRun) or (isinstance(run, AutoRun) and run.learners > 1):
             found["learners"] = run.crew_json()
         if run.expansion is not None:
             found["expand"] = {"map": to_json(run.expansion.part), "summary": run.expansion.summary}
