@@ -115,6 +115,7 @@ class Late:
         self.table = Outstanding.empty(lots, width)
         self.ledger: Vector = np.zeros(LEDGER)
         self.ledgers: list[Vector] = []  # at the marks of the history
+        self.orderly = True  # answers came in the order of the rows: else those that came may be of one kind
         self.answers = np.empty(0), NOTHING  # of the latest batch: weights, and how they were predicted
         self._events: Events | None = None  # that are happening
         self._done = 0  # of them
@@ -167,7 +168,9 @@ class Late:
 
     def deliver(self, run: Any) -> None:
         """Let all answers arrive that are on their way, in the order in which they are due."""
-        table = self.table.picked(np.argsort(self.table.due, kind="stable"))
+        order = np.argsort(self.table.due, kind="stable")
+        self.orderly &= bool(np.all(np.diff(order) > 0))
+        table = self.table.picked(order)
         self.table = table._replace(due=np.minimum(table.due, self.asked))
         self._play(run, self.table.size, "row {}".format)
 
@@ -201,7 +204,8 @@ class Late:
         """Keep the rows that were asked and wait; one whose answer was refused would be so for ever, and is let go."""
         asked = int(np.count_nonzero(events.asks[:done]))
         left = np.arange(self.table.size) < waited + asked
-        over = done + refused
+        answered, over = events.row[:done][~events.asks[:done]], done + refused
+        self.orderly &= np.array_equal(answered, np.flatnonzero(self.table.weights)[: answered.size])
         left[events.row[:over][~events.asks[:over]]] = False
         left &= self.table.weights != 0
         self.asked += asked
@@ -237,7 +241,7 @@ class Late:
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         """The description and arrays by which a file keeps what waits."""
-        described: dict[str, Any] = {"delay": self.delay, "asked": self.asked}
+        described: dict[str, Any] = {"delay": self.delay, "asked": self.asked, "orderly": self.orderly}
         described |= {} if self.names is None else {"names": self.names.names}
         x = self.table.rows
         rows = {"indptr": x.indptr.astype(np.int64), "indices": x.indices.astype(np.uint64), "data": x.data}
@@ -251,6 +255,7 @@ class Late:
         found = {name: arrays[f"late.{name}"] for name in NAMES}
         made = cls(described["delay"], "names" in described, found["scores"].shape[1], found["past"].shape[1])
         made.asked, made.ledger, made.ledgers = described["asked"], found["ledger"], list(found["ledgers"])
+        made.orderly = described.get("orderly", True)
         if made.names is not None:
             made.names = ClassNames(described["names"], False)
         indices = found["indices"] if found["indices"].max(initial=0) > _NARROW else found["indices"].astype(np.uint32)
@@ -299,6 +304,11 @@ class Patient:
     def pending(self) -> int:
         """The number of rows that were asked and wait for their answer."""
         return 0 if self.late is None else int(self.late.table.size)
+
+    @property
+    def orderly(self) -> bool:
+        """Whether all answers so far came in the order of the rows."""
+        return self.late is None or bool(self.late.orderly)
 
     def require_prompt(self) -> None:
         """Refuse what holds only for answers that come at once."""

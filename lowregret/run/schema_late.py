@@ -7,11 +7,18 @@ import numpy as np
 from lowregret.learner.delayed import LONGEST_DELAY
 from lowregret.learner.late import LEDGER
 from lowregret.learner.schema import Demands
-from lowregret.store.schema import Array, Arrays, Field, Told, extended, floats, items, record, whole, wholes
+from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, extended, floats, items, record, whole, wholes
 
 LATEST = 1 << 62  # the latest row after which an answer arrives
 _NAME = Field("a name or a whole number", lambda value: isinstance(value, str | int) and not isinstance(value, bool))
-LATE = record({"delay": whole(0, LONGEST_DELAY), "asked": whole(), "names": items(_NAME)._replace(needed=False)})
+LATE = record(
+    {
+        "delay": whole(0, LONGEST_DELAY),
+        "asked": whole(),
+        "orderly": FLAG._replace(needed=False),
+        "names": items(_NAME)._replace(needed=False),
+    }
+)
 LATE = LATE._replace(needed=False)
 
 
