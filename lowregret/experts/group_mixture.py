@@ -32,7 +32,7 @@ class Way(NamedTuple):
 
 
 class MixedForecasts(NamedTuple):
-    """MixedForecasts forecasts of rows: when they were asked for, when their outcomes came, and the weights of the former."""
+    """Mixed forecasts of rows: when they were asked for, when their outcomes came, and the weights of the former."""
 
     asked: Matrix
     found: Matrix
