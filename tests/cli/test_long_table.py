@@ -225,7 +225,7 @@ def test_a_delay_is_a_loop_that_waits(capsys: Capsys, tmp_path: Path, delay: int
     ("words", "said"),
     [
         (["--cutoff", "day", "--target", "y"], "--cutoff needs --time and --cutoff"),
-        (["--cutoff", "nowhere", "--target", "y"], "there is no column 'nowhere' for the cutoff"),
+        (["--cutoff", "nowhere", "--target", "y"], "has no column 'nowhere'"),
         (["--weights", "series", "--target", "y"], "--weights needs --time and --cutoff"),
         (["--delay", "2", "--time", "day", "--target", "y"], "--delay is of plain tables"),
         (["--delay", "2", "--algorithm", "hedge", "--eta", "theory", "--target", "y"], "known at once"),

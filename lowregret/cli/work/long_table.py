@@ -30,7 +30,10 @@ from lowregret.stream.table import Table
 def long_roles(args: Namespace, table: Table) -> Roles:
     """The roles of a table's columns: as the options say, or recognised."""
     told = {"series": args.series, "time": args.time, "cutoff": args.cutoff, "horizon": args.horizon}
-    return roles_of(table.columns, told | {"outcome": args.target}, (*args.drop, *args.experts))
+    told |= {"outcome": args.target}
+    for name in filter(None, told.values()):
+        table.column(name)  # which says what there is, if not this
+    return roles_of(table.columns, told, (*args.drop, *args.experts))
 
 
 def is_long(args: Namespace, roles: Roles, resumed: Any) -> bool:
