@@ -21,7 +21,7 @@ from benchmarks.scale.rows import Data
 from lowregret.certificate.spread import MISSED
 from lowregret.learner.linear import Linear
 from lowregret.ray.actors import ParameterWorker, Reading, RegisterKeeper
-from lowregret.spread.costs import Costs
+from lowregret.spread.costs import WorkCosts
 from lowregret.spread.server import FeatureServer
 from lowregret.spread.shard import Shard
 from lowregret.spread.worker import BatchWorker
@@ -202,9 +202,9 @@ FEW, MANY, TINY = 50, 550, 16  # batches, and rows of each, of the runs from whi
 
 
 def calls_of_ray(
-    hosts: Hosts, costs: Costs, learner: Linear, data: Data, folder: Path, runs: int
-) -> tuple[Costs, dict[str, float]]:
-    """Costs with those of calls between actors: what a run with more tiny batches takes beyond one with fewer.
+    hosts: Hosts, costs: WorkCosts, learner: Linear, data: Data, folder: Path, runs: int
+) -> tuple[WorkCosts, dict[str, float]]:
+    """WorkCosts with those of calls between actors: what a run with more tiny batches takes beyond one with fewer.
 
     A batch has four calls: begin, pull, enter, push. What a byte costs is told by an array there and back.
     """

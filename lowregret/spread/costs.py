@@ -20,7 +20,7 @@ NUMBER = 8  # bytes of a feature's name, and of each number that is kept of it
 
 
 @dataclass(frozen=True)
-class Costs:
+class WorkCosts:
     """Processor seconds of each piece of work; what was measured on one machine is in docs/scale.md."""
 
     take_batch: float = 0.0  # find the features of a batch, with reading its rows
@@ -68,7 +68,7 @@ class Cluster:
     workers: int = 1
     servers: int = 1
     staleness: float = math.inf  # rows that a batch may lack
-    costs: Costs = field(default_factory=Costs)
+    costs: WorkCosts = field(default_factory=WorkCosts)
     latency: float = 0.0  # seconds that a message is under way, besides its bytes
     bandwidth: float = math.inf  # bytes per second that a node sends, and takes
     envelope: int = 0  # bytes of a message besides its arrays
@@ -82,7 +82,7 @@ class Cluster:
     still: float = 0.0  # seconds that all stand still then
 
 
-class Shape(NamedTuple):
+class BatchShape(NamedTuple):
     """A batch on the average, and what is kept of a feature."""
 
     rows: float
@@ -95,14 +95,14 @@ class Shape(NamedTuple):
     ledger: int = 200  # bytes of the sums that the register hands out
 
 
-class Bounds(NamedTuple):
+class RateBounds(NamedTuple):
     """Rows per second that each resource allows, and what a run at the least of them costs."""
 
     workers: float  # as many batches under way as there are workers, each taking its time
     servers: float
     links: float  # of the busiest server to the network
     register: float
-    bound: float  # by the bound on staleness: so many rows under way at most
+    bound: float  # by the bound on staleness, which is on rows under way
     bytes_per_row: float
     staleness: float  # rows that a row lacks, on the average
 
@@ -116,8 +116,8 @@ class Bounds(NamedTuple):
         return min(zip(self[:5], self._fields[:5], strict=True))[1]
 
 
-def bounds(cluster: Cluster, shape: Shape) -> Bounds:
-    """Bounds on throughput by each resource, with queues left out: exact for one worker, too high by some for more.
+def bounds(cluster: Cluster, shape: BatchShape) -> RateBounds:
+    """RateBounds on throughput by each resource, with queues left out: exact for one worker, too high by some for more.
 
     A cycle of a worker is begin + pull + learn + enter + max(take, push), and others enter W − 1 batches in it. So
 
@@ -132,8 +132,8 @@ def bounds(cluster: Cluster, shape: Shape) -> Bounds:
     return found
 
 
-def _bounds(cluster: Cluster, shape: Shape, flights: float) -> tuple[Bounds, float, float]:
-    """Bounds with this many batches under way, and for how long each is."""
+def _bounds(cluster: Cluster, shape: BatchShape, flights: float) -> tuple[RateBounds, float, float]:
+    """RateBounds with this many batches under way, and for how long each is."""
     c, servers, each = cluster.costs, cluster.servers, shape.busiest / cluster.servers
     asked, answered = NUMBER * shape.features, NUMBER * shape.width * shape.features
     told, envelope = NUMBER * (1 + shape.changed) * shape.moved, 2 * cluster.envelope
@@ -156,7 +156,7 @@ def _bounds(cluster: Cluster, shape: Shape, flights: float) -> tuple[Bounds, flo
     serving = c.pulled(shape.features * each) + c.pushed(shape.moved * each) + c.byte * traffic
     sending = max(asked + told, answered) * each + 2 * cluster.envelope
     moved = asked + answered + told + 3 * shape.ledger + (2 * servers + 2) * envelope
-    found = Bounds(
+    found = RateBounds(
         workers=cluster.workers * shape.rows / cycle,
         servers=shape.rows / serving if serving else math.inf,
         links=shape.rows / (sending / cluster.bandwidth) if cluster.bandwidth < math.inf else math.inf,

@@ -1,7 +1,7 @@
 """A spread run played in virtual time, before there is a cluster: `rehearse`.
 
 Rows are learnt by the very servers, register and worker of this room; only time is invented. Each piece of work keeps
-a processor busy, each message a link, by the `Costs` of a `Cluster`, and what waits, waits. So loss, certificate,
+a processor busy, each message a link, by the `WorkCosts` of a `Cluster`, and what waits, waits. So loss, certificate,
 staleness and bytes are those of a real run with this schedule, and seconds are as good as the costs are.
 
     cluster = Cluster(workers=1000, servers=32, latency=1e-4, costs=costs)
@@ -26,8 +26,8 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.rows import Dense, Features, as_rows, as_sparse, without_zeros
 from lowregret.run.spread import SpreadRun
-from lowregret.spread.clock import Clock, Cores, Gate, Lane, Process
-from lowregret.spread.costs import Cluster, Shape
+from lowregret.spread.clock import Cores, Gate, Lane, Process, VirtualClock
+from lowregret.spread.costs import BatchShape, Cluster
 from lowregret.spread.figures import Counted
 from lowregret.spread.gather import Ledger, gather, require_spreadable
 from lowregret.spread.register import CLOSED, WAIT, Account, Grant, Register
@@ -40,7 +40,7 @@ FIRST_MARK = 1024  # rounds before the history begins
 NEARLY = 0.7  # of the time: who is busy for so much of it holds the others up
 
 
-class Entry(NamedTuple):
+class EnteredBatch(NamedTuple):
     """A batch as it was entered."""
 
     time: float
@@ -87,10 +87,10 @@ class Rehearsal(NamedTuple):
 
     run: SpreadRun
     seconds: float
-    entries: list[Entry]
+    entries: list[EnteredBatch]
     traffic: Traffic
     busy: Busy
-    shape: Shape  # of its batches, on the average: for `bounds`
+    shape: BatchShape  # of its batches, on the average: for `bounds`
     work: dict[str, float]  # processor seconds of workers, servers and the register, each all together
 
     @property
@@ -137,14 +137,14 @@ class _Play:
 
     def __init__(self, learner: Linear, rows: Batch, cluster: Cluster, size: int, seed: int) -> None:
         self.learner, self.rows, self.cluster, self.size = learner, rows, cluster, size
-        self.clock, self.cores, self.chance = Clock(), Cores(cluster.cores), np.random.default_rng(seed)
+        self.clock, self.cores, self.chance = VirtualClock(), Cores(cluster.cores), np.random.default_rng(seed)
         self.register, self.worker = Register(learner, cluster.staleness), BatchWorker(learner)
         self.servers = [FeatureServer(learner) for _ in range(cluster.servers)]
         self.desk, self.racks = _Node(), [_Node() for _ in range(cluster.servers)]
         self.nodes = [_Node() for _ in range(cluster.workers)]
         self.slowness = np.exp(cluster.unequal * self.chance.normal(size=cluster.workers))
         self.slowness[: round(cluster.stragglers * cluster.workers)] *= cluster.straggling
-        self.entries: list[Entry] = []
+        self.entries: list[EnteredBatch] = []
         self.traffic = Traffic()
         self.under_way = self.standing = 0
         self.waited = self.ended = 0.0
@@ -247,7 +247,7 @@ class _Play:
     def _entered(self, k: int, begin: int, rows: int, account: Account) -> tuple[Any, float, int]:
         seconds, lag = self.cluster.costs.registered(self.under_way), self.register.enter(k, account)
         self.under_way -= 1
-        self.entries.append(Entry(self.clock.now, k, begin, rows, lag, self.register.mean_loss))
+        self.entries.append(EnteredBatch(self.clock.now, k, begin, rows, lag, self.register.mean_loss))
         return lag, seconds, 0
 
     # ---- work and messages ------------------------------------------------------------------------------------------
@@ -308,14 +308,14 @@ class _Play:
         waited = self.waited / len(self.nodes)
         return Busy(*(s / time for s in (sum(working) / len(working), racks, max(links), lasting, waited)))
 
-    def _shape(self) -> Shape:
+    def _shape(self) -> BatchShape:
         batches, entries, features, moved, largest = self.sums.tolist()
         rows, rule = sum(entry.rows for entry in self.entries), self.learner.rule
         busiest = largest / max(features, 1) * len(self.servers)
         per = max(batches, 1)
         width, changed = rule.width() + 1, (self.worker.changes.shape[1] if batches else 0) + 1  # and how often pushed
         ledger = self.register.sums.nbytes + self.register.counts.nbytes
-        return Shape(rows / per, entries / per, features / per, moved / per, busiest, width, changed, ledger)
+        return BatchShape(rows / per, entries / per, features / per, moved / per, busiest, width, changed, ledger)
 
     def _seconds(self) -> dict[str, float]:
         def total(nodes: list[_Node]) -> float:
