@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -185,7 +186,7 @@ def cluster(address: str, workers: int) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    how: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    how: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == LOCAL:
         how |= {"address": LOCAL, "num_cpus": max(workers, os.cpu_count() or 1), "include_dashboard": False}
     else:
