@@ -64,8 +64,8 @@ def steps(learner: Linear, data: Data, size: int) -> Kind:
         pulling, (cells, seen) = timed(lambda: server.pull(ids))  # noqa: B023
         learning, _ = timed(lambda: worker.learn(grant, cells))  # noqa: B023
         entering, _ = timed(lambda: register.enter(0, worker.account))
-        choosing, (told, changes, known) = timed(lambda: chosen(ids, worker.changes, seen))  # noqa: B023
-        pushing, _ = timed(lambda: server.push(told, changes, known))  # noqa: B023
+        choosing, (told, *learnt) = timed(lambda: chosen(ids, worker.changes, seen, worker.steps))  # noqa: B023
+        pushing, _ = timed(lambda: server.push(told, *learnt))  # noqa: B023
         if k >= BATCHES:  # the first ones compile, and fill what is empty
             spent = slicing + taking, pulling, learning + choosing, pushing, (asking + entering) / 2
             for name, seconds in zip(found, spent, strict=True):
@@ -77,10 +77,10 @@ def steps(learner: Linear, data: Data, size: int) -> Kind:
     )
 
 
-def chosen(ids: Any, changes: Any, seen: Any) -> tuple[Any, Any, Any]:
+def chosen(ids: Any, changes: Any, seen: Any, steps: Any) -> tuple[Any, ...]:
     """The features that moved, as a worker picks them before it pushes."""
     moved = changes.any(axis=1)
-    return ids[moved], changes[moved], seen[moved]
+    return ids[moved], changes[moved], seen[moved], steps[moved]
 
 
 def registering(learner: Linear) -> Iterator[tuple[int, float]]:

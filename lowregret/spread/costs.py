@@ -33,6 +33,7 @@ class WorkCosts:
     call: float = 0.0  # a worker's part of a call to another process
     served: float = 0.0  # the other's part
     byte: float = 0.0  # of a message, at either end: written, or read
+    stored: float = 0.0  # an array of more than `Cluster.direct` bytes, at either end
     pull: float = 0.0  # a server's work on a pull
     pull_feature: float = 0.0
     push: float = 0.0
@@ -72,6 +73,7 @@ class Cluster:
     latency: float = 0.0  # seconds that a message is under way, besides its bytes
     bandwidth: float = math.inf  # bytes per second that a node sends, and takes
     envelope: int = 0  # bytes of a message besides its arrays
+    direct: int = 100_000  # bytes of the largest array that goes with a message, and not by a store
     cores: int = 0  # that all share; 0: everybody has one
     unequal: float = 0.0  # σ of the logarithm of a worker's slowness, the same for the whole run
     uneven: float = 0.0  # σ of the logarithm of the slowness of a single piece of a worker's work
@@ -91,7 +93,7 @@ class BatchShape(NamedTuple):
     moved: float  # of them, that are pushed
     busiest: float  # features asked of the busiest server, over those of one on the average
     width: int = 5  # numbers that are pulled of a feature; `changed` are pushed
-    changed: int = 4
+    changed: int = 5
     ledger: int = 200  # bytes of the sums that the register hands out
 
 
@@ -141,19 +143,25 @@ def _bounds(cluster: Cluster, shape: BatchShape, flights: float) -> tuple[RateBo
     slow = math.exp((cluster.unequal**2 + cluster.uneven**2) / 2)
     slow *= 1 / (1 - cluster.stragglers + cluster.stragglers / cluster.straggling)  # of speeds, not of times
 
-    def trip(calls: int, sent: float, seconds: float) -> float:
+    def stored(*arrays: float) -> float:
+        """Seconds at either end for those that are too large to go with a message."""
+        return c.stored * sum(array > cluster.direct for array in arrays)
+
+    def trip(calls: int, sent: float, seconds: float, store: float = 0.0) -> float:
         """Seconds of some calls at once, each of these bytes and seconds of a server: link to link, there and back."""
-        wire, mine = 2 * sent / cluster.bandwidth, calls * (c.call + c.byte * sent)
-        return mine + 2 * cluster.latency + wire + seconds + c.byte * sent
+        wire, mine = 2 * sent / cluster.bandwidth, calls * (c.call + c.byte * sent + store)
+        return mine + 2 * cluster.latency + wire + seconds + c.byte * sent + store
 
     desk = c.registered(flights) + c.byte * (shape.ledger + envelope)
-    pull = trip(servers, (asked + answered) * each + envelope, c.pulled(shape.features * each))
-    push = trip(servers, told * each + envelope, c.pushed(shape.moved * each))
+    names, kept = NUMBER * shape.moved * each, NUMBER * (shape.changed - 2) * shape.moved * each
+    large = stored(asked * each, answered * each), stored(names, kept, names, names)
+    pull = trip(servers, (asked + answered) * each + envelope, c.pulled(shape.features * each), large[0])
+    push = trip(servers, told * each + envelope, c.pushed(shape.moved * each), large[1])
     work = pull + slow * own + trip(1, shape.ledger + envelope, c.registered(flights))
     work += trip(1, 2 * shape.ledger + envelope, c.registered(flights))
     cycle = work + max(slow * c.take(shape.entries, shape.features), push)
     traffic = (asked + answered + told) * each + 2 * envelope
-    serving = c.pulled(shape.features * each) + c.pushed(shape.moved * each) + c.byte * traffic
+    serving = c.pulled(shape.features * each) + c.pushed(shape.moved * each) + c.byte * traffic + sum(large)
     sending = max(asked + told, answered) * each + 2 * cluster.envelope
     moved = asked + answered + told + 3 * shape.ledger + (2 * servers + 2) * envelope
     found = RateBounds(

@@ -186,7 +186,7 @@ class _Play:
         """Leave to begin, sooner or later."""
         (pause, most), since = self.cluster.pause, math.inf
         while True:
-            found = yield from self._call(k, self.desk, 0, lambda: self._asked(k, rows), "ledger")
+            found = yield from self._call(k, self.desk, (0,), lambda: self._asked(k, rows), "ledger")
             if found == CLOSED:
                 self._stand()
                 yield self.opened
@@ -207,15 +207,19 @@ class _Play:
         yield from self.clock.together([self._pull(k, to, ids, own, cells, seen) for to, own in enumerate(owned)])
         self.worker.take(rows)
         self.worker.learn(grant, cells)
-        account, changes = self.worker.account, self.worker.changes
+        account, changes, steps = self.worker.account, self.worker.changes, self.worker.steps
         yield self._hand(k, self.cluster.costs.learn(len(rows), rows.rows.indices.size, ids.size))
         up = 2 * (account.sums.nbytes + account.counts.nbytes) + 8
-        yield from self._call(k, self.desk, up, lambda: self._entered(k, begin, len(rows), account), "ledger")
+        yield from self._call(k, self.desk, (up,), lambda: self._entered(k, begin, len(rows), account), "ledger")
         moved: Any = changes.any(axis=1)
         told = [own[moved[own]] for own in owned]
         self.sums += 1, rows.rows.indices.size, ids.size, int(moved.sum()), max(own.size for own in owned)
         landing = self.clock.together(
-            [self._push(k, to, ids[own], changes[own], seen[own]) for to, own in enumerate(told) if own.size]
+            [
+                self._push(k, to, ids[own], changes[own], seen[own], steps[own])
+                for to, own in enumerate(told)
+                if own.size
+            ]
         )
         yield self.clock.now  # they are sent before the next batch is taken
         return landing
@@ -227,14 +231,15 @@ class _Play:
             found, pushes = self.servers[to].pull(asked)
             return (found, pushes), self.cluster.costs.pulled(asked.size), found.nbytes + pushes.nbytes
 
-        cells[own], seen[own] = yield from self._call(k, self.racks[to], asked.nbytes, answer, "pulled")
+        cells[own], seen[own] = yield from self._call(k, self.racks[to], (asked.nbytes,), answer, "pulled")
 
-    def _push(self, k: int, to: int, ids: Any, changes: Vector, seen: Vector) -> Process:
+    def _push(self, k: int, to: int, ids: Any, *learnt: Vector) -> Process:
         def answer() -> tuple[Any, float, int]:
-            self.servers[to].push(ids, changes, seen)
+            self.servers[to].push(ids, *learnt)
             return None, self.cluster.costs.pushed(ids.size), 0
 
-        yield from self._call(k, self.racks[to], ids.nbytes + changes.nbytes + seen.nbytes, answer, "pushed")
+        sizes = tuple(array.nbytes for array in (ids, *learnt))
+        yield from self._call(k, self.racks[to], sizes, answer, "pushed")
 
     def _asked(self, k: int, rows: int) -> tuple[Any, float, int]:
         """The register's answer to who would begin, its seconds and bytes."""
@@ -258,19 +263,23 @@ class _Play:
         lasting = seconds * float(self.slowness[k]) * uneven
         return self.cores.take(self.nodes[k].processor, self.clock.now, lasting)
 
-    def _call(self, k: int, node: _Node, up: int, answer: Callable[[], tuple[Any, float, int]], kind: str) -> Process:
+    def _call(
+        self, k: int, node: _Node, sizes: tuple[int, ...], answer: Callable[[], tuple[Any, float, int]], kind: str
+    ) -> Process:
         """A call of worker k to a node: its processor, both links, and the way there and back."""
         mine, wire, latency, costs = self.nodes[k], self.cluster.bandwidth, self.cluster.latency, self.cluster.costs
-        up += self.cluster.envelope
-        asked = self.cores.take(mine.processor, self.clock.now, costs.call + costs.byte * up)
+        up = sum(sizes) + self.cluster.envelope
+        there = costs.byte * up + costs.stored * sum(size > self.cluster.direct for size in sizes)
+        asked = self.cores.take(mine.processor, self.clock.now, costs.call + there)
         yield mine.sent.take(asked, up / wire) + latency
-        there = node.taken.take(self.clock.now, up / wire)
+        come = node.taken.take(self.clock.now, up / wire)
         found, seconds, down = answer()
+        back = costs.byte * (down + self.cluster.envelope) + costs.stored * (down > self.cluster.direct)
         down += self.cluster.envelope
-        done = self.cores.take(node.processor, there, seconds + costs.byte * (up + down))
+        done = self.cores.take(node.processor, come, seconds + there + back)
         yield node.sent.take(done, down / wire) + latency
         read = mine.taken.take(self.clock.now, down / wire)
-        yield self.cores.take(mine.processor, read, costs.byte * down) if costs.byte else read
+        yield self.cores.take(mine.processor, read, back) if back else read
         seen = self.traffic
         self.traffic = seen._replace(messages=seen.messages + 2, **{kind: getattr(seen, kind) + up + down})
         return found
@@ -313,9 +322,11 @@ class _Play:
         rows, rule = sum(entry.rows for entry in self.entries), self.learner.rule
         busiest = largest / max(features, 1) * len(self.servers)
         per = max(batches, 1)
-        width, changed = rule.width() + 1, (self.worker.changes.shape[1] if batches else 0) + 1  # and how often pushed
+        changed = 2 + (self.worker.changes.shape[1] if batches else 0)  # with steps, and pushes seen
         ledger = self.register.sums.nbytes + self.register.counts.nbytes
-        return BatchShape(rows / per, entries / per, features / per, moved / per, busiest, width, changed, ledger)
+        return BatchShape(
+            rows / per, entries / per, features / per, moved / per, busiest, rule.width() + 1, changed, ledger
+        )
 
     def _seconds(self) -> dict[str, float]:
         def total(nodes: list[_Node]) -> float:

@@ -110,7 +110,7 @@ def test_time_lags_and_bytes_of_a_tiny_example() -> None:
     # the second of a pair begins before the first is entered; who asks first at 9 is not told that the other has landed
     assert [entry.lag for entry in played.entries] == [0, 2, 2, 2]
     assert played.seconds == 16.0
-    pulled, pushed = _bytes(x, batch=2, servers=2, width=2, changed=2, envelope=10)
+    pulled, pushed = _bytes(x, batch=2, servers=2, width=2, changed=3, envelope=10)
     register = played.run.state.sums.nbytes + played.run.state.counts.nbytes
     assert played.traffic.pulled == pulled
     assert played.traffic.pushed == pushed
