@@ -15,9 +15,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmarks.scale import calibrate, curves, local, pictures, terascale, validate
 from benchmarks.scale.rows import a9a, enron, shuffled, uniform, zipf
 from lowregret import Logistic, zoo
-from lowregret.spread.costs import Costs
+from lowregret.spread.costs import WorkCosts
 
-LEARNERS = {"adagrad": zoo.adagrad(Logistic(), 0.1), "ogd": zoo.ogd(Logistic(), 0.1)}
+LEARNERS = {"adagrad": zoo.adagrad(Logistic(), 0.1), "ogd": zoo.ogd(Logistic(), 0.005)}
 
 
 def calibration(folder: Path, out: Path) -> None:
@@ -30,14 +30,14 @@ def calibration(folder: Path, out: Path) -> None:
     (out / "costs.json").write_text(json.dumps(found, indent=1))
 
 
-def costs_of(out: Path, name: str, kind: str = "on Ray") -> Costs:
-    """Costs as they were measured."""
-    return Costs(**json.loads((out / "costs.json").read_text())[name][kind])
+def costs_of(out: Path, name: str, kind: str = "on Ray") -> WorkCosts:
+    """WorkCosts as they were measured."""
+    return WorkCosts(**json.loads((out / "costs.json").read_text())[name][kind])
 
 
 def validation(folder: Path, out: Path, runs: int) -> None:
     """Measure calls on Ray, and compare runs on this machine with what the simulator foretells of them."""
-    adult, words, rows = a9a(folder), zipf(60_000), list[validate.Row]()
+    adult, words, rows = a9a(folder), zipf(120_000), list[validate.Row]()
     found = json.loads((out / "costs.json").read_text())
     with cluster():
         hosts = local.Hosts.start(max(validate.WORKERS))
