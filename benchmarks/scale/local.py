@@ -74,8 +74,6 @@ def with_threads(learner: Linear, data: Data, workers: int, size: int) -> Measur
             moved = worker.changes.any(axis=1)
             with rack:
                 server.push(ids[moved], worker.changes[moved], seen[moved], worker.steps[moved])
-            with desk:
-                register.settle(k)
 
     hands = [BatchWorker(learner) for _ in range(workers)]
     threads = [threading.Thread(target=work, args=(k, hand)) for k, hand in enumerate(hands)]
@@ -158,7 +156,8 @@ def shards(data: Data, workers: int, size: int, folder: Path) -> list[Path]:
         at = np.concatenate(
             [np.arange(b, min(b + size, len(data.y))) for b in range(k * size, len(data.y), workers * size)]
         )
-        text, kept = folder / f"{data.name}-{workers}-{size}-{k}.svm", folder / f"{data.name}-{workers}-{size}-{k}.lrc"
+        name = f"{data.name}-{len(data.y)}-{workers}-{size}-{k}"
+        text, kept = folder / f"{name}.svm", folder / f"{name}.lrc"
         if not kept.exists():
             dump_svmlight_file(data.x[at], data.y[at], str(text), zero_based=False)
             command = [sys.executable, "-m", "lowregret", "convert", str(text), "-o", str(kept), "--quiet"]

@@ -98,7 +98,11 @@ def cut(learner: Linear, features: int) -> tuple[float, float, int]:
 def tell(learner: Linear, costs: WorkCosts) -> None:
     """Print all tables."""
     print("\n".join(servers(costs, "Calls as measured")))
-    print("\n".join(servers(replace(costs, call=LEAN, served=LEAN), f"Calls at {LEAN * 1e6:.0f} µs of either side")))
+    print(
+        "\n".join(
+            servers(replace(costs, call=LEAN, served=LEAN, stored=LEAN), f"Calls at {LEAN * 1e6:.0f} µs of either side")
+        )
+    )
     print("\n".join(rounds(costs)))
     features = 1 << 20
     together, filed, size = cut(learner, features)
