@@ -35,6 +35,7 @@ class TableReview:
     losses: Any  # of each expert, over the rows in which it was awake
     awake: Any
     each: float  # of the best expert of each series, of those awake throughout
+    root: bool = False  # whether the root of a mean is shown
 
     @classmethod
     def of(cls, loss: Loss, compiled: bool, x: Any, y: Vector, p: Vector, series: Any) -> TableReview:
@@ -54,18 +55,22 @@ class TableReview:
         own, even = losses[:, -2:].sum(0).tolist()
         return cls(len(x), own, even, known.sum(0), awake.sum(0), float(each.sum()))
 
+    def a_row(self, loss: float, rows: int) -> float:
+        """The loss a row, or its root."""
+        return math.sqrt(loss / rows) if self.root else loss / rows
+
     def lines(self, names: list[str], weights: Vector) -> Iterator[str]:
         """The figures in words, the first few experts among them."""
         if not self.rows:
             return
-        yield f"the mixture      {self.own / self.rows:.6g} a row, over {counted(self.rows, 'row')}"
-        yield f"the plain mean   {self.mean / self.rows:.6g} a row"
+        yield f"the mixture      {self.a_row(self.own, self.rows):.6g} a row, over {counted(self.rows, 'row')}"
+        yield f"the plain mean   {self.a_row(self.mean, self.rows):.6g} a row"
         means = self.losses / np.maximum(self.awake, 1)
         order = [i for i in np.argsort(means, kind="stable").tolist() if self.awake[i]]
         for place, i in enumerate(order[:LISTED]):
             slept = f", in {counted(self.awake[i], 'row')}" if self.awake[i] < self.rows else ""
             head = "the experts" if place == 0 else ""
-            yield f"{head:<16} {means[i]:.6g} {names[i]}, weight now {weights[i]:.3g}{slept}"
+            yield f"{head:<16} {self.a_row(means[i], 1):.6g} {names[i]}, weight now {weights[i]:.3g}{slept}"
         if len(order) > LISTED:
             yield f"                 and {len(order) - LISTED} more"
 
@@ -97,6 +102,7 @@ class Telling:
         yield f"experts          {len(mixture.names)}, mixed by {self._algorithm()}, {how}"
         if self.found.left_out:
             yield f"left out         {', '.join(self.found.left_out)}: not forecasts"
+        yield from (f"careful          {warning}" for warning in self.found.warnings)
         if self.before:
             yield f"resumed          {counted(self.before, 'forecast')} were learnt before"
         if mixture.joined and self.before:
@@ -118,7 +124,8 @@ class Telling:
         review, mixture = self.review, self.mixture
         yield from review.lines(mixture.names, mixture.weights.mean(0) if review.rows else np.empty(0))
         if math.isfinite(review.each) and len(mixture.keys.series) > 1 and review.rows:
-            yield f"the best of each {review.each / review.rows:.6g} a row (an expert for each series, seen afterwards)"
+            each = review.a_row(review.each, review.rows)
+            yield f"the best of each {each:.6g} a row (an expert for each series, seen afterwards)"
 
     def _proof(self) -> Iterator[str]:
         mixture = self.mixture
@@ -181,4 +188,5 @@ class Telling:
             "certificate": mixture.certificate.to_json(),
             "certificates": [c.to_json() for c in mixture.certificates],
             "left_out": self.found.left_out,
+            "warnings": self.found.warnings,
         }

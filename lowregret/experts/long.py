@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.errors import DataError, PartError
+from lowregret.experts.columns import are_dates
 from lowregret.types import Vector
 
 Matrix = NDArray[np.float64]
@@ -84,19 +85,33 @@ class Roles(NamedTuple):
 
 
 def roles_of(columns: Collection[str], told: Mapping[str, str | None], dropped: Collection[str] = ()) -> Roles:
-    """The roles of columns: as told, and where nothing is told as the first layout that fits has them."""
+    """The roles of columns: as told, and where nothing is told as the layout has them that knows most of them."""
     known = [name for name in columns if name not in dropped]
     said = {role: name for role, name in told.items() if name}
     for role, name in said.items():
         if name not in columns:
-            raise DataError(f"there is no column {name!r} for the {role}; there are {', '.join(list(columns)[:20])}")
+            there = ", ".join(list(columns)[:20])
+            raise DataError(f"the table has no column {name!r}, said to be the {role}; its columns are {there}")
+    left, fitting = [name for name in known if name not in said.values()], [Roles(**said)]
     for layout in LAYOUTS:
-        left = [name for name in known if name not in said.values()]
         found = {role: next((n for n in getattr(layout, role) if n in left), "") for role in ROLES if role not in said}
         roles = Roles(**found | said, layout=layout.name if any(found.values()) else "")
         if roles.is_long and (roles.series or roles.cutoff or roles.horizon):
-            return roles
-    return Roles(**said)
+            fitting.append(roles)
+    return max(fitting, key=lambda roles: len(roles.taken) if roles.layout else 0)
+
+
+def counts_of_rows(columns: Mapping[str, Any]) -> list[str]:
+    """The columns called id that count rows, from whatever number on: each row would be a series of its own."""
+    found = [name for name in columns if name == "id"]
+    return [name for name in found if len(columns[name]) > 1 and _counts(columns[name])]
+
+
+def _counts(cells: Any) -> bool:
+    try:
+        return bool(np.all(np.diff(np.array([float(cell) for cell in cells])) == 1))
+    except (TypeError, ValueError):
+        return False
 
 
 @dataclass
@@ -148,7 +163,7 @@ def long_table(
         frame = frame.reset_index()
     columns = {str(name): np.asarray(frame[name]) for name in getattr(frame, "columns", frame)}
     told = {"series": series, "time": time, "cutoff": cutoff, "horizon": horizon, "outcome": target}
-    roles = roles_of(columns, told, drop)
+    roles = roles_of(columns, told, [*drop, *counts_of_rows(columns)])
     names = list(experts) or [
         name
         for name, cells in columns.items()
@@ -215,8 +230,11 @@ def times_of(cells: Any, column: str, place: Place) -> tuple[Vector, bool]:
         bad = np.flatnonzero(np.isnat(found))
         times, dated = found.astype("datetime64[us]").astype(np.float64), True
     elif found.dtype.kind in "iuf":
-        times, dated = found.astype(np.float64), False
+        times = found.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(times))
+        if not bad.size:
+            return _numbers_or_dates(times)
+        dated = False
     else:
         return _read_times([str(cell).strip() for cell in cells], column, place)
     if bad.size:
@@ -229,12 +247,23 @@ def _read_times(texts: list[str], column: str, place: Place) -> tuple[Vector, bo
     for dated, reader in ((False, float), (True, _microseconds)):
         read = [_try(reader, word) for word in words.tolist()]
         if all(map(math.isfinite, read)):
-            return np.array(read)[which], dated
+            times = np.array(read)[which]
+            return (times, True) if dated else _numbers_or_dates(times)
     row = next(t for t in range(len(texts)) if not math.isfinite(read[which[t]]))
     raise DataError(
         f"{place(row)}: {texts[row]!r} in column {column!r} is no time: expected a number, or a date as 2024-01-31, "
         "2024-01-31 18:00, 2024-01 or 2024Q1"
     )
+
+
+def _numbers_or_dates(times: Vector) -> tuple[Vector, bool]:
+    """Whole numbers such as 20240131 and 202401 are dates: counted on from 31 there would be a 32nd."""
+    known, which = np.unique(times, return_inverse=True)
+    if np.any(known != np.round(known)) or not are_dates(np.repeat(known, 3)):  # few are enough in a column of times
+        return times, False
+    texts = [f"{day:d}" for day in known.astype(int).tolist()]
+    read = np.array([_try(_microseconds, f"{t[:4]}-{t[4:6]}-{t[6:] or '01'}") for t in texts])
+    return (read[which], True) if np.isfinite(read).all() else (times, False)
 
 
 def _try(reader: Callable[[str], float], word: str) -> float:

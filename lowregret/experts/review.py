@@ -89,6 +89,7 @@ class Review:
             "experts": {
                 "names": mixture.names,
                 "losses": [_plain(loss) for loss in mixture.book.losses.tolist()],
+                "rows": mixture.book.awake.astype(int).tolist(),
                 "weights": mixture.weights.tolist(),
             },
             "best": {"name": mixture.best.name, "loss": _plain(mixture.best.loss), "regret": _plain(mixture.regret)},

@@ -31,8 +31,8 @@ def other_columns(rows: int) -> dict[str, Any]:
         "id": t + 100,
         "date": [int(f"{day(s):%Y%m%d}") for s in t],
         "epoch": 1_700_000_000 + 86_400 * t,
-        "h": t % 3 + 1,
-        "cutoff": [int(f"{day(3 * (s // 3)):%Y%m%d}") for s in t],
+        "steps": t % 3 + 1,
+        "issue_date": [int(f"{day(3 * (s // 3)):%Y%m%d}") for s in t],
         "a-lo-80": 9.0 + t % 2,
         "a-hi-80": 11.0 + t % 2,
         "b_lower": 9.5 + t % 2,
@@ -44,8 +44,8 @@ REASONS = dict.fromkeys(["a-lo-80", "a-hi-80", "b_lower", "b_upper"], "a bound o
     "id": "names of rows",
     "date": "a time",
     "epoch": "time since 1970",
-    "h": "a horizon",
-    "cutoff": "an origin",
+    "steps": "a horizon",
+    "issue_date": "an origin",
 }
 
 
@@ -59,16 +59,32 @@ def test_what_is_no_forecast_is_no_expert(capsys: Capsys, tmp_path: Path) -> Non
     assert told["experts"] == plain["experts"]
     assert told["loss"] == plain["loss"]
     assert told["left_out"] == REASONS
-    assert [w.split(" is not used")[0] for w in told["warnings"]] == ["the column 'h'", "the column 'cutoff'"]
+    assert [w.split(" is not used")[0] for w in told["warnings"]] == ["the column 'steps'", "the column 'issue_date'"]
     text = run(capsys, "experts", file, *WORDS).out
     assert "date (a time)" in text
-    assert "careful          the column 'h' is not used" in text
+    assert "careful          the column 'steps' is not used" in text
     for k, name in enumerate("abc"):
         assert (
             f"{name}  {((x[:, k] - y) ** 2).mean():.6g} a round, weight now {told['experts']['weights'][k]:.3g}" in text
         )
-    named = run(capsys, "experts", file, *WORDS, "--experts", "h,a", "--json").json
-    assert named["experts"]["names"] == ["h", "a"]
+    named = run(capsys, "experts", file, *WORDS, "--experts", "steps,a", "--json").json
+    assert named["experts"]["names"] == ["steps", "a"]
+
+
+def test_whole_numbers_that_are_dates_are_no_origins_to_count_on_from(capsys: Capsys, tmp_path: Path) -> None:
+    """100 days after 20240131 is not 20240231; a column that counts rows is no series either."""
+    x, y = numbers()
+    origins = [f"{day(3 * (s // 3)):%Y%m%d}" for s in range(60)]
+    lines = ["id,cutoff,h,y,a,b"]
+    lines += [f"{s},{origins[s]},{s % 3 + 1},{y[s]},{x[s, 0]},{x[s, 1]}" for s in range(60)]
+    told = run(capsys, "experts", written(tmp_path / "m.csv", lines), *WORDS)
+    assert "how long a step is cannot be known of dates: give the time too" in told.err
+    lines = [lines[0] + ",period", *(f"{line},{day(s + 1):%Y%m%d}" for s, line in enumerate(lines[1:]))]
+    told = run(capsys, "experts", written(tmp_path / "m.csv", lines), *WORDS, "--algorithm", "ml-poly", "--json")
+    assert told.json["layout"] == {
+        "time": "period", "cutoff": "cutoff", "horizon": "h", "outcome": "y", "layout": "M-competition"
+    }  # fmt: skip
+    assert told.json["experts"]["names"] == ["a", "b"]
 
 
 def test_times_in_parquet_are_no_experts(capsys: Capsys, tmp_path: Path) -> None:

@@ -245,10 +245,13 @@ def test_a_delay_is_a_loop_that_waits(capsys: Capsys, tmp_path: Path, delay: int
     ("words", "said"),
     [
         (["--cutoff", "day", "--target", "y"], "--cutoff needs --time and --cutoff"),
-        (["--cutoff", "nowhere", "--target", "y"], "has no column 'nowhere'"),
+        (["--cutoff", "nowhere", "--target", "y"], "has no column 'nowhere'; its columns are"),
         (["--weights", "series", "--target", "y"], "--weights needs --time and --cutoff"),
         (["--delay", "2", "--time", "day", "--target", "y"], "--delay is of plain tables"),
         (["--delay", "2", "--algorithm", "hedge", "--eta", "theory", "--target", "y"], "known at once"),
+        (["--delay", "2", "--coverage", "0.9", "--target", "y"], "outcomes of this table are known late"),
+        (["--delay", "2", "--loss", "mase", "--target", "y"], "known late or are of several series: use mae"),
+        (["-o", "/tmp/m.lr", "--loss", "mase", "--target", "y"], "but model files do not hold it: use mae"),
     ],
 )
 def test_options_that_make_no_sense(capsys: Capsys, tmp_path: Path, words: list[str], said: str) -> None:
@@ -256,6 +259,22 @@ def test_options_that_make_no_sense(capsys: Capsys, tmp_path: Path, words: list[
     told = run(capsys, "experts", path, *words)
     assert told.code == 2
     assert said in told.err
+
+
+def test_what_needs_the_rows_in_order_is_refused_where_they_are_not(capsys: Capsys, tmp_path: Path) -> None:
+    words = ["experts", CROSS_VALIDATION, "--algorithm", "ml-poly"]
+    for more in (["--coverage", "0.8"], ["--levels", "0.1,0.9"], ["--intervals"]):
+        told = run(capsys, *words, *more)
+        assert (told.code, told.out) == (2, "")
+        assert f"{more[0]} makes each interval knowing all outcomes before it" in told.err
+    assert "use mae" in run(capsys, *words, "--loss", "mase:12").err
+    rmse, mse = (run(capsys, *words, "--loss", name).out for name in ("rmse", "mse"))
+    shown = [float(out.split("the mixture ")[1].split()[0]) for out in (rmse, mse)]
+    assert shown[0] == pytest.approx(math.sqrt(shown[1]), rel=1e-5)
+    plain, model = written(tmp_path / "t.csv", ["y,a,b", "1,2,3", "2,3,4"]), tmp_path / "m.lr"
+    assert run(capsys, "experts", plain, "--target", "y", "--algorithm", "ml-poly", "-o", model).code == 0
+    told = run(capsys, "experts", plain, "--target", "y", "--resume", model, "--coverage", "0.8")
+    assert "m.lr holds the mixture without its state" in told.err
 
 
 # ---- frames ---------------------------------------------------------------------------------------------------------

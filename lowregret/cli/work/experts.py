@@ -19,7 +19,7 @@ from lowregret.cli.mixing import make_panel
 from lowregret.cli.portfolios import portfolio_json, wealth_lines
 from lowregret.cli.work.going_on import go_on, resumed_mixture, write_predictions, write_weights
 from lowregret.cli.work.long_table import is_long, long_roles, mix_long
-from lowregret.cli.work.uncertainty import Uncertainty, around, refuse_or_drop
+from lowregret.cli.work.uncertainty import Uncertainty, around, refuse_apart, refuse_or_drop
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError
 from lowregret.experts.layered import Layered
@@ -52,7 +52,9 @@ def _mix(args: Namespace, clock: Clock) -> int:
     resumed = resumed_mixture(args)
     columns = read_table(args.table, header=not args.no_header, delimiter=args.delimiter)
     roles = long_roles(args, columns)
-    if is_long(args, roles, resumed):
+    late = is_long(args, roles, resumed)
+    refuse_apart(args, late)
+    if late:
         return mix_long(args, clock, columns, roles, resumed)
     if resumed is not None:
         return go_on(args, clock, columns, resumed)

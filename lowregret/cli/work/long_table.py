@@ -21,7 +21,7 @@ from lowregret.cli.long_summary import TableReview, Telling
 from lowregret.cli.mixing import make_panel
 from lowregret.errors import PartError
 from lowregret.experts.layered import Layered
-from lowregret.experts.long import LongTable, Roles, keyed, roles_of, time_text
+from lowregret.experts.long import LongTable, Roles, counts_of_rows, keyed, roles_of, time_text
 from lowregret.experts.series import SeriesMixture
 from lowregret.experts.substitute import Mean
 from lowregret.store.replacing import write_result
@@ -34,7 +34,7 @@ def long_roles(args: Namespace, table: Table) -> Roles:
     told |= {"outcome": args.target}
     for name in filter(None, told.values()):
         table.column(name)  # which says what there is, if not this
-    return roles_of(table.columns, told, (*args.drop, *args.experts))
+    return roles_of(table.columns, told, (*args.drop, *args.experts, *counts_of_rows(table.columns)))
 
 
 def is_long(args: Namespace, roles: Roles, resumed: Any) -> bool:
@@ -69,6 +69,7 @@ def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed:
     waiting = int(np.count_nonzero(~np.isnan(mixture.waiting.y)))
     x = aligned(given.x, given.names, mixture.names)
     review = TableReview.of(mixture.way.loss, mixture.way.compiled, x, given.y, mixture.forecasts, given.series)
+    review.root = forecast_loss(args.loss).root
     if args.predictions:
         _write_predictions(args.predictions, table, roles, mixture.forecasts)
     if args.weights_over_time:

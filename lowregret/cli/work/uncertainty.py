@@ -82,9 +82,30 @@ class Uncertainty:
             self.conformal.plot(f"{stem}.coverage{ending}")
 
 
+def refuse_apart(args: Namespace, late: bool) -> None:
+    """Refuse what needs all rows of a table in order, each outcome known before the next: where it is not so."""
+    wanted = _wanted(args)
+    if wanted and (late or args.resume):
+        why = "outcomes of this table are known late" if late else f"{args.resume} holds the mixture without its state"
+        raise PartError(
+            f"--{wanted[0]} makes each interval knowing all outcomes before it, from a first row on, but {why}: leave "
+            "it out, or write --predictions and let ConformalIntervals or Quantiles of lowregret.experts ask and tell"
+        )
+    if forecast_loss(args.loss).season and (late or args.resume or args.model):
+        why = "outcomes of this table are known late or are of several series" if late else "model files do not hold it"
+        raise PartError(
+            f"--loss {args.loss} divides by the mean error of the naive forecast over the rows before, but {why}: use "
+            "mae, or mape or smape, which have no scale"
+        )
+
+
+def _wanted(args: Namespace) -> list[str]:
+    return [name for name in ("coverage", "levels", "intervals") if getattr(args, name) not in (None, ())]
+
+
 def refuse_or_drop(args: Namespace, columns: Table) -> IntervalEnds | None:
     """Refuse what has no intervals; the ends of intervals in a table if they are wanted, which are no experts then."""
-    wanted = [name for name in ("coverage", "levels", "intervals") if getattr(args, name) not in (None, ())]
+    wanted = _wanted(args)
     if wanted and (args.classes or forecast_loss(args.loss).many or forecast_loss(args.loss).is_portfolio):
         raise PartError(f"--{wanted[0]} is for forecasts of numbers, not --loss {args.loss}: leave it out")
     if args.intervals is None:
