@@ -146,8 +146,7 @@ def _bounds(cluster: Cluster, shape: BatchShape, flights: float) -> tuple[RateBo
     c, servers, each = cluster.costs, cluster.servers, shape.busiest / cluster.servers
     asked, answered = NUMBER * shape.features, NUMBER * shape.width * shape.features
     told, envelope = NUMBER * (1 + shape.changed) * shape.moved, 2 * cluster.envelope
-    own = c.learn(shape.rows, shape.entries, shape.features)
-    slow = cluster.slowness
+    slow, own = cluster.slowness, c.learn(shape.rows, shape.entries, shape.features)
 
     def stored(*arrays: float) -> float:
         """Seconds at either end for those that are too large to go with a message."""
@@ -163,8 +162,8 @@ def _bounds(cluster: Cluster, shape: BatchShape, flights: float) -> tuple[RateBo
     large = stored(asked * each, answered * each), stored(names, kept, names, names)
     pull = trip(servers, (asked + answered) * each + envelope, c.pulled(shape.features * each), large[0])
     push = trip(servers, told * each + envelope, c.pushed(shape.moved * each), large[1])
-    work = pull + slow * own + trip(1, shape.ledger + envelope, c.registered(flights))
-    work += trip(1, 2 * shape.ledger + envelope, c.registered(flights))
+    talk = sum(trip(1, parts * shape.ledger + envelope, c.registered(flights)) for parts in (1, 2))  # begin, enter
+    work = pull + slow * own + talk
     cycle = work + max(slow * c.take(shape.entries, shape.features), push)
     traffic = (asked + answered + told) * each + 2 * envelope
     serving = c.pulled(shape.features * each) + c.pushed(shape.moved * each) + c.byte * traffic + sum(large)
