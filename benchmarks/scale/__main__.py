@@ -37,7 +37,7 @@ def costs_of(out: Path, name: str, kind: str = "on Ray") -> WorkCosts:
 
 def validation(folder: Path, out: Path, runs: int) -> None:
     """Measure calls on Ray, and compare runs on this machine with what the simulator foretells of them."""
-    adult, words, rows = a9a(folder), zipf(120_000), list[validate.Row]()
+    adult, words, rows = a9a(folder), zipf(60_000), list[validate.Row]()
     found = json.loads((out / "costs.json").read_text())
     with cluster():
         hosts = local.Hosts.start(max(validate.WORKERS))
@@ -47,7 +47,7 @@ def validation(folder: Path, out: Path, runs: int) -> None:
             costs, figures = local.calls_of_ray(hosts, plain, learner, adult, shards(out), runs)
             found[name] |= {"on Ray": asdict(costs), "Ray": figures}
             (out / "costs.json").write_text(json.dumps(found, indent=1))
-            for data, batch in ((adult, 128), (words, 1024)):
+            for data, batch in ((adult, 128), (words, 256), (words, 1024)):
                 rows += validate.threads(name, learner, plain, data, batch, runs)
                 rows += validate.on_ray(hosts, name, learner, costs, data, batch, runs, shards(out))
                 print("\n".join(validate.table(rows)), flush=True)

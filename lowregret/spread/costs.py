@@ -83,6 +83,12 @@ class Cluster:
     glance: float = 0.0  # seconds between looks of a driver that stops all for marks of the history; 0: never
     still: float = 0.0  # seconds that all stand still then
 
+    @property
+    def slowness(self) -> float:
+        """By how much unequal workers are slower on the average, of speeds and not of times."""
+        usual = math.exp((self.unequal**2 + self.uneven**2) / 2)
+        return usual / (1 - self.stragglers + self.stragglers / self.straggling)
+
 
 class BatchShape(NamedTuple):
     """A batch on the average, and what is kept of a feature."""
@@ -126,22 +132,21 @@ def bounds(cluster: Cluster, shape: BatchShape) -> RateBounds:
         throughput ≤ W·n/cycle,  n/(seconds of the busiest server),  n/(seconds of the register),  n/(bytes/bandwidth)
         staleness ≈ (W − 1)·n·(1 − share of the time in which none of the worker's batches is under way)
     """
-    found, work, flights = _bounds(cluster, shape, 1.0)
+    flights = 1.0
+    found, work = _bounds(cluster, shape, flights)
     for _ in range(MEETINGS):  # batches under way = batches per second × seconds of each, and the register looks at all
         met = min(found.rows_per_second / shape.rows * work, cluster.workers, cluster.staleness / shape.rows + 1)
         flights = (flights + met) / 2
-        found, work, _ = _bounds(cluster, shape, flights)
+        found, work = _bounds(cluster, shape, flights)
     return found
 
 
-def _bounds(cluster: Cluster, shape: BatchShape, flights: float) -> tuple[RateBounds, float, float]:
-    """RateBounds with this many batches under way, and for how long each is."""
+def _bounds(cluster: Cluster, shape: BatchShape, flights: float) -> tuple[RateBounds, float]:
+    """Bounds with this many batches under way, and for how long each is."""
     c, servers, each = cluster.costs, cluster.servers, shape.busiest / cluster.servers
     asked, answered = NUMBER * shape.features, NUMBER * shape.width * shape.features
     told, envelope = NUMBER * (1 + shape.changed) * shape.moved, 2 * cluster.envelope
-    own = c.learn(shape.rows, shape.entries, shape.features)
-    slow = math.exp((cluster.unequal**2 + cluster.uneven**2) / 2)
-    slow *= 1 / (1 - cluster.stragglers + cluster.stragglers / cluster.straggling)  # of speeds, not of times
+    slow, own = cluster.slowness, c.learn(shape.rows, shape.entries, shape.features)
 
     def stored(*arrays: float) -> float:
         """Seconds at either end for those that are too large to go with a message."""
@@ -157,8 +162,8 @@ def _bounds(cluster: Cluster, shape: BatchShape, flights: float) -> tuple[RateBo
     large = stored(asked * each, answered * each), stored(names, kept, names, names)
     pull = trip(servers, (asked + answered) * each + envelope, c.pulled(shape.features * each), large[0])
     push = trip(servers, told * each + envelope, c.pushed(shape.moved * each), large[1])
-    work = pull + slow * own + trip(1, shape.ledger + envelope, c.registered(flights))
-    work += trip(1, 2 * shape.ledger + envelope, c.registered(flights))
+    talk = sum(trip(1, parts * shape.ledger + envelope, c.registered(flights)) for parts in (1, 2))  # begin, enter
+    work = pull + slow * own + talk
     cycle = work + max(slow * c.take(shape.entries, shape.features), push)
     traffic = (asked + answered + told) * each + 2 * envelope
     serving = c.pulled(shape.features * each) + c.pushed(shape.moved * each) + c.byte * traffic + sum(large)
@@ -175,4 +180,4 @@ def _bounds(cluster: Cluster, shape: BatchShape, flights: float) -> tuple[RateBo
     )
     alone = max(cycle - work - push, 0.0) * found.rows_per_second / (cluster.workers * shape.rows)
     lacking = (cluster.workers - 1) * shape.rows * (1 - alone)
-    return found._replace(staleness=min(lacking, cluster.staleness)), work, flights
+    return found._replace(staleness=min(lacking, cluster.staleness)), work
