@@ -2,8 +2,8 @@
 
     python examples/m_competition.py
 
-Makes such a table up, m.csv, and mixes it by origins and, wrongly, row by row: the outcome of h = 1 then helps to forecast h = 2 of
-the same origin, which nobody could have done.
+Makes such a table up, m.csv, and mixes it by origins and, wrongly, row by row: the outcome of h = 1 then helps to
+forecast h = 2 of the same origin, which nobody could have done.
 """
 
 from __future__ import annotations
