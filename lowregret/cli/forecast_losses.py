@@ -86,9 +86,9 @@ def forecast_loss(words: str) -> ForecastLoss:
 
 def loss_words(loss: Loss) -> str:
     """The words by which `--loss` says this loss."""
-    if type(loss).name is not None:
-        given = "".join(f":{value:g}" for value in loss.parameters.values())
-        return f"{type(loss).name}{given}"
+    name = getattr(type(loss), "name", None)
+    if name is not None:
+        return name + "".join(f":{value:g}" for value in loss.parameters.values())
     return next(name for name, record in FORECAST_LOSSES.items() if loss in (record.one, record.many))
 
 

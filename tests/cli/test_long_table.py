@@ -275,6 +275,11 @@ def test_what_needs_the_rows_in_order_is_refused_where_they_are_not(capsys: Caps
     assert run(capsys, "experts", plain, "--target", "y", "--algorithm", "ml-poly", "-o", model).code == 0
     told = run(capsys, "experts", plain, "--target", "y", "--resume", model, "--coverage", "0.8")
     assert "m.lr holds the mixture without its state" in told.err
+    relatives = written(tmp_path / "r.csv", ["a,b", "1.01,0.99", "0.98,1.02"])
+    assert run(capsys, "experts", relatives, "--loss", "portfolio", "-o", model).code == 0
+    assert load(model).rounds == 2
+    told = run(capsys, "experts", relatives, "--resume", model)
+    assert (told.code, "m.lr holds a portfolio" in told.err) == (2, True)
 
 
 # ---- frames ---------------------------------------------------------------------------------------------------------
