@@ -16,6 +16,7 @@ from lowregret.cli.forecasts import Forecasts
 from lowregret.cli.html_report import page, picture, proof
 from lowregret.compile.call import call
 from lowregret.experts.advice import loss_rows
+from lowregret.experts.late_cover import OriginIntervals
 from lowregret.experts.long import Roles, time_text
 from lowregret.experts.series import SeriesMixture
 from lowregret.loss import Loss
@@ -86,9 +87,13 @@ class Telling:
     review: TableReview
     waiting: int
     before: int
+    inside: OriginIntervals | None = None
 
     def __str__(self) -> str:
-        return "\n".join([*self._tables(), *self._losses(), *self._proof()])
+        return "\n".join([*self._tables(), *self._losses(), *self._proof(), *self._inside()])
+
+    def _inside(self) -> list[str]:
+        return [] if self.inside is None else self.inside.lines()
 
     def _tables(self) -> Iterator[str]:
         mixture, keys = self.mixture, self.mixture.keys
@@ -187,6 +192,7 @@ class Telling:
             "drift": mixture.drift,
             "certificate": mixture.certificate.to_json(),
             "certificates": [c.to_json() for c in mixture.certificates],
+            **({} if self.inside is None else {"coverage": self.inside.to_json()}),
             "left_out": self.found.left_out,
             "warnings": self.found.warnings,
         }

@@ -249,7 +249,7 @@ def test_a_delay_is_a_loop_that_waits(capsys: Capsys, tmp_path: Path, delay: int
         (["--weights", "series", "--target", "y"], "--weights needs --time and --cutoff"),
         (["--delay", "2", "--time", "day", "--target", "y"], "--delay is of plain tables"),
         (["--delay", "2", "--algorithm", "hedge", "--eta", "theory", "--target", "y"], "known at once"),
-        (["--delay", "2", "--coverage", "0.9", "--target", "y"], "outcomes of this table are known late"),
+        (["--delay", "2", "--levels", "0.9", "--target", "y"], "outcomes of this table are known late"),
         (["--delay", "2", "--loss", "mase", "--target", "y"], "known late or are of several series: use mae"),
         (["-o", "/tmp/m.lr", "--loss", "mase", "--target", "y"], "but model files do not hold it: use mae"),
     ],
@@ -263,7 +263,7 @@ def test_options_that_make_no_sense(capsys: Capsys, tmp_path: Path, words: list[
 
 def test_what_needs_the_rows_in_order_is_refused_where_they_are_not(capsys: Capsys, tmp_path: Path) -> None:
     words = ["experts", CROSS_VALIDATION, "--algorithm", "ml-poly"]
-    for more in (["--coverage", "0.8"], ["--levels", "0.1,0.9"], ["--intervals"]):
+    for more in (["--levels", "0.1,0.9"], ["--intervals"]):
         told = run(capsys, *words, *more)
         assert (told.code, told.out) == (2, "")
         assert f"{more[0]} makes each interval knowing all outcomes before it" in told.err

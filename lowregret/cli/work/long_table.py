@@ -20,6 +20,7 @@ from lowregret.cli.html_report import write_page
 from lowregret.cli.long_summary import TableReview, Telling
 from lowregret.cli.mixing import make_panel
 from lowregret.errors import PartError
+from lowregret.experts.late_cover import OriginIntervals
 from lowregret.experts.layered import Layered
 from lowregret.experts.long import LongTable, Roles, counts_of_rows, keyed, roles_of, time_text
 from lowregret.experts.series import SeriesMixture
@@ -70,11 +71,14 @@ def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed:
     x = aligned(given.x, given.names, mixture.names)
     review = TableReview.of(mixture.way.loss, mixture.way.compiled, x, given.y, mixture.forecasts, given.series)
     review.root = forecast_loss(args.loss).root
+    inside = None
+    if args.coverage is not None:
+        inside = OriginIntervals.of(args.coverage, given, mixture.forecasts, mixture.keys.weighing)
     if args.predictions:
-        _write_predictions(args.predictions, table, roles, mixture.forecasts)
+        _write_predictions(args.predictions, table, roles, mixture.forecasts, inside)
     if args.weights_over_time:
         _write_weights(args.weights_over_time, mixture)
-    told = Telling(args, found, roles, mixture.deliver(), review, waiting, before)
+    told = Telling(args, found, roles, mixture.deliver(), review, waiting, before, inside)
     if args.plot:
         mixture.plot(args.plot)
     if args.report:
@@ -137,14 +141,15 @@ def _given(args: Namespace, table: Table, roles: Roles, found: Forecasts, mixtur
     return LongTable(found.names, found.x, found.y, names, time, time - delay - 1, None, False, found.place)
 
 
-def _write_predictions(path: str, table: Table, roles: Roles, forecasts: Any) -> None:
-    """A line for each row of the table: its keys as they are there, and the forecast."""
+def _write_predictions(path: str, table: Table, roles: Roles, forecasts: Any, inside: OriginIntervals | None) -> None:
+    """A line for each row of the table: its keys as they are there, the forecast, and the ends of its interval."""
     keys = [name for name in (roles.series, roles.time, roles.cutoff, roles.horizon) if name]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*keys, "forecast"])
+    numbers = {"forecast": forecasts} | ({} if inside is None else {"lower": inside.lower, "upper": inside.upper})
+    writer.writerow([*keys, *numbers])
     columns = [table.words(name) for name in keys]
-    writer.writerows(zip(*columns, map(repr, forecasts.tolist()), strict=True))
+    writer.writerows(zip(*columns, *(map(repr, column.tolist()) for column in numbers.values()), strict=True))
     write_result(path, out.getvalue().encode())
 
 

@@ -84,12 +84,12 @@ class Uncertainty:
 
 def refuse_apart(args: Namespace, late: bool) -> None:
     """Refuse what needs all rows of a table in order, each outcome known before the next: where it is not so."""
-    wanted = _wanted(args)
+    wanted = [name for name in _wanted(args) if name != "coverage" or args.resume or not late]
     if wanted and (late or args.resume):
         why = "outcomes of this table are known late" if late else f"{args.resume} holds the mixture without its state"
         raise PartError(
             f"--{wanted[0]} makes each interval knowing all outcomes before it, from a first row on, but {why}: leave "
-            "it out, or write --predictions and let ConformalIntervals or Quantiles of lowregret.experts ask and tell"
+            "it out, or let ConformalIntervals or Quantiles of lowregret.experts ask and tell around --predictions"
         )
     if forecast_loss(args.loss).season and (late or args.resume or args.model):
         why = "outcomes of this table are known late or are of several series" if late else "model files do not hold it"
