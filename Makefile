@@ -25,6 +25,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.cache
 	$(BIN)/python -m benchmarks.allreduce
+	$(BIN)/python -m benchmarks.cores
 	$(BIN)/python -m benchmarks.risk
 	$(BIN)/python -m benchmarks.hindsight
 	$(BIN)/python -m benchmarks.nested

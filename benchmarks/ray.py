@@ -1,8 +1,8 @@
 """Training on Ray beside one process: python -m benchmarks.ray FOLDER [--big FILE] [--sets a,b] [--workers 3]
 
 For each set and learner, the progressive loss and the time of `train` in this process, then on a local Ray: in turns,
-and with more and more staleness allowed. Times are without starting Ray, but with starting its actors, and with what
-else the machine does. Prints a table, and writes out/ray.json.
+and with more and more staleness allowed. Times are without starting Ray, but with starting its actors, and with all
+else that the machine does. Prints a table, and writes out/ray.json.
 """
 
 from __future__ import annotations

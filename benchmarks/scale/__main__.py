@@ -15,9 +15,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmarks.scale import calibrate, curves, local, pictures, terascale, validate
 from benchmarks.scale.rows import a9a, enron, shuffled, uniform, zipf
 from lowregret import Logistic, zoo
-from lowregret.spread.costs import Costs
+from lowregret.spread.costs import WorkCosts
 
-LEARNERS = {"adagrad": zoo.adagrad(Logistic(), 0.1), "ogd": zoo.ogd(Logistic(), 0.1)}
+LEARNERS = {"adagrad": zoo.adagrad(Logistic(), 0.1), "ogd": zoo.ogd(Logistic(), 0.005)}
 
 
 def calibration(folder: Path, out: Path) -> None:
@@ -30,9 +30,9 @@ def calibration(folder: Path, out: Path) -> None:
     (out / "costs.json").write_text(json.dumps(found, indent=1))
 
 
-def costs_of(out: Path, name: str, kind: str = "on Ray") -> Costs:
-    """Costs as they were measured."""
-    return Costs(**json.loads((out / "costs.json").read_text())[name][kind])
+def costs_of(out: Path, name: str, kind: str = "on Ray") -> WorkCosts:
+    """WorkCosts as they were measured."""
+    return WorkCosts(**json.loads((out / "costs.json").read_text())[name][kind])
 
 
 def validation(folder: Path, out: Path, runs: int) -> None:
@@ -47,7 +47,7 @@ def validation(folder: Path, out: Path, runs: int) -> None:
             costs, figures = local.calls_of_ray(hosts, plain, learner, adult, shards(out), runs)
             found[name] |= {"on Ray": asdict(costs), "Ray": figures}
             (out / "costs.json").write_text(json.dumps(found, indent=1))
-            for data, batch in ((adult, 128), (words, 1024)):
+            for data, batch in ((adult, 128), (words, 256), (words, 1024)):
                 rows += validate.threads(name, learner, plain, data, batch, runs)
                 rows += validate.on_ray(hosts, name, learner, costs, data, batch, runs, shards(out))
                 print("\n".join(validate.table(rows)), flush=True)

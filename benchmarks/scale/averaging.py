@@ -109,7 +109,7 @@ def merge(server: FeatureServer, found: list[Learnt]) -> None:
     theta, squares, gained, moved = (
         np.bincount(at, np.concatenate([each[k] for each in found]), ids.size) for k in (1, 2, 3, 4)
     )
-    server.push(ids, np.zeros((ids.size, 3)), np.zeros(ids.size))  # makes room
+    server.push(ids, np.zeros((ids.size, 3)), np.zeros(ids.size), np.ones(ids.size))  # makes room
     places = server.places.find(_row_of(ids), server.state.dimension, True).indices  # type: ignore[attr-defined]
     cells = server.cells[places]
     cells[:, THETA] += theta

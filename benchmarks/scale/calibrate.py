@@ -1,4 +1,4 @@
-"""Costs measured on this machine, in processor seconds, which others on it disturb little.
+"""WorkCosts measured on this machine, in processor seconds, which others on it disturb little.
 
 Each step of a batch (take, learn, pull, push, and the register's) is done many times on batches of several sizes from
 several sets of rows; the median of each kind of batch counts, and costs are fitted to them, relative errors alike.
@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 from benchmarks.scale.rows import Data
 from lowregret.learner.linear import Linear
 from lowregret.rows import as_rows, as_sparse
-from lowregret.spread.costs import Costs
+from lowregret.spread.costs import WorkCosts
 from lowregret.spread.register import Register
 from lowregret.spread.server import FeatureServer
 from lowregret.spread.worker import BatchWorker
@@ -64,8 +64,8 @@ def steps(learner: Linear, data: Data, size: int) -> Kind:
         pulling, (cells, seen) = timed(lambda: server.pull(ids))  # noqa: B023
         learning, _ = timed(lambda: worker.learn(grant, cells))  # noqa: B023
         entering, _ = timed(lambda: register.enter(0, worker.account))
-        choosing, (told, changes, known) = timed(lambda: chosen(ids, worker.changes, seen))  # noqa: B023
-        pushing, _ = timed(lambda: server.push(told, changes, known))  # noqa: B023
+        choosing, (told, *learnt) = timed(lambda: chosen(ids, worker.changes, seen, worker.steps))  # noqa: B023
+        pushing, _ = timed(lambda: server.push(told, *learnt))  # noqa: B023
         if k >= BATCHES:  # the first ones compile, and fill what is empty
             spent = slicing + taking, pulling, learning + choosing, pushing, (asking + entering) / 2
             for name, seconds in zip(found, spent, strict=True):
@@ -77,10 +77,10 @@ def steps(learner: Linear, data: Data, size: int) -> Kind:
     )
 
 
-def chosen(ids: Any, changes: Any, seen: Any) -> tuple[Any, Any, Any]:
+def chosen(ids: Any, changes: Any, seen: Any, steps: Any) -> tuple[Any, ...]:
     """The features that moved, as a worker picks them before it pushes."""
     moved = changes.any(axis=1)
-    return ids[moved], changes[moved], seen[moved]
+    return ids[moved], changes[moved], seen[moved], steps[moved]
 
 
 def registering(learner: Linear) -> Iterator[tuple[int, float]]:
@@ -96,14 +96,14 @@ def registering(learner: Linear) -> Iterator[tuple[int, float]]:
 
 
 def fitted(columns: list[list[float]], seconds: list[float]) -> list[float]:
-    """Costs ≥ 0 that come closest to the seconds, relative errors counting alike."""
+    """WorkCosts ≥ 0 that come closest to the seconds, relative errors counting alike."""
     scale = 1 / np.array(seconds)
     found, _ = nnls(np.array(columns).T * scale[:, None], np.ones(len(seconds)))
     return [float(cost) for cost in found]
 
 
-def calibrated(learner: Linear, sets: list[Data]) -> tuple[Costs, list[Kind]]:
-    """Costs of a learner, without those of calls between processes, and what they were fitted to."""
+def calibrated(learner: Linear, sets: list[Data]) -> tuple[WorkCosts, list[Kind]]:
+    """WorkCosts of a learner, without those of calls between processes, and what they were fitted to."""
     kinds = [steps(learner, data, size) for data in sets for size in SIZES]
     one = [1.0] * len(kinds)
     rows, entries = [kind.rows for kind in kinds], [kind.entries for kind in kinds]
@@ -117,7 +117,7 @@ def calibrated(learner: Linear, sets: list[Data]) -> tuple[Costs, list[Kind]]:
     flights, times = zip(*registering(learner), strict=True)
     flight = fitted([[1.0] * len(flights), [float(n) for n in flights]], list(times))[1]
     desk = statistics.median(kind.seconds["register"] for kind in kinds)
-    return Costs(
+    return WorkCosts(
         take_batch=take[0], take_entry=take[1], take_feature=take[2],
         learn_batch=learn[0], learn_row=learn[1], learn_entry=learn[2], learn_feature=learn[3],
         pull=pull[0], pull_feature=pull[1], push=push[0], push_feature=push[1],
@@ -125,7 +125,7 @@ def calibrated(learner: Linear, sets: list[Data]) -> tuple[Costs, list[Kind]]:
     ), kinds  # fmt: skip
 
 
-def residuals(costs: Costs, kinds: list[Kind]) -> dict[str, list[float]]:
+def residuals(costs: WorkCosts, kinds: list[Kind]) -> dict[str, list[float]]:
     """Fitted over measured, of each step of each kind of batch."""
     return {
         "take": [costs.take(kind.entries, kind.features) / kind.seconds["take"] for kind in kinds],

@@ -17,7 +17,7 @@ from benchmarks.scale.rows import Data, a9a, covtype, enron, shuffled, zipf
 from lowregret import L2Ball, Logistic, train, zoo
 from lowregret.hindsight import best_in_hindsight
 from lowregret.learner.linear import Linear
-from lowregret.spread.costs import Cluster, Costs, bounds
+from lowregret.spread.costs import Cluster, WorkCosts, bounds
 from lowregret.spread.simulate import rehearse
 
 WORKERS = {1: 1, 10: 2, 100: 8, 1000: 16}  # with so many servers
@@ -27,7 +27,7 @@ ENVELOPE = 500  # bytes of a message besides arrays, about
 POINTS = 200  # of a curve over time
 
 
-def cluster_of(workers: int, servers: int, costs: Costs, **more: Any) -> Cluster:
+def cluster_of(workers: int, servers: int, costs: WorkCosts, **more: Any) -> Cluster:
     """A data centre: measured costs, an assumed network, and workers that are not all alike."""
     unlike = {"unequal": 0.1, "uneven": 0.3, "stragglers": 0.01 if workers > 50 else 0.0} | more
     return Cluster(workers, servers, costs=costs, latency=LATENCY, bandwidth=BANDWIDTH, envelope=ENVELOPE, **unlike)
@@ -36,11 +36,11 @@ def cluster_of(workers: int, servers: int, costs: Costs, **more: Any) -> Cluster
 def plans(folder: Path) -> Iterator[tuple[str, Data, int]]:
     """Which algorithm learns what, in batches of how many rows."""
     place = covtype(folder)
-    near = Data("covtype, in order", place.x[:100_000], place.y[:100_000])
+    near = Data("covtype, in order", place.x[:50_000], place.y[:50_000])
     mixed = shuffled(place)
-    yield "adagrad", zipf(200_000), BATCH
+    yield "adagrad", zipf(100_000), BATCH
     yield "adagrad", near, BATCH
-    yield "adagrad", Data(mixed.name, mixed.x[:100_000], mixed.y[:100_000]), BATCH
+    yield "adagrad", Data(mixed.name, mixed.x[:50_000], mixed.y[:50_000]), BATCH
     yield "adagrad", shuffled(enron(folder)), BATCH
 
 
@@ -53,7 +53,7 @@ def kept(found: Iterator[dict[str, Any]], path: Path) -> None:
         print({k: v for k, v in each.items() if k != "timeline"}, file=sys.stderr, flush=True)
 
 
-def measure(learners: dict[str, Linear], costs: dict[str, Costs], folder: Path, out: Path) -> None:
+def measure(learners: dict[str, Linear], costs: dict[str, WorkCosts], folder: Path, out: Path) -> None:
     """Play all plans with servers, and in rounds; write curves.json, rounds.json and growth.json."""
     for kind, play in (("curves", played), ("rounds", in_rounds)):
         kept(over_workers(play, learners, costs, folder), out / f"{kind}.json")
@@ -61,7 +61,7 @@ def measure(learners: dict[str, Linear], costs: dict[str, Costs], folder: Path, 
 
 
 def over_workers(
-    play: Callable[..., dict[str, Any]], learners: dict[str, Linear], costs: dict[str, Costs], folder: Path
+    play: Callable[..., dict[str, Any]], learners: dict[str, Linear], costs: dict[str, WorkCosts], folder: Path
 ) -> Iterator[dict[str, Any]]:
     """All plans with more and more workers."""
     for name, data, batch in plans(folder):
@@ -103,7 +103,7 @@ def in_rounds(name: str, learner: Linear, data: Data, cluster: Cluster, batch: i
     }  # fmt: skip
 
 
-def growth(costs: Costs, data: Data, batch: int = 4, rate: float = 0.03) -> Iterator[dict[str, Any]]:
+def growth(costs: WorkCosts, data: Data, batch: int = 4, rate: float = 0.03) -> Iterator[dict[str, Any]]:
     """Exact regret against the best in a ball by staleness, at one rate and at rates for it, beside √(1 + 2τ)."""
     alone = train(zoo.ogd(Logistic(), rate), data.x, data.y)
     ball = L2Ball(float(np.linalg.norm(alone.weights)))

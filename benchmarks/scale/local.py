@@ -21,7 +21,7 @@ from benchmarks.scale.rows import Data
 from lowregret.certificate.spread import MISSED
 from lowregret.learner.linear import Linear
 from lowregret.ray.actors import ParameterWorker, Reading, RegisterKeeper
-from lowregret.spread.costs import Costs
+from lowregret.spread.costs import WorkCosts
 from lowregret.spread.server import FeatureServer
 from lowregret.spread.shard import Shard
 from lowregret.spread.worker import BatchWorker
@@ -73,7 +73,7 @@ def with_threads(learner: Linear, data: Data, workers: int, size: int) -> Measur
                 register.enter(k, worker.account)
             moved = worker.changes.any(axis=1)
             with rack:
-                server.push(ids[moved], worker.changes[moved], seen[moved])
+                server.push(ids[moved], worker.changes[moved], seen[moved], worker.steps[moved])
 
     hands = [BatchWorker(learner) for _ in range(workers)]
     threads = [threading.Thread(target=work, args=(k, hand)) for k, hand in enumerate(hands)]
@@ -156,7 +156,8 @@ def shards(data: Data, workers: int, size: int, folder: Path) -> list[Path]:
         at = np.concatenate(
             [np.arange(b, min(b + size, len(data.y))) for b in range(k * size, len(data.y), workers * size)]
         )
-        text, kept = folder / f"{data.name}-{workers}-{size}-{k}.svm", folder / f"{data.name}-{workers}-{size}-{k}.lrc"
+        name = f"{data.name}-{len(data.y)}-{workers}-{size}-{k}"
+        text, kept = folder / f"{name}.svm", folder / f"{name}.lrc"
         if not kept.exists():
             dump_svmlight_file(data.x[at], data.y[at], str(text), zero_based=False)
             command = [sys.executable, "-m", "lowregret", "convert", str(text), "-o", str(kept), "--quiet"]
@@ -202,9 +203,9 @@ FEW, MANY, TINY = 50, 550, 16  # batches, and rows of each, of the runs from whi
 
 
 def calls_of_ray(
-    hosts: Hosts, costs: Costs, learner: Linear, data: Data, folder: Path, runs: int
-) -> tuple[Costs, dict[str, float]]:
-    """Costs with those of calls between actors: what a run with more tiny batches takes beyond one with fewer.
+    hosts: Hosts, costs: WorkCosts, learner: Linear, data: Data, folder: Path, runs: int
+) -> tuple[WorkCosts, dict[str, float]]:
+    """WorkCosts with those of calls between actors: what a run with more tiny batches takes beyond one with fewer.
 
     A batch has four calls: begin, pull, enter, push. What a byte costs is told by an array there and back.
     """
@@ -226,17 +227,17 @@ def calls_of_ray(
     their = costs.pulled(features) + costs.pushed(features) + 2 * costs.registered(1)
     call = max(more(lambda run: run.workers) - own, 0.0) / 4
     served = max(more(lambda run: run.others) - their, 0.0) / 4
-    byte, speed = byte_of_ray(hosts)
+    byte, stored, speed = byte_of_ray(hosts)
     figures = {"batch": more(lambda run: run.measured.seconds), "byte": byte, "bytes per second": speed}
-    return replace(costs, call=call, served=served, byte=byte), figures
+    return replace(costs, call=call, served=served, byte=byte, stored=stored), figures
 
 
-def byte_of_ray(hosts: Hosts, turns: int = 8, times: int = 8) -> tuple[float, float]:
-    """Processor seconds at either end for a byte of an array, and bytes per second there and back: medians of turns."""
+def byte_of_ray(hosts: Hosts, turns: int = 8, times: int = 8) -> tuple[float, float, float]:
+    """Processor seconds at either end for a byte, and for an array in the store; bytes per second there and back."""
     import ray
 
     get: Any = ray.get
-    other, sizes = hosts.server, (20_000, 200_000)
+    other, sizes = hosts.server, (10, 20_000, 200_000)
     found: dict[int, list[tuple[float, float]]] = {size: [] for size in sizes}
     for turn in range(turns + 2):
         for size in sizes:
@@ -248,7 +249,9 @@ def byte_of_ray(hosts: Hosts, turns: int = 8, times: int = 8) -> tuple[float, fl
             spent = (time.process_time() + get(other.spent.remote()) - before) / times
             if turn > 1:  # the first ones make room
                 found[size].append((spent, lasting))
-    few, many = (np.median(found[size], axis=0) for size in sizes)
-    more = 16 * (sizes[1] - sizes[0])
+    tiny, few, many = (np.median(found[size], axis=0) for size in sizes)
+    more = 16 * (sizes[2] - sizes[1])
     spent, lasting = (many - few).tolist()
-    return max(spent, 0.0) / 2 / more, more / lasting
+    byte = max(spent, 0.0) / 2 / more
+    stored = (few - tiny).tolist()[0] / 4 - byte * 8 * sizes[1]  # two arrays, two ends
+    return byte, max(stored, 0.0), more / lasting

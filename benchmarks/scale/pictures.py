@@ -59,7 +59,7 @@ def staleness(axes: Any, found: list[dict[str, Any]]) -> None:
         axes.axhline((each["workers"] - 1) * each["batch"], color=colour, linewidth=0.8, linestyle=":")
     axes.set(yscale="log", xlabel="share of the virtual time", ylabel="rows that a batch lacked")
     axes.set_title("Staleness over virtual time; dotted: (workers − 1) × batch")
-    axes.legend(frameon=False, loc="lower right")
+    axes.legend(frameon=False, loc="lower right", markerscale=4)
     axes.grid(alpha=0.3)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.scale.averaging import tree
 from benchmarks.scale.curves import cluster_of
 from lowregret.learner.linear import Linear
-from lowregret.spread.costs import NUMBER, Cluster, Costs, Shape, bounds
+from lowregret.spread.costs import NUMBER, BatchShape, Cluster, WorkCosts, bounds
 from lowregret.spread.figures import Counted
 from lowregret.spread.gather import Ledger, gather
 from lowregret.spread.register import Register
@@ -37,14 +37,14 @@ def distinct(entries: float, parameters: float = PARAMETERS) -> float:
     return float(many @ -np.expm1(entries * np.log1p(-np.minimum(p, 0.5))))
 
 
-def shape_of(rows: int, ledger: int = 376) -> Shape:
+def shape_of(rows: int, ledger: int = 376) -> BatchShape:
     """A batch of so many of their rows: all that it touches moves."""
     entries = rows * ENTRIES / ROWS
     features = distinct(entries)
-    return Shape(rows, entries, features, features, 1.05, ledger=ledger)
+    return BatchShape(rows, entries, features, features, 1.05, ledger=ledger)
 
 
-def servers(costs: Costs, title: str) -> Iterator[str]:
+def servers(costs: WorkCosts, title: str) -> Iterator[str]:
     """What servers would take, by the size of a batch."""
     yield f"\n{title}\n"
     yield "| batch | distinct features | rows/s | held up by | min | TB | bytes/row | τ | √(1 + 2τ) | √((1 + 2τ)/T) |"
@@ -60,7 +60,7 @@ def servers(costs: Costs, title: str) -> Iterator[str]:
         )
 
 
-def rounds(costs: Costs) -> Iterator[str]:
+def rounds(costs: WorkCosts) -> Iterator[str]:
     """What rounds of averaging would take, by their number in one pass."""
     yield "\n| rounds | rows of a worker between two | minutes | of them in trees | TB moved | staleness |"
     yield "|---|---|---|---|---|---|"
@@ -95,10 +95,14 @@ def cut(learner: Linear, features: int) -> tuple[float, float, int]:
         return middle - begin, time.process_time() - middle, (Path(folder) / "run.lr").stat().st_size
 
 
-def tell(learner: Linear, costs: Costs) -> None:
+def tell(learner: Linear, costs: WorkCosts) -> None:
     """Print all tables."""
     print("\n".join(servers(costs, "Calls as measured")))
-    print("\n".join(servers(replace(costs, call=LEAN, served=LEAN), f"Calls at {LEAN * 1e6:.0f} µs of either side")))
+    print(
+        "\n".join(
+            servers(replace(costs, call=LEAN, served=LEAN, stored=LEAN), f"Calls at {LEAN * 1e6:.0f} µs of either side")
+        )
+    )
     print("\n".join(rounds(costs)))
     features = 1 << 20
     together, filed, size = cut(learner, features)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from benchmarks.scale.local import Hosts, Measured, median, with_ray, with_threads
 from benchmarks.scale.rows import Data
 from lowregret.learner.linear import Linear
-from lowregret.spread.costs import Cluster, Costs
+from lowregret.spread.costs import Cluster, WorkCosts
 from lowregret.spread.simulate import rehearse
 
 WORKERS = (1, 2, 3)
@@ -42,7 +42,7 @@ def foretold(learner: Linear, data: Data, cluster: Cluster, batch: int) -> Measu
     return median([Measured(p.seconds, sum(p.work.values()), p.run.mean_staleness, p.run.mean_loss) for p in played])
 
 
-def threads(name: str, learner: Linear, costs: Costs, data: Data, batch: int, runs: int) -> Iterator[Row]:
+def threads(name: str, learner: Linear, costs: WorkCosts, data: Data, batch: int, runs: int) -> Iterator[Row]:
     """Threads of one process: one at a time, as the interpreter has it."""
     for workers in WORKERS:
         measured = median([with_threads(learner, data, workers, batch) for _ in range(runs)])
@@ -51,7 +51,7 @@ def threads(name: str, learner: Linear, costs: Costs, data: Data, batch: int, ru
 
 
 def on_ray(
-    hosts: Hosts, name: str, learner: Linear, costs: Costs, data: Data, batch: int, runs: int, folder: Path
+    hosts: Hosts, name: str, learner: Linear, costs: WorkCosts, data: Data, batch: int, runs: int, folder: Path
 ) -> Iterator[Row]:
     """Actors of Ray on the cores of this machine."""
     for workers in WORKERS:

@@ -121,12 +121,12 @@ class ParameterWorker:
             cells[own], seen[own] = found, pushes
         self._worker.learn(grant, cells)
         _get(self._register.enter.remote(self.name, self._worker.account))
-        changes = self._worker.changes
+        changes, steps = self._worker.changes, self._worker.steps
         moved: Any = changes.any(axis=1)
         for server, own in zip(self._servers, picked, strict=True):
             told = own[moved[own]]
             if told.size:
-                self._pushes.append(server.push.remote(ids[told], changes[told], seen[told]))
+                self._pushes.append(server.push.remote(ids[told], changes[told], seen[told], steps[told]))
         self._source.cursors[at] += len(batch)
         self._counts += [
             *(len(batch), batch.nonzeros(len(batch)), batch.unlabelled, len(batch.faults)), time.perf_counter() - begun

@@ -45,6 +45,7 @@ from lowregret.state import LONGEST, State
 
 INDEPENDENT = "rows are drawn independently from one source"
 ONCE = "no rows were noticed that come again"
+IN_ORDER = "answers come in the order of the rows"  # or those that came first may be all of one kind
 HUGE = 1e140  # what is larger counts as unbounded: its square, times weights and summed, would overflow
 ROUNDING = 1 + 1e-5  # far more than the rules' lengths are off
 _NAMES: dict[type[Output], str] = {Average: AVERAGE, WeightedAverage: WEIGHTED, Random: DRAWN}
@@ -61,12 +62,14 @@ class RiskEvidence:
     grows: bool  # whether the number of features was not known beforehand
     certificate: Callable[[], Certificate]  # of the regret
     met: MetScores | None = None  # scores and labels at which a loss of the user's own is put to the test
+    orderly: bool | None = None  # whether answers that come late came in the order of the rows; None: they come at once
 
     @classmethod
     def of(cls, run: Any) -> RiskEvidence:
         """Of a run on rows, as it stands."""
         found = run.tally, run.state, run.rounds, run.seen is not None
-        return cls(run.learner, *found, lambda: run.certificate, run.met)
+        orderly = None if run.late is None else run.late.orderly
+        return cls(run.learner, *found, lambda: run.certificate, run.met, orderly)
 
 
 def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
@@ -109,6 +112,8 @@ def shared_premises(e: RiskEvidence) -> Iterator[Premise]:
     yield Premise(ONCE, not e.tally.repeated, sample)
     yield Premise("all importance weights are 1", e.tally.alike)
     yield Premise("every round was counted", e.tally.rounds == e.rounds, e.tally.rounds)
+    if e.orderly is not None:
+        yield Premise(IN_ORDER, e.orderly)
 
 
 def chance(against: float) -> str:

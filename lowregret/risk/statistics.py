@@ -154,7 +154,7 @@ class Tally:
         self.sums = told.get("tally.sums", np.zeros(TALLIES))
         self.counts = told.get("tally.counts", np.zeros(COUNTS, np.int64))
         self.levels = told.get("tally.levels", first_levels())
-        self.repetition = Repetition(told)
+        self.repetition, self._said = Repetition(told), False  # whether rows come again, found out or said
         if "tally.sums" not in told:
             self.sums[THRESHOLD] = 0.0 if classifies else math.inf
 
@@ -172,7 +172,7 @@ class Tally:
         into = (self.sums, self.counts, self.levels, self._warm)
         call(count_rows, compiled, learner.judge, x if learnt is None else learnt, y, w, scores, into, end)
         self.counts[PRINTED:AGAIN] = prints
-        if not self.counts[AGAIN]:  # else it is known
+        if not self._said:
             self.repetition.see(x, y, w, end, compiled)
 
     def _prints(self, x: Rows, y: Vector, end: int) -> tuple[int, int, int]:
@@ -192,12 +192,12 @@ class Tally:
         for i in range(SAMPLE):
             seen = row_print(x, y, i, seen)
         if seen == self.counts[PRINT]:
-            self.repeat()
+            self.counts[AGAIN] = 1
         return bool(seen == self.counts[PRINT])
 
     def repeat(self) -> None:
-        """Say that rows are learnt more than once."""
-        self.counts[AGAIN] = 1
+        """Say that all rows to come were learnt before: nobody needs to find out."""
+        self.counts[AGAIN], self._said = 1, True
 
     def arrays(self) -> dict[str, Any]:
         """The arrays that a file must keep to go on counting."""

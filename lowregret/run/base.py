@@ -289,9 +289,9 @@ class RowRun(CarefulRun, Patient, Scoring):
     def kept(self) -> Kept | None:
         """The loss and error of the model once it learns no more, on rows new to it; None before some 100 rounds.
 
-        None also if rows were noticed to come again, nobody knows since when: models were judged by rows they knew.
+        None also if rows come again, which models may know, or late answers in another order, maybe of one kind first.
         """
-        return None if self.tally.repeated and self.trial.ended is None else super().kept
+        return None if not self.orderly or (self.tally.repeated and self.trial.ended is None) else super().kept
 
     def predictor(self) -> Predictor:
         """The model as it is now, for prediction alone: a small file, which cannot be gone on with."""

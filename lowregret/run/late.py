@@ -60,6 +60,7 @@ class Late:
         self.ledgers: list[Vector] = []  # at the marks of the history
         self.met = first_met()  # of lags, see `lags.py`
         self.timed = False  # whether lags are in seconds
+        self.orderly = True  # answers came in the order of the rows: else those that came may be of one kind
         self.answers = np.empty(0), NOTHING  # of the latest batch: weights, and how they were predicted
         self.playing = False  # whether rows that a run learns are events of this table
 
@@ -132,7 +133,9 @@ class Late:
 
     def deliver(self, run: Any) -> None:
         """Let all answers arrive that are on their way, in the order in which they are due."""
-        table = self.table.picked(np.argsort(self.table.due, kind="stable"))
+        order = np.argsort(self.table.due, kind="stable")
+        self.orderly &= bool(np.all(np.diff(order) > 0))
+        table = self.table.picked(order)
         self.table = table._replace(due=np.minimum(table.due, self.asked))
         self._play(run, self.table.size, "row {}".format)
 
@@ -172,7 +175,8 @@ class Late:
         asked = int(np.count_nonzero(events.asks[:done]))
         self._count_lags(events, waited, asked, done)
         left = np.arange(self.table.size) < waited + asked
-        over = done + refused
+        answered, over = events.row[:done][~events.asks[:done]], done + refused
+        self.orderly &= np.array_equal(answered, np.flatnonzero(self.table.weights)[: answered.size])
         left[events.row[:over][~events.asks[:over]]] = False
         left &= self.table.weights != 0
         self.asked += asked
@@ -231,6 +235,7 @@ class Late:
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         """The description and arrays by which a file keeps what waits."""
         described: dict[str, Any] = {"delay": self.delay, "asked": self.asked, "timed": self.timed}
+        described["orderly"] = self.orderly
         described |= {} if self.names is None else {"names": self.names.names}
         x = self.table.rows
         rows = {"indptr": x.indptr.astype(np.int64), "indices": x.indices.astype(np.uint64), "data": x.data}
@@ -244,7 +249,7 @@ class Late:
         found = {name: arrays[f"late.{name}"] for name in NAMES}
         made = cls(described["delay"], "names" in described, found["scores"].shape[1], found["past"].shape[1])
         made.asked, made.ledger, made.ledgers = described["asked"], found["ledger"], list(found["ledgers"])
-        made.timed, made.met = described["timed"], found["met"]
+        made.timed, made.met, made.orderly = described["timed"], found["met"], described["orderly"]
         if made.names is not None:
             made.names = ClassNames(described["names"], False)
         indices = found["indices"] if found["indices"].max(initial=0) > _NARROW else found["indices"].astype(np.uint32)
@@ -293,6 +298,11 @@ class Patient:
     def pending(self) -> int:
         """The number of rows that were asked and wait for their answer."""
         return 0 if self.late is None else int(self.late.table.size)
+
+    @property
+    def orderly(self) -> bool:
+        """Whether all answers so far came in the order of the rows."""
+        return self.late is None or bool(self.late.orderly)
 
     def require_prompt(self) -> None:
         """Refuse what holds only for answers that come at once."""

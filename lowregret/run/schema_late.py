@@ -17,6 +17,7 @@ LATE = record(
         "delay": whole(0, LONGEST_DELAY),
         "asked": whole(),
         "timed": FLAG,
+        "orderly": FLAG,
         "names": items(_NAME)._replace(needed=False),
     }
 )._replace(needed=False)

@@ -328,7 +328,7 @@ class Session(Served):
     def _work_json(self) -> dict[str, Any]:
         """The public form of how several threads or workers learnt, if they did."""
         run = self.run
-        if isinstance(run, BlockRun | AutoRun):
+        if isinstance(run, BlockRun) or (isinstance(run, AutoRun) and run.learners > 1):
             return {"learners": run.crew_json()}
         if isinstance(run, SpreadRun):
             return {"staleness": {"most": run.staleness, "mean": run.mean_staleness, "rows": run.lags.tolist()}}

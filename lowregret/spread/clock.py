@@ -22,7 +22,7 @@ class Gate:
 Process = Generator["float | Gate", None, Any]
 
 
-class Clock:
+class VirtualClock:
     """The time, and who is due when: O(log n) per turn."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Clock:
 
 
 class Lane:
-    """What serves one at a time, first come first served: a processor, or one direction of a link."""
+    """A resource that serves one at a time, first come first served: a processor, or one direction of a link."""
 
     def __init__(self) -> None:
         self.free = 0.0  # from when on

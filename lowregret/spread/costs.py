@@ -20,7 +20,7 @@ NUMBER = 8  # bytes of a feature's name, and of each number that is kept of it
 
 
 @dataclass(frozen=True)
-class Costs:
+class WorkCosts:
     """Processor seconds of each piece of work; what was measured on one machine is in docs/scale.md."""
 
     take_batch: float = 0.0  # find the features of a batch, with reading its rows
@@ -33,6 +33,7 @@ class Costs:
     call: float = 0.0  # a worker's part of a call to another process
     served: float = 0.0  # the other's part
     byte: float = 0.0  # of a message, at either end: written, or read
+    stored: float = 0.0  # an array of more than `Cluster.direct` bytes, at either end
     pull: float = 0.0  # a server's work on a pull
     pull_feature: float = 0.0
     push: float = 0.0
@@ -68,10 +69,11 @@ class Cluster:
     workers: int = 1
     servers: int = 1
     staleness: float = math.inf  # rows that a batch may lack
-    costs: Costs = field(default_factory=Costs)
+    costs: WorkCosts = field(default_factory=WorkCosts)
     latency: float = 0.0  # seconds that a message is under way, besides its bytes
     bandwidth: float = math.inf  # bytes per second that a node sends, and takes
     envelope: int = 0  # bytes of a message besides its arrays
+    direct: int = 100_000  # bytes of the largest array that goes with a message, and not by a store
     cores: int = 0  # that all share; 0: everybody has one
     unequal: float = 0.0  # σ of the logarithm of a worker's slowness, the same for the whole run
     uneven: float = 0.0  # σ of the logarithm of the slowness of a single piece of a worker's work
@@ -81,8 +83,14 @@ class Cluster:
     glance: float = 0.0  # seconds between looks of a driver that stops all for marks of the history; 0: never
     still: float = 0.0  # seconds that all stand still then
 
+    @property
+    def slowness(self) -> float:
+        """By how much unequal workers are slower on the average, of speeds and not of times."""
+        usual = math.exp((self.unequal**2 + self.uneven**2) / 2)
+        return usual / (1 - self.stragglers + self.stragglers / self.straggling)
 
-class Shape(NamedTuple):
+
+class BatchShape(NamedTuple):
     """A batch on the average, and what is kept of a feature."""
 
     rows: float
@@ -91,18 +99,18 @@ class Shape(NamedTuple):
     moved: float  # of them, that are pushed
     busiest: float  # features asked of the busiest server, over those of one on the average
     width: int = 5  # numbers that are pulled of a feature; `changed` are pushed
-    changed: int = 4
+    changed: int = 5
     ledger: int = 200  # bytes of the sums that the register hands out
 
 
-class Bounds(NamedTuple):
+class RateBounds(NamedTuple):
     """Rows per second that each resource allows, and what a run at the least of them costs."""
 
     workers: float  # as many batches under way as there are workers, each taking its time
     servers: float
     links: float  # of the busiest server to the network
     register: float
-    bound: float  # by the bound on staleness: so many rows under way at most
+    bound: float  # by the bound on staleness, which is on rows under way
     bytes_per_row: float
     staleness: float  # rows that a row lacks, on the average
 
@@ -116,47 +124,52 @@ class Bounds(NamedTuple):
         return min(zip(self[:5], self._fields[:5], strict=True))[1]
 
 
-def bounds(cluster: Cluster, shape: Shape) -> Bounds:
-    """Bounds on throughput by each resource, with queues left out: exact for one worker, too high by some for more.
+def bounds(cluster: Cluster, shape: BatchShape) -> RateBounds:
+    """RateBounds on throughput by each resource, with queues left out: exact for one worker, too high by some for more.
 
     A cycle of a worker is begin + pull + learn + enter + max(take, push), and others enter W − 1 batches in it. So
 
         throughput ≤ W·n/cycle,  n/(seconds of the busiest server),  n/(seconds of the register),  n/(bytes/bandwidth)
         staleness ≈ (W − 1)·n·(1 − share of the time in which none of the worker's batches is under way)
     """
-    found, work, flights = _bounds(cluster, shape, 1.0)
+    flights = 1.0
+    found, work = _bounds(cluster, shape, flights)
     for _ in range(MEETINGS):  # batches under way = batches per second × seconds of each, and the register looks at all
         met = min(found.rows_per_second / shape.rows * work, cluster.workers, cluster.staleness / shape.rows + 1)
         flights = (flights + met) / 2
-        found, work, _ = _bounds(cluster, shape, flights)
+        found, work = _bounds(cluster, shape, flights)
     return found
 
 
-def _bounds(cluster: Cluster, shape: Shape, flights: float) -> tuple[Bounds, float, float]:
+def _bounds(cluster: Cluster, shape: BatchShape, flights: float) -> tuple[RateBounds, float]:
     """Bounds with this many batches under way, and for how long each is."""
     c, servers, each = cluster.costs, cluster.servers, shape.busiest / cluster.servers
     asked, answered = NUMBER * shape.features, NUMBER * shape.width * shape.features
     told, envelope = NUMBER * (1 + shape.changed) * shape.moved, 2 * cluster.envelope
-    own = c.learn(shape.rows, shape.entries, shape.features)
-    slow = math.exp((cluster.unequal**2 + cluster.uneven**2) / 2)
-    slow *= 1 / (1 - cluster.stragglers + cluster.stragglers / cluster.straggling)  # of speeds, not of times
+    slow, own = cluster.slowness, c.learn(shape.rows, shape.entries, shape.features)
 
-    def trip(calls: int, sent: float, seconds: float) -> float:
+    def stored(*arrays: float) -> float:
+        """Seconds at either end for those that are too large to go with a message."""
+        return c.stored * sum(array > cluster.direct for array in arrays)
+
+    def trip(calls: int, sent: float, seconds: float, store: float = 0.0) -> float:
         """Seconds of some calls at once, each of these bytes and seconds of a server: link to link, there and back."""
-        wire, mine = 2 * sent / cluster.bandwidth, calls * (c.call + c.byte * sent)
-        return mine + 2 * cluster.latency + wire + seconds + c.byte * sent
+        wire, mine = 2 * sent / cluster.bandwidth, calls * (c.call + c.byte * sent + store)
+        return mine + 2 * cluster.latency + wire + seconds + c.byte * sent + store
 
     desk = c.registered(flights) + c.byte * (shape.ledger + envelope)
-    pull = trip(servers, (asked + answered) * each + envelope, c.pulled(shape.features * each))
-    push = trip(servers, told * each + envelope, c.pushed(shape.moved * each))
-    work = pull + slow * own + trip(1, shape.ledger + envelope, c.registered(flights))
-    work += trip(1, 2 * shape.ledger + envelope, c.registered(flights))
+    names, kept = NUMBER * shape.moved * each, NUMBER * (shape.changed - 2) * shape.moved * each
+    large = stored(asked * each, answered * each), stored(names, kept, names, names)
+    pull = trip(servers, (asked + answered) * each + envelope, c.pulled(shape.features * each), large[0])
+    push = trip(servers, told * each + envelope, c.pushed(shape.moved * each), large[1])
+    talk = sum(trip(1, parts * shape.ledger + envelope, c.registered(flights)) for parts in (1, 2))  # begin, enter
+    work = pull + slow * own + talk
     cycle = work + max(slow * c.take(shape.entries, shape.features), push)
     traffic = (asked + answered + told) * each + 2 * envelope
-    serving = c.pulled(shape.features * each) + c.pushed(shape.moved * each) + c.byte * traffic
+    serving = c.pulled(shape.features * each) + c.pushed(shape.moved * each) + c.byte * traffic + sum(large)
     sending = max(asked + told, answered) * each + 2 * cluster.envelope
     moved = asked + answered + told + 3 * shape.ledger + (2 * servers + 2) * envelope
-    found = Bounds(
+    found = RateBounds(
         workers=cluster.workers * shape.rows / cycle,
         servers=shape.rows / serving if serving else math.inf,
         links=shape.rows / (sending / cluster.bandwidth) if cluster.bandwidth < math.inf else math.inf,
@@ -167,4 +180,4 @@ def _bounds(cluster: Cluster, shape: Shape, flights: float) -> tuple[Bounds, flo
     )
     alone = max(cycle - work - push, 0.0) * found.rows_per_second / (cluster.workers * shape.rows)
     lacking = (cluster.workers - 1) * shape.rows * (1 - alone)
-    return found._replace(staleness=min(lacking, cluster.staleness)), work, flights
+    return found._replace(staleness=min(lacking, cluster.staleness)), work

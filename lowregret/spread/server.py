@@ -1,7 +1,7 @@
 """A server of parameters: the rows of the table that belong to some of the features, whoever learns them.
 
     cells, seen = server.pull(ids)        copies of their rows, zeros for features that nobody learnt yet
-    server.push(ids, changes, seen)       what was learnt on such copies, whoever pushed meanwhile
+    server.push(ids, changes, seen, steps)    what was learnt on such copies, whoever pushed meanwhile
 
 θ is a sum, so the order of pushes does not change it: Σ over servers is −Σz_t of all rows, exactly once each.
 """
@@ -23,6 +23,7 @@ from lowregret.stream.places import NOTHING, Places
 from lowregret.types import Cells, Vector
 
 BIAS = 1 << 62  # the constant feature among the others
+FEW = 64.0  # steps of a worker on one feature, beyond which those of others are averaged with them rather than added
 
 
 def owner(ids: Any, servers: int) -> Any:
@@ -61,8 +62,12 @@ class FeatureServer:
         at = as_sparse(self.places.find(_row_of(ids), self.state.dimension, True)).indices
         return self.cells[at], self.pushes[at]
 
-    def push(self, ids: Any, changes: Vector, seen: Vector) -> None:
-        """Join what a worker learnt of these features, each named once, since they were `seen` so often: O(n)."""
+    def push(self, ids: Any, changes: Vector, seen: Vector, steps: Vector) -> None:
+        """Join what a worker learnt of these features, each named once, in this many steps since it saw them: O(n).
+
+        Of a feature that few rows have, the steps of several workers add up as they would one after the other; of one
+        that they moved far each for itself, they are averaged. In between, the share is between 1 and 1/(1 + others).
+        """
         placed = self.places.place(_row_of(ids), NOTHING, True)
         needed = len(self.places) + 1
         if needed > self.state.dimension:
@@ -72,7 +77,8 @@ class FeatureServer:
             self.pushes = np.append(self.pushes, np.zeros(state.dimension - self.pushes.size))
         at = as_sparse(placed.rows).indices
         changes = np.require(changes, requirements=["C", "W"])  # one type, wherever it comes from
-        join_changes(self.rule, self.state, at, changes, 1.0 / (1.0 + self.pushes[at] - seen), changes.shape[1])
+        shares = 1.0 / (1.0 + (self.pushes[at] - seen) * steps / (steps + FEW))
+        join_changes(self.rule, self.state, at, changes, shares, changes.shape[1])
         self.pushes[at] += 1.0
         self.places.give_back(placed)
 

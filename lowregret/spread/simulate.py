@@ -1,7 +1,7 @@
 """A spread run played in virtual time, before there is a cluster: `rehearse`.
 
 Rows are learnt by the very servers, register and worker of this room; only time is invented. Each piece of work keeps
-a processor busy, each message a link, by the `Costs` of a `Cluster`, and what waits, waits. So loss, certificate,
+a processor busy, each message a link, by the `WorkCosts` of a `Cluster`, and what waits, waits. So loss, certificate,
 staleness and bytes are those of a real run with this schedule, and seconds are as good as the costs are.
 
     cluster = Cluster(workers=1000, servers=32, latency=1e-4, costs=costs)
@@ -26,8 +26,8 @@ from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
 from lowregret.rows import Dense, Features, as_rows, as_sparse, without_zeros
 from lowregret.run.spread import SpreadRun
-from lowregret.spread.clock import Clock, Cores, Gate, Lane, Process
-from lowregret.spread.costs import Cluster, Shape
+from lowregret.spread.clock import Cores, Gate, Lane, Process, VirtualClock
+from lowregret.spread.costs import BatchShape, Cluster
 from lowregret.spread.figures import Counted
 from lowregret.spread.gather import Ledger, gather, require_spreadable
 from lowregret.spread.register import CLOSED, WAIT, Account, Grant, Register
@@ -40,7 +40,7 @@ FIRST_MARK = 1024  # rounds before the history begins
 NEARLY = 0.7  # of the time: who is busy for so much of it holds the others up
 
 
-class Entry(NamedTuple):
+class EnteredBatch(NamedTuple):
     """A batch as it was entered."""
 
     time: float
@@ -87,10 +87,10 @@ class Rehearsal(NamedTuple):
 
     run: SpreadRun
     seconds: float
-    entries: list[Entry]
+    entries: list[EnteredBatch]
     traffic: Traffic
     busy: Busy
-    shape: Shape  # of its batches, on the average: for `bounds`
+    shape: BatchShape  # of its batches, on the average: for `bounds`
     work: dict[str, float]  # processor seconds of workers, servers and the register, each all together
 
     @property
@@ -137,14 +137,14 @@ class _Play:
 
     def __init__(self, learner: Linear, rows: Batch, cluster: Cluster, size: int, seed: int) -> None:
         self.learner, self.rows, self.cluster, self.size = learner, rows, cluster, size
-        self.clock, self.cores, self.chance = Clock(), Cores(cluster.cores), np.random.default_rng(seed)
+        self.clock, self.cores, self.chance = VirtualClock(), Cores(cluster.cores), np.random.default_rng(seed)
         self.register, self.worker = Register(learner, cluster.staleness), BatchWorker(learner)
         self.servers = [FeatureServer(learner) for _ in range(cluster.servers)]
         self.desk, self.racks = _Node(), [_Node() for _ in range(cluster.servers)]
         self.nodes = [_Node() for _ in range(cluster.workers)]
         self.slowness = np.exp(cluster.unequal * self.chance.normal(size=cluster.workers))
         self.slowness[: round(cluster.stragglers * cluster.workers)] *= cluster.straggling
-        self.entries: list[Entry] = []
+        self.entries: list[EnteredBatch] = []
         self.traffic = Traffic()
         self.under_way = self.standing = 0
         self.waited = self.ended = 0.0
@@ -186,7 +186,7 @@ class _Play:
         """Leave to begin, sooner or later."""
         (pause, most), since = self.cluster.pause, math.inf
         while True:
-            found = yield from self._call(k, self.desk, 0, lambda: self._asked(k, rows), "ledger")
+            found = yield from self._call(k, self.desk, (0,), lambda: self._asked(k, rows), "ledger")
             if found == CLOSED:
                 self._stand()
                 yield self.opened
@@ -207,15 +207,19 @@ class _Play:
         yield from self.clock.together([self._pull(k, to, ids, own, cells, seen) for to, own in enumerate(owned)])
         self.worker.take(rows)
         self.worker.learn(grant, cells)
-        account, changes = self.worker.account, self.worker.changes
+        account, changes, steps = self.worker.account, self.worker.changes, self.worker.steps
         yield self._hand(k, self.cluster.costs.learn(len(rows), rows.rows.indices.size, ids.size))
         up = 2 * (account.sums.nbytes + account.counts.nbytes) + 8
-        yield from self._call(k, self.desk, up, lambda: self._entered(k, begin, len(rows), account), "ledger")
+        yield from self._call(k, self.desk, (up,), lambda: self._entered(k, begin, len(rows), account), "ledger")
         moved: Any = changes.any(axis=1)
         told = [own[moved[own]] for own in owned]
         self.sums += 1, rows.rows.indices.size, ids.size, int(moved.sum()), max(own.size for own in owned)
         landing = self.clock.together(
-            [self._push(k, to, ids[own], changes[own], seen[own]) for to, own in enumerate(told) if own.size]
+            [
+                self._push(k, to, ids[own], changes[own], seen[own], steps[own])
+                for to, own in enumerate(told)
+                if own.size
+            ]
         )
         yield self.clock.now  # they are sent before the next batch is taken
         return landing
@@ -227,14 +231,15 @@ class _Play:
             found, pushes = self.servers[to].pull(asked)
             return (found, pushes), self.cluster.costs.pulled(asked.size), found.nbytes + pushes.nbytes
 
-        cells[own], seen[own] = yield from self._call(k, self.racks[to], asked.nbytes, answer, "pulled")
+        cells[own], seen[own] = yield from self._call(k, self.racks[to], (asked.nbytes,), answer, "pulled")
 
-    def _push(self, k: int, to: int, ids: Any, changes: Vector, seen: Vector) -> Process:
+    def _push(self, k: int, to: int, ids: Any, *learnt: Vector) -> Process:
         def answer() -> tuple[Any, float, int]:
-            self.servers[to].push(ids, changes, seen)
+            self.servers[to].push(ids, *learnt)
             return None, self.cluster.costs.pushed(ids.size), 0
 
-        yield from self._call(k, self.racks[to], ids.nbytes + changes.nbytes + seen.nbytes, answer, "pushed")
+        sizes = tuple(array.nbytes for array in (ids, *learnt))
+        yield from self._call(k, self.racks[to], sizes, answer, "pushed")
 
     def _asked(self, k: int, rows: int) -> tuple[Any, float, int]:
         """The register's answer to who would begin, its seconds and bytes."""
@@ -247,7 +252,7 @@ class _Play:
     def _entered(self, k: int, begin: int, rows: int, account: Account) -> tuple[Any, float, int]:
         seconds, lag = self.cluster.costs.registered(self.under_way), self.register.enter(k, account)
         self.under_way -= 1
-        self.entries.append(Entry(self.clock.now, k, begin, rows, lag, self.register.mean_loss))
+        self.entries.append(EnteredBatch(self.clock.now, k, begin, rows, lag, self.register.mean_loss))
         return lag, seconds, 0
 
     # ---- work and messages ------------------------------------------------------------------------------------------
@@ -258,19 +263,23 @@ class _Play:
         lasting = seconds * float(self.slowness[k]) * uneven
         return self.cores.take(self.nodes[k].processor, self.clock.now, lasting)
 
-    def _call(self, k: int, node: _Node, up: int, answer: Callable[[], tuple[Any, float, int]], kind: str) -> Process:
+    def _call(
+        self, k: int, node: _Node, sizes: tuple[int, ...], answer: Callable[[], tuple[Any, float, int]], kind: str
+    ) -> Process:
         """A call of worker k to a node: its processor, both links, and the way there and back."""
         mine, wire, latency, costs = self.nodes[k], self.cluster.bandwidth, self.cluster.latency, self.cluster.costs
-        up += self.cluster.envelope
-        asked = self.cores.take(mine.processor, self.clock.now, costs.call + costs.byte * up)
+        up = sum(sizes) + self.cluster.envelope
+        there = costs.byte * up + costs.stored * sum(size > self.cluster.direct for size in sizes)
+        asked = self.cores.take(mine.processor, self.clock.now, costs.call + there)
         yield mine.sent.take(asked, up / wire) + latency
-        there = node.taken.take(self.clock.now, up / wire)
+        come = node.taken.take(self.clock.now, up / wire)
         found, seconds, down = answer()
+        back = costs.byte * (down + self.cluster.envelope) + costs.stored * (down > self.cluster.direct)
         down += self.cluster.envelope
-        done = self.cores.take(node.processor, there, seconds + costs.byte * (up + down))
+        done = self.cores.take(node.processor, come, seconds + there + back)
         yield node.sent.take(done, down / wire) + latency
         read = mine.taken.take(self.clock.now, down / wire)
-        yield self.cores.take(mine.processor, read, costs.byte * down) if costs.byte else read
+        yield self.cores.take(mine.processor, read, back) if back else read
         seen = self.traffic
         self.traffic = seen._replace(messages=seen.messages + 2, **{kind: getattr(seen, kind) + up + down})
         return found
@@ -308,14 +317,16 @@ class _Play:
         waited = self.waited / len(self.nodes)
         return Busy(*(s / time for s in (sum(working) / len(working), racks, max(links), lasting, waited)))
 
-    def _shape(self) -> Shape:
+    def _shape(self) -> BatchShape:
         batches, entries, features, moved, largest = self.sums.tolist()
         rows, rule = sum(entry.rows for entry in self.entries), self.learner.rule
         busiest = largest / max(features, 1) * len(self.servers)
         per = max(batches, 1)
-        width, changed = rule.width() + 1, (self.worker.changes.shape[1] if batches else 0) + 1  # and how often pushed
+        changed = 2 + (self.worker.changes.shape[1] if batches else 0)  # with steps, and pushes seen
         ledger = self.register.sums.nbytes + self.register.counts.nbytes
-        return Shape(rows / per, entries / per, features / per, moved / per, busiest, width, changed, ledger)
+        return BatchShape(
+            rows / per, entries / per, features / per, moved / per, busiest, rule.width() + 1, changed, ledger
+        )
 
     def _seconds(self) -> dict[str, float]:
         def total(nodes: list[_Node]) -> float:

@@ -2,7 +2,8 @@
 
     batch = worker.take(rows)             the features that it touches
     worker.learn(grant, cells)            row by row, by the loop that learns everywhere
-    worker.changes, worker.account        what to push, and what to enter
+    worker.changes, worker.steps          what to push
+    worker.account                        what to enter
 
 Its own rows are never stale to it; those of others are, from the pull to the push.
 """
@@ -60,6 +61,11 @@ class BatchWorker:
         rows = as_sparse(batch.rows)
         self._batch, self._placed = batch, self._places.place(rows, batch.weights, True)
         ids = self._places.columns.copy()
+        taken = as_sparse(self._placed.rows)
+        entries = taken.indices[taken.indptr[0] : taken.indptr[len(batch)]].astype(np.int64)
+        self.steps = np.bincount(entries, minlength=ids.size)[: ids.size].astype(float)
+        if self.learner.bias > 0:
+            self.steps = np.append(self.steps, float(len(batch)))
         self._places.forget_after(0)
         return np.append(ids, np.uint64(BIAS)) if self.learner.bias > 0 else ids
 

@@ -126,6 +126,26 @@ def test_every_day_the_table_that_grew(capsys: Capsys, tmp_path: Path) -> None:
     assert live == backtest.forecasts[table["cutoff"] == 12].tolist()
 
 
+def test_a_table_of_days_to_come_needs_no_outcomes(capsys: Capsys, tmp_path: Path) -> None:
+    table = table_of(2, 4, 3, 2)
+    model, out = tmp_path / "m.lr", tmp_path / "p.csv"
+    history = as_csv(tmp_path / "a.csv", picked(table, table["cutoff"] < 9))
+    future = as_csv(tmp_path / "b.csv", {k: v for k, v in picked(table, table["cutoff"] == 9).items() if k != "y"})
+    assert run(capsys, "experts", history, "-o", model, "--quiet").code == 0
+    told = run(capsys, "experts", future, "--resume", model, "--predictions", out)
+    assert told.code == 0, told.err
+    assert "6 rows without an outcome" in told.out
+    expected = SeriesMixture(["m0", "m1"], compiled=False).learn(table).forecasts[table["cutoff"] == 9]
+    assert [float(line["forecast"]) for line in lines_of(out)] == expected.tolist()
+    assert run(capsys, "experts", future).code == 2
+    plain = written(tmp_path / "c.csv", ["y,a,b", "1,2,3", "2,2,4"])
+    assert run(capsys, "experts", plain, "--target", "y", "-o", model, "--quiet").code == 0
+    told = run(capsys, "experts", written(tmp_path / "d.csv", ["b,a", "3,2"]), "--resume", model, "--predictions", out)
+    assert told.code == 0, told.err
+    weights = load(model).weights
+    assert float(out.read_text()) == pytest.approx(weights @ [2.0, 3.0])
+
+
 def test_experts_join_and_retire(capsys: Capsys, tmp_path: Path) -> None:
     table = table_of(2, 4, 3, 3)
     first, then = picked(table, table["cutoff"] < 6), picked(table, table["cutoff"] >= 6)

@@ -323,7 +323,7 @@ EXAMPLES: dict[str, Example] = {
     "delayed-run": late(),
     "run-waiting": waiting(Linear(Logistic(), AdaGrad(0.5), bias=1.0), Y, None, timed=True),
     "class-run-waiting": waiting(zoo.mc_perceptron(), NAMES),
-    "auto-run-waiting": waiting(AutoClassifier(partitions=FEW), Y, n=280),
+    "auto-run-waiting": waiting(AutoClassifier(partitions=FEW), Y, n=262),
     "auto-run-regression-waiting": waiting(AutoRegressor(), Z),
     "auto-class-run-waiting": waiting(AutoMulticlass(), NAMES),
     "doubling-run": Example(

@@ -355,3 +355,25 @@ def test_an_answer_that_cannot_be_learnt_is_refused_once(tmp_path: Path) -> None
     run = load(tmp_path / "run.lr").learn(X[20:40], NUMBERS[20:40]).deliver()
     assert (run.rounds, run.pending, run.late.asked) == (35, 0, 36)
     assert np.isfinite(run.weights).all()
+
+
+@pytest.mark.parametrize("name", ["svm", "auto"])
+def test_answers_that_come_for_what_they_say_are_no_sample(name: str, tmp_path: Path) -> None:
+    """Whoever clicks does so soon: of rows drawn independently, those answered so far are all of one kind."""
+    clicks = np.where(SIGNS > 0, 0, 10_000)
+    run = run_of(name, 1).learn(X, SIGNS, delay=1)
+    assert all(premise.holds for premise in run.risks()[0].premises if "order" in premise.name)
+    assert run.kept is not None
+    run.learn(X[:40], SIGNS[:40], delay=clicks[:40])
+    for found in (run, load(run.save(tmp_path / "run.lr"))):
+        assert found.kept is None
+        assert found.risk() is None
+        assert not any(certificate.premises_hold for certificate in found.risks())
+    whole, split = (run_of(name, 1) for _ in range(2))
+    whole.learn(X, SIGNS, delay=SCHEDULES["random"])
+    for k in range(0, N, 60):
+        split.learn(X[k : k + 60], SIGNS[k : k + 60], delay=SCHEDULES["random"][k : k + 60])
+    assert not whole.orderly
+    assert not split.orderly
+    assert run_of(name, 3).learn(X, SIGNS).deliver().orderly
+    assert not run_of(name, 3).learn(X[:9], SIGNS[:9], delay=np.arange(9, 0, -1) * 2).deliver().orderly

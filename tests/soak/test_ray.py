@@ -143,7 +143,7 @@ def test_actors_are_killed_at_random_moments(nodes: Any, ledger: Path, seed: int
 
     def look(line: str) -> None:
         """Now and then, kill somebody a moment later, in the middle of whatever is done then."""
-        if len(timers) < 3 and draw.random() < 0.2:
+        if len(timers) < 3 and draw.random() < 0.4:
             timers.append(Timer(draw.uniform(0, 0.5), kill))
             timers[-1].start()
 

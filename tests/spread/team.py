@@ -28,6 +28,7 @@ class Learnt(NamedTuple):
     ids: Any
     changes: Vector
     seen: Vector
+    steps: Vector
     account: Account
 
 
@@ -61,7 +62,7 @@ class Team:
             cells[own], seen[own] = server.pull(ids[own])
         scores = self.workers[k].learn(grant, cells).scores  # type: ignore[arg-type]
         worker = self.workers[k]
-        self.flying[k] = Learnt(rows, scores.copy(), ids, worker.changes, seen, worker.account)
+        self.flying[k] = Learnt(rows, scores.copy(), ids, worker.changes, seen, worker.steps, worker.account)
         return True
 
     def enter(self, k: int) -> int:
@@ -73,7 +74,7 @@ class Team:
         """Push what worker k learnt to one server."""
         learnt = self.flying[k]
         own = routes(learnt.ids, len(self.servers))[to]
-        self.servers[to].push(learnt.ids[own], learnt.changes[own], learnt.seen[own])
+        self.servers[to].push(learnt.ids[own], learnt.changes[own], learnt.seen[own], learnt.steps[own])
 
     def end(self, k: int) -> int:
         """Enter and push all that worker k learnt."""

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from lowregret import Constant, Euclidean, Hinge, L2Ball, Linear, Logistic, MirrorDescent, PartError, train, zoo
 from lowregret.loss import Cost
-from lowregret.spread.clock import Clock, Cores, Gate, Lane, Process
-from lowregret.spread.costs import NUMBER, Cluster, Costs, bounds
+from lowregret.spread.clock import Cores, Gate, Lane, Process, VirtualClock
+from lowregret.spread.costs import NUMBER, Cluster, WorkCosts, bounds
 from lowregret.spread.server import owner
 from lowregret.spread.simulate import Rehearsal, rehearse
 from tests.spread.team import spread
@@ -23,7 +23,7 @@ D = 6
 X = RNG.normal(size=(120, D)) * (RNG.random((120, D)) < 0.7)
 Y = np.where(X @ RNG.normal(size=D) + RNG.normal(size=120) > 0, 1.0, -1.0)
 LEARNERS = {"constant": zoo.ogd(Logistic(), 0.3), "adagrad": zoo.adagrad(Logistic(), 0.5)}
-COSTS = Costs(
+COSTS = WorkCosts(
     take_batch=2e-4, learn_batch=3e-4, learn_entry=1e-6, call=1e-4, served=1e-4, pull_feature=1e-6, push_feature=1e-6,
     register=1e-5, register_flight=1e-6, byte=1e-9,
 )  # fmt: skip
@@ -34,7 +34,7 @@ CLUSTERS = st.builds(
     workers=st.integers(1, 7),
     servers=st.integers(1, 3),
     staleness=st.sampled_from([0, 5, 40, np.inf]),
-    costs=st.sampled_from([Costs(), COSTS]),
+    costs=st.sampled_from([WorkCosts(), COSTS]),
     latency=st.floats(0, 1e-2),
     bandwidth=st.sampled_from([1e5, np.inf]),
     envelope=st.integers(0, 100),
@@ -110,7 +110,7 @@ def test_time_lags_and_bytes_of_a_tiny_example() -> None:
     # the second of a pair begins before the first is entered; who asks first at 9 is not told that the other has landed
     assert [entry.lag for entry in played.entries] == [0, 2, 2, 2]
     assert played.seconds == 16.0
-    pulled, pushed = _bytes(x, batch=2, servers=2, width=2, changed=2, envelope=10)
+    pulled, pushed = _bytes(x, batch=2, servers=2, width=2, changed=3, envelope=10)
     register = played.run.state.sums.nbytes + played.run.state.counts.nbytes
     assert played.traffic.pulled == pulled
     assert played.traffic.pushed == pushed
@@ -187,7 +187,7 @@ def test_what_cannot_be_played_is_refused(given: dict[str, Any], told: str) -> N
 
 
 def test_processes_take_turns_by_the_clock() -> None:
-    clock, gate, seen = Clock(), Gate(), list[tuple[str, float]]()
+    clock, gate, seen = VirtualClock(), Gate(), list[tuple[str, float]]()
 
     def waits(name: str, *until: float) -> Process:
         for time in until:

@@ -32,6 +32,7 @@ from lowregret.run.metrics import Metrics
 from lowregret.spread.figures import add_metrics
 from lowregret.spread.gather import require_spreadable, scatter
 from lowregret.spread.register import CLOSED, WAIT, Register
+from lowregret.spread.server import FEW
 from lowregret.types import Vector
 from tests.spread.team import Team, batches, spread
 
@@ -84,7 +85,7 @@ class Naive:
             total,
             squares - self.squares,
             np.divide(lead, grown, out=np.zeros(D), where=grown > 0),
-            x.any(axis=0),
+            (x != 0).sum(axis=0),
             self.pushes.copy(),
         )
 
@@ -92,8 +93,8 @@ class Naive:
         before = np.sqrt(self.squares) / self.eta
         self.squares = self.squares + squares
         after = np.sqrt(self.squares) / self.eta
-        step = (total - (after - before) * lead) / (1 + self.pushes - seen)
-        self.pushes += had
+        step = (total - (after - before) * lead) / (1 + (self.pushes - seen) * had / (had + FEW))
+        self.pushes += had > 0
         self.w = self.w - np.divide(step, after, out=np.zeros(D), where=after > 0)
 
 

@@ -18,7 +18,7 @@ from lowregret.cli.forecast_losses import loss_words
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, write_page
 from lowregret.cli.long_summary import TableReview
-from lowregret.cli.work.long_table import aligned
+from lowregret.cli.work.long_table import aligned, with_outcomes
 from lowregret.errors import DataError, StoreError
 from lowregret.experts.join import join_mixture
 from lowregret.experts.mixture import ExpertMixture
@@ -49,7 +49,7 @@ def resumed_mixture(args: Namespace) -> Any:
 def go_on(args: Namespace, clock: Clock, table: Table, panel: ExpertMixture) -> int:
     """Learn the rows of a further table, and tell how these went."""
     args.loss = loss_words(panel.loss_function) if isinstance(panel.substitution, Mean) else "brier"
-    found = read_forecasts(args, table)
+    found = read_forecasts(args, with_outcomes(args, table))
     joined = [name for name in found.names if name not in panel.names]
     retired = [name for name in panel.names if name not in found.names]
     if len(joined) == len(found.names):

@@ -7,6 +7,7 @@ import io
 import json
 import math
 from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def long_roles(args: Namespace, table: Table) -> Roles:
     told = {"series": args.series, "time": args.time, "cutoff": args.cutoff, "horizon": args.horizon}
     told |= {"outcome": args.target}
     for name in filter(None, told.values()):
-        table.column(name)
+        table.column(name)  # which says what there is, if not this
     return roles_of(table.columns, told, (*args.drop, *args.experts, *counts_of_rows(table.columns)))
 
 
@@ -54,7 +55,8 @@ def is_long(args: Namespace, roles: Roles, resumed: Any) -> bool:
 def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed: SeriesMixture | None) -> int:
     """Mix, keep, tell."""
     args.target = args.target or roles.outcome
-    args.loss = loss_words(resumed.way.loss) if resumed else args.loss
+    if resumed is not None:
+        args.loss, table = loss_words(resumed.way.loss), with_outcomes(args, table)
     args.drop = (*args.drop, *(name for name in roles.taken if name != args.target))
     found = read_forecasts(args, table)
     mixture = resumed or _made(args, found, roles)
@@ -105,6 +107,14 @@ def _made(args: Namespace, found: Forecasts, roles: Roles) -> SeriesMixture:
     aggregator, linearised = (None, True) if layers else (plain.aggregator, plain.linearised)
     prior, loss = plain.book.prior, plain.loss_function
     return SeriesMixture(found.names, loss, weights=weighing, aggregator=aggregator, linearised=linearised, prior=prior)
+
+
+def with_outcomes(args: Namespace, table: Table) -> Table:
+    """A table with a column of outcomes, all of them yet to come if none is named."""
+    if args.target:
+        return table
+    args.target = "(outcomes to come)"
+    return replace(table, columns=table.columns | {args.target: np.full(len(table), math.nan)})
 
 
 def aligned(x: Any, names: list[str], experts: list[str]) -> Any:
