@@ -30,7 +30,7 @@ def test_they_know_what_the_origin_knew(weighing: str) -> None:
     t = table()
     group = {"pooled": 0 * t["h"], "horizon": t["h"]}.get(weighing, t["unique_id"])
     made = {g: ConformalIntervals(0.8, compiled=False) for g in set(group.tolist())}
-    ends, numbers, told = np.full((len(group), 2), np.nan), {}, set()
+    ends, numbers, told = np.full((len(group), 2), np.nan), dict[int, int](), set[int]()
     order = sorted(range(len(group)), key=lambda i: (t["ds"][i], t["cutoff"][i], t["unique_id"][i]))
 
     def tell(until: float) -> None:

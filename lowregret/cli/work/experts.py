@@ -28,7 +28,7 @@ from lowregret.experts.portfolio import Portfolio
 from lowregret.experts.review import Review
 from lowregret.store.replacing import require_place
 from lowregret.stream.read import CACHE
-from lowregret.stream.table import read_table
+from lowregret.stream.table import Table, read_table
 from lowregret.words import counted
 
 LISTED = 12  # columns that are named
@@ -41,14 +41,7 @@ def experts(args: Namespace) -> int:
 
 
 def _mix(args: Namespace, clock: Clock) -> int:
-    for path in (args.report, args.plot, args.predictions, args.model, args.weights_over_time):
-        if path is not None:
-            require_place(path)
-    if args.table.lower().endswith(f".{CACHE}"):
-        raise DataError(
-            f"{args.table} is a cache of sparse rows, in which columns have no names: experts mix the columns of a "
-            "table, so name the CSV, Parquet or Arrow file"
-        )
+    _require_places(args)
     resumed = resumed_mixture(args)
     columns = read_table(args.table, header=not args.no_header, delimiter=args.delimiter)
     roles = long_roles(args, columns)
@@ -58,6 +51,23 @@ def _mix(args: Namespace, clock: Clock) -> int:
         return mix_long(args, clock, columns, roles, resumed)
     if resumed is not None:
         return go_on(args, clock, columns, resumed)
+    return _mix_plain(args, clock, columns)
+
+
+def _require_places(args: Namespace) -> None:
+    """Refuse files that cannot be written, and tables in which columns have no names."""
+    for path in (args.report, args.plot, args.predictions, args.model, args.weights_over_time):
+        if path is not None:
+            require_place(path)
+    if args.table.lower().endswith(f".{CACHE}"):
+        raise DataError(
+            f"{args.table} is a cache of sparse rows, in which columns have no names: experts mix the columns of a "
+            "table, so name the CSV, Parquet or Arrow file"
+        )
+
+
+def _mix_plain(args: Namespace, clock: Clock, columns: Table) -> int:
+    """Mix a table row by row: each outcome is known before the next forecast."""
     bounds = refuse_or_drop(args, columns)
     found = read_forecasts(args, columns)
     panel = make_panel(args, found)
