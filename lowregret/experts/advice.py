@@ -7,9 +7,12 @@ the expert sleeps. An outcome that is not a number means that there is none: for
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
+from lowregret.errors import DataError
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator
 from lowregret.experts.state import BLUR, LARGEST, NAPS, OWN, ROUNDS, SECOND, TALLEST, UNDER, VARIED, Book
 from lowregret.experts.substitute import Substitution
@@ -248,3 +251,12 @@ def why_refused(loss: Loss, aggregator: str, forecast: Any, outcome: Any, number
         f"round {number}: the loss of the mixture {forecast} is not finite for the outcome {outcome}; "
         "no expert with any weight thought this outcome possible. Give every class some probability"
     )
+
+
+def require_fitting(loss: Loss, y: Any, place: Callable[[int], str], compiled: bool) -> None:
+    """Raise a `DataError` that tells of the first outcome that the loss does not take, and where it is."""
+    t = call(first_refused, compiled, loss, y)
+    if t < y.size:
+        raise DataError(
+            f"{place(t)}: the outcome {y[t]:g} does not fit {type(loss).__name__}, which takes {loss.labels}"
+        )

@@ -15,7 +15,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import call, compilable
 from lowregret.compile.signals import unbroken
 from lowregret.errors import DataError, PartError
-from lowregret.experts.advice import first_refused, why_refused
+from lowregret.experts.advice import require_fitting, why_refused
 from lowregret.experts.aggregator import Aggregator, MLPoly
 from lowregret.experts.best import BestExpert
 from lowregret.experts.given import given_names
@@ -116,7 +116,7 @@ class SeriesMixture(Recorded):
         y = np.atleast_1d(np.asarray(outcomes, np.float64))
         if y.shape != at.shape or np.isnan(y).any():
             raise DataError(f"{counted(at.size, 'forecast')} want as many outcomes, each a number; got {outcomes}")
-        self._require_outcomes(y, "forecast {}".format)
+        require_fitting(self.way.loss, y, "forecast {}".format, self.way.compiled)
         known = self.waiting.y.copy()
         known[at] = y
         given = self.waiting.p[at]
@@ -141,7 +141,7 @@ class SeriesMixture(Recorded):
 
     def _learn(self, given: LongTable) -> None:
         x = self._aligned(given)
-        self._require_outcomes(given.y, given.place)
+        require_fitting(self.way.loss, given.y, given.place, self.way.compiled)
         keys = self.keys.meet(given)
         self._make_room()
         at = self._take_outcomes(keys, given.y)
@@ -339,13 +339,6 @@ class SeriesMixture(Recorded):
         self.accounts = more_experts(self.accounts, len(self.names))
         blank = np.full((self.waiting.size, len(names)), math.nan)
         self.waiting = self.waiting._replace(x=np.hstack([self.waiting.x, blank]))
-
-    def _require_outcomes(self, y: Vector, place: Any) -> None:
-        """Refuse an outcome that the loss does not take."""
-        t = call(first_refused, self.way.compiled, self.way.loss, y)
-        if t < y.size:
-            loss = self.way.loss
-            raise DataError(f"{place(t)}: the outcome {y[t]:g} does not fit {type(loss).__name__}: {loss.labels}")
 
     def _record(self, weights: Matrix, rows: Any) -> None:
         """Keep the first weights of each origin and group."""

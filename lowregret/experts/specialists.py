@@ -18,7 +18,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError
-from lowregret.experts.advice import book_own, first_refused
+from lowregret.experts.advice import book_own, require_fitting
 from lowregret.experts.aggregator import Hedge
 from lowregret.experts.certify import certificates
 from lowregret.experts.schema import SpecialistsSchema
@@ -91,10 +91,7 @@ class Specialists(Recorded):
         if not ascending.all():
             t = int(np.searchsorted(starts, np.argmin(ascending), "right")) - 1
             raise DataError(f"round {t}: ids must ascend, each at most once")
-        t = call(first_refused, self.compiled, self.loss_function, y)
-        if t < y.size:
-            name, labels = type(self.loss_function).__name__, self.loss_function.labels
-            raise DataError(f"round {t}: {name} takes {labels}, got {y[t]:g}")
+        require_fitting(self.loss_function, y, "round {}".format, self.compiled)
 
     @property
     def rounds(self) -> int:
