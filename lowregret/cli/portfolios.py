@@ -14,7 +14,7 @@ from lowregret.errors import PartError
 from lowregret.experts import ExponentiatedGradient, MixedPortfolio, OnlineNewton, Review, Universal, rebalanced
 from lowregret.experts.exponentiated import CALM
 from lowregret.experts.portfolio import Portfolio
-from lowregret.experts.wealth import YEAR, Ledger
+from lowregret.experts.wealth import YEAR, WealthLedger
 
 NEAR = 0.05  # a distance from the evenly spread portfolio that makes no difference
 OPTIONS = ("prices", "cost", "periods", "beta", "delta")  # of portfolios alone
@@ -77,7 +77,7 @@ def wealth_lines(args: Namespace, found: Forecasts, review: Review) -> list[str]
     return lines
 
 
-def _others(found: Forecasts, review: Review) -> dict[str, Ledger]:
+def _others(found: Forecasts, review: Review) -> dict[str, WealthLedger]:
     """Fixed weights beside the portfolio, which pay the same costs."""
     portfolio = review.mixture
     assert isinstance(portfolio, Portfolio)

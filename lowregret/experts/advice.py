@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
+from lowregret.errors import DataError
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator
 from lowregret.experts.state import BLUR, LARGEST, NAPS, OWN, ROUNDS, SECOND, TALLEST, UNDER, VARIED, Book
 from lowregret.experts.substitute import Substitution
@@ -235,6 +237,15 @@ def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any, regrets: Any) -> None
             look(s, x, t, p.shape[1])
             judge(loss, s, x, t, p, y, True, False)
             s.counts[ROUNDS] += 1
+
+
+def refuse_outcomes(loss: Loss, compiled: bool, y: Any, first: int) -> None:
+    """Raise `DataError` if one of the outcomes of rounds from `first` on is none that the loss takes."""
+    t = call(first_refused, compiled, loss, y)
+    if t < y.size:
+        raise DataError(
+            f"round {first + t}: the outcome {y[t]:g} does not fit {type(loss).__name__}, which takes {loss.labels}"
+        )
 
 
 def why_refused(loss: Loss, aggregator: str, forecast: Any, outcome: Any, number: int) -> str:

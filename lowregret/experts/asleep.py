@@ -86,7 +86,7 @@ class Said(NamedTuple):
     mixture: Any  # [t, k]
 
 
-class Kept(NamedTuple):
+class KeptMarks(NamedTuple):
     """Weights and regrets before some of the rows, for the picture, to be written."""
 
     weights: Any  # of lanes, [l, t, i]; where some slept, those by which the others were mixed
@@ -143,7 +143,7 @@ def fill_round(lanes: Any, chief: Aggregator, books: Books, x: Any) -> None:
 
 @kernel
 def learn_layers(
-    lanes: Any, chief: Aggregator, loss: Loss, mean: Mean, books: Books, x: Any, y: Any, said: Said, kept: Kept,
+    lanes: Any, chief: Aggregator, loss: Loss, mean: Mean, books: Books, x: Any, y: Any, said: Said, kept: KeptMarks,
     first: int, every: int,
 ) -> int:  # fmt: skip
     """Forecast and learn rows of x, in which some sleep and are filled in: O(LN) a row; of each `every`-th one is kept.
@@ -203,7 +203,7 @@ def learn_round(lanes: Any, chief: Aggregator, loss: Loss, books: Books, x: Any,
     return True
 
 
-def keep(books: Books, slept: bool, kept: Kept, mark: int) -> None:
+def keep(books: Books, slept: bool, kept: KeptMarks, mark: int) -> None:
     """Keep the weights by which experts were mixed, and the regrets before that."""
     for at in range(len(books.lanes)):
         book = books.lanes[at]

@@ -20,7 +20,7 @@ from lowregret.compile.signals import let_in, unbroken
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
-from lowregret.experts.asleep import Books, Kept, Said, fill_round, in_a_row, learn_layers
+from lowregret.experts.asleep import Books, KeptMarks, Said, fill_round, in_a_row, learn_layers
 from lowregret.experts.before import Before, all_or_none
 from lowregret.experts.certify import bound_against, rounding
 from lowregret.experts.given import given_round
@@ -116,7 +116,7 @@ class Layered(ExpertMixture):
         inside, rows, lanes, n = list(self._inside.values()), len(x), len(self.lanes), len(self.names)
         marks = [mixture._marks(rows) for mixture in inside][-1]
         said = Said(*(np.empty(shape) for shape in ((lanes, rows, self.parts), (rows, self.parts, lanes), x.shape[:2])))
-        kept = Kept(np.empty((lanes, marks, n)), np.empty((marks, lanes)), np.empty((lanes + 1, marks)))
+        kept = KeptMarks(np.empty((lanes, marks, n)), np.empty((marks, lanes)), np.empty((lanes + 1, marks)))
         row, books = self._together()
         done = call(
             learn_layers, self.compiled, row, self.chief.aggregator, self.loss_function, Mean(), books, x.copy(), y,

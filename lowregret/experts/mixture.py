@@ -16,7 +16,7 @@ from lowregret.compile.call import call, compilable
 from lowregret.compile.signals import let_in, unbroken
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, PartError
-from lowregret.experts.advice import first_refused, forecast_rows, learn_late, learn_rows, why_refused
+from lowregret.experts.advice import forecast_rows, learn_late, learn_rows, refuse_outcomes, why_refused
 from lowregret.experts.aggregator import Aggregator, FixedShare
 from lowregret.experts.best import BestExpert
 from lowregret.experts.certify import bound_against, certificates, is_mixable, rounding
@@ -373,12 +373,7 @@ class ExpertMixture(Recorded):
             came = as_classes(y, self.parts, self.asked)
             self._meet(labels=came[~np.isnan(came)])
             return came
-        t = call(first_refused, self.compiled, self.loss_function, y)
-        if t < y.size:
-            raise DataError(
-                f"round {self.asked + t}: the outcome {y[t]:g} does not fit "
-                f"{type(self.loss_function).__name__}, which takes {self.loss_function.labels}"
-            )
+        refuse_outcomes(self.loss_function, self.compiled, y, self.asked)
         if isinstance(self.substitution, SquareOn):
             self._note(y)
         self._meet(labels=y[~np.isnan(y)])

@@ -26,7 +26,7 @@ from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
 from lowregret.experts.best import best_mixture, quadratic_on_simplex
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema_wealth import OnlineNewtonSchema, UniversalSchema
-from lowregret.experts.wealth import WEALTH, YEAR, Ledger, after_costs, listed_weights
+from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger, after_costs, listed_weights
 from lowregret.loss import LogWealth
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
@@ -59,7 +59,7 @@ class Portfolio(ExpertMixture):
         compiled: bool = True,
     ) -> None:
         super().__init__(assets, aggregator, LogWealth(), linearised=linearised, prior=prior, compiled=compiled)
-        self.ledger = Ledger(len(self.names), cost)
+        self.ledger = WealthLedger(len(self.names), cost)
         self._wealth: list[float] = []  # ln wealth before each of the rounds whose weights are kept
 
     @unbroken
@@ -173,7 +173,7 @@ class Portfolio(ExpertMixture):
     @classmethod
     def _made(cls, found: Contents) -> Self:
         made = super()._made(found)
-        made.ledger = Ledger(len(made.names), found.description["cost"])
+        made.ledger = WealthLedger(len(made.names), found.description["cost"])
         made.ledger.holdings, made.ledger.sums = found.arrays["holdings"], found.arrays["ledger"]
         made._wealth = found.arrays["wealth"].tolist()
         return made

@@ -80,7 +80,7 @@ def note_return(sums: Any, factor: float) -> None:
     sums[SQUARES] += away * (factor - 1.0 - sums[MEAN])
 
 
-class Ledger:
+class WealthLedger:
     """The holdings and the wealth of a portfolio that began with 1 and pays a share of every sale and purchase."""
 
     def __init__(self, assets: int, cost: float = 0.0) -> None:
@@ -116,7 +116,7 @@ class Ledger:
         return float(self.sums[MEAN] / spread * math.sqrt(periods)) if spread > 0 else math.nan
 
 
-def rebalanced(weights: Any, relatives: Any, cost: float = 0.0, *, compiled: bool = True) -> Ledger:
+def rebalanced(weights: Any, relatives: Any, cost: float = 0.0, *, compiled: bool = True) -> WealthLedger:
     """The wealth of fixed weights, bought anew every round at the same cost; those not listed are left out of a round.
 
     Weights of assets listed are scaled to sum to 1; where all of them are 0, they are evenly spread.
@@ -124,7 +124,7 @@ def rebalanced(weights: Any, relatives: Any, cost: float = 0.0, *, compiled: boo
     x, u = real_numbers(relatives, "relatives"), real_numbers(weights, "weights")
     if x.ndim != 2 or u.shape != x.shape[1:]:
         raise DataError(f"expected a weight for each column of the relatives, got shapes {u.shape} and {x.shape}")
-    found = Ledger(u.size, cost)
+    found = WealthLedger(u.size, cost)
     found.settle(listed_weights(np.tile(u, (len(x), 1)), x), x, compiled)
     return found
 
