@@ -192,6 +192,8 @@ def fuzzed(name: str, changes: int, seed: int, compiled: bool, at: int = 0) -> C
     for told in (description, *(value for key, value in description.items() if key.startswith("lane "))):
         if "compiled" in told:
             told["compiled"] = compiled
+    own = {key: array.copy() for key, array in arrays.items()}
+    class_of(kind).from_file(path, json.loads(json.dumps(description)), own)  # else everything would be refused
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in range(at, changes):

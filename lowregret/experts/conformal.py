@@ -6,7 +6,7 @@ A score is s = |y − p|; the interval is p ± q. With E = misses − αn over n
 
 q̂ mixes trackers of the (1 − α)-quantile of scores: online gradient descent on their pinball loss at sixteen rates,
 mixed by `MLPoly` (adaptive conformal inference without a rate to choose: Gibbs, Candès, NeurIPS 2021, use one tracker).
-B is the largest score known, h the budget.
+B is the largest score known, h the budget. Missed is an outcome outside the ends as they were given, rounded.
 
 Coverage. Let d be how many outcomes became known at most between a forecast and its own outcome (0 if none is late).
 If E exceeds h + (1 − α)d before an outcome is told, E ≥ h held when its interval was made, for E rises by at most 1 − α
@@ -44,6 +44,7 @@ from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.schema_cover import ConformalSchema
 from lowregret.experts.substitute import Mean
 from lowregret.experts.tracking import (
+    ABOVE,
     LARGEST,
     LOSS,
     MISSES,
@@ -155,14 +156,14 @@ class ConformalIntervals(Recorded):
         radii, done, before = np.empty(len(p)), 0, self.rounds
         while done < len(p):
             end = int(np.searchsorted(learnable, self.history.due - before)) + 1
-            self._learn_part(scores[done:end], radii[done:end])
+            self._learn_part(p[done:end], y[done:end], scores[done:end], radii[done:end])
             self._mark()
             let_in()
             done = end
         self.lower, self.upper = p - radii, p + radii
         return self
 
-    def _learn_part(self, scores: Vector, radii: Vector) -> None:
+    def _learn_part(self, p: Vector, y: Vector, scores: Vector, radii: Vector) -> None:
         """Learn rounds between two points of the curves."""
         rows = len(scores)
         x, largest, missed = np.empty((rows, TRACKERS)), np.empty(rows), np.empty(rows)
@@ -174,7 +175,7 @@ class ConformalIntervals(Recorded):
         except BaseException:  # interrupted: nothing of this part is learnt
             self.book = before
             raise
-        rest = guesses, scores, largest, self.alpha, self.budget, radii, missed
+        rest = guesses, p, y, scores, largest, self.alpha, self.budget, radii, missed
         call(tracking.cover_rows, self.compiled, self.book, *rest)
         learnt = missed >= 0
         self._note(missed[learnt], radii[learnt])
@@ -205,10 +206,11 @@ class ConformalIntervals(Recorded):
         tracking.follow(self.book, at, score, self.alpha)
         if math.isinf(radius):
             return True
-        tracking.count(self.book, guess, radius, score, self.alpha, forced)
-        self._note(np.array([float(score > radius)]), np.array([radius]))
+        missed = tracking.outside(p, radius, y)
+        tracking.count(self.book, guess, radius, score, self.alpha, forced, missed)
+        self._note(np.array([float(missed)]), np.array([radius]))
         self._mark()
-        return score <= radius
+        return not missed
 
     # ---- results -----------------------------------------------------------------------------------------------------
 
@@ -249,7 +251,7 @@ class ConformalIntervals(Recorded):
         largest = float(sums[LARGEST])
         owed = [bound_against(inner.aggregator, False, inner.book, j)[2] for j in range(TRACKERS)]
         bound = float(sums[PRICE]) + 2 * self.wanted * largest + float(np.min(owed + c.began + c.spent))
-        linear = float(sums[PULL]) + max(tracking.excess(c, self.alpha), 0.0) * largest
+        linear = float(sums[PULL]) + max(float(c.counts[ABOVE]) - self.alpha * self.rounds, 0.0) * largest
         late = Premise("each outcome was known before the next forecast", self.delay == 0, f"{self.delay} late")
         found = Certificate(
             "CONFORMAL",

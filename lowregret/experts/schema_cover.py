@@ -8,7 +8,7 @@ import numpy as np
 
 from lowregret.errors import StoreError
 from lowregret.experts.schema import LayeredSchema, MixtureSchema
-from lowregret.experts.tracking import COVER_COUNT_NAMES, COVER_SUM_NAMES, MISSES, ROUNDS, TRACKERS, WINDOW
+from lowregret.experts.tracking import ABOVE, COVER_COUNT_NAMES, COVER_SUM_NAMES, MISSES, ROUNDS, TRACKERS, WINDOW
 from lowregret.run.schema_rounds import Demands, RecordedSchema
 from lowregret.store.schema import (
     FLAG,
@@ -57,7 +57,7 @@ class ConformalSchema(RecordedSchema):
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         counts, inner = arrays["counts"], told["mixture"]
-        yield counts[MISSES] <= counts[ROUNDS], "counts: misses ≤ rounds"
+        yield max(counts[MISSES], counts[ABOVE]) <= counts[ROUNDS], "counts: misses ≤ rounds"
         yield len(inner["names"]) == TRACKERS and inner["parts"] == 1, f"a mixture of {TRACKERS} trackers"
         same = np.array_equal(np.sort(arrays["pending.round"]), np.sort(arrays["mixture.pending.number"]))
         yield same, "pending rounds that wait in the mixture, too"

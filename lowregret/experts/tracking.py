@@ -29,12 +29,13 @@ PULL = 4  # Σ (α − 1[s_t > q_t])·q_t
 WIDTH = 5  # Σ 2q_t
 
 # ---- counts[...] ----------------------------------------------------------------------------------------------------
-COVER_COUNT_NAMES = ("rounds", "misses", "scores", "forced", "points")
+COVER_COUNT_NAMES = ("rounds", "misses", "scores", "forced", "points", "above")
 ROUNDS = 0  # intervals whose outcome is known
 MISSES = 1  # outcomes outside their interval
 SCORES = 2  # scores known, also of rounds without an interval
 FORCED = 3  # misses though the budget had been used up
 POINTS = 4  # hits by intervals of width 0 that the budget forced
+ABOVE = 5  # scores above their radius: misses, but for ends p ± q that are rounded
 
 
 class CoverBook(NamedTuple):
@@ -107,16 +108,22 @@ def pinball(score: float, radius: float, alpha: float) -> float:
     return (1.0 - alpha) * (score - radius) if score > radius else alpha * (radius - score)
 
 
-def count(c: CoverBook, guess: float, radius: float, score: float, alpha: float, forced: int) -> None:
+def outside(forecast: float, radius: float, outcome: float) -> int:
+    """Whether an outcome lies outside the ends that were given, which are rounded: 1 if so, else 0."""
+    return 1 if outcome < forecast - radius or outcome > forecast + radius else 0
+
+
+def count(c: CoverBook, guess: float, radius: float, score: float, alpha: float, forced: int, missed: int) -> None:
     """Book a round whose interval was given; `forced`: 1 if the budget forced it wide, −1 if to a point, else 0."""
-    missed = 1 if score > radius else 0
+    above = 1 if score > radius else 0
     own = pinball(score, radius, alpha)
     c.sums[LOSS] += own
     c.sums[PRICE] += own - pinball(score, guess, alpha)
-    c.sums[PULL] += (alpha - missed) * radius
+    c.sums[PULL] += (alpha - above) * radius
     c.sums[WIDTH] += 2.0 * radius
     c.counts[ROUNDS] += 1
     c.counts[MISSES] += missed
+    c.counts[ABOVE] += above
     c.counts[FORCED] += 1 if missed == 1 and forced > 0 else 0
     c.counts[POINTS] += 1 if missed == 0 and forced < 0 else 0
 
@@ -141,8 +148,9 @@ def track_rows(c: CoverBook, scores: Any, alpha: float, x: Any, largest: Any) ->
 
 @kernel
 def cover_rows(
-    c: CoverBook, guesses: Any, scores: Any, largest: Any, alpha: float, budget: float, radii: Any, missed: Any
-) -> None:
+    c: CoverBook, guesses: Any, p: Any, y: Any, scores: Any, largest: Any, alpha: float, budget: float, radii: Any,
+    missed: Any,
+) -> None:  # fmt: skip
     """Radii of intervals, each before its score, and whether it was missed; −1 where nothing was counted."""
     for t in range(scores.size):
         missed[t] = -1.0
@@ -150,5 +158,6 @@ def cover_rows(
         if largest[t] >= 0.0:
             radii[t] = widened(c, guesses[t], alpha, budget, largest[t])
             if not math.isnan(scores[t]):
-                missed[t] = 1.0 if scores[t] > radii[t] else 0.0
-                count(c, guesses[t], radii[t], scores[t], alpha, forcing(c, alpha, budget))
+                out = outside(p[t], radii[t], y[t])
+                count(c, guesses[t], radii[t], scores[t], alpha, forcing(c, alpha, budget), out)
+                missed[t] = out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -12,6 +13,7 @@ from lowregret.errors import DataError
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.multiclass import judge_classes
 from lowregret.learner.validate import require_weight
+from lowregret.loss.name import loss_name
 from lowregret.rows import Rows
 from lowregret.run.confusion import Confusion
 from lowregret.run.metrics import Metrics
@@ -69,3 +71,13 @@ def _fitted(run: Scoring, batch: Batch) -> Rows:
             f"{run.given_features:,}: leave it out, or train with a larger --dimension"
         )
     return replace(rows, columns=run.given_features)
+
+
+def loss_json(run: Scoring, total: float, mean: float | None) -> dict[str, Any]:
+    """The public form of a loss: in all, and per unit of weight."""
+    plain = None if mean is None else _plain(mean)
+    return {"name": loss_name(run.learner.loss), "total": _plain(total), "mean": plain}
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

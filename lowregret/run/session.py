@@ -6,7 +6,6 @@ The command line keeps a session in a model file: enough to go on, to predict, a
 from __future__ import annotations
 
 import copy
-import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +19,6 @@ from lowregret.certificate import Certificate
 from lowregret.compile.signals import unbroken
 from lowregret.compile.spec import from_json, to_json
 from lowregret.errors import PartError, StoreError
-from lowregret.loss.name import loss_name
 from lowregret.risk.bounds import risk_json
 from lowregret.rule import FTRLProximal
 from lowregret.run import notes
@@ -30,14 +28,13 @@ from lowregret.run.averaged import AveragedRun
 from lowregret.run.blocks import BlockRun
 from lowregret.run.confusion import Confusion
 from lowregret.run.free import FreeRun
-from lowregret.run.judge import Judged, judge, no_rows
+from lowregret.run.judge import Judged, judge, loss_json, no_rows
 from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.outcome import NOTHING, Learnt, Steps
 from lowregret.run.passes import Pass, best_pass, weighed
 from lowregret.run.predictor import Predictor
-from lowregret.run.scoring import Scoring
 from lowregret.run.served import Served, read_served
 from lowregret.run.spread import SpreadRun
 from lowregret.state import RIDGE, TOTAL, WEIGHTED
@@ -391,13 +388,3 @@ _ALL: tuple[type[LinearRun | AutoRun | MulticlassRun], ...] = (
 )
 _RUNS = {run.kind: run for run in _ALL}
 _COUNTS = ("rows", "nonzeros", "unlabelled", "skipped", "seconds")
-
-
-def loss_json(run: Scoring, total: float, mean: float | None) -> dict[str, Any]:
-    """The public form of a loss: in all, and per unit of weight."""
-    plain = None if mean is None else _plain(mean)
-    return {"name": loss_name(run.learner.loss), "total": _plain(total), "mean": plain}
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None

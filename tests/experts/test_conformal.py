@@ -167,6 +167,25 @@ def test_one_by_one_is_all_at_once() -> None:
     assert single.book.counts.tolist() == whole.book.counts.tolist()
 
 
+@pytest.mark.parametrize("forecast", [0.0, 3.7, 1e8])
+def test_an_outcome_at_an_end_is_inside(forecast: float) -> None:
+    """Ends are rounded, and what is proved is of the ends that were given."""
+    late, run = ConformalIntervals(0.9, compiled=False), ConformalIntervals(0.9, compiled=False)
+    rng, outcomes, inside = np.random.default_rng(5), [], []
+    forecasts = forecast + rng.normal(size=300)
+    for p in forecasts.tolist():
+        number, (low, high) = late.ask(p)
+        y = p + 1 if math.isinf(high) else (high if rng.random() < 0.5 else low)
+        inside.append(late.tell(number, y))
+        outcomes.append(y)
+    assert all(inside)
+    assert late.coverage.realised == 1.0
+    assert late.coverage.holds
+    run.learn(forecasts, outcomes)
+    assert run.coverage == late.coverage
+    assert run.certificate.holds
+
+
 def test_what_is_wrong_is_said() -> None:
     with pytest.raises(PartError, match="strictly between 0 and 1"):
         ConformalIntervals(90)

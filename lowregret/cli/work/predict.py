@@ -20,11 +20,11 @@ from lowregret.cli.summary import tell_loss, tell_metrics
 from lowregret.errors import DataError
 from lowregret.learner.labels import name_label, name_of
 from lowregret.run import notes
-from lowregret.run.judge import Judged, judge, no_rows
+from lowregret.run.judge import Judged, judge, loss_json, no_rows
 from lowregret.run.metrics import Metrics
 from lowregret.run.outcome import Learnt
 from lowregret.run.served import Served
-from lowregret.run.session import load_served, loss_json
+from lowregret.run.session import load_served
 from lowregret.stream.batch import Batch, raise_faults
 from lowregret.stream.names import Met
 from lowregret.stream.read import positive_name, read_alike, stream_of
