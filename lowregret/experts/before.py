@@ -23,6 +23,7 @@ LEARNT = (
     "counts",
 )  # the book's, by learning
 PLAIN = ("drift", "late", "inside", "met", "asked", "_weights", "_regrets", "_every")
+WAITING = ("pending", "_round_of", "_rounds")  # what is known of rounds that wait; the last of layers alone
 
 
 class Before:
@@ -38,7 +39,8 @@ class Before:
         self.asked, self.kept, self.marks = mixture.asked, len(mixture._weights), mixture.history.mark()
         self.done = 0  # rounds learnt and taken back
         self.number = number
-        self.waited = None if number is None else (mixture.pending[number], mixture._round_of[number])
+        known = [] if number is None else [getattr(mixture, name) for name in WAITING if hasattr(mixture, name)]
+        self.waited = [(rounds, rounds[number]) for rounds in known]
 
     def restore(self) -> None:
         """Make the mixture what it was."""
@@ -49,8 +51,8 @@ class Before:
             setattr(mixture, name, value)
         del mixture._weights[self.kept :], mixture._regrets[self.kept :]
         mixture.history.back(self.marks)
-        if self.number is not None and self.waited is not None:
-            mixture.pending[self.number], mixture._round_of[self.number] = self.waited
+        for rounds, waited in self.waited:
+            rounds[self.number] = waited
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from lowregret.experts.before import Before, all_or_none
 from lowregret.experts.best import BestExpert
 from lowregret.experts.given import given_names, given_outcomes
 from lowregret.experts.layered import Layered
-from lowregret.experts.mixture import Matrix
+from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema_cover import MOST_LEVELS, QuantilesSchema
 from lowregret.experts.state import NAPS
 from lowregret.learner.validate import real_numbers
@@ -130,9 +130,16 @@ class Quantiles(Recorded):
         """The outcome of a round that was asked; returns its score."""
         y = real_numbers([outcome], "outcomes")
         self._require("outcome", y[:, None])
-        numbers, p = self.pending.get(number, ([number], np.empty(0)))
-        for inner, mixture in zip(numbers, self.mixtures, strict=False):
-            mixture.tell(inner, outcome)  # the first refuses a number that does not wait, and what is no outcome
+        if number not in self.pending:
+            return self.mixtures[0].tell(number, outcome)  # which says why not
+        numbers, p = self.pending[number]
+        waiting: list[tuple[ExpertMixture, int]] = list(zip(self.mixtures, numbers, strict=True))
+        inside = [
+            part for mixture, inner in zip(self.mixtures, numbers, strict=True) for part in mixture.inside_of(inner)
+        ]
+        with all_or_none([Before(mixture, inner) for mixture, inner in (*waiting, *inside)]):
+            for mixture, inner in waiting:
+                mixture.tell(inner, outcome)
         del self.pending[number]
         before = self.loss
         self._score(p[None], y)

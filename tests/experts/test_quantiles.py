@@ -135,6 +135,21 @@ def test_numbers_that_all_levels_use_and_one_by_one(tmp_path: Path) -> None:
         single.tell(-1, 0.0)
 
 
+def test_an_outcome_that_one_level_refuses_is_learnt_by_none(tmp_path: Path) -> None:
+    run = Quantiles(2, [0.1, 0.5, 0.9], compiled=False)
+    number, _ = run.ask([[0.0, 0.0, 0.0], [1.0, 1.0, 1e-170]])  # differences whose squares are no numbers, at one level
+    later, _ = run.ask([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    with pytest.raises(DataError, match="scale forecasts"):
+        run.tell(number, 0.5)
+    assert run.rounds == 0
+    assert list(run.pending) == [number, later]
+    run.save(tmp_path / "q.lr")
+    assert list(load(tmp_path / "q.lr").pending) == [number, later]
+    run.tell(later, 0.5)
+    assert [mixture.rounds for mixture in run.mixtures] == [1, 1, 1]
+    assert run.certificate.holds
+
+
 def test_what_is_wrong_is_said() -> None:
     for levels in ([], [0.5, 0.5], [0.9, 0.1], [0.0, 0.5], [0.5, 1.0], [math.nan]):
         with pytest.raises(PartError, match="ascend strictly between 0 and 1"):
