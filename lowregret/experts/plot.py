@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lowregret.types import Vector
 
 DRAWN = 2000  # points of a curve
-COLOURS = LOSS, "#999999", REGRET, EXACT, BOUND
+COLOURS = (LOSS, "#999999", REGRET, EXACT, BOUND)
 
 
 def plot_mixture(mixture: ExpertMixture, path: str | os.PathLike[str] | None) -> Figure:
