@@ -22,6 +22,7 @@ from lowregret.cli.work.long_table import aligned, with_outcomes
 from lowregret.errors import DataError, StoreError
 from lowregret.experts.join import join_mixture
 from lowregret.experts.mixture import ExpertMixture
+from lowregret.experts.portfolio import Portfolio
 from lowregret.experts.series import SeriesMixture
 from lowregret.experts.substitute import Mean
 from lowregret.store.kinds import load
@@ -36,6 +37,10 @@ def resumed_mixture(args: Namespace) -> Any:
     if found is not None and not isinstance(found, ExpertMixture | SeriesMixture):
         raise StoreError(
             f"{args.resume} holds a {type(found).__name__}, not a mixture of experts: see lowregret --help"
+        )
+    if isinstance(found, Portfolio):
+        raise StoreError(
+            f"{args.resume} holds a portfolio, which goes on in Python alone: lowregret.load, then learn(relatives)"
         )
     return found
 
