@@ -171,7 +171,7 @@ def _stationary(a: Matrix, b: Vector) -> Vector:
     n, unit = len(a), max(float(np.abs(a).max()), 1e-300)
     system = np.ones((n + 1, n + 1))
     system[:n, :n], system[n, n] = a / unit, 0.0
-    right = np.append(b / unit, 1.0)
+    right = np.append((b - b.mean()) / unit, 1.0)  # as Σv = 1, a constant changes nothing but how much is rounded
     try:
         found = np.linalg.solve(system, right)
     except np.linalg.LinAlgError:

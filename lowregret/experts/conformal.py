@@ -99,6 +99,8 @@ class Coverage(NamedTuple):
         return self._asdict() | known | {"holds": self.holds}
 
     def __str__(self) -> str:
+        if not self.rounds:
+            return "coverage         of no outcome yet: the first one says how wide intervals are"
         lines = [
             f"coverage         {self.realised:.2%} of {counted(self.rounds, 'outcome')} inside, "
             f"{100 * self.wanted:g}% wanted",

@@ -25,8 +25,8 @@ from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
 from lowregret.experts.best import best_mixture, quadratic_on_simplex
 from lowregret.experts.mixture import ExpertMixture, Matrix
-from lowregret.experts.schema_wealth import OnlineNewtonSchema, UniversalSchema
-from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger, after_costs, listed_weights
+from lowregret.experts.schema_wealth import MOST_PULL, OnlineNewtonSchema, UniversalSchema
+from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger, after_costs, exponential, listed_weights
 from lowregret.loss import LogWealth
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
@@ -36,6 +36,7 @@ from lowregret.words import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+AHEAD = 1e100  # how much more than the portfolio an asset may grow in a round
 CELLS = 2_000_000  # nodes × assets up to which the universal portfolio is integrated, not sampled
 
 
@@ -119,7 +120,7 @@ class Portfolio(ExpertMixture):
     @property
     def wealth(self) -> float:
         """The present value of an initial wealth of 1, after costs."""
-        return math.exp(-self.loss)
+        return exponential(-self.loss)
 
     @property
     def drawdown(self) -> float:
@@ -188,9 +189,12 @@ class StepwisePortfolio(Portfolio):
         for t, row in enumerate(x):
             weights[t] = listed_weights(self.weights[None], row[None])[0]
             earned = float(weights[t] @ np.nan_to_num(row))
-            if not earned > 0:
+            ahead = float(np.nanmax(row)) / earned if earned > 0 else math.inf
+            if not ahead <= AHEAD:
                 self._book(x[:t], p[:t], weights[:t])
-                raise DataError(f"round {self.asked}: all that the portfolio held has become worthless")
+                why = "all that the portfolio held has become worthless"
+                far = f"an asset grew {ahead:g} times as much as the portfolio, which cannot be squared: leave it out"
+                raise DataError(f"round {self.asked}: {far if earned > 0 else why}")
             p[t, 0] = self._invest(np.where(np.isnan(row), earned, row))
         self._book(x, p, weights)
         return p[:, 0]
@@ -231,6 +235,8 @@ class OnlineNewton(StepwisePortfolio):
         if not (0 < beta < math.inf and 0 < delta < math.inf):
             raise PartError(f"OnlineNewton: beta and delta must be positive numbers, got {beta} and {delta}")
         self.pull = delta * (1 + 1 / beta)
+        if self.pull > MOST_PULL:
+            raise PartError(f"OnlineNewton: δ(1 + 1/β) must be at most {MOST_PULL:g}, got {self.pull:g}")
         n = len(self.names)
         self._w, self._a, self._b = np.full(n, 1 / n), np.eye(n), np.zeros(n)
         self._inverse, self._curved, self._ahead = np.eye(n), 0.0, 0.0

@@ -11,6 +11,8 @@ from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, anything, f
 
 BELOW_ONE = 1 - 2.0**-53
 
+MOST_PULL = 1e100  # of `OnlineNewton`: more cannot be squared
+
 
 class PortfolioSchema(MixtureSchema):
     """A `Portfolio`, with what it holds and has become."""
@@ -38,7 +40,7 @@ class OnlineNewtonSchema(PortfolioSchema):
     """An `OnlineNewton` portfolio."""
 
     def own_fields(self) -> dict[str, Field]:
-        return super().own_fields() | {"pull": number(SMALL), "curved": number(0), "ahead": number(0)}
+        return super().own_fields() | {"pull": number(SMALL, MOST_PULL), "curved": number(0), "ahead": number(0)}
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
         n = len(told["names"])

@@ -33,6 +33,7 @@ RETURNS = 4  # n, returns counted
 MEAN = 5  # their mean, (1/n)Σ(W_t/W_{t−1} − 1)
 SQUARES = 6  # Σ (return − mean)²
 YEAR = 252  # trading days
+LARGEST = 709.0  # whose exponential is a number
 
 
 def remaining(weights: Any, t: int, holdings: Any, cost: float) -> float:
@@ -97,7 +98,7 @@ class WealthLedger:
     @property
     def wealth(self) -> float:
         """The present value of an initial wealth of 1, after costs."""
-        return float(np.exp(self.sums[WEALTH]))
+        return exponential(float(self.sums[WEALTH]))
 
     @property
     def paid(self) -> float:
@@ -137,6 +138,11 @@ def listed_weights(weights: Any, x: Any) -> Any:
     return np.where(
         total > 0, kept / np.where(total > 0, total, 1.0), there / np.maximum(there.sum(1, keepdims=True), 1)
     )
+
+
+def exponential(log: float) -> float:
+    """e^log, infinite where that is beyond all numbers."""
+    return math.exp(log) if log < LARGEST else math.inf
 
 
 def after_costs(found: Certificate, paid: float) -> Certificate:

@@ -193,7 +193,7 @@ def cluster(address: str, workers: int) -> Iterator[None]:
         how |= {"address": address}
     try:
         ray.init(**how)
-    except ConnectionError as error:
+    except (OSError, RuntimeError, ValueError) as error:  # nobody there, or what is no address
         raise LowRegretError(f"no Ray cluster at {address}: {error}; start one with `ray start --head`") from None
     try:
         yield

@@ -202,3 +202,22 @@ def test_the_report_has_dates_and_all_experts(capsys: Capsys, tmp_path: Path) ->
         assert expected in words
     assert "<!-- 2024-01-" in text or "<!-- 2024-02-" in text  # what the axis says
     assert "the best expert: a" in text
+
+
+LONG = ["unique_id,ds,cutoff,y,a,b", *(f"s,{t + 1},{t},{t % 3},{t % 2},1" for t in range(6))]
+PRICES = ["A,B", "1,2", "1.1,2", "1,2.2"]
+
+
+def test_what_cannot_go_on_with_a_table_is_refused(capsys: Capsys, tmp_path: Path) -> None:
+    x, y = numbers()
+    plain, long, prices = table(tmp_path, x, y), written(tmp_path / "l.csv", LONG), written(tmp_path / "p.csv", PRICES)
+    invest = "--loss", "portfolio", "--algorithm", "newton"
+    assert run(capsys, "experts", plain, *WORDS, "-o", tmp_path / "plain.lr").code == 0
+    assert run(capsys, "experts", prices, *invest, "-o", tmp_path / "p.lr").code == 0
+    late = run(capsys, "experts", long, "--resume", tmp_path / "plain.lr")
+    assert late.code == 2
+    assert "begin anew" in late.err
+    for more in ((prices, *invest[:2]), (plain, "--target", "y"), (long,)):
+        told = run(capsys, "experts", *more, "--resume", tmp_path / "p.lr")
+        assert told.code == 2
+        assert "go on in Python" in told.err

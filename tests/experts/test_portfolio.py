@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 
 from lowregret import DataError, PartError
-from lowregret.experts import ExpertMixture, Hedge, OnlineNewton, Universal, best_rebalanced
+from lowregret.experts import ExpertMixture, ExponentiatedGradient, Hedge, OnlineNewton, Universal, best_rebalanced
 from lowregret.experts.portfolio import simplex_rule
 from lowregret.loss import LogWealth
 from lowregret.types import Vector
@@ -109,6 +109,21 @@ def test_eg_by_hand() -> None:
         w /= w.sum()
     np.testing.assert_allclose(panel.weights, w)
     assert panel.loss - best_rebalanced(x).value <= panel.certificate.bound
+
+
+def test_relatives_out_of_all_proportion() -> None:
+    x = [[1e300, 1e-300], [1e-300, 1e300], [1.0, 2.0]]
+    rich = ExponentiatedGradient(2, compiled=False).learn([[1e300, 1e300]] * 3)
+    assert rich.wealth == rich.ledger.wealth == math.inf
+    run = OnlineNewton(2, compiled=False)
+    with pytest.raises(DataError, match="times as much as the portfolio"):
+        run.learn(x)
+    assert run.rounds == 1
+    assert np.all(run.learn([[1.0, 2.0]]).weights >= 0)
+    eager = OnlineNewton(2, 1e-90, compiled=False).learn([[1.0, 1.1], [1.2, 1.1], [1.0, 1.0]])
+    assert eager.weights.sum() == pytest.approx(1)
+    with pytest.raises(PartError, match="at most 1e\\+100"):
+        OnlineNewton(2, 1e-300)
 
 
 def test_pieces_and_errors() -> None:

@@ -47,6 +47,13 @@ def local() -> Iterator[None]:
         yield
 
 
+@pytest.mark.parametrize("address", ["0", "nan", "-1"])
+def test_what_is_no_address_is_refused(address: str, capsys: pytest.CaptureFixture[str], files: Path) -> None:
+    """First, while this process is connected to nobody."""
+    assert main(["train", str(files / "rows.svm"), "--ray", address]) == 2
+    assert f"no Ray cluster at {address}" in capsys.readouterr().err
+
+
 def test_in_turns_it_is_row_by_row(files: Path, local: None, tmp_path: Path) -> None:
     learner, path = zoo.adagrad(Logistic(), 0.5), str(files / "rows.svm")
     run = train(learner, path, workers=2, batch=256, cuts=tmp_path)

@@ -19,7 +19,7 @@ from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import write_page
 from lowregret.cli.long_summary import TableReview, Telling
 from lowregret.cli.mixing import make_panel
-from lowregret.errors import PartError
+from lowregret.errors import PartError, StoreError
 from lowregret.experts.late_cover import OriginIntervals
 from lowregret.experts.layered import Layered
 from lowregret.experts.long import LongTable, Roles, counts_of_rows, keyed, roles_of, time_text
@@ -52,9 +52,10 @@ def is_long(args: Namespace, roles: Roles, resumed: Any) -> bool:
     return roles.is_long and not args.classes and not forecast_loss(args.loss).is_portfolio
 
 
-def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed: SeriesMixture | None) -> int:
+def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed: Any) -> int:
     """Mix, keep, tell."""
     args.target = args.target or roles.outcome
+    _require_series(args, resumed)
     if resumed is not None:
         args.loss, table = loss_words(resumed.way.loss), with_outcomes(args, table)
     args.drop = (*args.drop, *(name for name in roles.taken if name != args.target))
@@ -89,6 +90,15 @@ def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed:
     elif not args.quiet:
         print(told)
     return 0
+
+
+def _require_series(args: Namespace, resumed: Any) -> None:
+    """Refuse to go on with a mixture of one series whose outcomes were known at once."""
+    if resumed is not None and not isinstance(resumed, SeriesMixture):
+        raise StoreError(
+            f"{args.resume} holds a mixture of one series whose outcomes are known at once, but those of {args.table} "
+            "are known late or of several: begin anew, without --resume"
+        )
 
 
 def _made(args: Namespace, found: Forecasts, roles: Roles) -> SeriesMixture:
