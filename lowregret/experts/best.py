@@ -25,6 +25,7 @@ Matrix = NDArray[np.float64]
 STEPS = 200  # of Newton's method, each exact on the simplex
 PROGRAMME = 500_000  # cells up to which a linear programme is solved
 NEAR = 1e-10  # gap, relative to the loss, that is near enough
+STEEP = 1e8  # slopes over curvatures, beyond which steps of a quadratic programme lead far outside the simplex
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,8 @@ def quadratic_on_simplex(a: Matrix, b: Vector, start: Vector) -> Vector:
     u, used = start.copy(), start > 0
     for _ in range(10 * u.size + 100):
         kept = np.flatnonzero(used)
+        if not kept.size:  # by rounding, of numbers out of all proportion
+            return start.copy()
         wanted = _stationary(a[np.ix_(kept, kept)], b[kept])
         down = wanted < 0
         if np.any(down):
@@ -171,7 +174,9 @@ def _stationary(a: Matrix, b: Vector) -> Vector:
     n, unit = len(a), max(float(np.abs(a).max()), 1e-300)
     system = np.ones((n + 1, n + 1))
     system[:n, :n], system[n, n] = a / unit, 0.0
-    right = np.append((b - b.mean()) / unit, 1.0)  # as Σv = 1, a constant changes nothing but how much is rounded
+    if float(np.abs(b).max()) > STEEP * unit:
+        b = b - b.mean()  # a constant changes nothing, as Σv = 1, which would be rounded away
+    right = np.append(b / unit, 1.0)
     try:
         found = np.linalg.solve(system, right)
     except np.linalg.LinAlgError:

@@ -163,7 +163,7 @@ class Layered(ExpertMixture):
         if number not in self.pending:
             return super().tell(number, outcome)  # which says why not
         y = self.as_outcomes([outcome], 1)
-        waiting = self.inside_of(number)
+        waiting = self._numbered_inside(number)
         with all_or_none([Before(mixture, inside) for mixture, inside in waiting]):
             *_, own = (mixture.tell(inside, outcome) for mixture, inside in waiting)
         x, p = self.pending[number]
@@ -174,7 +174,7 @@ class Layered(ExpertMixture):
         self._mark()
         return own
 
-    def inside_of(self, number: int) -> list[tuple[ExpertMixture, int]]:
+    def _numbered_inside(self, number: int) -> list[tuple[ExpertMixture, int]]:
         """Lanes and chief, each with the number that a round which waits has there."""
         return list(zip((*self.lanes, self.chief), self._rounds[number], strict=True))
 

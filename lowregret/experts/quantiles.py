@@ -135,7 +135,9 @@ class Quantiles(Recorded):
         numbers, p = self.pending[number]
         waiting: list[tuple[ExpertMixture, int]] = list(zip(self.mixtures, numbers, strict=True))
         inside = [
-            part for mixture, inner in zip(self.mixtures, numbers, strict=True) for part in mixture.inside_of(inner)
+            part
+            for mixture, inner in zip(self.mixtures, numbers, strict=True)
+            for part in mixture._numbered_inside(inner)
         ]
         with all_or_none([Before(mixture, inner) for mixture, inner in (*waiting, *inside)]):
             for mixture, inner in waiting:

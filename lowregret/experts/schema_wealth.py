@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from lowregret.experts.schema import MixtureSchema
@@ -46,6 +47,10 @@ class OnlineNewtonSchema(PortfolioSchema):
         n = len(told["names"])
         newton = {"w": floats(n, low=0), "a": floats(n, n), "b": floats(n), "inverse": floats(n, n)}
         return super().own_arrays(told) | newton
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().own_demands(told, arrays)
+        yield math.isclose(float(arrays["w"].sum()), 1.0, rel_tol=1e-6), "w: weights that sum to 1"
 
 
 class UniversalSchema(PortfolioSchema):
