@@ -18,8 +18,9 @@ from lowregret.bandit.state import CHOICES, SHIFT, BanditState
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call, compilable
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
 from lowregret.compile.spec import to_json
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.learner.validate import finite_numbers
 from lowregret.run.round_by_round import Contents
@@ -60,7 +61,7 @@ class Bandit(Chooser):
 
     # ---- one round at a time -----------------------------------------------------------------------------------------
 
-    @unbroken
+    @in_turn
     def choose(self) -> tuple[int, int]:
         """(number of the choice, arm). The arm's probability is kept under that number until its cost is told."""
         arm, p = self._call(choose_one)
@@ -78,7 +79,7 @@ class Bandit(Chooser):
 
     # ---- many rounds -------------------------------------------------------------------------------------------------
 
-    @unbroken
+    @in_turn
     def learn(self, costs: Any, rounds: int | None = None) -> Self:
         """Play against a table of costs (rounds × arms), or for some rounds against a `Costs` part, compiled."""
         source = costs if isinstance(costs, Costs) else CostTable(costs)
@@ -125,7 +126,7 @@ class Bandit(Chooser):
                 raise DataError(self._beyond(done, arms[done], paid[done]))
             let_in()
 
-    @unbroken
+    @in_turn
     def learn_log(self, arms: Any, costs: Any, propensities: Any) -> Self:
         """Learn from logged choices of another policy: each has its arm, cost and the probability it was made with.
 
@@ -149,7 +150,7 @@ class Bandit(Chooser):
         self.choices.skip(chosen.size)
         return self
 
-    @unbroken
+    @in_turn
     def replay(self, arms: Any, costs: Vector, delay: int = 0) -> Any:
         """Choose in every row of a uniform log, costs in [0, 1]; says in which rows the logged arm was the chosen one.
 

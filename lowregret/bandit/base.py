@@ -11,7 +11,7 @@ import numpy as np
 
 from lowregret.bandit.pending_choices import PendingChoices
 from lowregret.bandit.state import COST, COSTS, LATE, BanditState
-from lowregret.compile.signals import unbroken
+from lowregret.compile.turns import in_turn
 from lowregret.run.round_by_round import Recorded
 from lowregret.types import Vector
 
@@ -35,7 +35,7 @@ class Chooser(Recorded):
         self.choices: PendingChoices[Any] = PendingChoices(low, high)
         self.played = Played(np.empty(0, np.int64), np.empty(0))
 
-    @unbroken
+    @in_turn
     def reward(self, number: int, reward: float | None = None, *, cost: float | None = None) -> None:
         """Tell what a choice brought, as a reward or as cost=…, at any time and in any order, once."""
         y = self.choices.cost(reward, cost)

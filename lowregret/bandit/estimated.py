@@ -9,8 +9,9 @@ import numpy as np
 
 from lowregret.bandit.schema import EstimatedDescentSchema
 from lowregret.certificate import Certificate, Premise, certificates, natural_comparator
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
 from lowregret.compile.spec import to_json
+from lowregret.compile.turns import in_turn
 from lowregret.convex.functions import LinearFunction
 from lowregret.domain import Domain
 from lowregret.errors import DivergedError
@@ -48,7 +49,7 @@ class EstimatedDescent(Recorded):
             raise DivergedError("the iterate is not finite: use a smaller step or a bounded domain")
         return w
 
-    @unbroken
+    @in_turn
     def learn(self, estimates: Any) -> Self:
         """Rounds of estimates z_t, one row each (or a single one): E[z_t | past] is a sub-gradient of f_t at w_t."""
         for z in finite_rows(estimates, "the estimate", self.seat.state.dimension):

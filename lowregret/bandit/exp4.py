@@ -18,7 +18,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import uniform
-from lowregret.compile.signals import unbroken
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
@@ -55,7 +55,7 @@ class Exp4(Chooser):
         self.arms, self.eta, self.centred, self.compiled = int(arms), float(eta), bool(centred), compiled
         self.state = BanditState.start(experts, np.full(experts, 1 / experts), seed)
 
-    @unbroken
+    @in_turn
     def choose(self, advice: Any) -> tuple[int, int]:
         """(number of the choice, arm), from a table of experts × arms whose rows are distributions."""
         table = self._advice(advice, 2)
@@ -67,7 +67,7 @@ class Exp4(Chooser):
         _, p, baseline, column = choice
         call(learn_advised, self.compiled, self.state, self.eta, column, p, y, baseline)
 
-    @unbroken
+    @in_turn
     def learn(self, costs: Any, advice: Any) -> Self:
         """Play a table of costs (rounds × arms) with advice (rounds × experts × arms), compiled."""
         table, told = np.ascontiguousarray(costs, float), self._advice(advice, 3)

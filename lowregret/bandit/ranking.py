@@ -14,7 +14,7 @@ from lowregret.bandit.schema import ExpertRankingSchema, ScoreRankingSchema
 from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate, Premise, certificates
 from lowregret.compile.random import new_chance, uniform
-from lowregret.compile.signals import unbroken
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Entropy
 from lowregret.rule import MirrorDescent, Rule
@@ -98,7 +98,7 @@ class ExpertRanking(BanditRanking):
         self._orders = table
         return table[self._drawn].copy()
 
-    @unbroken
+    @in_turn
     def learn(self, item: int) -> Self:
         """The item that was wanted: its position in the order that was shown is lost."""
         if self._orders is None:
@@ -158,7 +158,7 @@ class ScoreRanking(BanditRanking):
         self._features = table
         return np.argsort(-(table @ w), kind="stable")
 
-    @unbroken
+    @in_turn
     def learn(self, item: int) -> Self:
         """The item that was wanted: its position is lost."""
         table: Vector = self._features

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import _signal as signal  # type: ignore[import-not-found]  # `signal` itself looks up names, which takes long
 import threading
-from collections.abc import Callable
-from functools import wraps
 from types import FrameType, TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
-P = ParamSpec("P")
-R = TypeVar("R")
 WATCHED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM") if hasattr(signal, name))
 
 
@@ -32,30 +28,6 @@ class Unbroken:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._outer:
             _post.release()
-
-
-def unbroken(method: Callable[P, R]) -> Callable[P, R]:
-    """The method, with signals put off while it runs."""
-
-    @wraps(method)
-    def held(*args: P.args, **options: P.kwargs) -> R:
-        with Unbroken():
-            return method(*args, **options)
-
-    return held
-
-
-class Interruptible:
-    """Let signals in at any time, even while they are put off: for long loops that can be broken off anywhere."""
-
-    def __enter__(self) -> None:
-        self._held = _post.holding and threading.current_thread() is threading.main_thread()
-        if self._held:
-            _post.holding = False
-            _post.deliver()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        _post.holding = _post.holding or self._held
 
 
 def let_in() -> None:

@@ -33,7 +33,8 @@ import numpy as np
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
 from lowregret.compile.numerics import EPSILON
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.experts import tracking
 from lowregret.experts.aggregator import MLPoly
@@ -144,7 +145,7 @@ class ConformalIntervals(Recorded):
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
-    @unbroken
+    @in_turn
     def learn(self, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: each interval is made before its outcome is seen: O(T).
 
@@ -182,7 +183,7 @@ class ConformalIntervals(Recorded):
         learnt = missed >= 0
         self._note(missed[learnt], radii[learnt])
 
-    @unbroken
+    @in_turn
     def ask(self, forecast: float) -> tuple[int, tuple[float, float]]:
         """One round: its number, and both ends of the interval. Tell the outcome whenever it is known: O(16)."""
         p = float(self._given([forecast], "forecasts")[0])
@@ -196,7 +197,7 @@ class ConformalIntervals(Recorded):
         self.pending[number] = p, guess, radius, forced, told, self.book.trackers.copy()
         return number, (p - radius, p + radius)
 
-    @unbroken
+    @in_turn
     def tell(self, number: int, outcome: float) -> bool:
         """The outcome of a round that was asked; returns whether it lay inside."""
         y = float(self._given([outcome], "outcomes")[0])

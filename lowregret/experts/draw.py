@@ -16,7 +16,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import hash_number, key_of, unit
-from lowregret.compile.signals import unbroken
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError
 from lowregret.experts.advice import absorb, judge, mix
 from lowregret.experts.aggregator import Aggregator
@@ -85,7 +85,7 @@ class Drawing(Recorded):
         coin, names = coins(self.seed, self.mixture.asked, 1)[0], self.mixture.names
         return min(int(np.searchsorted(np.cumsum(self.mixture.weights), coin, "right")), len(names) - 1)
 
-    @unbroken
+    @in_turn
     def learn(self, costs: Any) -> Self:
         """Rounds of costs[t, i], NaN for those asleep: draw, pay, learn: O(TN)."""
         mixture = self.mixture

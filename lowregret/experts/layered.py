@@ -16,7 +16,8 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
@@ -68,7 +69,7 @@ class Layered(ExpertMixture):
         self.chief = ExpertMixture(named, MLPoly(), loss, parts=parts, compiled=compiled)
         self._rounds: dict[int, list[int]] = {}  # pending rounds: their numbers in each lane and the chief
 
-    @unbroken
+    @in_turn
     def learn(self, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order, as `ExpertMixture.learn` takes them: O(TN) for each lane."""
         x = self.as_forecasts(forecasts)
@@ -140,7 +141,7 @@ class Layered(ExpertMixture):
         """Forecasts x[t, k, i] as lanes are given them."""
         return x[:, 0] if self.parts == 1 else np.ascontiguousarray(x.transpose(0, 2, 1))
 
-    @unbroken
+    @in_turn
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         x = self.as_forecasts(given_round(forecasts, self.names))
         filled, used = x.copy(), None
@@ -158,7 +159,7 @@ class Layered(ExpertMixture):
         self._rounds[number] = [*(own for own, _ in asked), chief]
         return number, p
 
-    @unbroken
+    @in_turn
     def tell(self, number: int, outcome: Any) -> float:
         if number not in self.pending:
             return super().tell(number, outcome)  # which says why not

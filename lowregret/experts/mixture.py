@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity
 from lowregret.compile.call import call, compilable
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
 from lowregret.compile.spec import to_json
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import forecast_rows, learn_late, learn_rows, require_fitting, why_refused
 from lowregret.experts.aggregator import Aggregator, FixedShare
@@ -95,7 +96,7 @@ class ExpertMixture(Recorded):
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
-    @unbroken
+    @in_turn
     def learn(self, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: each is forecast before its outcome is seen: O(TN).
 
@@ -130,7 +131,7 @@ class ExpertMixture(Recorded):
         if failed:
             raise DataError(self.refusal(y, p, done, self.asked))
 
-    @unbroken
+    @in_turn
     def ask(self, forecasts: Any) -> tuple[int, Any]:
         """One round: its number, and the mixed forecast, made now. Tell the outcome whenever it is known: O(N).
 
@@ -151,7 +152,7 @@ class ExpertMixture(Recorded):
         self.asked += 1
         return number
 
-    @unbroken
+    @in_turn
     def tell(self, number: int, outcome: Any) -> float:
         """The outcome of a round that was asked; returns the loss: O(N).
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
+from lowregret.compile.turns import in_turn
 from lowregret.convex.minimise import Solution
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
@@ -63,7 +64,7 @@ class Portfolio(ExpertMixture):
         self.ledger = WealthLedger(len(self.names), cost)
         self._wealth: list[float] = []  # ln wealth before each of the rounds whose weights are kept
 
-    @unbroken
+    @in_turn
     def learn(self, relatives: Any, outcomes: Any = None) -> Self:
         """Rounds of price relatives, NaN for assets not listed; those of the portfolio before costs are `forecasts`."""
         x = self.as_forecasts(relatives)[:, 0]

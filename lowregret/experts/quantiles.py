@@ -26,7 +26,8 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.numerics import EPSILON
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.experts.before import Before, all_or_none
 from lowregret.experts.best import BestExpert
@@ -78,7 +79,7 @@ class Quantiles(Recorded):
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
-    @unbroken
+    @in_turn
     def learn(self, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: each is forecast before its outcome is seen.
 
@@ -113,7 +114,7 @@ class Quantiles(Recorded):
         scratch = np.empty((2, self.levels.size)), np.empty(self.levels.size, np.int64)
         call(quantile_rows, self.compiled, p, y, self.levels, self.cells, *scratch, self.losses, self.below)
 
-    @unbroken
+    @in_turn
     def ask(self, forecasts: Any) -> tuple[int, Vector]:
         """One round: its number, and the quantiles, made now. Tell the outcome whenever it is known."""
         x = self._given(np.array(real_numbers(forecasts, "forecasts"))[None])
@@ -125,7 +126,7 @@ class Quantiles(Recorded):
         self.pending[asked[0][0]] = [number for number, _ in asked], p[0]
         return asked[0][0], p[0].copy()
 
-    @unbroken
+    @in_turn
     def tell(self, number: int, outcome: Any) -> float:
         """The outcome of a round that was asked; returns its score."""
         y = real_numbers([outcome], "outcomes")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call, compilable
-from lowregret.compile.signals import unbroken
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import require_fitting, why_refused
 from lowregret.experts.aggregator import Aggregator, MLPoly
@@ -89,7 +89,7 @@ class SeriesMixture(Recorded):
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
-    @unbroken
+    @in_turn
     def learn(self, table: Any, **columns: Any) -> Self:
         """Forecast all rows, origin after origin, and learn outcomes as they become known: O(rows · N), all or none.
 
@@ -108,7 +108,7 @@ class SeriesMixture(Recorded):
         self.learn(LongTable(**{**vars(given), "y": np.full(len(given.y), math.nan)}))
         return self.numbers, self.forecasts
 
-    @unbroken
+    @in_turn
     def tell(self, numbers: Any, outcomes: Any) -> Vector:
         """Learn outcomes of forecasts that were asked, in this order, now; returns the losses."""
         end = self.asked + self.ahead
@@ -125,7 +125,7 @@ class SeriesMixture(Recorded):
             self._settle(OriginEvents(at, np.zeros(at.size, bool)), self.waiting.size, "waiting row {}".format)
         return np.array([self.way.loss.at(p, o)[0] for p, o in zip(given.tolist(), y.tolist(), strict=True)])
 
-    @unbroken
+    @in_turn
     def deliver(self) -> Self:
         """Learn all outcomes that are known and wait for an origin after their time."""
         with self._all_or_none():

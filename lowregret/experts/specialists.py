@@ -15,8 +15,9 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity
 from lowregret.compile.call import call, compilable
 from lowregret.compile.kernel import kernel
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
 from lowregret.compile.spec import to_json
+from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError
 from lowregret.experts.advice import book_own, require_fitting
 from lowregret.experts.aggregator import Hedge
@@ -53,7 +54,7 @@ class Specialists(Recorded):
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
         self.forecasts: Vector = np.empty(0)
 
-    @unbroken
+    @in_turn
     def learn(self, starts: Any, ids: Any, forecasts: Any, outcomes: Any) -> Self:
         """Rounds in order: in round t the experts ids[starts[t]:starts[t+1]], ascending, say forecasts[…].
 

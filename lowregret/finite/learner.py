@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.compile.signals import unbroken
+from lowregret.compile.turns import in_turn
 from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
 from lowregret.finite.schema import VersionSchema
 from lowregret.finite.search import Littlestone
@@ -51,7 +51,7 @@ class FiniteLearner(Recorded):
         """The one theorem that most of these learners have."""
         return [self.proof]
 
-    @unbroken
+    @in_turn
     def learn(self, x: int, y: int) -> Self:
         """See the label y of point x."""
         self.hypotheses.check_round(x, y)

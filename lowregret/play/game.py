@@ -21,8 +21,8 @@ from lowregret.certificate.following import Following, following_certificates
 from lowregret.certificate.linearised import linearised
 from lowregret.certificate.theorems import LINEARISED
 from lowregret.certificate.trace import Trace, next_mark
-from lowregret.compile.signals import unbroken
 from lowregret.compile.spec import from_json, to_json
+from lowregret.compile.turns import in_turn
 from lowregret.convex.functions import Convex, LinearFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
@@ -125,7 +125,7 @@ class Game(Saved):
         except (DataError, PartError) as error:
             raise type(error)(f"round {self.rounds + 1}: {error}") from None
 
-    @unbroken
+    @in_turn
     def _round(self, f: Convex) -> None:
         w = self.seat.point()
         value, z = checked_value(f, w, self.rounds + 1)

@@ -14,7 +14,7 @@ import numpy as np
 from lowregret.certificate import Certificate, natural_comparator
 from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import compilable
-from lowregret.compile.signals import Interruptible, let_in, unbroken
+from lowregret.compile.signals import Unbroken, let_in
 from lowregret.domain import Domain
 from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
@@ -119,14 +119,13 @@ class RowRun(CarefulRun, Patient, Scoring):
         given = batch.rows, batch.labels, batch.weights, batch.place, batch.names
         return self._learn(*given, delay=self._lags(batch, delay), ranks=batch.ranks)
 
-    @unbroken
     def _learn(
         self, given: Rows, labels: Any, w: Vector, place: Place, names: Names = None, expanded: Rows | None = None,
         delay: Any = None, ranks: Ranks | None = None,
     ) -> Learnt:  # fmt: skip
         """Learn rows, expanded ones in their stead; whatever happens, the rows that are learnt are counted."""
         late = self.late is not None and self.late.playing
-        with self._alone() if expanded is None and not late else nullcontext():
+        with Unbroken(), self._alone() if expanded is None and not late else nullcontext():
             if self.late is not None and not late:
                 return self.late.learn(self, given, labels, w, place, names, delay)
             if self.expansion is not None and expanded is None:
@@ -161,8 +160,7 @@ class RowRun(CarefulRun, Patient, Scoring):
         end = placed.fitting(self._places)
         goal = min(mark, pause - rounds + self.state.rounds)  # a run may restart, and its state count afresh
         try:
-            with nullcontext() if self.compiled else Interruptible():
-                self._reached = self._advance(placed.rows, y[:end], w[:end], begin, goal)
+            self._reached = self._proceed(placed.rows, y[:end], w[:end], begin, goal)
         except BaseException:
             self._reached = begin + rows_played(w[begin:], self.rounds - rounds)  # the ledger knows how far it came
             raise

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.compile.signals import let_in
+from lowregret.compile.turns import turns_of
 from lowregret.errors import PartError
 from lowregret.learner.late import Waiting
 from lowregret.rows import Rows
@@ -32,14 +34,15 @@ class CarefulRun(ProvedRun):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Learn while no other thread does; raises a `PartError` if one is at it."""
+        """Learn while no other thread does; raises a `PartError` if one is at it, and waits while one saves the run."""
         try:
             self._seat.pop()
         except IndexError:
             told = "another thread is learning with this run: let one learn at a time, or give each a run"
             raise PartError(told) from None
         try:
-            yield
+            with turns_of(self):
+                yield
         finally:
             self._seat.append(None)
 
@@ -53,6 +56,15 @@ class CarefulRun(ProvedRun):
     def _carried(self) -> Sequence[Any]:
         """The arrays that learning a row changes."""
         return *self.state, self.slots.ledger
+
+    def _proceed(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
+        """Learn rows as `_advance` does; interpreted, one by one: signals come in between them, never within one."""
+        while True:
+            end = len(y) if self.compiled else min(i + 1, len(y))
+            i = self._advance(x, y[:end], w[:end], i, goal)
+            if i < end or end == len(y) or self.state.rounds >= goal:
+                return i
+            let_in()
 
     def _advance(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
         """Learn rows as `_pass` does, all that can be learnt without overflow."""

@@ -16,8 +16,9 @@ from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.altered import is_own
 from lowregret.compile.call import call, compilable
 from lowregret.compile.numerics import TOLERANCE
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
 from lowregret.compile.spec import from_json, to_json
+from lowregret.compile.turns import in_turn
 from lowregret.domain import L2Ball
 from lowregret.errors import DataError, DivergedError, PartError, StoreError
 from lowregret.learner.kernel_perceptron import (
@@ -84,7 +85,7 @@ class KernelRun(Saved):
 
     # ---- learning and predicting ---------------------------------------------------------------------------------
 
-    @unbroken
+    @in_turn
     def learn(self, features: Features, labels: Any) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
         x = self._rows(features)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.certificate import Certificate
-from lowregret.compile.signals import unbroken
 from lowregret.compile.spec import from_json, to_json
+from lowregret.compile.turns import in_turn
 from lowregret.errors import PartError, StoreError
 from lowregret.risk.bounds import risk_json
 from lowregret.rule import FTRLProximal
@@ -82,7 +82,7 @@ class Session(Served):
 
     # ---- learning ----------------------------------------------------------------------------------------------
 
-    @unbroken
+    @in_turn
     def learn(self, batch: Batch, *observers: Observer) -> None:
         """Learn a batch, or judge it if its rows are the last ones held out, and let all observers know of it.
 

@@ -20,6 +20,7 @@ from typing import IO, Any, ClassVar, Self
 import numpy as np
 
 from lowregret.compile.memory import physical_memory, roomy
+from lowregret.compile.turns import turns_of
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.store.migrate import FORMAT as FORMAT
 from lowregret.store.migrate import OLDEST, migrated
@@ -125,9 +126,11 @@ class Saved(Brief, ABC):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything, so that what `load` reads goes on equal to the last bit. Saving changes nothing.
 
-        What `load` would refuse is not written, so that no good file makes way for it.
+        What `load` would refuse is not written, so that no good file makes way for it. While another thread learns, it
+        waits.
         """
-        write_checked(path, self.kind, self.schema, *self.to_file())
+        with turns_of(self):
+            write_checked(path, self.kind, self.schema, *self.to_file())
         return Path(path)
 
     @classmethod

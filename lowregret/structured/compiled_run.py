@@ -8,7 +8,8 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.compile.call import compilable
-from lowregret.compile.signals import let_in, unbroken
+from lowregret.compile.signals import let_in
+from lowregret.compile.turns import in_turn
 from lowregret.domain import Domain
 from lowregret.errors import DataError
 from lowregret.hindsight.fixed_comparator import importances
@@ -61,7 +62,7 @@ class GroupRun(TaskRun):
         state = learner.linear.start(learner.dimension(features))
         return cls(learner, state, comparator, compiled=compiled, features=features)
 
-    @unbroken
+    @in_turn
     def _learn(self, data: Rounds, made: Whole, what: str) -> Self:
         scratch = self._scratch(data)
         t, count = 0, data.count()

@@ -28,7 +28,7 @@ import numpy as np
 from lowregret.certificate import Certificate
 from lowregret.compile.call import compilable
 from lowregret.compile.numerics import at_most
-from lowregret.compile.signals import unbroken
+from lowregret.compile.turns import in_turn
 from lowregret.domain import Domain
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight.fixed_comparator import importances
@@ -83,7 +83,7 @@ class OwnRun(TaskRun):
         w = self.weights
         return [self.space.argmax(w, x) for x in data]
 
-    @unbroken
+    @in_turn
     def _round(self, x: Any, y: Any, place: str) -> None:
         w = np.empty(self.dimension)
         self._call(write_point, self.linear, self.state, w)

@@ -17,7 +17,7 @@ import pytest
 import lowregret
 from lowregret import zoo
 from lowregret.compile import signals
-from lowregret.compile.signals import Interruptible, Unbroken, let_in, unbroken
+from lowregret.compile.signals import Unbroken, let_in
 from lowregret.experts import AdaHedge, ExpertMixture, Layered
 from lowregret.features import Partitions
 from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
@@ -118,6 +118,31 @@ def test_an_interruption_anywhere_leaves_no_trace(kind: Kind, tmp_path: Path) ->
                 assert np.array_equal(array, others[name], equal_nan=array.dtype.kind == "f"), (at, name)
 
 
+INTERPRETED = {
+    "linear": lambda: begin(zoo.adagrad(Logistic()), None, compiled=False),
+    "auto": lambda: begin(zoo.auto(features="raw"), 4, compiled=False),
+    "late": lambda: begin(zoo.adagrad(Logistic()), 4, compiled=False, delay=2),
+    "blocks": lambda: begin(zoo.adagrad(Logistic()), 4, compiled=False, learners=2, block=4),
+}
+
+
+@pytest.mark.parametrize("fresh", INTERPRETED.values(), ids=INTERPRETED.keys())
+def test_an_interpreted_row_is_learnt_as_a_whole_or_not_at_all(fresh: Callable[[], Any]) -> None:
+    counter, whole = Interrupter(0), fresh()
+    with counter.watching():
+        whole.learn(X[:12], Y[:12])
+    whole.learn(X[12:20], Y[12:20])
+    for at in np.unique(np.linspace(1, counter.lines, PLACES).astype(int)).tolist():
+        run, interrupter = fresh(), Interrupter(at)
+        with pytest.raises(KeyboardInterrupt), interrupter.watching():
+            run.learn(X[:12], Y[:12])
+        begun = run.rounds + (run.pending if run.late is not None else 0)
+        run.learn(X[begun:20], Y[begun:20])
+        (_, arrays), (_, others) = run.contents(), whole.contents()
+        for name, array in arrays.items():
+            assert np.array_equal(array, others[name], equal_nan=array.dtype.kind == "f"), (at, name)
+
+
 # ---- signals ---------------------------------------------------------------------------------------------------------
 
 
@@ -144,25 +169,13 @@ def test_signals_wait_for_the_end_or_until_they_are_let_in(handled: list[int]) -
     assert handled == [signal.SIGINT, signal.SIGTERM, signal.SIGINT]
 
 
-def test_signals_come_at_once_where_they_may(handled: list[int]) -> None:
-    with Unbroken():
-        signal.raise_signal(signal.SIGINT)
-        with Interruptible():
-            assert handled == [signal.SIGINT]
-            signal.raise_signal(signal.SIGTERM)
-            assert handled == [signal.SIGINT, signal.SIGTERM]
-        signal.raise_signal(signal.SIGINT)
-        assert len(handled) == 2
-    assert len(handled) == 3
-
-
 def test_handlers_are_as_they_were() -> None:
     before = signal.getsignal(signal.SIGINT)
 
-    @unbroken
     def broken_off() -> None:
-        signal.raise_signal(signal.SIGINT)
-        raise ValueError("of its own")
+        with Unbroken():
+            signal.raise_signal(signal.SIGINT)
+            raise ValueError("of its own")
 
     with pytest.raises(KeyboardInterrupt) as raised:
         broken_off()

@@ -1,0 +1,147 @@
+"""Threads that take turns at one object: nothing of it is half done when another thread looks."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lowregret
+from lowregret import zoo
+from lowregret.compile.signals import Unbroken
+from lowregret.compile.turns import Turns, in_turn, turns_of
+from lowregret.experts import AdaHedge, ExpertMixture, Layered
+from lowregret.loss import Cost
+from lowregret.train import train
+
+ROUNDS, THREADS = 30, 4
+
+
+@pytest.fixture(autouse=True)
+def hurried() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+def together(*works: Callable[[], None]) -> None:
+    """Let threads work at once; what goes wrong in one of them is raised."""
+    problems: list[BaseException] = []
+
+    def work(one: Callable[[], None]) -> None:
+        try:
+            one()
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=work, args=(one,)) for one in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise problems[0]
+
+
+@pytest.mark.parametrize("fresh", [lambda: Layered(3), lambda: ExpertMixture(3, AdaHedge())], ids=["layered", "plain"])
+def test_threads_that_ask_tell_learn_and_save_one_mixture_leave_it_whole(
+    fresh: Callable[[], ExpertMixture], tmp_path: Path
+) -> None:
+    mixture = fresh()
+
+    def learn(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for k in range(ROUNDS):
+            if seed % 2:
+                mixture.learn(rng.normal(size=(5, 3)), rng.normal(size=5))
+            else:
+                mixture.tell(mixture.ask(rng.normal(size=3))[0], rng.normal())
+            if k % 10 == 0:
+                lowregret.load(mixture.save(tmp_path / str(seed)))
+
+    together(*(lambda seed=seed: learn(seed) for seed in range(THREADS)))
+    assert mixture.rounds == ROUNDS * (5 + 1) * THREADS // 2
+    assert lowregret.load(mixture.save(tmp_path / "end")).rounds == mixture.rounds
+
+
+def test_a_run_is_saved_between_batches(tmp_path: Path) -> None:
+    x, y = np.ones((400, 3000)), np.ones(400)
+    run, done = train(zoo.ogd(Cost(), 1e-9), x[:1], y[:1]), threading.Event()
+
+    def learn() -> None:
+        try:
+            for _ in range(40):
+                run.learn(x, y)
+        finally:
+            done.set()
+
+    def save() -> None:
+        while not done.is_set():
+            saved = lowregret.load(run.save(tmp_path / "now"))
+            assert saved.rounds % len(x) == 1
+            assert np.array_equal(np.unique(saved.state.theta), [-saved.rounds])
+
+    together(learn, save)
+
+
+class Counter:
+    """Something that is changed in turn."""
+
+    entered = 0
+
+    @in_turn
+    def enter(self, depth: int) -> None:
+        before = self.entered
+        if depth:
+            self.enter(depth - 1)
+        self.entered = max(before, self.entered) + 1
+
+
+def test_a_thread_may_call_from_within() -> None:
+    counter = Counter()
+
+    def enter() -> None:
+        for _ in range(200):
+            counter.enter(2)
+
+    together(*[enter] * THREADS)
+    assert counter.entered == 200 * 3 * THREADS
+
+
+def test_copies_have_turns_of_their_own() -> None:
+    counter = Counter()
+    counter.enter(0)
+    for other in (copy.deepcopy(counter), pickle.loads(pickle.dumps(counter))):
+        assert other.entered == 1
+        assert turns_of(other) is not turns_of(counter)
+
+
+def test_waiting_can_be_interrupted() -> None:
+    turns, held, let_go = Turns(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with turns:
+            held.set()
+            let_go.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt), Unbroken(), turns:
+            pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        let_go.set()
+        thread.join()
