@@ -24,7 +24,7 @@ from lowregret.auto.stack import (
     stack_project,
 )
 from lowregret.compile.part import Part
-from lowregret.compile.simd import LANES, Eight, between, double, load, spread, store, total, where
+from lowregret.compile.simd import LANES, Eight, between, load, spread, store, total, where
 from lowregret.loss import Logistic
 from lowregret.types import Cells, Index, Vector
 
@@ -51,8 +51,8 @@ class AutoClassifier(Auto):
     def spread(self) -> float:
         return float(OPEN.max())
 
-    def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
-        p = double(load(work.lanes, _LOW))
+    def hear(self, mind: Mind, work: Workspace, known: bool) -> None:
+        p = load(work.experts, _LOW)
         store(work.experts, _LOW, between(p, spread(CERTAIN)))
         store(work.inputs, _LOW, between(p, spread(LOUD)))
         work.inputs[ONE] = 1.0

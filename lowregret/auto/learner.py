@@ -21,7 +21,7 @@ from lowregret.auto.bank import LANE_NAMES, WIDTH, adagrad, lane_gains, lane_rat
 from lowregret.auto.stack import PADDED, STACK_NAMES, STACKS
 from lowregret.auto.view import COLUMNS, PACE, ROWS, Sheet, keep
 from lowregret.compile.memory import zeros
-from lowregret.compile.simd import LANES, Eight, spread, store
+from lowregret.compile.simd import LANES, Eight, double, load, spread, store
 from lowregret.errors import DataError
 from lowregret.features import Partitions
 from lowregret.learner.linear import Learner, Linear
@@ -207,13 +207,26 @@ class Auto(Learner):
         """Whether lanes can see the label, as often as it counts, in the present unit of labels."""
         return True
 
-    @abstractmethod
+    def misled(self, mind: Mind) -> bool:
+        """Whether one label made lanes blind to all others."""
+        return False
+
     def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
         """Write the scores of all experts, given the lanes'; `known`: whether the row follows the last one learnt."""
+        store(work.experts, np.uint64(0), double(load(work.lanes, np.uint64(0))))
+        self.hear(mind, work, known)
+
+    @abstractmethod
+    def hear(self, mind: Mind, work: Workspace, known: bool) -> None:
+        """Limit the scores of the first experts, which are the lanes', and write those of the stacks."""
 
     @abstractmethod
     def heed(self, mind: Mind, work: Workspace, score: float) -> None:
         """Write the score of the expert that joined, which was made beside."""
+
+    def limited(self, mind: Mind, score: float) -> float:
+        """A score made beside, within the limits that experts have now."""
+        return score
 
     @abstractmethod
     def teach(self, stacks: Cells, mind: Mind, work: Workspace, y: float, weight: float, priors: Any) -> None:

@@ -55,6 +55,7 @@ from lowregret.types import Cells, Vector
 LOG_PARTITIONS, LOG_EXPERTS = math.log(PARTITIONS), math.log(EXPERTS)  # before one joined, and since
 FINEST = 2.0**40  # units that weight·|label − origin| may be
 SETTLED = 64  # rows after which labels far from all others are not believed at once
+ALONE = 1.5  # of n labels within a range, the most times range/n that their mean is from its end if one is far off
 FARTHEST = 32.0  # and how far that is, in ranges of the labels so far
 
 
@@ -78,7 +79,20 @@ class AutoRegressor(Auto):
 
     def fits(self, mind: Mind, y: float, weight: float) -> bool:
         past = mind.past
+        if self.misled(mind):
+            return False
         return past[DEVIATION] == 0.0 or weight * abs(self.believed(mind, y) - past[ORIGIN]) <= FINEST * past[UNIT]
+
+    def misled(self, mind: Mind) -> bool:
+        """Whether one of the first n labels is further from the nearest ones at the other end of the range than twice
+        what all others are from there together: beside it, lanes see no difference between those.
+
+        Their mean is then at most 3/2·range/n from that end.
+        """
+        past, n = mind.past, mind.pace[ROWS]
+        across = past[HIGH] - past[LOW]
+        near = min(past[MEAN] - past[LOW], past[HIGH] - past[MEAN])
+        return n == SETTLED and across > 0.0 and near * n <= ALONE * across
 
     def believed(self, mind: Mind, y: float) -> float:
         """No label is taken to be further away than `FARTHEST` times as far as all those before are apart.
@@ -93,10 +107,10 @@ class AutoRegressor(Auto):
         low, high = past[LOW] - FARTHEST * across, past[HIGH] + FARTHEST * across
         return min(max(y, past[ORIGIN] + past[UNIT] * low), past[ORIGIN] + past[UNIT] * high)
 
-    def listen(self, mind: Mind, work: Workspace, known: bool) -> None:
+    def hear(self, mind: Mind, work: Workspace, known: bool) -> None:
         low, high, mean = mind.past[LOW], mind.past[HIGH], 0.0
         for k in range(LANES):
-            p = min(max(np.float64(work.lanes[np.uint64(k)]), low), high)
+            p = min(max(work.experts[k], low), high)
             work.experts[k] = p
             mean += p / LANES
         size = self.size(mind)
@@ -112,6 +126,11 @@ class AutoRegressor(Auto):
     def heed(self, mind: Mind, work: Workspace, score: float) -> None:
         p = (score - mind.past[ORIGIN]) / mind.past[UNIT]
         work.experts[PARTITIONS] = min(max(p, mind.past[LOW]), mind.past[HIGH])
+
+    def limited(self, mind: Mind, score: float) -> float:
+        past = mind.past
+        low, high = past[ORIGIN] + past[UNIT] * past[LOW], past[ORIGIN] + past[UNIT] * past[HIGH]
+        return min(max(score, low), high)
 
     def lost(self, mind: Mind, work: Workspace, k: int, y: float) -> float:
         off = mind.past[ORIGIN] + mind.past[UNIT] * work.experts[k] - y
@@ -188,17 +207,17 @@ class AutoRegressor(Auto):
 
     def teach_all(self, mind: Mind, work: Workspace, y: float, weight: float) -> None:
         """A step of every stack: recursive least squares on what the mean of the lanes missed."""
-        mean, size = self.mean(work), self.size(mind)
+        mean, size = self.mean(mind, work), self.size(mind)
         if size > 0.0:
             for k in range(STACKS):
                 self.move(mind.stacks, k, work, (y - mean) * size, weight, SURE)
         mind.past[MISSES] += ((y - mean) * (y - mean) - mind.past[MISSES]) / mind.pace[ROWS]
 
-    def mean(self, work: Workspace) -> float:
-        """The mean of the lanes' scores."""
+    def mean(self, mind: Mind, work: Workspace) -> float:
+        """The mean of the lanes' scores, within the range of labels: rows asked before any label came had another."""
         mean = 0.0
         for k in range(LANES):
-            mean += work.experts[k] / LANES
+            mean += min(max(work.experts[k], mind.past[LOW]), mind.past[HIGH]) / LANES
         return mean
 
     def move(self, stacks: Cells, k: int, work: Workspace, target: float, weight: float, priors: Any) -> None:
@@ -210,7 +229,7 @@ class AutoRegressor(Auto):
     def teach(self, stacks: Cells, mind: Mind, work: Workspace, y: float, weight: float, priors: Any) -> None:
         size, label = self.size(mind), (self.believed(mind, y) - mind.past[ORIGIN]) / mind.past[UNIT]
         if size > 0.0:
-            self.move(stacks, 0, work, (label - self.mean(work)) * size, weight, priors)
+            self.move(stacks, 0, work, (label - self.mean(mind, work)) * size, weight, priors)
 
     def lean(self, mind: Mind, work: Workspace, y: float, weight: float) -> Eight:
         """weight·(label − score) of each lane: the negated slope of half the square loss."""
@@ -250,3 +269,17 @@ def take_unit(mind: Mind, average: Cells, size: float) -> None:
     past[DEVIATION] = max(past[DEVIATION] * ratio * ratio, TINY)  # above 0: the unit is settled
     past[MISSES], past[UNIT] = 0.0, unit
     mind.stacks[:] = fresh_stacks(EVEN, SURE)
+
+
+def begin_anew(mind: Mind, average: Cells) -> float:
+    """Forget what lanes and stacks learnt, and all labels but one of those that are near each other: O(d).
+
+    That one is the origin from now on; returns by how much the origin moved.
+    """
+    past = mind.past
+    near = past[LOW] if past[MEAN] - past[LOW] < past[HIGH] - past[MEAN] else past[HIGH]
+    moved = float(past[UNIT] * near)
+    mind.bank[:], average[:], mind.stacks[:] = 0.0, 0.0, fresh_stacks(EVEN, SURE)
+    past[[LAST, RECENT, LOW, HIGH, MEAN, DEVIATION, MISSES]] = 0.0
+    past[ORIGIN], past[UNIT] = past[ORIGIN] + moved, 1.0
+    return moved

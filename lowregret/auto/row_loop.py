@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.auto.learner import HEAVY, LAST, RECENT, UNIT, WIDE, Auto, Mind, Workspace
+from lowregret.auto.learner import HEAVY, LAST, ORIGIN, RECENT, UNIT, WIDE, Auto, Mind, Workspace
 from lowregret.auto.stack import STACKS
 from lowregret.auto.view import look
 from lowregret.compile.kernel import kernel
@@ -22,7 +22,7 @@ ASKED = 0  # 0: the row was not asked; 1: no label was known yet; 2: LAST and RE
 THEN_LAST, THEN_RECENT, THEN_UNIT = 1, 2, 3
 HEEDED, THEN_BESIDE = 4, 5  # whether an expert had joined, and its score
 THEN_LANES = 6
-THEN_STACKS = THEN_LANES + LANES  # their scores, and those of the stacks
+THEN_STACKS = THEN_LANES + LANES  # their scores as experts, and those of the stacks
 THEN = THEN_STACKS + STACKS
 
 
@@ -35,9 +35,9 @@ def ask(learner: Auto, s: State, mind: Mind, work: Workspace, x: Rows, i: int, b
     then[slot, THEN_LAST], then[slot, THEN_RECENT] = past[LAST], past[RECENT]
     then[slot, HEEDED] = 1.0 if beside.size > 0 else 0.0
     if beside.size > 0:
-        then[slot, THEN_BESIDE] = beside[i]
+        then[slot, THEN_BESIDE] = learner.limited(mind, beside[i])
     for k in range(LANES):
-        then[slot, THEN_LANES + k] = np.float64(work.lanes[np.uint64(k)])
+        then[slot, THEN_LANES + k] = work.experts[k]
     for k in range(STACKS):
         then[slot, THEN_STACKS + k] = work.experts[LANES + k]
     if late.scores.shape[0] > 0:
@@ -61,12 +61,13 @@ def answer(
     if then[slot, ASKED] > 0.0:
         last, recent, ratio = past[LAST], past[RECENT], then[slot, THEN_UNIT] / past[UNIT]
         past[LAST], past[RECENT] = ratio * then[slot, THEN_LAST], ratio * then[slot, THEN_RECENT]
-        trade_lanes(work, then, slot, ratio)
-        learner.listen(mind, work, then[slot, ASKED] > 1.0)
-        trade_lanes(work, then, slot, 1.0)
+        for k in range(LANES):
+            work.experts[k] = ratio * then[slot, THEN_LANES + k]
+        learner.hear(mind, work, then[slot, ASKED] > 1.0)
         past[LAST], past[RECENT] = last, recent
-        for k in range(STACKS):
-            work.experts[LANES + k] = ratio * then[slot, THEN_STACKS + k]
+        off = 0.0 if then[slot, ASKED] > 1.0 else -past[ORIGIN] / past[UNIT]  # the origin is the first label
+        for k in range(LANES + STACKS):
+            work.experts[k] = ratio * then[slot, THEN_LANES + k] + off
         if beside.size > 0:
             learner.heed(mind, work, then[slot, THEN_BESIDE] if then[slot, HEEDED] > 0.0 else beside[i])
         now = learner.mix(mind, work)
@@ -77,12 +78,12 @@ def answer(
     return p
 
 
-def trade_lanes(work: Workspace, then: Any, slot: int, ratio: float) -> None:
-    """Exchange the lanes' scores for those kept in a slot, times `ratio`."""
-    for k in range(LANES):
-        kept = ratio * then[slot, THEN_LANES + k]
-        then[slot, THEN_LANES + k] = np.float64(work.lanes[np.uint64(k)])
-        work.lanes[np.uint64(k)] = np.float32(kept)
+def move_waiting(then: Any, moved: float) -> None:
+    """Write what is kept of rows that wait as seen from an origin that moved so far, in units of 1."""
+    asked = np.flatnonzero(then[:, ASKED] > 1.0)
+    for kept in (THEN_LAST, THEN_RECENT, *range(THEN_LANES, THEN)):
+        then[asked, kept] = then[asked, kept] * then[asked, THEN_UNIT] - moved
+    then[asked, THEN_UNIT] = 1.0
 
 
 @kernel

@@ -12,8 +12,8 @@ from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.frozen import Frozen, foretell_rows
 from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, require_light
 from lowregret.auto.linear_view import linear_weights
-from lowregret.auto.regression import take_unit
-from lowregret.auto.row_loop import THEN, learn_rows
+from lowregret.auto.regression import begin_anew, take_unit
+from lowregret.auto.row_loop import THEN, learn_rows, move_waiting
 from lowregret.auto.view import FAR
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
@@ -122,12 +122,17 @@ class AutoRun(ScoredRun):
         return {"threads": self.learners, "block": None, "gain": self.pair.pace.gain, "lag": None}
 
     def _rescaled(self, x: Rows, i: int, y: float, weight: float) -> bool:
-        """Take a larger unit of labels if row i could not be learnt for want of that; returns whether it was so."""
+        """Take a larger unit of labels, or begin anew, if row i needs that to be learnt; returns whether it was so."""
         mind, entries = self.record.mind, range(int(x.begin(i)), int(x.end(i)))
         sound = 0 < weight <= HEAVY and weight * y * y < WIDE and x.inside(i)
         sound = sound and all(abs(x.value(i, np.uint64(k))) < FAR for k in entries)
         if not sound or self.learner.fits(mind, y, weight):
             return False
+        if self.learner.misled(mind):
+            moved = begin_anew(mind, self.record.average)
+            if self.slots.of.size:
+                move_waiting(self.slots.past, moved)
+            return True
         take_unit(mind, self.record.average, weight * abs(self.learner.believed(mind, y) - mind.past[ORIGIN]))
         return True
 

@@ -135,12 +135,13 @@ def regress(X: Vector, y: Vector, delays: Any) -> Heard:
             p, u, mean = known.inputs(raw, before)
             guesses = [stack.m @ u / known.size if known.size else 0.0 for stack in pile]
             stacked = np.clip(mean + np.array(guesses), *known.range)
-            scores[s], then[s] = known.origin + float(trust @ np.append(p, stacked)), (raw, before, stacked)
+            said = known.origin + np.append(p, stacked)
+            scores[s], then[s] = float(trust @ said), (p, before, said)
             continue
-        (raw, before, stacked), label, seen = then.pop(s), y[s], views.of(X[s])
-        p, u, mean = known.inputs(raw, before)
-        loss = (known.origin + np.append(p, stacked) - label) ** 2
-        drift += (scores[s] - label) ** 2 - (known.origin + float(trust @ np.append(p, stacked)) - label) ** 2
+        (p, before, said), label, seen = then.pop(s), y[s], views.of(X[s])
+        u, mean = known.inputs(p, before)[1], float(np.clip(said[:8] - known.origin, *known.range).mean())
+        loss = (said - label) ** 2
+        drift += (scores[s] - label) ** 2 - (float(trust @ said) - label) ** 2
         mixed, eta = float(trust @ loss), math.log(11) / gap if gap else math.inf
         mix = (losses + loss).min() - losses.min()
         if gap:

@@ -140,3 +140,39 @@ def test_labels_of_another_size_are_soon_believed() -> None:
     y = x @ [1.0, 2.0, -1.0] * np.where(np.arange(1500) < 300, 1.0, 1e9)
     run = train(zoo.auto(Square(), "raw"), x, y)
     assert np.mean((run.scores - y)[1000:] ** 2) < 0.1 * np.mean(y[1000:] ** 2)
+
+
+@pytest.mark.parametrize("late", [None, 7, 80])
+@pytest.mark.parametrize("wild", [1e10, -1e6])
+@pytest.mark.parametrize("row", [0, 1, 40, 61])
+def test_one_wild_label_among_the_first_is_not_all_that_is_learnt(row: int, wild: float, late: int | None) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1200, 3))
+    y = x @ [1.0, 2.0, 3.0] + rng.normal(size=1200)
+    told = y.copy()
+    told[row] = wild
+    run = train(zoo.auto(Square(), "raw"), x, told, delay=late)
+    assert np.mean((run.scores[600:] - y[600:]) ** 2) < 1.5
+    assert np.mean((run.predict(x[600:]) - y[600:]) ** 2) < 1.5
+    assert run.certificate.holds
+
+
+def test_a_beginning_anew_is_the_same_in_pieces_and_from_files(tmp_path: Path) -> None:
+    x, y = source(100)
+    y[3] = 1e15
+    for late in (None, 9):
+        whole, run = (begin(zoo.auto(Square(), "raw"), 4, delay=late) for _ in range(2))
+        whole.learn(x, y)
+        for i in range(len(y)):
+            run.learn(x[i : i + 1], y[i : i + 1])
+            run.save(tmp_path / "now")
+            run = AutoRun.load(tmp_path / "now")
+        (_, arrays), (_, others) = run.contents(), whole.contents()
+        for name, array in arrays.items():
+            assert np.array_equal(array, others[name], equal_nan=array.dtype.kind == "f"), (late, name)
+
+
+def test_labels_that_differ_by_their_scatter_are_kept() -> None:
+    x, y = source(100)
+    run = train(zoo.auto(Square(), "raw"), x[:64], y[:64])
+    assert not run.learner.misled(run.record.mind)
