@@ -105,8 +105,7 @@ class ExpertMixture(Recorded):
         `outcomes[t]` is a number, or the number of the class that came; NaN if it is not known, and then not learnt.
         """
         x = self.as_forecasts(forecasts)
-        y = self.as_outcomes(outcomes, x.shape[0])
-        p = np.full((x.shape[0], self.parts), math.nan)
+        y, p = self.as_outcomes(outcomes, x.shape[0]), np.full((x.shape[0], self.parts), math.nan)
         self._learn_rows(x, y, p)
         self.forecasts = p[:, 0] if self.parts == 1 else p
         return self
