@@ -186,10 +186,10 @@ class Function(Convex):
         self.require(0 <= self.sigma < math.inf, f"sigma must be ≥ 0, got {self.sigma}")
 
     def value(self, w: Vector) -> float:
-        return float(self.f(w))
+        return float(self.f(w.copy()))  # which is the user's, and may change it
 
     def subgradient(self, w: Vector) -> Vector:
-        return np.array(self.gradient(w), float)
+        return np.array(self.gradient(w.copy()), float)
 
     @property
     def curvature(self) -> float:
@@ -274,7 +274,7 @@ class Sum:
     def value(self, w: Vector) -> float:
         """Σ f_i(w)"""
         folded = self.sigma / 2 * float(w @ w) + float(self.linear @ w) + self.constant
-        return folded + sum(f.value(w) for f in self.rest)
+        return folded + sum(f.value(w.copy()) for f in self.rest)
 
     def blur(self, w: Vector) -> float:
         """By how much `value` may be off at w, of what is folded."""
@@ -296,7 +296,7 @@ class Sum:
         """Σ of the functions' sub-gradients."""
         g = self.sigma * w + self.linear
         for f in self.rest:
-            g = g + f.subgradient(w)
+            g = g + f.subgradient(w.copy())
         return g
 
 
