@@ -273,12 +273,16 @@ class Sum:
 
     def value(self, w: Vector) -> float:
         """Σ f_i(w)"""
-        folded = self.sigma / 2 * float(w @ w) + float(self.linear @ w) + self.constant
+        folded = self._curved(w) + float(self.linear @ w) + self.constant
         return folded + sum(f.value(w.copy()) for f in self.rest)
+
+    def _curved(self, w: Vector) -> float:
+        """(sigma/2)‖w‖², 0 of a flat sum however long w is."""
+        return self.sigma / 2 * float(w @ w) if self.sigma > 0 else 0.0
 
     def blur(self, w: Vector) -> float:
         """By how much `value` may be off at w, of what is folded."""
-        return self._rounding * (self.sigma / 2 * float(w @ w) + float(self.spread @ np.abs(w)) + self.held)
+        return self._rounding * (self._curved(w) + float(self.spread @ np.abs(w)) + self.held)
 
     def excess(self, w: Vector) -> float:
         """A bound on Σ f_i(w) − min_S, of a w that minimises what is folded on a set S; σ > 0.

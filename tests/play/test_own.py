@@ -15,6 +15,7 @@ from lowregret import (
     DataError,
     DivergedError,
     FollowTheLeader,
+    FollowTheRegularisedLeader,
     L2Ball,
     Logistic,
     MirrorDescent,
@@ -282,3 +283,19 @@ def test_a_sub_gradient_may_be_given_in_the_same_array_again() -> None:
     game = play(ProjectedGradient(L2Ball(3.0), Constant(0.1), start=np.ones(2)), [Bowl()] * 5, dimension=2)
     assert np.array_equal(game.gradients, game.points)
     assert game.certificate.holds
+
+
+@pytest.mark.parametrize(
+    ("player", "scale"),
+    [
+        (FollowTheRegularisedLeader(Euclidean(L2Ball(1.0)), 1e-200), 1e160),
+        (ProjectedGradient(L2Ball(1e200), Constant(0.1)), 1.0),
+        (MirrorDescent(Euclidean(L2Ball(1e200)), Constant(0.1)), 1.0),
+    ],
+    ids=["follower", "eager", "lazy"],
+)
+def test_squares_beyond_numbers_are_no_tracebacks(player: Any, scale: float) -> None:
+    """Their bounds are infinite, which is true."""
+    game = play(player, [LinearFunction([3.0 * scale, -1.0]), LinearFunction([-1.0, 2.0 * scale])])
+    assert all(c.proved >= game.regret or not c.holds for c in game.certificates)
+    assert regret(game, Moving(np.zeros((2, 2)))).value == pytest.approx(game.loss)
