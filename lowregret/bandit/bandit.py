@@ -152,7 +152,7 @@ class Bandit(Chooser):
         return np.ascontiguousarray(chosen, np.int64)
 
     @unbroken
-    def replay(self, arms: Any, costs: Any, delay: int = 0) -> Any:
+    def replay(self, arms: Any, costs: Vector, delay: int = 0) -> Any:
         """Choose in every row of a uniform log, costs in [0, 1]; says in which rows the logged arm was the chosen one.
 
         Only these are learnt, as if they had been played: each after `delay` more of them were chosen. Choices whose
