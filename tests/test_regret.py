@@ -479,3 +479,12 @@ def test_quadratic_functions_far_from_zero(far: float) -> None:
     for begin, end in ((0, 40), (30, 40), (17, 19)):
         within = record.best_within(L2Ball(3 * far), begin, end)
         assert Fraction(float(within.value)) - Fraction(float(within.gap)) <= lost(begin, end)
+
+
+def test_rows_of_another_width_are_refused() -> None:
+    """Compiled loops read beyond the comparator, and the regret was above its bound."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40, 3)), np.sign(rng.normal(size=40))
+    run = train(zoo.ogd(Hinge()), x, y)
+    with pytest.raises(DataError, match="features"):
+        RowRecord(run, np.hstack([x, x]), y)

@@ -23,10 +23,13 @@ from lowregret.compile.spec import to_json
 from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.learner.validate import finite_numbers
+from lowregret.run.lags import checked_delay
 from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 from lowregret.words import counted
+
+COSTS, PROPENSITIES = ("costs", "cost"), ("propensities", "propensity")
 
 
 class Bandit(Chooser):
@@ -133,22 +136,21 @@ class Bandit(Chooser):
         Algorithms that weigh are given ((y − mean)/p)e_i, the mean that of these costs: it favours no arm in
         expectation, and where nearly all costs are alike it spares them nearly all of its noise.
         """
-        chosen = np.asarray(arms)
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= self.arms)):
-            raise DataError(f"arms must be a vector of whole numbers from 0 to {self.arms - 1}")
-        c = finite_numbers(costs, "costs", chosen.size)
-        p = finite_numbers(propensities, "propensities", chosen.size)
-        ranges = ("cost", c, self.choices.low, self.choices.high), ("propensity", p, 5e-324, 1.0)
-        for what, values, low, high in ranges:
-            bad = np.flatnonzero((values < low) | (values > high))
-            if bad.size:
-                raise DataError(f"row {bad[0]}: {what} {values[bad[0]]:g} must lie between {low:g} and {high:g}")
-        y, chosen = (c - self.choices.low) / self.unit, np.ascontiguousarray(chosen, np.int64)
+        chosen = self._logged_arms(arms)
+        c = _between(costs, COSTS, chosen.size, self.choices.low, self.choices.high)
+        p = _between(propensities, PROPENSITIES, chosen.size, 5e-324, 1.0)
+        y = (c - self.choices.low) / self.unit
         mean = float(np.mean(y)) if y.size else 0.0
         for at, end in self._parts(chosen.size):
             self._call(learn_log, chosen[at:end], y[at:end], p[at:end], mean)
         self.choices.skip(chosen.size)
         return self
+
+    def _logged_arms(self, arms: Any) -> Any:
+        chosen = np.asarray(arms)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= self.arms)):
+            raise DataError(f"arms must be a vector of whole numbers from 0 to {self.arms - 1}")
+        return np.ascontiguousarray(chosen, np.int64)
 
     @in_turn
     def replay(self, arms: Any, costs: Vector, delay: int = 0) -> Any:
@@ -157,10 +159,13 @@ class Bandit(Chooser):
         Only these are learnt, as if they had been played: each after `delay` more of them were chosen. Choices whose
         costs have not come by the end are `pending`.
         """
-        kept, done, before = np.zeros(arms.size, np.bool_), 0, self.rounds
+        logged = self._logged_arms(arms)
+        delay = min(checked_delay(delay), logged.size)  # a longer one is as long: nothing is heard
+        y = _between(costs, COSTS, logged.size, 0.0, 1.0)
+        kept, done, before = np.zeros(logged.size, np.bool_), 0, self.rounds
         waiting = np.zeros(2 * delay), np.zeros(delay), np.zeros(1, np.int64)
-        while done < arms.size:
-            done += self._call(replay_log, arms[done:], costs[done:], kept[done:], *waiting, self.history.due)
+        while done < logged.size:
+            done += self._call(replay_log, logged[done:], y[done:], kept[done:], *waiting, self.history.due)
             self._mark()
         self.choices.skip(self.rounds - before)
         made = int(waiting[2][0])
@@ -197,7 +202,8 @@ class Bandit(Chooser):
         """Bounds on the regret, with probability 1 − δ where theorems need one."""
         if not 0 < delta < 1:
             raise PartError(f"delta must lie between 0 and 1, got {delta!r}")
-        found = bandit_certificates(self.algorithm, self.state, delta, self.choices.in_order)
+        waiting = self.choices.in_order, self.choices.overtaken
+        found = bandit_certificates(self.algorithm, self.state, delta, *waiting)
         return [scaled(c, self.unit) for c in found]
 
     def __str__(self) -> str:
@@ -230,3 +236,12 @@ class Bandit(Chooser):
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, self.algorithm, self.state, *args)
+
+
+def _between(given: Any, what: tuple[str, str], size: int, low: float, high: float) -> Vector:
+    """Numbers between two others, one a row, or an error that names the row; `what` they are, of many and of one."""
+    values = finite_numbers(given, what[0], size)
+    bad = np.flatnonzero((values < low) | (values > high))
+    if bad.size:
+        raise DataError(f"row {bad[0]}: {what[1]} {values[bad[0]]:g} must lie between {low:g} and {high:g}")
+    return values

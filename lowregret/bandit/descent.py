@@ -14,11 +14,11 @@ import numpy as np
 
 from lowregret.bandit.schema import BanditDescentSchema
 from lowregret.certificate import Certificate, Premise
-from lowregret.compile.numerics import norm
+from lowregret.compile.numerics import norm, squared
 from lowregret.compile.random import new_chance, normal
 from lowregret.compile.spec import to_json
 from lowregret.domain import Box, Domain, L2Ball, Simplex
-from lowregret.errors import DataError, PartError
+from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -147,18 +147,28 @@ class BanditDescent(Recorded):
 
     def learn(self, cost: Cost, rounds: int) -> Self:
         """Play this many rounds against f_t = cost(t, ·), convex on the set, and around it if played outside."""
+        if not isinstance(rounds, (int, np.integer)) or rounds < 0:
+            raise PartError(f"rounds must be a whole number, not below 0, got {rounds!r}")
         for _ in range(rounds):
-            w, v = self.point, self._direction()
-            seen = [self._see(cost, w + sign * self.delta * v) for sign in (1, -1)[: self.points]]
-            slope = seen[0] if self.points == 1 else (seen[0] - seen[1]) / 2
-            z = self.shape.dimension / self.delta * slope * v
-            self.theta -= z
-            self.sum += w
-            self.loss += sum(seen) / self.points
-            self.energy += float(z @ z)
-            self.rounds += 1
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._round(cost)
             self._mark()
         return self
+
+    def _round(self, cost: Cost) -> None:
+        w, v = self.point, self._direction()
+        seen = [self._see(cost, w + sign * self.delta * v) for sign in (1, -1)[: self.points]]
+        slope = seen[0] if self.points == 1 else seen[0] / 2 - seen[1] / 2
+        z = self.shape.dimension / self.delta * slope * v
+        theta, loss, energy = self.theta - z, self.loss + sum(seen) / self.points, self.energy + float(z @ z)
+        goes_on = np.all(np.isfinite(self.shape.shrunk(self.eta * theta, self.alpha)))
+        if not (goes_on and np.all(np.isfinite(theta)) and math.isfinite(loss) and math.isfinite(energy)):
+            raise DivergedError(
+                f"round {self.rounds}: estimates left the range of numbers, for the cost is {seen[0]:g} and delta "
+                f"{self.delta:g}: scale the costs down, or use a larger delta"
+            )
+        self.theta, self.sum, self.loss, self.energy = theta, self.sum + w, loss, energy
+        self.rounds += 1
 
     def _see(self, cost: Cost, point: Vector) -> float:
         value = float(cost(self.rounds, point.copy()))
@@ -182,12 +192,12 @@ class BanditDescent(Recorded):
         """
         s, rounds, lipschitz = self.shape, self.rounds, self.lipschitz
         scale = _scale(self.points, lipschitz, self.largest, self.delta, self.outside)
-        bound = s.outer**2 / (2 * self.eta)
+        bound = squared(s.outer) / (2 * self.eta)
         if rounds:
             shrinking = 0.0 if self.outside else self.alpha * s.outer
             bound += (2 * self.delta + shrinking) * lipschitz * rounds
-            bound += self.eta / 2 * rounds * (s.dimension * scale) ** 2
-        most = (rounds * (s.dimension * scale) ** 2 if rounds else 0.0) * (1 + 1e-9)
+            bound += self.eta / 2 * rounds * squared(s.dimension * scale)
+        most = (rounds * squared(s.dimension * scale) if rounds else 0.0) * (1 + 1e-9)
         where = f"on the set, and up to {self.delta:g} around it" if self.outside else "on the set"
         found = Certificate(
             id=IDS[self.points - 1][self.outside],

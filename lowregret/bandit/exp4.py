@@ -96,7 +96,7 @@ class Exp4(Chooser):
         """EXP4-PATH on this run, against experts' estimated costs; EXP4 in expectation."""
         found = [
             exp3_path(self.eta, self.state, "EXP4-PATH"),
-            exp3_expected(self.eta, self.arms, self.state, "EXP4"),
+            exp3_expected(self.eta, self.arms, self.state, self.choices.overtaken, "EXP4"),
         ]
         return sorted((scaled(c, self.unit) for c in found), key=lambda c: not c.premises_hold)
 

@@ -85,6 +85,11 @@ class PendingChoices(Generic[Choice]):
             return False
         return sorted(own) == list(range(self.first if old else self.next - len(own), self.next))
 
+    @property
+    def overtaken(self) -> int:
+        """How many choices still wait although a later one was made."""
+        return len(self.pending) - (self.latest in self.pending)
+
     def written(self) -> tuple[dict[str, Any], Arrays]:
         """Bounds and numbers, and the choices that wait: (arm, probability, …) each."""
         choices: list[Any] = list(self.pending.values())

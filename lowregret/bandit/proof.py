@@ -25,23 +25,24 @@ ON_ESTIMATES, EXPECTED = "regret on estimated costs", "expected regret"
 
 
 def bandit_certificates(
-    algorithm: BanditAlgorithm, s: BanditState, delta: float = 0.05, in_order: bool = True
+    algorithm: BanditAlgorithm, s: BanditState, delta: float = 0.05, in_order: bool = True, overtaken: int = 0
 ) -> list[Certificate]:
     """All certificates of a run, in units in which costs lie in [0, 1]; those whose premises fail come last.
 
-    `in_order`: no choice waits for its cost that was made before one whose cost has come.
+    `in_order`: no choice waits for its cost that was made before one whose cost has come; `overtaken`: how many wait
+    although a later choice was made.
     """
     if isinstance(algorithm, Exp3):
         eta = algorithm.eta
-        found = [exp3_path(eta, s), exp3_expected(eta, s.arms, s), exp3_printed(eta, s)]
+        found = [exp3_path(eta, s), exp3_expected(eta, s.arms, s, overtaken), exp3_printed(eta, s, overtaken)]
     elif isinstance(algorithm, Exp3IX):
         found = [
             ix_observed(algorithm, s, delta, in_order),
             exp3_path(algorithm.eta, s),
-            ix_promised(algorithm, s, delta),
+            ix_promised(algorithm, s, delta, overtaken),
         ]
     elif isinstance(algorithm, TsallisInf):
-        found = [tsallis_path(s), tsallis_expected(s)]
+        found = [tsallis_path(s), tsallis_expected(s, overtaken)]
     else:
         found = [
             no_theorem({"set": "arms", "arms": s.arms}, "some theorem speaks of this algorithm, whatever the costs")
@@ -119,31 +120,32 @@ def _on_estimates(name: str, formula: str, s: BanditState, bound: float) -> Cert
 # ---- in expectation -------------------------------------------------------------------------------------------------
 
 
-def exp3_expected(eta: float, arms: int, s: BanditState, name: str = "COR-4.2+") -> Certificate:
+def exp3_expected(eta: float, arms: int, s: BanditState, overtaken: int = 0, name: str = "COR-4.2+") -> Certificate:
     """COR-4.2+: E Σy_t ≤ min_i Σ_t y_t[i] + ln K/η + ηKT/2; EXP4: of N experts, with ln N and the K arms advised."""
     rounds = int(s.counts[COSTS])
     bound = math.log(s.arms) / eta + eta * arms * rounds / 2
-    return _expected(name, "ln K/η + ηKT/2" if name == "COR-4.2+" else "ln N/η + ηKT/2", s, bound)
+    return _expected(name, "ln K/η + ηKT/2" if name == "COR-4.2+" else "ln N/η + ηKT/2", s, bound, overtaken)
 
 
-def exp3_printed(eta: float, s: BanditState) -> Certificate:
+def exp3_printed(eta: float, s: BanditState, overtaken: int = 0) -> Certificate:
     """COR-4.2, as the source has it: E Σy_t ≤ min_i Σ_t y_t[i] + ln K/η + ηKT."""
-    return _expected("COR-4.2", "ln K/η + ηKT", s, math.log(s.arms) / eta + eta * s.arms * int(s.counts[COSTS]))
+    bound = math.log(s.arms) / eta + eta * s.arms * int(s.counts[COSTS])
+    return _expected("COR-4.2", "ln K/η + ηKT", s, bound, overtaken)
 
 
-def tsallis_expected(s: BanditState) -> Certificate:
+def tsallis_expected(s: BanditState, overtaken: int = 0) -> Certificate:
     """TSALLIS: E Σy_t ≤ min_i Σ_t y_t[i] + 4√(KT) + 1 (Zimmert and Seldin 2021, theorem 1)."""
-    return _expected("TSALLIS", "4√(KT) + 1", s, 4 * math.sqrt(s.arms * s.counts[COSTS]) + 1)
+    return _expected("TSALLIS", "4√(KT) + 1", s, 4 * math.sqrt(s.arms * s.counts[COSTS]) + 1, overtaken)
 
 
-def _expected(name: str, formula: str, s: BanditState, bound: float) -> Certificate:
+def _expected(name: str, formula: str, s: BanditState, bound: float, overtaken: int) -> Certificate:
     return Certificate(
         id=name,
         statement=f"expected cost − cost of the best fixed arm ≤ {formula}",
         comparator={"set": "arms", "arms": s.arms},
         linear_regret=None,
         bound=bound,
-        premises=(_oblivious(), _prompt(s), _own(s), _unclamped(s)),
+        premises=(_oblivious(), _prompt(s, overtaken), _own(s), _unclamped(s)),
         measure=EXPECTED,
     )
 
@@ -174,7 +176,7 @@ def ix_observed(algorithm: Exp3IX, s: BanditState, delta: float, in_order: bool 
     )
 
 
-def ix_promised(algorithm: Exp3IX, s: BanditState, delta: float) -> Certificate:
+def ix_promised(algorithm: Exp3IX, s: BanditState, delta: float, overtaken: int = 0) -> Certificate:
     """EXP3-IX-T: with probability ≥ 1 − δ, regret ≤ ln K/η + (η/2 + γ)(KT + ln(2/δ)/(2γ)) + ln(2K/δ)/(2γ).
 
     For η = 2γ = √(2 ln K/(KT)) this is below Neu's theorem 1, 2√(2KT ln K) + (√(2KT/ln K) + 1)ln(2/δ).
@@ -188,7 +190,7 @@ def ix_promised(algorithm: Exp3IX, s: BanditState, delta: float) -> Certificate:
         comparator={"set": "arms", "arms": s.arms},
         linear_regret=None,
         bound=math.log(s.arms) / eta + spread + margin,
-        premises=(_own(s), _prompt(s), _horizon()),
+        premises=(_own(s), _prompt(s, overtaken), _horizon()),
         measure=f"regret (with probability ≥ {1 - delta:g})",
     )
 
@@ -204,9 +206,11 @@ def _horizon() -> Premise:
     return Premise("the number of rounds, η and γ were fixed in advance (assumed)", True)
 
 
-def _prompt(s: BanditState) -> Premise:
+def _prompt(s: BanditState, overtaken: int) -> Premise:
+    """Which costs have come may hang on the arm as long as some of earlier choices are still to come."""
     late = int(s.counts[LATE])
-    return Premise("every cost came before the next choice", late == 0, f"{late} late")
+    observed = f"{late} late" + (f", {overtaken} still to come" if overtaken else "")
+    return Premise("every cost came before the next choice", late + overtaken == 0, observed)
 
 
 def _own(s: BanditState) -> Premise:

@@ -116,7 +116,7 @@ def doubly_robust(log: BanditLog, policy: Any, delta: float = 0.05, model: Model
 
 def arm_values(log: BanditLog) -> Vector:
     """The SNIPS value of always choosing each arm, all at once: O(n + K). NaN for arms that are not in the log."""
-    w = 1 / log.propensities
+    w = _weights(log, np.ones(len(log.names)))
     total = np.bincount(log.arms, w, len(log.names))
     with np.errstate(invalid="ignore"):
         return np.bincount(log.arms, w * log.values, len(log.names)) / total
@@ -261,7 +261,8 @@ def _told(log: BanditLog, method: str, value: float, ends: tuple[float, float], 
     They do so with probability δ at most, or where propensities are not those of the log's policy.
     """
     low, high = (min(max(end, 0.0), 1.0) for end in (ends if ends[0] <= ends[1] else (0.0, 1.0)))
-    squares = float(w @ w)
-    effective = float(np.sum(w)) ** 2 / squares if squares else 0.0
+    shares = w / (float(np.max(w)) or 1.0)
+    squares = float(shares @ shares)
+    effective = float(np.sum(shares)) ** 2 / squares if squares else 0.0
     value, low, high = (log.low + log.unit * v for v in (value, low, high))
     return Estimate(method, value, low, high, interval, len(log), effective, ASSUMES[interval])

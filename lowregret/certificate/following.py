@@ -13,7 +13,7 @@ import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.evidence import mirroring
-from lowregret.compile.numerics import EPSILON, norm
+from lowregret.compile.numerics import EPSILON, norm, squared
 from lowregret.convex.functions import Convex, QuadraticFunction
 from lowregret.convex.leader import Follower, FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import Domain, Reals
@@ -95,7 +95,7 @@ def strongly_convex(g: Following) -> list[Certificate]:
     """
     player, exact = g.player, _exact(g)
     assert isinstance(player, FollowTheRegularisedLeader)
-    moved = sum(player.mirror.dual_norm(z) ** 2 for z in g.gradients) / player.strength
+    moved = sum(squared(player.mirror.dual_norm(z)) for z in g.gradients) / player.strength
     found = [
         _certificate(g, "THM-2.11+", "R(u) − R(w₁) + Σ‖z_t‖_*²/(2σ)", g.penalty_range + moved / 2, exact),
         _certificate(g, "THM-2.11", "R(u) − min R + Σ‖z_t‖_*²/σ", g.penalty_range + moved, exact),
@@ -125,8 +125,10 @@ def quadratic_game(g: Following) -> list[Certificate]:
     harmonic = float(np.sum(1 / t))
     return [
         _certificate(g, "FTL-QUAD-ID", "(σ/2)Σ‖w_t − z_t‖²/t", exact, premises),
-        _certificate(g, "COR-2.2+", "σ(L²/2 + 2L²(H_T − 1))", sigma * largest**2 * (2 * harmonic - 1.5), premises),
-        _certificate(g, "COR-2.2", "4σL²(1 + ln T)", 4 * sigma * largest**2 * (1 + math.log(rounds)), premises),
+        _certificate(
+            g, "COR-2.2+", "σ(L²/2 + 2L²(H_T − 1))", sigma * squared(largest) * (2 * harmonic - 1.5), premises
+        ),
+        _certificate(g, "COR-2.2", "4σL²(1 + ln T)", 4 * sigma * squared(largest) * (1 + math.log(rounds)), premises),
     ]
 
 

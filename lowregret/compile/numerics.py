@@ -109,3 +109,8 @@ def norm(v: Vector, q: float = 2.0) -> float:
     if size == 0.0 or q == math.inf or not math.isfinite(size):
         return size
     return size * float(np.linalg.norm(sizes / size, q))
+
+
+def squared(x: float) -> float:
+    """x², infinite where that is no number: x**2 of Python's own numbers is an `OverflowError` there."""
+    return x * x

@@ -186,10 +186,10 @@ class Function(Convex):
         self.require(0 <= self.sigma < math.inf, f"sigma must be ≥ 0, got {self.sigma}")
 
     def value(self, w: Vector) -> float:
-        return float(self.f(w))
+        return float(self.f(w.copy()))  # which is the user's, and may change it
 
     def subgradient(self, w: Vector) -> Vector:
-        return np.array(self.gradient(w), float)
+        return np.array(self.gradient(w.copy()), float)
 
     @property
     def curvature(self) -> float:
@@ -273,12 +273,16 @@ class Sum:
 
     def value(self, w: Vector) -> float:
         """Σ f_i(w)"""
-        folded = self.sigma / 2 * float(w @ w) + float(self.linear @ w) + self.constant
-        return folded + sum(f.value(w) for f in self.rest)
+        folded = self._curved(w) + float(self.linear @ w) + self.constant
+        return folded + sum(f.value(w.copy()) for f in self.rest)
+
+    def _curved(self, w: Vector) -> float:
+        """(sigma/2)‖w‖², 0 of a flat sum however long w is."""
+        return self.sigma / 2 * float(w @ w) if self.sigma > 0 else 0.0
 
     def blur(self, w: Vector) -> float:
         """By how much `value` may be off at w, of what is folded."""
-        return self._rounding * (self.sigma / 2 * float(w @ w) + float(self.spread @ np.abs(w)) + self.held)
+        return self._rounding * (self._curved(w) + float(self.spread @ np.abs(w)) + self.held)
 
     def excess(self, w: Vector) -> float:
         """A bound on Σ f_i(w) − min_S, of a w that minimises what is folded on a set S; σ > 0.
@@ -296,7 +300,7 @@ class Sum:
         """Σ of the functions' sub-gradients."""
         g = self.sigma * w + self.linear
         for f in self.rest:
-            g = g + f.subgradient(w)
+            g = g + f.subgradient(w.copy())
         return g
 
 

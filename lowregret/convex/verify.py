@@ -48,7 +48,7 @@ def counterexample(
         for v in tried:
             away = v - w
             rise = float(z @ away) + f.curvature / 2 * float(away @ away)
-            there = f.value(v)
+            there = f.value(v.copy())
             if not there >= value + rise - CLOSE * (abs(value) + abs(there) + float(np.abs(z) @ np.abs(away))):
                 return (
                     f"round {t + 1}: the function is {value:.6g} at the point played and {there:.6g} at {_shown(v)}, "

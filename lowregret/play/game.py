@@ -176,7 +176,7 @@ class Game(Saved):
         found = FollowTheLeader(comparator).follow(
             Sum(self.dimension, functions), comparator.projection(np.zeros(self.dimension))
         )
-        value = math.fsum(f.value(found.w) for f in functions)  # of what is folded, all digits may be lost
+        value = math.fsum(f.value(found.w.copy()) for f in functions)  # of what is folded, all digits may be lost
         found = found._replace(value=value)
         return found if self.refuted(rounds, comparator, found.w) is None else found._replace(gap=np.inf)
 
@@ -206,7 +206,7 @@ class Game(Saved):
     def regret_to(self, u: Any) -> float:
         """Σ f_t(w_t) − Σ f_t(u) at one fixed u."""
         fixed = np.asarray(u, float)
-        return self.loss - sum(f.value(fixed) for f in self.functions)
+        return self.loss - sum(f.value(fixed.copy()) for f in self.functions)
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """max_u Σ c_t[⟨w_t − u, z_t⟩ − (σ_t/2)‖w_t − u‖²], σ_t the strong convexity of f_t: at least the regret.

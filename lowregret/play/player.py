@@ -121,7 +121,7 @@ class FollowerSeat(Seat):
         solution = self.player.follow(self.total, w)
         self.next = solution.w
         self.gaps.append(solution.gap)
-        self.drops.append(f.value(w) - f.value(solution.w))
+        self.drops.append(f.value(w.copy()) - f.value(solution.w.copy()))
         self.steps.append(self._penalised(w) - self._penalised(solution.w))
 
     def _penalised(self, w: Vector) -> float:
@@ -138,12 +138,12 @@ def checked_value(f: Convex, w: Vector, t: int) -> tuple[float, Vector]:
         raise DataError(f"round {t}: the function takes {f.dimension} coordinates, the player has {w.size}")
     if not np.all(np.isfinite(w)):
         raise DivergedError(f"round {t}: the iterate is not finite: use a smaller step or a bounded domain")
-    value = f.value(w)
+    value = f.value(w.copy())  # a function of the user's own may change what it is given, or give the same array again
     if not math.isfinite(value):
         raise DataError(
             f"round {t}: the loss is {value} at the point played, {w[:5]}…: it must be finite on the domain"
         )
-    z = np.asarray(f.subgradient(w), float)
+    z = np.array(f.subgradient(w.copy()), float)
     if z.shape != w.shape:
         raise DataError(f"round {t}: the sub-gradient has shape {z.shape}, the player {w.shape}")
     bad = np.flatnonzero(~np.isfinite(z))

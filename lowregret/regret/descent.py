@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.numerics import squared
 from lowregret.domain import Domain
 from lowregret.learner.linear import Linear
 from lowregret.rule import ProjectedGradient
@@ -53,7 +54,7 @@ class DescentTrace:
             + (head if self.constant else "D²/(2η_T) + DΣ‖u_{t+1} − u_t‖/η_t + ½Ση_t‖z_t‖²"),
             comparator={"set": "path", "length": float(np.sum(moves))},
             linear_regret=None,
-            bound=first**2 / (2 * eta[-1]) + d * float(np.sum(moves / eta[:-1])) + steps,
+            bound=squared(first) / (2 * eta[-1]) + d * float(np.sum(moves / eta[:-1])) + steps,
             premises=(Premise(f"comparators lie in the learner's {self.domain.name}", inside),),
         )
 
@@ -67,7 +68,7 @@ class DescentTrace:
             statement=f"regret in rounds {begin + 1} to {end} ≤ D²/(2η) + ½Ση_t‖z_t‖² of these rounds",
             comparator=comparator.describe(),
             linear_regret=None,
-            bound=spread**2 / (2 * eta[-1]) + float(np.sum(eta * self.sizes[begin:end] ** 2)) / 2,
+            bound=squared(spread) / (2 * eta[-1]) + float(np.sum(eta * self.sizes[begin:end] ** 2)) / 2,
             premises=(Premise(f"comparators lie in the learner's {self.domain.name}", covered),),
         )
 
@@ -91,9 +92,9 @@ def rates_of(step: Step, sizes: Vector, played: Any) -> Vector:
     s = State.zeros(1, 1, False)
     rates = np.empty(sizes.size)
     for t, size in enumerate(sizes.tolist()):
-        rates[t] = step.rate(s, size**2) if played[t] or t == 0 else rates[t - 1]
+        rates[t] = step.rate(s, squared(size)) if played[t] or t == 0 else rates[t - 1]
         s.counts[ROUNDS] += int(played[t])
-        s.sums[ENERGY] += size**2
+        s.sums[ENERGY] += squared(size)
     moved = np.flatnonzero(sizes)
     if moved.size:
         rates[: moved[0]] = rates[moved[0]]

@@ -27,7 +27,7 @@ from lowregret.loss.verify import counterexample
 from lowregret.play.game import Game
 from lowregret.play.player import RuleSeat
 from lowregret.regret.descent import DescentTrace, descent_of
-from lowregret.rows import EVERY, Features, Rows, as_rows
+from lowregret.rows import EVERY, Features, Rows
 from lowregret.run.linear import LinearRun
 from lowregret.state import LONGEST
 from lowregret.types import Vector
@@ -123,7 +123,7 @@ class Functions(Record):
         if self.costs is not None:
             return np.sum(self.costs * points, axis=1)
         path = np.broadcast_to(points, self.points.shape)
-        return np.array([f.value(u) for f, u in zip(self.functions, path, strict=True)])
+        return np.array([f.value(u.copy()) for f, u in zip(self.functions, path, strict=True)])
 
     def best(self, domain: Domain, weights: Vector) -> Solution:
         total = Sum(self.dimension)
@@ -241,7 +241,7 @@ class RowRecord(Record):
             raise PartError("a ridge, or a loss that depends on what was predicted, has no f_t of the row alone")
         if learner.centred():
             raise PartError("comparators of a learner with a centre are counted from there: use `run.regret(u, X, y)`")
-        self.run, self.x = run, as_rows(features)
+        self.run, self.x = run, run.expanded(features, weights)
         self.y = numbers(labels, "labels", self.x.shape[0])
         self.weights = np.ones(self.y.size) if weights is None else numbers(weights, "weights", self.y.size)
         if run.scores.size != self.y.size or np.count_nonzero(self.weights) != run.rounds:

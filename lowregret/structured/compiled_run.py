@@ -36,6 +36,7 @@ from lowregret.structured.rounds import (
     as_labels,
     as_rounds,
     choices,
+    require_chosen,
     sequences,
 )
 from lowregret.structured.run import TaskRun, diverged_error
@@ -83,9 +84,15 @@ class GroupRun(TaskRun):
 
     def _losses(self, u: Any, data: Rounds, made: Whole, gradient: Vector | None) -> Vector:
         fixed, found = finite_numbers(u, "u", self.dimension), np.empty(data.count())
-        c = np.empty(0) if gradient is None else importances(self.linear, self.rounds)
-        pile = np.empty(0) if gradient is None else gradient
+        c, pile = np.empty(0), np.empty(0)
+        if gradient is not None:
+            self._require_all(data.count())
+            if gradient.shape != (self.dimension,) or gradient.dtype != np.float64:
+                raise DataError(f"gradient must be {self.dimension} numbers in float64, to which others are added")
+            c, pile = importances(self.linear, self.rounds), np.zeros(self.dimension)
         self._call(judge_rounds, self.learner, FixedWeights(), fixed, data, self._scratch(data), made, c, found, pile)
+        if gradient is not None:
+            gradient += pile
         return found
 
     def _scratch(self, data: Rounds) -> Scratch:
@@ -119,14 +126,16 @@ class StructuredRun(GroupRun):
     def learn(self, data: Any, labels: Any = None) -> Self:
         """Learn sequences (for `Chain`), or rows with one label each (`Classes`, `LabelTree`)."""
         grouped = self._group(data, labels)
-        rounds = self._rounds(grouped, self._encode(grouped.labels, meet=True))
+        codes, names = self._encode(grouped.labels, meet=True)
+        rounds = self._rounds(grouped, codes)
         self._require_labels(rounds)
+        self.names = names
         return self._learn(rounds, np.zeros(rounds.labels.size, np.int64), "sequence")
 
     def predict(self, data: Any) -> Any:
         """A label for every row, by the learner's output (last or averaged iterate)."""
         grouped = self._group(data, None)
-        rounds = self._rounds(grouped, np.full(grouped.offsets[-1], -1))
+        rounds = self._rounds(grouped, np.full(grouped.features.shape[0], -1))
         made = np.zeros(rounds.labels.size, np.int64)
         self._call(decode_rounds, self.space, FixedWeights(), self.weights, rounds, self._scratch(rounds), made)
         return self._name(made)
@@ -154,7 +163,7 @@ class StructuredRun(GroupRun):
 
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
         grouped = self._group(data, labels)
-        rounds = self._rounds(grouped, self._encode(grouped.labels, meet=False))
+        rounds = self._rounds(grouped, self._encode(grouped.labels, meet=False)[0])
         self._require_labels(rounds)
         return self._losses(u, rounds, np.zeros(rounds.labels.size, np.int64), gradient)
 
@@ -173,7 +182,7 @@ class StructuredRun(GroupRun):
     def _compare(self, u: Any, data: Any, labels: Any) -> tuple[Vector, Vector, Any]:
         """⟨u, ψ(x, y) − ψ(x, ŷ)⟩, the margins of u, and which rounds of the latest `learn` were wrong."""
         grouped = self._group(data, labels)
-        rounds = self._rounds(grouped, self._encode(grouped.labels, meet=False))
+        rounds = self._rounds(grouped, self._encode(grouped.labels, meet=False)[0])
         self._require_labels(rounds)
         made = self._made if self._made.size == rounds.labels.size else rounds.labels
         products, margins = np.empty(rounds.count()), np.empty(rounds.count())
@@ -197,14 +206,14 @@ class StructuredRun(GroupRun):
             return sequences(data)
         return sequences(data, labels, lengths=np.ones(as_rows(data).shape[0], np.int64))
 
-    def _encode(self, labels: Any, meet: bool) -> Whole:
-        """Numbers of labels; names that are new get the next number if they are to be met."""
+    def _encode(self, labels: Any, meet: bool) -> tuple[Whole, list[str] | None]:
+        """Numbers of labels, and all names; names that are new get the next number if they are to be met."""
         if labels is None:
             raise DataError("there are no labels: give one for every row")
         if labels.dtype.kind == "i":
             if self.names is not None:
                 raise DataError(f"labels were names before, such as {self.names[0]!r}: got the number {labels[0]}")
-            return labels
+            return labels, None
         if self.names is None and (self.rounds or not meet):
             raise DataError(f"labels were numbers before: got the name {labels[0]!r}")
         found, first, codes = np.unique(labels, return_index=True, return_inverse=True)
@@ -215,8 +224,7 @@ class StructuredRun(GroupRun):
                 place = f"row {first[k]}: label {name!r}"
                 raise DataError(f"{place} is new, and {self.space} has {len(known)} labels already: {list(known)}")
             known.setdefault(name, len(known))
-        self.names = list(known)
-        return np.array([known[str(name)] for name in found], np.int64)[codes]
+        return np.array([known[str(name)] for name in found], np.int64)[codes], list(known)
 
     def _name(self, made: Whole) -> Any:
         if self.names is None:
@@ -292,7 +300,9 @@ class RankingRun(GroupRun):
             data = choices(data)
         if data.chosen is None:
             raise DataError("these lists do not say which item was chosen")
-        return data, as_labels(data.chosen, len(data), "lists")
+        chosen = as_labels(data.chosen, len(data), "lists")
+        require_chosen(chosen, data.lengths)
+        return data, chosen
 
     def _said(self) -> list[str]:
         return [

@@ -128,11 +128,7 @@ def choices(features: Any, chosen: Any = None, *, lengths: Any = None, by: Any =
     lengths = _lengths(matrix.shape[0], lengths, by, "list")
     if chosen is not None:
         chosen = as_labels(chosen, lengths.size, "lists")
-        require_integers(chosen, "chosen")
-        bad = np.flatnonzero((chosen < 0) | (chosen >= lengths))
-        if bad.size:
-            t = int(bad[0])
-            raise DataError(f"list {t}: item {chosen[t]} was chosen, but its items are numbered 0 … {lengths[t] - 1}")
+        require_chosen(chosen, lengths)
     return Choices(matrix, offsets_of(lengths), chosen)
 
 
@@ -151,9 +147,17 @@ def table_sequences(table: Any, by: str, label: str | None = None, features: Seq
 
 
 def as_rounds(data: Grouped, labels: Any) -> Rounds:
-    """The form that compiled loops take."""
-    rows = as_rows(data.features)
-    return Rounds(rows, data.offsets, np.ascontiguousarray(labels, np.int64), rows.shape[1])
+    """The form that compiled loops take; groups are looked at once more, for arrays can be changed by who has them."""
+    rows, offsets = as_rows(data.features), np.array(data.offsets)
+    if rows.shape[0] == 0:
+        raise DataError("there are no rows")
+    whole = offsets.ndim == 1 and offsets.dtype.kind in "iu" and offsets.size > 1
+    if not (whole and offsets[0] == 0 and offsets[-1] == rows.shape[0] and np.all(offsets[1:] > offsets[:-1])):
+        raise DataError(f"offsets must rise from 0 to the number of rows, {rows.shape[0]}: 0, l₁, l₁ + l₂, …")
+    codes = np.array(labels, np.int64)
+    if codes.shape not in ((rows.shape[0],), (offsets.size - 1,)):
+        raise DataError(f"there are {rows.shape[0]} rows, but labels of shape {codes.shape}: give one label for each")
+    return Rounds(rows, offsets.astype(np.int64), codes, rows.shape[1])
 
 
 # ---- reading what users give -----------------------------------------------------------------------------------------
@@ -178,6 +182,15 @@ def require_integers(labels: Any, what: str) -> None:
     """Refuse names where numbers are counted."""
     if labels.dtype.kind != "i":
         raise DataError(f"{what} must be integers counted from 0, got {labels[0]!r}")
+
+
+def require_chosen(chosen: Any, lengths: Any) -> None:
+    """Refuse a choice of what is no item of its list."""
+    require_integers(chosen, "chosen")
+    bad = np.flatnonzero((chosen < 0) | (chosen >= lengths))
+    if bad.size:
+        t = int(bad[0])
+        raise DataError(f"list {t}: item {chosen[t]} was chosen, but its items are numbered 0 … {lengths[t] - 1}")
 
 
 def _matrix(features: Features) -> Any:

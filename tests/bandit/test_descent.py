@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lowregret import (
     Box,
     DataError,
+    DivergedError,
     Domain,
     Intersection,
     L1Ball,
@@ -291,3 +292,15 @@ def test_sizes_below_nothing_promise_nothing() -> None:
             BanditDescent(L2Ball(1.0), 2, 0.1, 0.1, **told)
     with pytest.raises(PartError, match="whole number of rounds"):
         BanditDescent.tuned(L2Ball(1.0), 2, 0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_estimates_beyond_numbers_are_refused(points: int) -> None:
+    """They made θ infinite, and every later point NaN."""
+    player = BanditDescent(L2Ball(1.0), 3, 0.1, 1e-3, points=points).learn(lambda t, w: float(w[0]), 5)
+    before = player.point
+    with pytest.raises(DivergedError, match="round 5"):
+        player.learn(lambda t, w: 1e308 if w[0] > 0 else -1e308, 5)
+    assert player.rounds == 5
+    assert np.array_equal(player.point, before)
+    assert np.isfinite(player.loss)

@@ -244,3 +244,12 @@ def test_a_log_has_rows_of_whole_numbers() -> None:
             BanditLog(arms, np.full(arms.size, 0.5), np.full(arms.size, 0.5), ("a",))
     with pytest.raises(DataError, match="a policy must be numbers"):
         ips(drawn_log(10, 0), "first")
+
+
+def test_propensities_near_0_leave_figures_finite() -> None:
+    tiny = np.where(np.arange(20_000) % 2, 1e-200, 0.5)
+    log = bandit_log(np.arange(20_000) % 2, reward=np.ones(20_000), propensity=tiny)
+    assert np.array_equal(arm_values(log), [1.0, 1.0])
+    for found in evaluate(log, 1):
+        assert found.effective_rows == pytest.approx(10_000)
+        assert found.low <= found.high

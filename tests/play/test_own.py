@@ -14,6 +14,8 @@ from lowregret import (
     Constant,
     DataError,
     DivergedError,
+    FollowTheLeader,
+    FollowTheRegularisedLeader,
     L2Ball,
     Logistic,
     MirrorDescent,
@@ -23,7 +25,7 @@ from lowregret import (
     StoreError,
     play,
 )
-from lowregret.convex import Function, LinearFunction, QuadraticFunction, ScoreFunction
+from lowregret.convex import Convex, Function, LinearFunction, QuadraticFunction, ScoreFunction
 from lowregret.mirror import Euclidean
 from lowregret.regret import Moving, Switching, Windows, regret
 from lowregret.types import Vector
@@ -242,3 +244,58 @@ def test_a_function_without_its_sub_gradient() -> None:
 def test_an_answer_that_is_none_is_told_with_its_round(adversary: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         play(Descent(3), adversary, 3, dimension=3)
+
+
+@pytest.mark.parametrize(
+    "player", [ProjectedGradient(L2Ball(3.0), Constant(0.1)), FollowTheLeader(L2Ball(3.0))], ids=["rule", "follower"]
+)
+def test_functions_that_change_what_they_are_given(player: Any) -> None:
+    """The point played is not theirs: it was moved, and the record with it."""
+    goal = np.array([1.0, 2.0])
+
+    def careless(w: Vector) -> float:
+        w -= goal
+        return float(np.linalg.norm(w))
+
+    def slope(w: Vector) -> Vector:
+        w -= goal
+        return w / (np.linalg.norm(w) or 1.0)
+
+    far = Function(lambda w: float(np.linalg.norm(w - goal)), lambda w: (w - goal) / (np.linalg.norm(w - goal) or 1.0))
+    played, expected = (play(player, [f] * 12, dimension=2) for f in (Function(careless, slope), far))
+    assert np.array_equal(played.points, expected.points)
+    assert played.regret == expected.regret
+    assert played.certificate == expected.certificate
+
+
+def test_a_sub_gradient_may_be_given_in_the_same_array_again() -> None:
+    class Bowl(Convex):
+        """½‖w‖²"""
+
+        def value(self, w: Vector) -> float:
+            return 0.5 * float(w @ w)
+
+        def subgradient(self, w: Vector) -> Vector:
+            shared[:] = w
+            return shared
+
+    shared = np.zeros(2)
+    game = play(ProjectedGradient(L2Ball(3.0), Constant(0.1), start=np.ones(2)), [Bowl()] * 5, dimension=2)
+    assert np.array_equal(game.gradients, game.points)
+    assert game.certificate.holds
+
+
+@pytest.mark.parametrize(
+    ("player", "scale"),
+    [
+        (FollowTheRegularisedLeader(Euclidean(L2Ball(1.0)), 1e-200), 1e160),
+        (ProjectedGradient(L2Ball(1e200), Constant(0.1)), 1.0),
+        (MirrorDescent(Euclidean(L2Ball(1e200)), Constant(0.1)), 1.0),
+    ],
+    ids=["follower", "eager", "lazy"],
+)
+def test_squares_beyond_numbers_are_no_tracebacks(player: Any, scale: float) -> None:
+    """Their bounds are infinite, which is true."""
+    game = play(player, [LinearFunction([3.0 * scale, -1.0]), LinearFunction([-1.0, 2.0 * scale])])
+    assert all(c.proved >= game.regret or not c.holds for c in game.certificates)
+    assert regret(game, Moving(np.zeros((2, 2)))).value == pytest.approx(game.loss)

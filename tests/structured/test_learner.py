@@ -217,3 +217,40 @@ def test_compositions_that_make_no_sense_are_refused() -> None:
         Structured(Chain(2), MirrorDescent(Euclidean(), Constant(1.0)), ridge=1.0)
     with pytest.raises(PartError, match="neither weights"):
         train(structured_perceptron(Classes(2)), [[1.0]], [0], [1.0])  # type: ignore[call-overload]
+
+
+def test_groups_that_were_changed_are_looked_at_again() -> None:
+    data = sequences(np.ones((8, 2)), np.zeros(8, int), lengths=[4, 4])
+    run = train(structured_perceptron(Chain(2)), data)
+    data.offsets[1] = 10**9
+    for call in (run.learn, run.predict):
+        with pytest.raises(DataError, match="offsets"):
+            call(data)
+    with pytest.raises(DataError, match="no rows"):
+        run.predict(sequences(np.ones((8, 2)), lengths=[4, 4])[:0])
+
+
+def test_gradients_are_added_to_a_vector_that_has_room() -> None:
+    """Compiled loops wrote beyond a shorter one, and read importances of rounds that were not learnt."""
+    data = sequences(np.eye(4), [0, 1, 1, 0], lengths=[2, 2])
+    run = train(structured_svm(Chain(2)), data)
+    u = np.zeros(run.dimension)
+    unfit: list[Any] = [np.zeros(1), np.zeros(run.dimension, np.int8)]
+    for gradient in unfit:
+        with pytest.raises(DataError, match="gradient"):
+            run.losses(u, data, gradient=gradient)
+    with pytest.raises(DataError, match="learnt"):
+        run.losses(u, data[:1], gradient=np.zeros(run.dimension))
+    gradient = np.ones(run.dimension)
+    run.losses(u, data, gradient=gradient)
+    fresh = np.zeros(run.dimension)
+    run.losses(u, data, gradient=fresh)
+    assert np.allclose(gradient - 1, fresh)
+
+
+def test_a_batch_that_is_refused_names_no_label() -> None:
+    data = sequences(np.ones((2, 3)), ["a", "b"], lengths=[2])
+    run: Any = train(structured_perceptron(Chain(3)), data)
+    with pytest.raises(DataError, match="features"):
+        run.learn(sequences(np.ones((2, 5)), ["x", "x"], lengths=[2]))
+    assert run.learn(sequences(np.ones((2, 3)), ["c", "c"], lengths=[2])).names == ["a", "b", "c"]

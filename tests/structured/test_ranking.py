@@ -106,3 +106,16 @@ def test_other_data_are_refused() -> None:
         train(structured_svm(Chain(2)), click_problem(3))
     with pytest.raises(DataError, match="which item was chosen"):
         train(click_ranking(), choices(np.ones((2, 2)), lengths=[2]))
+
+
+def test_arrays_that_were_changed_are_looked_at_again() -> None:
+    """Compiled loops do not check bounds: an item that is not in its list was read from beyond the matrix."""
+    data = choices(np.ones((8, 2)), [0, 1], lengths=[4, 4])
+    run = train(click_ranking(), data)
+    data.chosen[0] = 10**9
+    with pytest.raises(DataError, match="list 0"):
+        run.learn(data)
+    for offsets in ([0, 4, 10**9], [0, -4, 8], [4, 4, 8], [0, 8, 8], [0.0, 4.0, 8.0], [[0, 8]]):
+        with pytest.raises(DataError, match=r"offsets|list"):
+            run.learn(Choices(np.ones((8, 2)), np.array(offsets), np.zeros(len(offsets) - 1, np.int64)))
+    assert run.rounds == 2
