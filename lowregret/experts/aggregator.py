@@ -190,9 +190,7 @@ class Squint(Aggregator):
         return True
 
     def weigh(self, s: Book) -> None:
-        if s.sums[LARGEST] == 0.0:
-            for i in range(s.mass.size):
-                s.mass[i] = s.prior[i] if s.regret[i] > -math.inf else 0.0
+        if weigh_at_first(s):
             return
         highest = -math.inf
         for i in range(s.mass.size):
@@ -286,6 +284,15 @@ def exponential_weights(s: Book, eta: float) -> None:
             s.mass[i] = s.prior[i] * decay(eta, s.regret[i] - highest)
         else:
             s.mass[i] = 0.0
+
+
+def weigh_at_first(s: Book) -> bool:
+    """Whether nobody differed yet, so that all who have not lost everything weigh as at the beginning."""
+    if s.sums[LARGEST] > 0.0:
+        return False
+    for i in range(s.mass.size):
+        s.mass[i] = s.prior[i] if s.regret[i] > -math.inf else 0.0
+    return True
 
 
 def decay(eta: float, behind: float) -> float:
