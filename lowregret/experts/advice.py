@@ -75,7 +75,7 @@ def judge(
 
     NaN is returned, and nothing changed, if r_t is to be squared and too large or too small for that.
     """
-    own, awake, blur = 0.0, 0.0, 0.0
+    own, blur = 0.0, 0.0
     for i in range(s.mass.size):
         s.instant[i] = 0.0
         s.paid[i] = 0.0
@@ -93,22 +93,28 @@ def judge(
     if squares and not squarable(s, own, linearised):
         return math.nan
     said = own if math.isnan(given) else given
+    book_losses(s, own, said, linearised)
+    book_sizes(s)
+    book_own(s, own, said)
+    s.sums[BLUR] += blur
+    return own
+
+
+def book_losses(s: Book, own: float, given: float, linearised: bool) -> None:
+    """Book the losses of those awake and of the forecast that was given; s.instant becomes r_t."""
+    awake = 0.0
     for i in range(s.mass.size):
         if s.present[i] > 0.0:
             s.losses[i] += s.paid[i]
-            s.owed[i] += said
+            s.owed[i] += given
             s.linear[i] += s.instant[i]
-            s.added[i] += abs(s.paid[i]) + abs(own) + abs(s.instant[i]) + abs(said - own)
+            s.added[i] += abs(s.paid[i]) + abs(own) + abs(s.instant[i]) + abs(given - own)
             s.instant[i] = s.instant[i] if linearised else own - s.paid[i]
         else:
             s.instant[i] = 0.0
         s.awake[i] += s.present[i]
         awake += s.present[i]
-    book_sizes(s)
-    book_own(s, own, said)
-    s.sums[BLUR] += blur
     s.counts[NAPS] += 1 if awake < s.mass.size else 0
-    return own
 
 
 def book_sizes(s: Book) -> None:

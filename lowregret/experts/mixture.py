@@ -83,8 +83,7 @@ class ExpertMixture(Recorded):
         self.book = Book.fresh(as_prior(prior, len(self.names)))
         self.drift = np.zeros(len(self.names) + 1)  # see `tell`: while each expert was awake, and over all rounds
         self.late = 0  # outcomes that came late in earlier versions, which did not know their drift
-        self.orderly = True  # outcomes came in the order of the rounds: else those that came may be of one kind
-        self.inside = True  # forecasts and outcomes were where the substitution wants them
+        self.inside = self.orderly = True  # forecasts are where the substitution wants them; outcomes came in order
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
         self.pending: dict[int, tuple[Matrix, Matrix]] = {}  # forecasts and mixture by round
         self.asked = 0
@@ -267,7 +266,7 @@ class ExpertMixture(Recorded):
         return [*found, *convexity(self.loss_function, self.met, 0.0)]
 
     def bound(self, switches: int) -> float:
-        """The theorem's bound on the regret to every sequence of experts with so many switches, as outcomes came."""
+        """The bound on the regret to every sequence of experts with this number of switches, in order of outcomes."""
         if switches == 0:
             found = self.certificate
             return found.bound if found.premises_hold else math.inf
