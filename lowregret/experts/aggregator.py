@@ -20,7 +20,7 @@ from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREA
 
 RATES = 30  # of Squint: each half the one before
 NOTHING = -746.0  # e to this is 0
-HUGE = 1e150  # how far behind an expert counts in a projection
+HUGE = 1e150  # how far behind an expert counts in a projection, or in the exponent of a weight
 LEAST, MOST = 1e-140, 1e140  # sizes whose squares, and sums of them, are numbers
 _LN2 = math.log(2.0)
 
@@ -103,15 +103,19 @@ class FixedShare(Aggregator):
                 s.regret[i] = math.log(s.prior[i]) if s.prior[i] > 0.0 else -math.inf
         highest = -math.inf
         for i in range(s.mass.size):
-            highest = max(highest, s.regret[i] + self.eta * s.instant[i])
+            highest = max(highest, self.grown(s, i))
         total = 0.0
         for i in range(s.mass.size):
-            total += math.exp(s.regret[i] + self.eta * s.instant[i] - highest)
+            total += math.exp(self.grown(s, i) - highest)
         scale = highest + math.log(total)
         for i in range(s.mass.size):
-            kept = (1.0 - self.share) * math.exp(s.regret[i] + self.eta * s.instant[i] - scale)
+            kept = (1.0 - self.share) * math.exp(self.grown(s, i) - scale)
             leaked = kept + self.share * s.prior[i]
             s.regret[i] = math.log(leaked) if leaked > 0.0 else -math.inf
+
+    def grown(self, s: Book, i: int) -> float:
+        """ln w[i] + ηr[i], a number whatever η: of infinities no difference is known, and nobody would learn again."""
+        return s.regret[i] + min(max(self.eta * s.instant[i], -HUGE), HUGE)
 
 
 class AdaHedge(Aggregator):

@@ -76,7 +76,8 @@ def bound_against(aggregator: Aggregator, mixable: bool, s: Book, k: int, switch
 def _behind_gibbs(s: Book, k: int, eta: float) -> float:
     """inf_p[KL(p‖π)/η − ⟨p, R⟩] + R[k] = −ln(Σ_i π[i]e^{η(R[i] − R[k])})/η, at most ln(1/π[k])/η."""
     known = (s.prior > 0) & np.isfinite(s.regret)
-    behind, prior = eta * (s.regret[known] - s.regret[k]), s.prior[known] / float(np.sum(s.prior[known]))
+    with np.errstate(over="ignore"):
+        behind, prior = eta * (s.regret[known] - s.regret[k]), s.prior[known] / float(np.sum(s.prior[known]))
     lost = float(prior @ np.expm1(np.minimum(behind, 0.0)))
     if lost > -0.5:  # near 0, where the logarithm of a rounded sum, divided by a small η, would be noise
         return -math.log1p(lost) / eta

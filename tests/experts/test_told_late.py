@@ -138,3 +138,14 @@ def test_gains_that_cancel_are_shown_as_nothing() -> None:
 
 def test_deviations_beyond_all_numbers_have_no_ratio() -> None:
     assert math.isnan(rebalanced([1.0], [[1e200], [1.0]], compiled=False).sharpe())
+
+
+@pytest.mark.parametrize("aggregator", [FixedShare(1e200, 0.1), Hedge(1e200)])
+@pytest.mark.filterwarnings("error")
+def test_rates_out_of_all_proportion_leave_a_mixture_that_learns(aggregator: Any) -> None:
+    """ηr was infinite, and shares of infinity were no numbers: weights stayed those of the beginning for ever."""
+    mixture = ExpertMixture(2, aggregator, Absolute(), compiled=False)
+    mixture.learn([[0.0, 1e150]], [0.0])
+    assert mixture.weights[0] > 0.9
+    assert mixture.learn([[1e10, 0.0]], [0.0]).weights[0] > (0.9 if aggregator == Hedge(1e200) else 0.0)
+    assert mixture.certificate.holds
