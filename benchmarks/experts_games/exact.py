@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -15,7 +15,6 @@ from lowregret.loss import LogWealth, Loss
 
 EPSILON = 2.0**-52
 DIGITS = Context(prec=60, Emin=-999999, Emax=999999)
-Number = Fraction
 
 
 def exact(value: Any) -> Fraction:
@@ -83,8 +82,3 @@ def remaining(weights: Sequence[Any], holdings: Sequence[Any], cost: Any) -> Fra
         if rest(low) <= 0 <= rest(high):
             return low - rest(low) * (high - low) / (rest(high) - rest(low)) if rest(high) != rest(low) else low
     raise ArithmeticError("no share of wealth remains")
-
-
-def smallest(function: Callable[[Any], Fraction], points: Sequence[Any]) -> Fraction:
-    """The least value of a function at some points."""
-    return min(function(point) for point in points)
